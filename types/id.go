@@ -1,0 +1,44 @@
+package types
+
+import (
+	"cmp"
+	"strconv"
+)
+
+// An ID is the primary key of a row. IDs are ordered as their numbers are, can
+// be compared with == and used as map keys, and convert to and from int64.
+//
+// The zero ID means "not assigned yet". A column that can be NULL is a *ID.
+type ID int64
+
+// ParseID reads s as a decimal number between 0 and 9223372036854775807. It
+// takes digits only: a sign, a blank, an underscore, a leading zero or the empty
+// string is an error, which quotes s. The ID is zero if the error is not nil.
+func ParseID(s string) (ID, error) {
+	return parseDecimal("ParseID", s)
+}
+
+// MustParseID is [ParseID] for constants in programs and tests: it panics where
+// ParseID returns an error.
+func MustParseID(s string) ID {
+	id, err := ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// Int64 returns the ID as a number.
+func (id ID) Int64() int64 { return int64(id) }
+
+// IsZero reports whether the ID is not assigned yet. encoding/json asks it for
+// fields with the option omitzero.
+func (id ID) IsZero() bool { return id == 0 }
+
+// Compare returns -1 if id is less than other, 0 if they are equal and +1 if id
+// is greater. It suits [slices.SortFunc] as types.ID.Compare.
+func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
+
+// String returns the ID in decimal, as [ParseID] reads it. That of a negative ID
+// starts with a minus sign, which ParseID refuses.
+func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }

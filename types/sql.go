@@ -1,0 +1,60 @@
+package types
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+var (
+	_ sql.Scanner   = (*ID)(nil)
+	_ driver.Valuer = ID(0)
+)
+
+// Scan reads an ID from a row: from an int64, from a uint64 up to
+// [math.MaxInt64], from decimal text, as numeric and text columns and the text
+// protocol of MySQL give it, and from NULL, which is the zero ID; scan into a
+// *ID to tell them apart.
+//
+// Scan is wider than [ParseID], for what is stored must stay readable: it takes
+// negative numbers, and in text a minus sign and leading zeros. All else is an
+// error, also a float64, whose last digits may be lost already. The ID is zero
+// after an error.
+func (id *ID) Scan(src any) (err error) {
+	*id = 0
+	switch v := src.(type) {
+	case nil:
+	case int64:
+		*id = ID(v)
+	case uint64:
+		if v > math.MaxInt64 {
+			return fmt.Errorf("types: ID.Scan(%d): %s", v, outOfRange)
+		}
+		*id = ID(v)
+	case string:
+		*id, err = scanText(v)
+	case []byte:
+		*id, err = scanText(v)
+	default:
+		err = fmt.Errorf("types: ID.Scan: cannot read %T; want an integer or its decimal text", src)
+	}
+	return err
+}
+
+func scanText[T text](s T) (ID, error) {
+	n, err := strconv.ParseInt(string(s), 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, &parseError{"ID.Scan", string(s), "out of range of int64"}
+	}
+	if err != nil || s[0] == '+' {
+		return 0, &parseError{"ID.Scan", string(s), "want a decimal integer"}
+	}
+	return ID(n), nil
+}
+
+// Value gives the driver an int64, for the zero ID too: NULL is a nil *ID. The
+// error is always nil.
+func (id ID) Value() (driver.Value, error) { return int64(id), nil }
