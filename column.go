@@ -1,0 +1,78 @@
+package gormflake
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// column is one tagged field of a model. A row is the model's struct value; to
+// set it must be addressable.
+type column struct {
+	field   *schema.Field
+	gen     string // name of the generator, "" for the default one
+	primary bool   // snowflake:"pk"
+
+	kind   kind
+	source Generator
+}
+
+// unset reports whether the row still lacks this key: it is zero, nil, NULL or
+// the empty string.
+func (c *column) unset(row reflect.Value) bool {
+	v, ok := c.find(row)
+	return !ok || c.kind.unset(v)
+}
+
+// get returns the key of the row, 0 if it is unset or a string that is no ID.
+func (c *column) get(row reflect.Value) types.ID {
+	v, ok := c.find(row)
+	if !ok {
+		return 0
+	}
+	return c.kind.get(v)
+}
+
+// set stores id, allocating embedded pointers on the way as GORM does.
+func (c *column) set(row reflect.Value, id types.ID) {
+	for _, i := range c.field.StructField.Index {
+		if i >= 0 {
+			row = row.Field(i)
+			continue
+		}
+		row = row.Field(-i - 1)
+		if row.IsNil() {
+			row.Set(reflect.New(row.Type().Elem()))
+		}
+		row = row.Elem()
+	}
+	c.kind.set(row, id)
+}
+
+// find reaches the field without allocating; ok is false behind a nil pointer.
+// GORM writes the index of an embedded pointer as -index-1.
+func (c *column) find(row reflect.Value) (v reflect.Value, ok bool) {
+	for _, i := range c.field.StructField.Index {
+		if i >= 0 {
+			row = row.Field(i)
+			continue
+		}
+		row = row.Field(-i - 1)
+		if row.IsNil() {
+			return row, false
+		}
+		row = row.Elem()
+	}
+	return row, true
+}
+
+// from names the generator for an error message, if it is not the default one.
+func (c *column) from() string {
+	if c.gen == "" {
+		return ""
+	}
+	return fmt.Sprintf(" from generator %q", c.gen)
+}

@@ -1,0 +1,154 @@
+package gormflake
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// maxPooled bounds the buffers that the pool keeps, in IDs.
+const maxPooled = 1 << 16
+
+// fill is the create callback. It runs before all others, so that user hooks
+// see the keys and a failing generator opens no transaction.
+func (p *Plugin) fill(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	m := p.model(stmt.Schema)
+	if m.err != nil {
+		_ = db.AddError(m.err)
+		return
+	}
+	if len(m.columns) == 0 || skipped(stmt.Context) {
+		return
+	}
+	selected := selectKeys(stmt, m.columns)
+	if err := p.fillDest(stmt, m, selected); err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+		return
+	}
+	returnKeys(stmt, m)
+}
+
+func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) error {
+	if maps, ok := mapsOf(stmt.Dest); ok {
+		return p.fillMaps(stmt, m, maps, selected)
+	}
+	rows := rowsOf(stmt)
+	for _, columns := range m.groups {
+		n := rows.unset(columns, selected)
+		if n == 0 {
+			continue
+		}
+		if !rows.settable() {
+			return fmt.Errorf("the key is unset and cannot be written to a copy: pass a pointer: %w", gorm.ErrInvalidValue)
+		}
+		ids, err := p.take(stmt, columns[0], n)
+		if err != nil {
+			return err
+		}
+		rows.set(columns, selected, *ids)
+		p.give(ids)
+	}
+	return nil
+}
+
+// take makes n IDs in a pooled buffer, to be handed back with give.
+func (p *Plugin) take(stmt *gorm.Statement, c *column, n int) (*[]types.ID, error) {
+	ids, _ := p.buffers.Get().(*[]types.ID)
+	if ids == nil {
+		ids = new([]types.ID)
+	}
+	if cap(*ids) < n {
+		*ids = make([]types.ID, n)
+	}
+	*ids = (*ids)[:n]
+	// A generator that leaves elements out must not yield the last statement's IDs.
+	clear(*ids)
+	if err := c.source.Fill(stmt.Context, *ids); err != nil {
+		return nil, fmt.Errorf("make %d IDs%s: %w", n, c.from(), err)
+	}
+	for i, id := range *ids {
+		if id <= 0 {
+			return nil, fmt.Errorf("make %d IDs%s: ID %d is %d, want it positive", n, c.from(), i, id.Int64())
+		}
+	}
+	return ids, nil
+}
+
+func (p *Plugin) give(ids *[]types.ID) {
+	if cap(*ids) <= maxPooled {
+		p.buffers.Put(ids)
+	}
+}
+
+// rows are the structs that a statement creates.
+type rows struct {
+	value reflect.Value
+	many  bool
+	n     int
+}
+
+// rowsOf leaves values of another type than the model to GORM, which refuses them.
+func rowsOf(stmt *gorm.Statement) rows {
+	v := stmt.ReflectValue
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == stmt.Schema.ModelType {
+			return rows{value: v, n: 1}
+		}
+	case reflect.Slice, reflect.Array:
+		elem := v.Type().Elem()
+		if elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		if elem == stmt.Schema.ModelType {
+			return rows{value: v, many: true, n: v.Len()}
+		}
+	}
+	return rows{}
+}
+
+// at returns row i; it is invalid for a nil element, which GORM refuses.
+func (r rows) at(i int) reflect.Value {
+	if !r.many {
+		return r.value
+	}
+	return reflect.Indirect(r.value.Index(i))
+}
+
+func (r rows) settable() bool { return r.n > 0 && r.at(0).CanSet() }
+
+func (r rows) unset(columns []*column, selected selection) int {
+	n := 0
+	for _, c := range columns {
+		if selected.omits(c) {
+			continue
+		}
+		for i := range r.n {
+			if row := r.at(i); row.IsValid() && c.unset(row) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (r rows) set(columns []*column, selected selection, ids []types.ID) {
+	for _, c := range columns {
+		if selected.omits(c) {
+			continue
+		}
+		for i := range r.n {
+			if row := r.at(i); row.IsValid() && c.unset(row) {
+				c.set(row, ids[0])
+				ids = ids[1:]
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Package gormflake gives GORM models Snowflake primary keys, assigned in
+// memory before the INSERT.
+//
+// Register the plugin once and tag the key:
+//
+//	db.Use(gormflake.New(gen))
+//
+//	type Order struct {
+//		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+//	}
+//
+// Every row that GORM creates then gets its key before any user hook runs and
+// before the transaction opens: single structs, slices, batches, maps,
+// associations at any depth, Save, FirstOrCreate, upserts and the generics
+// API. A key that the caller set is kept. All rows of one statement that lack a
+// key are served by one call of the generator.
+//
+// # Tags
+//
+//	snowflake:"pk"            a primary key column
+//	snowflake:"id"            any other column that holds an ID
+//	snowflake:"pk,gen=name"   the same, from a generator added by [WithGenerator]
+//
+// A tagged field is a types.ID, int64, uint64, int or uint (where they have 64
+// bits), a string, a named type of one of these kinds, a pointer to one, or
+// its sql.Null form. A tag that means nothing, or that stands on a field which
+// cannot hold an ID, is an error at the first create; [Check] finds it at start-up.
+//
+// A column that the statement omits ([gorm.DB.Omit]) is not filled. A column
+// that [gorm.DB.Select] leaves out is written all the same, because the row
+// would otherwise have another key than the struct.
+package gormflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+const (
+	pluginName   = "gormflake"
+	callbackName = "gormflake:fill"
+)
+
+// Generator makes IDs. *snowflake.Generator is one.
+//
+// Fill sets every element of dst to a new positive ID, or returns an error and
+// leaves dst unspecified. It must be safe for concurrent use.
+type Generator interface {
+	Fill(ctx context.Context, dst []types.ID) error
+}
+
+// Plugin is the GORM plugin; make it with [New]. It is safe for concurrent use,
+// and one Plugin may serve several databases.
+type Plugin struct {
+	generators map[string]Generator
+	err        error
+	models     sync.Map // *schema.Schema to *model
+	buffers    sync.Pool
+}
+
+var _ gorm.Plugin = (*Plugin)(nil)
+
+// New returns a plugin that fills tagged columns with IDs of gen. The plugin
+// does not close gen.
+//
+// All mistakes in gen and opts are returned by [gorm.DB.Use].
+func New(gen Generator, opts ...Option) *Plugin {
+	cfg := &config{generators: map[string]Generator{"": gen}}
+	var errs []error
+	if gen == nil {
+		errs = append(errs, errors.New("gormflake: New: generator is nil, want one, for example from snowflake.New"))
+	}
+	for _, opt := range opts {
+		errs = append(errs, opt.apply(cfg))
+	}
+	return &Plugin{generators: cfg.generators, err: errors.Join(errs...)}
+}
+
+// Name returns "gormflake", the key of the plugin in the GORM configuration.
+func (p *Plugin) Name() string { return pluginName }
+
+// Initialize registers the callback; [gorm.DB.Use] calls it. It may be called
+// again, for the same or for another database, as resolvers of replicas do.
+func (p *Plugin) Initialize(db *gorm.DB) error {
+	if p.err != nil {
+		return p.err
+	}
+	create := db.Callback().Create()
+	register := create.Before("*").Register
+	if create.Get(callbackName) != nil {
+		register = create.Before("*").Replace
+	}
+	if err := register(callbackName, p.fill); err != nil {
+		return fmt.Errorf("gormflake: register the create callback: %w", err)
+	}
+	return nil
+}
+
+func (p *Plugin) generator(name string) (Generator, error) {
+	if gen, ok := p.generators[name]; ok {
+		return gen, nil
+	}
+	return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%q, …) to gormflake.New", name, name)
+}
+
+func pluginOf(db *gorm.DB) (*Plugin, error) {
+	if p, ok := db.Plugins[pluginName].(*Plugin); ok {
+		return p, nil
+	}
+	return nil, errors.New("gormflake: the plugin is not registered: call db.Use(gormflake.New(gen)) first")
+}

@@ -1,0 +1,20 @@
+package gormflake
+
+import "context"
+
+type skipKey struct{}
+
+// Skip returns a context under which the plugin fills nothing, neither in the
+// statement nor in the associations it saves:
+//
+//	db.WithContext(gormflake.Skip(ctx)).Create(&row)
+//
+// The statement then reaches the database as GORM alone would build it. It
+// serves tables whose keys another system assigns.
+func Skip(ctx context.Context) context.Context {
+	return context.WithValue(ctx, skipKey{}, true)
+}
+
+func skipped(ctx context.Context) bool {
+	return ctx.Value(skipKey{}) != nil
+}

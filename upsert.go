@@ -1,0 +1,105 @@
+package gormflake
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+// returnKeys makes an upsert report the keys that its rows have in the end. A
+// row found by another unique column keeps its old key, and the struct would
+// keep the new one.
+func returnKeys(stmt *gorm.Statement, m *model) {
+	c, ok := stmt.Clauses["ON CONFLICT"]
+	if !ok {
+		return
+	}
+	conflict, ok := c.Expression.(clause.OnConflict)
+	if !ok || !updates(conflict) || keysAreTarget(stmt, m, conflict) || !canReturn(stmt, conflict) {
+		return
+	}
+	stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+}
+
+func updates(c clause.OnConflict) bool {
+	return !c.DoNothing && (c.UpdateAll || len(c.DoUpdates) > 0)
+}
+
+// keysAreTarget reports whether the rows in conflict have the keys of the
+// structs, because the conflict is on these very columns.
+func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
+	if c.OnConstraint != "" {
+		return false
+	}
+	// MySQL and MariaDB have no conflict target: any unique key counts.
+	if m.unique && stmt.Dialector.Name() == "mysql" {
+		return false
+	}
+	target := make([]string, 0, len(c.Columns))
+	for _, column := range c.Columns {
+		target = append(target, column.Name)
+	}
+	if len(target) == 0 && c.UpdateAll {
+		target = stmt.Schema.PrimaryFieldDBNames
+	}
+	return !slices.ContainsFunc(m.columns, func(c *column) bool {
+		return !slices.Contains(target, c.field.DBName)
+	})
+}
+
+// canReturn reports whether GORM can read the keys back into the value. It
+// matches returned rows to a slice by position, so none may be left out.
+func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
+	if _, ok := stmt.Clauses["RETURNING"]; ok || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+		return false
+	}
+	switch stmt.ReflectValue.Kind() {
+	case reflect.Struct:
+		return stmt.ReflectValue.CanSet()
+	case reflect.Map:
+		return true
+	case reflect.Array:
+		return len(c.Where.Exprs) == 0 && (stmt.ReflectValue.CanSet() || isPointer(stmt.ReflectValue))
+	case reflect.Slice:
+		return len(c.Where.Exprs) == 0 && stmt.ReflectValue.Type().Elem().Kind() != reflect.Map
+	default:
+		return false
+	}
+}
+
+func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == reflect.Pointer }
+
+// returned lists the keys, and what GORM would have asked for by itself: it
+// adds nothing to a RETURNING that is already there.
+func returned(s *schema.Schema, m *model) []clause.Column {
+	var columns []clause.Column
+	add := func(f *schema.Field) {
+		c := clause.Column{Name: f.DBName}
+		if f.Readable && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	for _, f := range s.PrimaryFields {
+		add(f)
+	}
+	for _, c := range m.columns {
+		add(c.field)
+	}
+	for _, f := range s.FieldsWithDefaultDBValue {
+		add(f)
+	}
+	return columns
+}
+
+// hasOtherUnique reports whether a column besides the primary key is declared
+// unique, alone or with others.
+func hasOtherUnique(s *schema.Schema) bool {
+	return slices.ContainsFunc(s.Fields, func(f *schema.Field) bool {
+		_, index := f.TagSettings["UNIQUEINDEX"]
+		return !f.PrimaryKey && (f.Unique || index || strings.Contains(strings.ToLower(f.TagSettings["INDEX"]), "unique"))
+	})
+}
