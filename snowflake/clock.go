@@ -1,0 +1,187 @@
+package snowflake
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A reading is what both clocks show at one instant: the wall, and how much
+// time has passed since some start, which never goes back.
+type reading func() (wall time.Time, elapsed time.Duration)
+
+// noise is the largest difference between two readings that is put down to
+// the moment between them rather than to a step.
+const noise = 50 * time.Microsecond
+
+// A clock tells logical time: base + elapsed, counted from the layout's epoch.
+type clock struct {
+	epoch    time.Time
+	tick     uint64 // nanoseconds
+	start    time.Time
+	scripted bool
+	read     reading
+	maxJump  time.Duration
+
+	base     atomic.Int64  // logical time at elapsed zero, in nanoseconds since the epoch
+	offset   atomic.Int64  // wall minus logical time when last compared; 0 after a step forward was taken
+	compared atomic.Uint64 // the tick of the last comparison
+
+	stepsBack   atomic.Uint64
+	largestBack atomic.Int64
+}
+
+func newClock(c config) *clock {
+	k := &clock{
+		epoch:    c.layout.Epoch,
+		tick:     uint64(c.layout.Tick),
+		start:    time.Now(),
+		scripted: c.wall != nil || c.read != nil,
+		read:     c.read,
+		maxJump:  c.maxJump,
+	}
+	switch {
+	case k.read != nil:
+	case c.wall != nil:
+		k.read = derived(c.wall, 20*c.layout.Tick)
+	default:
+		k.read = k.machine
+	}
+	wall, elapsed := k.read()
+	k.base.Store(int64(wall.Sub(k.epoch) - elapsed))
+	return k
+}
+
+// machine takes both readings from one call, so that they belong together.
+func (k *clock) machine() (wall time.Time, elapsed time.Duration) {
+	now := time.Now()
+	return now.Round(0), now.Sub(k.start)
+}
+
+// derived makes the second reading from the wall clock alone. Small steps
+// forward are time passing, unless they only make up for a small step back
+// just before; anything larger is a step of the clock, in which no time has
+// passed.
+func derived(wall func() time.Time, small time.Duration) reading {
+	var (
+		mu      sync.Mutex
+		last    = wall()
+		behind  time.Duration
+		elapsed time.Duration
+	)
+	return func() (time.Time, time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := wall()
+		step := now.Sub(last)
+		last = now
+		switch {
+		case step < 0 || step > small:
+			behind = max(0, behind-step)
+		case behind > small:
+			elapsed += step
+		default:
+			elapsed += max(0, step-behind)
+			behind = max(0, behind-step)
+		}
+		return now, elapsed
+	}
+}
+
+// elapsed is the cheap reading: the monotonic clock alone.
+func (k *clock) elapsed() time.Duration {
+	if k.scripted {
+		_, elapsed := k.read()
+		return elapsed
+	}
+	return time.Since(k.start)
+}
+
+// now is the logical time since the epoch.
+func (k *clock) now() time.Duration {
+	return time.Duration(k.base.Load()) + k.elapsed()
+}
+
+// machineTick is the current logical tick by the machine's clock.
+func (k *clock) machineTick() uint64 {
+	return uint64(k.base.Load()+int64(time.Since(k.start))) / k.tick
+}
+
+func (k *clock) tickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / k.tick }
+
+// until is how long it takes, by logical time, until the tick begins.
+func (k *clock) until(tick uint64) time.Duration {
+	if tick > math.MaxInt64/k.tick {
+		return math.MaxInt64
+	}
+	return time.Duration(tick*k.tick) - k.now()
+}
+
+// due reports whether the caller is to compare the clocks in this tick.
+func (k *clock) due(tick uint64) bool {
+	if k.scripted {
+		return true
+	}
+	last := k.compared.Load()
+	return last != tick && k.compared.CompareAndSwap(last, tick)
+}
+
+// compare holds logical time against the wall clock. A step forward is taken
+// at once: the machine was suspended, or its clock was set right. A step back
+// is only recorded; what remains is returned, negative where the wall is
+// behind, with the base that it was measured against.
+func (k *clock) compare() (base int64, offset time.Duration) {
+	base, offset = k.measure()
+	if offset > 0 && offset <= k.maxJump && k.base.CompareAndSwap(base, base+int64(offset)) {
+		offset = 0
+	}
+	k.record(time.Duration(k.offset.Swap(int64(offset))), offset)
+	return base, offset
+}
+
+// measure repeats a suspicious reading: the process may have been paused
+// between the two clocks.
+func (k *clock) measure() (base int64, offset time.Duration) {
+	for i := range 3 {
+		b := k.base.Load()
+		wall, elapsed := k.read()
+		o := wall.Sub(k.epoch) - time.Duration(b) - elapsed
+		if i == 0 || o.Abs() < offset.Abs() {
+			base, offset = b, o
+		}
+		if k.scripted || offset.Abs() < noise {
+			break
+		}
+	}
+	if !k.scripted && offset.Abs() < noise {
+		offset = 0
+	}
+	return base, offset
+}
+
+func (k *clock) record(before, now time.Duration) {
+	back := min(before, 0) - now
+	if back < time.Duration(k.tick) {
+		return
+	}
+	k.stepsBack.Add(1)
+	for {
+		largest := k.largestBack.Load()
+		if int64(back) <= largest || k.largestBack.CompareAndSwap(largest, int64(back)) {
+			return
+		}
+	}
+}
+
+// startAt moves logical time forward to a tick that the wall clock has not
+// reached; the difference counts as a step back.
+func (k *clock) startAt(tick uint64) {
+	lead := k.until(tick)
+	if lead <= 0 {
+		return
+	}
+	k.base.Add(int64(lead))
+	offset := time.Duration(k.offset.Add(-int64(lead)))
+	k.record(offset+lead, offset)
+}

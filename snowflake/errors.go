@@ -1,0 +1,33 @@
+package snowflake
+
+import "errors"
+
+// The errors that callers tell apart with [errors.Is]. What is returned wraps
+// them and says the numbers.
+var (
+	// ErrClockBackwards: the wall clock is further behind the generator's
+	// time than [OnClockBackwards] allows. It passes by itself once the wall
+	// clock has overtaken the last ID issued.
+	ErrClockBackwards = errors.New("snowflake: clock went backwards")
+
+	// ErrSequenceExhausted: every sequence number up to the current tick is
+	// taken. Only [Generator.TryNext] returns it; the others wait.
+	ErrSequenceExhausted = errors.New("snowflake: sequence exhausted")
+
+	// ErrExpired: the layout's last tick has passed. It does not pass: move
+	// to a layout with more time bits, a longer tick or a later epoch, whose
+	// IDs are all above the old ones.
+	ErrExpired = errors.New("snowflake: layout expired")
+
+	// ErrFenced: the window of ticks that the source granted has ended and
+	// could not be extended, so that another process may be issuing under
+	// this worker by now.
+	ErrFenced = errors.New("snowflake: worker's window has ended")
+
+	// ErrWorkerInUse: this process already has a live generator for the same
+	// fixed worker of the same layout. Share that one, or close it first.
+	ErrWorkerInUse = errors.New("snowflake: worker in use")
+
+	// ErrClosed: the generator has been closed.
+	ErrClosed = errors.New("snowflake: generator closed")
+)

@@ -1,0 +1,114 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The variables that [FromEnv] reads.
+const (
+	datacenterVariable = "SNOWFLAKE_DATACENTER_ID"
+	workerVariable     = "SNOWFLAKE_WORKER_ID"
+)
+
+// Static is the source of a worker number that somebody has assigned to this
+// process, and to no other that runs at the same time. Numbers that the layout
+// cannot hold are refused by [New].
+//
+// Within a process a fixed worker has one live generator per layout; a second
+// one is refused with [ErrWorkerInUse] until the first is closed, and then
+// starts above the last tick that the first issued. Across processes nothing
+// is remembered but this: a process issues nothing in the very tick in which
+// it was started, because its predecessor may have. Where the clock may step
+// back between two lives, take a lease.
+func Static(datacenter, worker int64) WorkerSource {
+	return fixed(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
+}
+
+// FromEnv is [Static] with the numbers of the environment variables
+// SNOWFLAKE_DATACENTER_ID and SNOWFLAKE_WORKER_ID, read when the generator is
+// made. A variable that is unset or no number is an error, never zero: a
+// forgotten variable would make every process worker zero. The datacenter may
+// be unset where the layout has no bits for it.
+func FromEnv() WorkerSource {
+	return fixed(func(layout Layout) (datacenter, worker int64, err error) {
+		if _, set := os.LookupEnv(datacenterVariable); set || layout.DatacenterBits > 0 {
+			if datacenter, err = numberFromEnv(datacenterVariable); err != nil {
+				return 0, 0, err
+			}
+		}
+		worker, err = numberFromEnv(workerVariable)
+		return datacenter, worker, err
+	})
+}
+
+func numberFromEnv(name string) (int64, error) {
+	value, set := os.LookupEnv(name)
+	if !set {
+		return 0, fmt.Errorf("snowflake: %s is not set: give every process a number of its own, or take a lease; there is no default because two processes would share it", name)
+	}
+	number, err := strconv.ParseUint(value, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("snowflake: %s=%q, want a number that only this process has", name, value)
+	}
+	return int64(number), nil
+}
+
+// FromStatefulSet is [Static] with the ordinal that ends the host name as the
+// worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name
+// without an ordinal is an error. Two StatefulSets that share a table need
+// different datacenters.
+func FromStatefulSet(datacenter int64) WorkerSource {
+	return fixed(func(Layout) (int64, int64, error) {
+		host, err := os.Hostname()
+		if err != nil {
+			return 0, 0, fmt.Errorf("snowflake: host name: %w", err)
+		}
+		worker, err := ordinal(host)
+		return datacenter, worker, err
+	})
+}
+
+// ordinal reads the number of a pod's host name, with or without a domain.
+func ordinal(host string) (int64, error) {
+	name, _, _ := strings.Cut(host, ".")
+	dash := strings.LastIndexByte(name, '-')
+	number, err := strconv.ParseUint(name[dash+1:], 10, 31)
+	if dash < 0 || err != nil {
+		return 0, fmt.Errorf("snowflake: host name %q does not end in -<ordinal>, want that of a StatefulSet's pod such as web-0", host)
+	}
+	return int64(number), nil
+}
+
+// fixed is a source whose number does not change; the process's registry keeps
+// it exclusive.
+type fixed func(Layout) (datacenter, worker int64, err error)
+
+func (fixed) Layout() Layout          { return Layout{} }
+func (fixed) Clock() func() time.Time { return nil }
+
+func (f fixed) Grant(_ context.Context, layout Layout) (*Grant, error) {
+	datacenter, worker, err := f(layout)
+	if err != nil {
+		return nil, err
+	}
+	grant, err := NewGrant(layout, datacenter, worker, layout.Epoch, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	return grant, workers.take(grant)
+}
+
+// Extend is only called at the layout's end, which nothing can extend.
+func (fixed) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error) {
+	return held, nil
+}
+
+func (fixed) Retire(_ context.Context, held *Grant, last time.Time) error {
+	workers.free(held, last)
+	return nil
+}

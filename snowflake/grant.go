@@ -1,0 +1,122 @@
+package snowflake
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// A slot is a place in one worker's sequence of IDs: tick<<SequenceBits |
+// sequence. Slots are contiguous across ticks, so one word counts them all.
+type slot = uint64
+
+// sealed is a state that no slot can follow: the slot after it is at or above
+// every limit.
+const sealed slot = 1 << 63
+
+// A Grant is one worker for a span of ticks, given by a [WorkerSource] to one
+// [Generator]. Its methods may be called concurrently.
+type Grant struct {
+	layout             Layout
+	datacenter, worker int64
+	from               int64 // first tick
+	fixed              bool  // nobody but the layout ends it
+	node               uint64
+	sequenceBits       uint8
+	nodeBits           uint8
+	limit              atomic.Uint64 // first slot that must not be issued
+
+	// The state has its cache line to itself: every call writes it, and the
+	// fields above are read by all.
+	_     [64]byte
+	state atomic.Uint64 // the last slot issued or reserved
+	_     [56]byte
+}
+
+// NewGrant grants a worker for the ticks that lie in [from, until). The zero
+// until grants all ticks that the layout has: right only for a worker number
+// that nobody else will ever be given. A datacenter or worker that the layout
+// cannot hold is an error.
+func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*Grant, error) {
+	if err := layout.Validate(); err != nil {
+		return nil, err
+	}
+	node, err := layout.node(datacenter, worker)
+	if err != nil {
+		return nil, err
+	}
+	g := &Grant{
+		layout:       layout,
+		datacenter:   datacenter,
+		worker:       worker,
+		from:         max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is no ID
+		fixed:        until.IsZero(),
+		node:         uint64(node) << layout.SequenceBits,
+		sequenceBits: layout.SequenceBits,
+		nodeBits:     layout.DatacenterBits + layout.WorkerBits,
+	}
+	if g.fixed {
+		until = layout.Expires()
+	}
+	g.state.Store(sealed)
+	g.limit.Store(g.limitAt(until))
+	return g, nil
+}
+
+// Datacenter is the datacenter that the worker belongs to.
+func (g *Grant) Datacenter() int64 { return g.datacenter }
+
+// Worker is the worker's number within its datacenter.
+func (g *Grant) Worker() int64 { return g.worker }
+
+// Until is the end of the granted window: no tick at or after it is issued.
+func (g *Grant) Until() time.Time {
+	return g.layout.timeOf(int64(g.limit.Load() >> g.sequenceBits))
+}
+
+// Extend moves the end of the window to until; a window is never shortened.
+// A source calls it only after whoever coordinates the workers has
+// acknowledged the new end.
+func (g *Grant) Extend(until time.Time) {
+	to := g.limitAt(until)
+	for {
+		old := g.limit.Load()
+		if to <= old || g.limit.CompareAndSwap(old, to) {
+			return
+		}
+	}
+}
+
+// String names the worker, for logs and errors.
+func (g *Grant) String() string {
+	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)
+}
+
+func (g *Grant) limitAt(until time.Time) slot {
+	tick := min(max(0, g.layout.tickOf(until)), g.layout.endTick())
+	return slot(tick) << g.sequenceBits
+}
+
+// expires reports whether the layout, not the source, sets the limit.
+func (g *Grant) expires() bool {
+	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
+}
+
+// begin opens a grant that is not issuing yet: the next slot is at or after at.
+func (g *Grant) begin(at slot) { g.state.Store(at - 1) }
+
+// seal ends the grant for good, and returns the last slot issued or reserved:
+// whoever still holds the grant finds its state changed and cannot advance it.
+func (g *Grant) seal() slot { return g.state.Swap(sealed) }
+
+func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }
+
+func (g *Grant) timeOf(s slot) time.Time { return g.layout.timeOf(g.tickOf(s)) }
+
+// id puts the worker between the slot's tick and sequence.
+func (g *Grant) id(s slot) types.ID {
+	sequence := s & (1<<g.sequenceBits - 1)
+	return types.ID((s^sequence)<<g.nodeBits | g.node | sequence)
+}

@@ -1,0 +1,171 @@
+package snowflake
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// A Layout says how the bits of an ID are shared out. From the top: the ticks
+// since the epoch, the datacenter, the worker, the sequence number within the
+// tick. It is a plain value; it can be compared with [Layout.Equal], and all
+// its methods may be called concurrently.
+//
+// IDs of one layout sort by time. Two layouts are two ID spaces: never mix
+// them in one column.
+type Layout struct {
+	// Epoch is the time of tick zero: a whole number of ticks since the Unix
+	// epoch and not before it.
+	Epoch time.Time
+
+	// Tick is the length of one tick: whole milliseconds, at least one.
+	Tick time.Duration
+
+	// DatacenterBits, WorkerBits and SequenceBits are the widths of the low
+	// fields. Zero means that there is no such field. What they leave of
+	// TotalBits is time.
+	DatacenterBits, WorkerBits, SequenceBits uint8
+
+	// TotalBits is the width of an ID: at most 63, so that it is never
+	// negative; 53 keeps IDs exact in a JavaScript number. Zero means 63.
+	TotalBits uint8
+}
+
+// TwitterLayout is the default: 41 bits of milliseconds since
+// 2010-11-04T01:42:54.657Z, 5 of datacenter, 5 of worker and 12 of sequence.
+// It yields 4,096,000 IDs per second and worker, and expires in July 2080.
+// The epoch and the widths are those of Twitter's snowflake of 2010.
+func TwitterLayout() Layout {
+	return Layout{
+		Epoch:          time.UnixMilli(1288834974657).UTC(),
+		Tick:           time.Millisecond,
+		DatacenterBits: 5,
+		WorkerBits:     5,
+		SequenceBits:   12,
+		TotalBits:      63,
+	}
+}
+
+// JSSafeLayout keeps IDs below 2^53, where a JavaScript number is exact: 39
+// bits of 10 ms ticks since 2020, 6 of worker and 8 of sequence. It yields
+// 25,600 IDs per second and worker, has 64 workers, and expires in 2194.
+func JSSafeLayout() Layout {
+	return Layout{
+		Epoch:        time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC),
+		Tick:         10 * time.Millisecond,
+		WorkerBits:   6,
+		SequenceBits: 8,
+		TotalBits:    53,
+	}
+}
+
+// DiscordLayout reads Discord's IDs: milliseconds since 2015, 5 bits of
+// worker (here the datacenter), 5 of process (here the worker) and 12 of
+// sequence. Discord's own are 64 bits wide, so that one bit of time, which
+// they will need from 2084 on, is missing here.
+func DiscordLayout() Layout {
+	return Layout{
+		Epoch:          time.UnixMilli(1420070400000).UTC(),
+		Tick:           time.Millisecond,
+		DatacenterBits: 5,
+		WorkerBits:     5,
+		SequenceBits:   12,
+		TotalBits:      63,
+	}
+}
+
+// Validate says everything that is wrong with the layout in one error.
+// [New] calls it.
+func (l Layout) Validate() error {
+	if err := errors.Join(l.validateTick(), l.validateBits()); err != nil {
+		return err
+	}
+	if l.timeBits() >= 63 || l.tickMillis() > (math.MaxInt64-l.epochMillis())>>l.timeBits() {
+		return fmt.Errorf("snowflake: layout leaves %d bits for ticks of %v, which is more time than a clock can count: give bits to the worker or the sequence", l.timeBits(), l.Tick)
+	}
+	return nil
+}
+
+func (l Layout) validateTick() error {
+	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
+		return fmt.Errorf("snowflake: layout's tick %v, want whole milliseconds, at least 1ms", l.Tick)
+	}
+	if l.Epoch.Before(time.UnixMilli(0)) {
+		return fmt.Errorf("snowflake: layout's epoch %v is before 1970-01-01T00:00:00Z", l.Epoch)
+	}
+	if l.Epoch.Nanosecond()%int(time.Millisecond) != 0 || l.epochMillis()%l.tickMillis() != 0 {
+		return fmt.Errorf("snowflake: layout's epoch %v is not a whole number of ticks of %v since 1970-01-01T00:00:00Z", l.Epoch, l.Tick)
+	}
+	return nil
+}
+
+func (l Layout) validateBits() error {
+	if l.TotalBits > 63 {
+		return fmt.Errorf("snowflake: layout has %d bits in total, want at most 63", l.TotalBits)
+	}
+	if low := l.lowBits(); low >= int(l.totalBits()) {
+		return fmt.Errorf("snowflake: layout's datacenter, worker and sequence take %d+%d+%d of %d bits and leave none for time", l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits())
+	}
+	return nil
+}
+
+// Expires is the first instant that the layout cannot express: its lifetime is
+// Expires minus Epoch. It means nothing for a layout that is not valid.
+func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
+
+// Equal reports whether both layouts share out the bits alike and start at the
+// same instant, so that their IDs can be mixed.
+func (l Layout) Equal(other Layout) bool { return l.shape() == other.shape() }
+
+// String describes the layout in one line, for logs and errors.
+func (l Layout) String() string {
+	return fmt.Sprintf("%d bits of %v since %s, %d datacenter, %d worker, %d sequence",
+		l.timeBits(), l.Tick, l.Epoch.UTC().Format(time.RFC3339Nano), l.DatacenterBits, l.WorkerBits, l.SequenceBits)
+}
+
+// shape is the layout as a comparable value: one instant has many time.Times.
+type shape struct {
+	epochMillis, tickMillis             int64
+	datacenter, worker, sequence, total uint8
+}
+
+func (l Layout) shape() shape {
+	return shape{l.epochMillis(), l.tickMillis(), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits()}
+}
+
+func (l Layout) totalBits() uint8 {
+	if l.TotalBits == 0 {
+		return 63
+	}
+	return l.TotalBits
+}
+
+// lowBits is an int because the sum of three uint8 can overflow one.
+func (l Layout) lowBits() int {
+	return int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits)
+}
+
+func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
+func (l Layout) endTick() int64     { return 1 << l.timeBits() }
+func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
+func (l Layout) tickMillis() int64  { return l.Tick.Milliseconds() }
+
+// lastID has every bit of the layout set.
+func (l Layout) lastID() types.ID { return types.ID(1<<l.totalBits() - 1) }
+
+// tickOf is the tick that contains t; negative before the epoch.
+func (l Layout) tickOf(t time.Time) int64 {
+	since := t.UnixMilli() - l.epochMillis()
+	if since < 0 {
+		return (since+1)/l.tickMillis() - 1
+	}
+	return since / l.tickMillis()
+}
+
+// timeOf is the start of the tick.
+func (l Layout) timeOf(tick int64) time.Time {
+	return time.UnixMilli(l.epochMillis() + tick*l.tickMillis()).UTC()
+}

@@ -1,0 +1,154 @@
+package snowflake
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// An Option changes a default of [New]. An option with a bad argument makes
+// New fail.
+type Option interface{ apply(*config) error }
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+type config struct {
+	layout  Layout
+	wall    func() time.Time
+	policy  *ClockPolicy
+	lag     time.Duration
+	maxJump time.Duration
+	logical bool
+	start   SequenceStart
+	random  func(n uint64) uint64
+	read    reading // both clocks, scripted by tests
+}
+
+// Defaults of the options.
+const (
+	defaultTolerance = 2 * time.Second
+	defaultMaxJump   = 30 * 24 * time.Hour
+)
+
+// newConfig applies all options to the defaults, so that one run shows every
+// mistake.
+func newConfig(opts []Option) (config, error) {
+	c := config{maxJump: defaultMaxJump, random: rand.Uint64N}
+	var errs []error
+	for _, opt := range opts {
+		errs = append(errs, opt.apply(&c))
+	}
+	return c, errors.Join(errs...)
+}
+
+// adopt settles what a source decides and an option may not contradict.
+func (c *config) adopt(src WorkerSource) error {
+	if clock := src.Clock(); clock != nil {
+		if c.wall != nil {
+			return errors.New("snowflake: WithClock beside a source that brings its clock: give the clock to the source")
+		}
+		c.wall = clock
+	}
+	chosen, brought := c.layout != Layout{}, src.Layout()
+	switch {
+	case brought != Layout{} && chosen && !c.layout.Equal(brought):
+		return fmt.Errorf("snowflake: WithLayout(%v) differs from the layout of the source (%v): leave the option out", c.layout, brought)
+	case brought != Layout{}:
+		c.layout = brought
+	case !chosen:
+		c.layout = TwitterLayout()
+	}
+	return c.layout.Validate()
+}
+
+// settle fills in the defaults that depend on the grant.
+func (c *config) settle(g *Grant) error {
+	if c.logical && g.fixed {
+		return errors.New("snowflake: WithLogicalTime on a fixed worker: its ticks could run ahead of the clock without bound; take a lease, whose window bounds them")
+	}
+	if c.policy == nil {
+		tolerance := Tolerate(defaultTolerance)
+		if !g.fixed {
+			tolerance = Tolerate(math.MaxInt64)
+		}
+		c.policy = &tolerance
+	}
+	return nil
+}
+
+// WithLayout sets the layout. The default is the source's layout where it
+// brings one, and [TwitterLayout] otherwise.
+func WithLayout(layout Layout) Option {
+	return optionFunc(func(c *config) error {
+		c.layout = layout
+		return layout.Validate()
+	})
+}
+
+// WithClock replaces the wall clock, which is [time.Now] by default. The
+// generator then takes the passing of time from the clock's small steps
+// forward, instead of from the machine's monotonic clock, so that a test can
+// script both; it reads the clock at every call.
+func WithClock(now func() time.Time) Option {
+	return optionFunc(func(c *config) error {
+		if now == nil {
+			return errNoClock
+		}
+		c.wall = now
+		return nil
+	})
+}
+
+// OnClockBackwards sets what happens while the wall clock has stepped back
+// behind the last ID. The default is Tolerate(2 * time.Second) for a fixed
+// worker, and to tolerate any step under a source that grants windows, which
+// make it safe.
+func OnClockBackwards(policy ClockPolicy) Option { return policy }
+
+// WithLag lets IDs be up to lag old, so that the unused sequence numbers of
+// that time serve bursts and small steps back of the clock without waiting. No
+// ID is ahead of the clock for it. The lag builds up from the generator's
+// start, so that it never reaches into an earlier life. It is rounded up to
+// whole ticks. The default is zero.
+func WithLag(lag time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if lag < 0 {
+			return fmt.Errorf("snowflake: WithLag(%v), want at least 0", lag)
+		}
+		c.lag = lag
+		return nil
+	})
+}
+
+// WithMaxJump bounds a single step forward of the wall clock. A larger one is
+// an error as long as the clock shows it, because IDs from the far future
+// cannot be taken back. The default is 30 days, longer than a suspended
+// machine sleeps.
+func WithMaxJump(limit time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if limit <= 0 {
+			return fmt.Errorf("snowflake: WithMaxJump(%v), want more than 0", limit)
+		}
+		c.maxJump = limit
+		return nil
+	})
+}
+
+// WithLogicalTime uses the generator's own time, which starts at the wall
+// clock and moves on only when a tick's sequence is used up: calls never wait
+// for the clock, and IDs are as dense as can be. It needs a source that grants
+// windows; under a fixed worker it is an error.
+func WithLogicalTime() Option {
+	return optionFunc(func(c *config) error {
+		c.logical = true
+		return nil
+	})
+}
+
+// WithSequenceStart sets where the sequence of a tick starts. The default is
+// [Random].
+func WithSequenceStart(start SequenceStart) Option { return start }

@@ -1,0 +1,74 @@
+package snowflake
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A ClockPolicy says what a generator does while the wall clock has stepped
+// back behind its last ID. It never issues an ID twice or out of order; the
+// choice is between going on, waiting and refusing. The zero value is [Fail].
+//
+// A step back is over once the wall clock has overtaken the last ID, which for
+// an idle generator is at once.
+type ClockPolicy struct {
+	max  time.Duration
+	wait bool
+}
+
+// Fail refuses with [ErrClockBackwards] until the step back is over.
+var Fail ClockPolicy
+
+// Wait lets calls wait until a step back of up to limit is over, and refuses
+// beyond it. [Generator.TryNext] refuses instead of waiting.
+func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait: true} }
+
+// Tolerate goes on in logical time, ahead of the wall clock by the size of the
+// step back, up to limit, and refuses beyond it. Under a fixed worker keep the
+// limit small: after a restart nothing tells the next process how far ahead
+// this one was.
+func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
+
+// A SequenceStart says at which sequence number a tick starts.
+type SequenceStart int
+
+const (
+	// Random starts each tick at a random point of the lower half, and at 0
+	// when the tick before was used up. The low bits of the keys are then
+	// even at any rate, so that sharding by key works; a first tick still
+	// holds at least half of its sequence, and all of a saturated one is
+	// usable. This is the default.
+	Random SequenceStart = iota
+
+	// Zero starts each tick at 0, as the classic generators do: at low rates
+	// all keys end in zero bits and fall into one shard.
+	Zero
+)
+
+// at picks the sequence number at which a fresh tick of the given capacity
+// starts, so that the block fits into the tick if it fits at all.
+func (s SequenceStart) at(capacity, block uint64, random func(n uint64) uint64) uint64 {
+	if s == Zero || block >= capacity {
+		return 0
+	}
+	return random(min(max(1, capacity/2), capacity-block+1))
+}
+
+func (p ClockPolicy) apply(c *config) error {
+	if p.max < 0 {
+		return fmt.Errorf("snowflake: OnClockBackwards limit %v, want at least 0", p.max)
+	}
+	c.policy = &p
+	return nil
+}
+
+func (s SequenceStart) apply(c *config) error {
+	if s != Random && s != Zero {
+		return fmt.Errorf("snowflake: WithSequenceStart(%d), want Random or Zero", int(s))
+	}
+	c.start = s
+	return nil
+}
+
+var errNoClock = errors.New("snowflake: WithClock(nil), want a clock")

@@ -1,0 +1,69 @@
+package snowflake
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Stats is what a generator has done so far.
+type Stats struct {
+	// Issued counts the IDs.
+	Issued uint64
+
+	// Waits counts the calls that had to wait for their tick.
+	Waits uint64
+
+	// BackwardSteps counts the steps back of the wall clock by at least a
+	// tick, LargestBackwardStep is the largest of them.
+	BackwardSteps       uint64
+	LargestBackwardStep time.Duration
+
+	// Refusals counts the calls that returned an error.
+	Refusals uint64
+
+	// Lead is how far the last ID's tick is ahead of the wall clock: because
+	// callers are waiting for reserved slots, or because a step back is
+	// tolerated. It is zero where the tick is not ahead.
+	Lead time.Duration
+}
+
+// counters are kept off the path of a call that neither waits nor fails:
+// what was issued follows from the state and the slots that were passed over.
+type counters struct {
+	waits    atomic.Uint64
+	refusals atomic.Uint64
+	origin   slot
+	skipped  atomic.Int64
+	issued   atomic.Uint64 // as last told
+}
+
+// Stats returns what the generator has done so far. The counters are read one
+// after the other; each of them only rises.
+func (g *Generator) Stats() Stats {
+	grant := g.grant.Load()
+	s := Stats{
+		Waits:               g.waits.Load(),
+		BackwardSteps:       g.clock.stepsBack.Load(),
+		LargestBackwardStep: time.Duration(g.clock.largestBack.Load()),
+		Refusals:            g.refusals.Load(),
+	}
+	if last := grant.state.Load(); last != sealed {
+		g.settleIssued(last)
+		wall, _ := g.clock.read()
+		s.Lead = max(0, grant.timeOf(last).Sub(wall))
+	}
+	s.Issued = g.issued.Load()
+	return s
+}
+
+// settleIssued brings the count up to date. Gaps are counted before they are
+// made, so that a count in between is too low, and told as what it was before.
+func (g *Generator) settleIssued(last slot) {
+	issued := int64(last-g.origin) - g.skipped.Load()
+	for {
+		told := g.issued.Load()
+		if issued <= int64(told) || g.issued.CompareAndSwap(told, uint64(issued)) {
+			return
+		}
+	}
+}

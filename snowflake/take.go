@@ -1,0 +1,145 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// A claim is a block of contiguous slots of one grant.
+type claim struct {
+	grant *Grant
+	last  slot // the state that the claim follows
+	first slot
+	count uint64
+	now   uint64        // the tick in which the claim was made
+	due   uint64        // the tick of its last slot
+	over  time.Duration // until the wall clock will have caught up, if that must be awaited
+}
+
+// take reserves up to n slots, fewer only where the grant ends, and then
+// waits, outside any lock, until the last of them is due. Slots whose wait was
+// given up are lost, never issued again.
+func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error) {
+	for {
+		c, err := g.propose(n)
+		if err == nil && (c.count == 0 || c.due > c.now) {
+			err = g.admit(ctx, c, wait)
+		}
+		if err != nil {
+			g.refusals.Add(1)
+			return c, err
+		}
+		if c.count > 0 && g.advance(c) {
+			return c, g.await(ctx, c)
+		}
+	}
+}
+
+// propose makes the claim that the state and the clock allow. It counts no
+// slot where something has to be done first: see admit.
+func (g *Generator) propose(n uint64) (claim, error) {
+	c := claim{grant: g.grant.Load()}
+	c.last = c.grant.state.Load() // before the clock: see heal
+	if c.last == sealed {
+		if g.closed.Load() {
+			return c, ErrClosed
+		}
+		return c, nil
+	}
+	var err error
+	if c.now, c.over, err = g.now(c.grant); err != nil || c.over > 0 {
+		return c, err
+	}
+	c.first = g.next(c.last, c.now, n)
+	c.count = min(n, c.grant.limit.Load()-min(c.first, c.grant.limit.Load()))
+	c.due = uint64(c.grant.tickOf(c.first + max(c.count, 1) - 1))
+	return c, nil
+}
+
+// next is the first free slot for a block of n: right after the last one, or
+// in a fresh tick where that has fallen behind.
+func (g *Generator) next(last slot, now, n uint64) slot {
+	oldest := (now - min(now, g.lag)) << g.sequenceBits
+	if g.logical || last+1 >= oldest {
+		return last + 1
+	}
+	return oldest + g.start.at(1<<g.sequenceBits, n, g.random)
+}
+
+// admit clears what is in the claim's way, or says why it cannot be. A call
+// that may not wait does not ask the source either.
+func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
+	switch {
+	case c.last == sealed: // another grant is being installed
+		runtime.Gosched()
+		return nil
+	case c.over > 0 && !wait:
+		return fmt.Errorf("%w: it will have caught up in %v", ErrClockBackwards, c.over)
+	case c.over > 0:
+		return waiting(g.clock.sleep(ctx, c.over))
+	case c.count == 0 && !wait && !c.grant.expires():
+		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, c.grant, c.grant.Until())
+	case c.count == 0:
+		return g.extend(ctx, c.grant, c.first)
+	case !wait:
+		return ErrSequenceExhausted
+	}
+	return g.inTime(ctx, c.due)
+}
+
+// inTime refuses before slots are lost to a wait that cannot succeed: under
+// overload every call that gives up would push the others further back.
+func (g *Generator) inTime(ctx context.Context, due uint64) error {
+	if ctx.Err() != nil {
+		return waiting(context.Cause(ctx))
+	}
+	left := g.clock.until(due)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < left {
+		return fmt.Errorf("snowflake: the next free slot is %v away: %w", left, context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// advance makes the claim the state, unless that has moved on.
+func (g *Generator) advance(c claim) bool {
+	passed := int64(c.first - c.last - 1)
+	if passed > 0 {
+		g.skipped.Add(passed)
+	}
+	if c.grant.state.CompareAndSwap(c.last, c.first+c.count-1) {
+		return true
+	}
+	if passed > 0 {
+		g.skipped.Add(-passed)
+	}
+	return false
+}
+
+// await returns once the claim is due.
+func (g *Generator) await(ctx context.Context, c claim) error {
+	if c.due <= c.now {
+		return nil
+	}
+	g.waits.Add(1)
+	for {
+		left := g.clock.until(c.due)
+		if left <= 0 {
+			return nil
+		}
+		if err := g.clock.sleep(ctx, left); err != nil {
+			g.skipped.Add(int64(c.count))
+			g.refusals.Add(1)
+			return waiting(err)
+		}
+		g.observe(c.grant)
+	}
+}
+
+func waiting(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("snowflake: waiting for the clock: %w", err)
+}
