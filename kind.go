@@ -110,3 +110,5 @@ func (k kind) set(v reflect.Value, id types.ID) {
 		v.SetString(id.String())
 	}
 }
+
+func (k kind) isString() bool { return k.scalar == reflect.String }

@@ -90,7 +90,7 @@ func isUnset(value any) bool {
 }
 
 func (k kind) mapValue(id types.ID) any {
-	if k.scalar == reflect.String {
+	if k.isString() {
 		return id.String()
 	}
 	return id

@@ -1,0 +1,105 @@
+package gormflake
+
+import (
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// Check tells at start-up what would go wrong later. For every model it wants
+//
+//   - the plugin registered in db,
+//   - at least one tag, and every tag valid,
+//   - no auto-increment and no default on a tagged column, neither in the
+//     model nor in its table, if that exists,
+//   - columns that hold 63 bits, for the keys and for the foreign keys that
+//     refer to them.
+//
+// It returns nil or one error that joins all mistakes of all models. It only
+// reads.
+//
+//	err := gormflake.Check(db, &Order{}, &Line{})
+func Check(db *gorm.DB, models ...any) error {
+	p, err := pluginOf(db)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, model := range models {
+		errs = append(errs, p.check(db, model)...)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Plugin) check(db *gorm.DB, model any) []error {
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(model); err != nil {
+		return []error{fmt.Errorf("gormflake: check %T: %w", model, err)}
+	}
+	s := stmt.Schema
+	columns, err := p.columns(s)
+	if err != nil {
+		return []error{err}
+	}
+	if len(columns) == 0 {
+		return []error{fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name)}
+	}
+	var errs []error
+	for _, c := range columns {
+		errs = append(errs, checkField(c))
+	}
+	errs = append(errs, checkReferences(s)...)
+	return append(errs, checkTable(db, model, s, columns)...)
+}
+
+func checkField(c *column) error {
+	f := c.field
+	switch {
+	case f.AutoIncrement:
+		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
+	case f.HasDefaultValue:
+		return mistake(c, "the column has a default: remove gorm:\"default\"")
+	}
+	return checkSize(c)
+}
+
+// checkSize judges gorm:"size"; a string without one has the dialect's default.
+func checkSize(c *column) error {
+	size := c.field.Size
+	if c.kind.isString() {
+		if size > 0 && size < idDigits {
+			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, idDigits))
+		}
+		return nil
+	}
+	if size > 0 && size < 64 {
+		return mistake(c, fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size))
+	}
+	return nil
+}
+
+// checkReferences finds foreign keys that would cut off the keys they refer to.
+func checkReferences(s *schema.Schema) []error {
+	var errs []error
+	for _, rel := range s.Relationships.Relations {
+		for _, ref := range rel.References {
+			if ref.PrimaryKey == nil || ref.ForeignKey == nil {
+				continue
+			}
+			if _, tagged := ref.PrimaryKey.Tag.Lookup(tagKey); !tagged {
+				continue
+			}
+			if _, err := kindOf(ref.ForeignKey.FieldType); err != nil {
+				errs = append(errs, fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %w",
+					ref.ForeignKey.Schema.Name, ref.ForeignKey.Name, ref.PrimaryKey.Schema.Name, err))
+			}
+		}
+	}
+	return errs
+}
+
+func mistake(c *column, text string) error {
+	return fmt.Errorf("gormflake: model %s, field %s: %s", c.field.Schema.Name, c.field.BindName(), text)
+}

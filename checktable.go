@@ -1,0 +1,88 @@
+package gormflake
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// idDigits is the length of the largest ID in decimal.
+const idDigits = 19
+
+// checkTable compares the tagged columns with the live table, if there is one.
+func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []error {
+	db = db.Session(&gorm.Session{NewDB: true})
+	if !db.Migrator().HasTable(model) {
+		return nil
+	}
+	live, err := db.Migrator().ColumnTypes(model)
+	if err != nil {
+		return []error{fmt.Errorf("gormflake: check table %s: %w", s.Table, err)}
+	}
+	found := make(map[string]gorm.ColumnType, len(live))
+	for _, l := range live {
+		found[l.Name()] = l
+	}
+	var errs []error
+	for _, c := range columns {
+		l, ok := found[c.field.DBName]
+		if !ok {
+			errs = append(errs, mistake(c, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, c.field.DBName)))
+			continue
+		}
+		errs = append(errs, assigned(db, c, l), narrow(db, c, l))
+	}
+	return errs
+}
+
+// assigned finds a column to which the database still gives values.
+func assigned(db *gorm.DB, c *column, l gorm.ColumnType) error {
+	how := ""
+	if auto, ok := l.AutoIncrement(); ok && auto || sqliteAutoincrement(db, c) {
+		how = "auto-increment"
+	} else if value, ok := l.DefaultValue(); ok && !strings.EqualFold(value, "NULL") {
+		how = "default " + value
+	}
+	if how == "" {
+		return nil
+	}
+	return mistake(c, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate",
+		c.field.Schema.Table, c.field.DBName, how))
+}
+
+var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
+
+// sqliteAutoincrement reads the statement that made the table, because the
+// driver does not report the keyword. Only an INTEGER PRIMARY KEY can have it.
+func sqliteAutoincrement(db *gorm.DB, c *column) bool {
+	if db.Dialector.Name() != "sqlite" || !c.primary {
+		return false
+	}
+	var ddl string
+	err := db.Raw("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", c.field.Schema.Table).Scan(&ddl).Error
+	return err == nil && autoincrement.MatchString(ddl)
+}
+
+// narrow finds a column that cannot hold every ID. SQLite columns hold any.
+func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
+	if db.Dialector.Name() == "sqlite" {
+		return nil
+	}
+	name := strings.ToLower(l.DatabaseTypeName())
+	switch name {
+	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4",
+		"float", "double", "real", "float4", "float8":
+	case "char", "bpchar", "varchar":
+		if length, ok := l.Length(); !ok || length <= 0 || length >= idDigits {
+			return nil
+		}
+		name = fmt.Sprintf("%s of fewer than %d characters", name, idDigits)
+	default:
+		return nil
+	}
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every ID: move the table with package sqlmigrate",
+		c.field.DBName, c.field.Schema.Table, name))
+}
