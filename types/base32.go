@@ -1,10 +1,30 @@
 package types
 
-import "strings"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // base32Len is the width that 63 bits need at 5 bits for each character. Two
 // bits of the 65 are over, so the first character is at most 7.
 const base32Len = 13
+
+const base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var base32 = newBase32()
+
+func newBase32() *alphabet {
+	a := newAlphabet(base32Digits)
+	for value, c := range strings.ToLower(base32Digits) {
+		a.values[c] = byte(value)
+	}
+	for _, c := range "iIlL" {
+		a.values[c] = 1
+	}
+	a.values['o'], a.values['O'] = 0, 0
+	return a
+}
 
 // Base32 returns the ID in Crockford's base 32, always 13 characters, so that
 // texts sort as their IDs do. It is the form to print or to read aloud: it does
@@ -14,7 +34,7 @@ func (id ID) Base32() string {
 	var buf [1 + base32Len]byte
 	n := id.magnitude()
 	for i := base32Len; i > 0; i-- {
-		buf[i] = crockfordDigits[n&31]
+		buf[i] = base32Digits[n&31]
 		n >>= 5
 	}
 	if id < 0 {
@@ -24,41 +44,28 @@ func (id ID) Base32() string {
 	return string(buf[1:])
 }
 
-// ParseBase32 reads the text of [ID.Base32], in upper and lower case and with i
+// ParseBase32 reads the text of [ID.Base32], in upper or lower case and with i
 // and l for 1 and o for 0, as people write it down. Any other text is an error
 // that quotes s: one of a negative ID, above [math.MaxInt64], of other than 13
 // characters, or with hyphens or a check symbol. The ID is zero if the error is
-// not nil. Texts of people are not comparable before they went through
-// ParseBase32.
+// not nil.
+//
+// This is the one form in which an ID has several texts; compare the IDs.
 func ParseBase32(s string) (ID, error) {
 	const fn = "ParseBase32"
+	if len(s) != base32Len {
+		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + "; want 13 characters"}
+	}
 	var n uint64
 	for i := range len(s) {
-		digit := crockfordDigit(s[i])
-		if digit < 0 {
+		digit := base32.values[s[i]]
+		if digit == notDigit {
 			return 0, &parseError{fn, s, unexpected(s, i)}
+		}
+		if n > math.MaxInt64>>5 {
+			return 0, &parseError{fn, s, outOfRange}
 		}
 		n = n<<5 | uint64(digit)
 	}
-	if len(s) != base32Len {
-		return 0, &parseError{fn, s, "want 13 characters"}
-	}
-	if s[0] > '7' && crockfordDigit(s[0]) > 7 {
-		return 0, &parseError{fn, s, outOfRange}
-	}
 	return ID(n), nil
-}
-
-// crockfordDigit returns the value of c, or -1 if it has none.
-func crockfordDigit(c byte) int {
-	if 'a' <= c && c <= 'z' {
-		c -= 'a' - 'A'
-	}
-	switch c {
-	case 'I', 'L':
-		c = '1'
-	case 'O':
-		c = '0'
-	}
-	return strings.IndexByte(crockfordDigits, c)
 }

@@ -1,9 +1,6 @@
 package types
 
-import (
-	"cmp"
-	"strconv"
-)
+import "cmp"
 
 // An ID is the primary key of a row. IDs are ordered as their numbers are, can
 // be compared with == and used as map keys, and convert to and from int64.
@@ -41,4 +38,15 @@ func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
 // String returns the ID in decimal, as [ParseID] reads it. That of a negative ID
 // starts with a minus sign, which ParseID refuses.
-func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
+func (id ID) String() string {
+	var d decimal
+	return string(d[d.set(id):])
+}
+
+// magnitude returns the absolute value, which a uint64 can hold for every int64.
+func (id ID) magnitude() uint64 {
+	if id < 0 {
+		return -uint64(id)
+	}
+	return uint64(id)
+}

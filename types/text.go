@@ -1,9 +1,6 @@
 package types
 
-import (
-	"encoding"
-	"strconv"
-)
+import "encoding"
 
 var (
 	_ encoding.TextAppender    = ID(0)
@@ -11,12 +8,10 @@ var (
 	_ encoding.TextUnmarshaler = (*ID)(nil)
 )
 
-// maxText is the length of -9223372036854775808.
-const maxText = 20
-
 // AppendText appends the text of [ID.String] to b. The error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
-	return strconv.AppendInt(b, int64(id), 10), nil
+	var d decimal
+	return append(b, d[d.set(id):]...), nil
 }
 
 // MarshalText returns the text of [ID.String]; the error is always nil. It makes
@@ -26,7 +21,8 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 // There is no MarshalJSON on purpose: encoding/json checks and copies what that
 // returns, which takes longer than writing the ID.
 func (id ID) MarshalText() ([]byte, error) {
-	return strconv.AppendInt(make([]byte, 0, maxText), int64(id), 10), nil
+	var d decimal
+	return d[d.set(id):], nil
 }
 
 // UnmarshalText reads b as [ParseID] does. The ID is zero after an error.

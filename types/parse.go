@@ -1,10 +1,6 @@
 package types
 
-import (
-	"math"
-	"strconv"
-	"unicode/utf8"
-)
+import "math"
 
 // maxDigits is the length of 9223372036854775807. Any number of so many digits
 // fits a uint64, hence one comparison at the end finds every overflow.
@@ -46,10 +42,4 @@ func decimalError(fn, s string) error {
 		return &parseError{fn, s, "leading zero; want the shortest form"}
 	}
 	return &parseError{fn, s, outOfRange}
-}
-
-// unexpected names the character at offset i of s.
-func unexpected(s string, i int) string {
-	r, _ := utf8.DecodeRuneInString(s[i:])
-	return "unexpected " + strconv.QuoteRune(r) + " at offset " + strconv.Itoa(i)
 }
