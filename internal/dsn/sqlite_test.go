@@ -1,0 +1,152 @@
+package dsn_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"gorm.io/gorm"
+)
+
+func TestSQLiteFile(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"app.db", "with space.db", "a?b#c.db", "100%.db", "a+b&c=d.db", "%41.db", "ключ.db"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), name)
+			db := openSQLite(t, "sqlite://"+url.PathEscape(path))
+			if err := db.Exec("CREATE TABLE t (id integer)").Error; err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("database is not in the file named: %v", err)
+			}
+		})
+	}
+}
+
+func TestSQLiteRelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db := openSQLite(t, "sqlite://app.db")
+	if err := db.Exec("CREATE TABLE t (id integer)").Error; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("app.db"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSQLitePragmas(t *testing.T) {
+	t.Parallel()
+	const file, memory = "app.db", ":memory:"
+	tests := []struct{ name, path, query, pragma, want string }{
+		{"busy timeout", file, "", "busy_timeout", "5000"},
+		{"foreign keys", file, "", "foreign_keys", "1"},
+		{"journal", file, "", "journal_mode", "wal"},
+		{"memory foreign keys", memory, "", "foreign_keys", "1"},
+		{"memory journal", memory, "", "journal_mode", "memory"},
+		{"url wins", file, "?_pragma=busy_timeout(7)", "busy_timeout", "7"},
+		{"url wins with equals", file, "?_pragma=Journal_Mode%3Ddelete", "journal_mode", "delete"},
+		{"url keeps the others", file, "?_pragma=busy_timeout(7)", "foreign_keys", "1"},
+		{"url adds", file, "?_pragma=cache_size(77)", "cache_size", "77"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			path := test.path
+			if path != memory {
+				path = filepath.Join(t.TempDir(), path)
+			}
+			var got string
+			openSQLite(t, "sqlite://"+path+test.query).Raw("PRAGMA " + test.pragma).Scan(&got)
+			if got != test.want {
+				t.Errorf("PRAGMA %s = %s, want %s", test.pragma, got, test.want)
+			}
+		})
+	}
+}
+
+// A deferred transaction that has read cannot write once somebody else has,
+// and busy_timeout does not help it.
+func TestSQLiteReadThenWrite(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, "sqlite://"+filepath.Join(t.TempDir(), "app.db"))
+	if err := db.Exec("CREATE TABLE t (n integer); INSERT INTO t VALUES (0)").Error; err != nil {
+		t.Fatal(err)
+	}
+	const writers = 8
+	errs := make(chan error, writers)
+	for range writers {
+		go func() {
+			errs <- db.Transaction(func(tx *gorm.DB) error {
+				var n int
+				if err := tx.Raw("SELECT n FROM t").Scan(&n).Error; err != nil {
+					return err
+				}
+				return tx.Exec("UPDATE t SET n = ?", n+1).Error
+			})
+		}()
+	}
+	for range writers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	var n int
+	db.Raw("SELECT n FROM t").Scan(&n)
+	if n != writers {
+		t.Errorf("n = %d after %d increments", n, writers)
+	}
+}
+
+func TestSQLiteTimeFormat(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, "sqlite://:memory:")
+	var year string
+	db.Raw("SELECT strftime('%Y', ?)", db.NowFunc()).Scan(&year)
+	if want := strconv.Itoa(db.NowFunc().UTC().Year()); year != want {
+		t.Errorf("SQLite reads year %q in a time that Go wrote, want %s", year, want)
+	}
+}
+
+// Every connection to :memory: is a database of its own.
+func TestSQLiteMemoryIsOneDatabase(t *testing.T) {
+	t.Parallel()
+	db, other := openSQLite(t, "sqlite://:memory:"), openSQLite(t, "sqlite://:memory:")
+	if err := db.Exec("CREATE TABLE t (id integer)").Error; err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error)
+	for range 8 {
+		go func() { errs <- db.Exec("INSERT INTO t VALUES (1)").Error }()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if other.Migrator().HasTable("t") {
+		t.Error("two databases in memory share a table")
+	}
+}
+
+func openSQLite(t *testing.T, url string) *gorm.DB {
+	t.Helper()
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := gorm.Open(dialector)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	return db
+}
