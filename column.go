@@ -69,10 +69,10 @@ func (c *column) find(row reflect.Value) (v reflect.Value, ok bool) {
 	return row, true
 }
 
-// from names the generator for an error message, if it is not the default one.
-func (c *column) from() string {
+// quotedGen names the generator in a message, unless it is the default one.
+func (c *column) quotedGen() string {
 	if c.gen == "" {
 		return ""
 	}
-	return fmt.Sprintf(" from generator %q", c.gen)
+	return fmt.Sprintf(" %q", c.gen)
 }

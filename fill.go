@@ -71,11 +71,11 @@ func (p *Plugin) take(stmt *gorm.Statement, c *column, n int) (*[]types.ID, erro
 	// A generator that leaves elements out must not yield the last statement's IDs.
 	clear(*ids)
 	if err := c.source.Fill(stmt.Context, *ids); err != nil {
-		return nil, fmt.Errorf("make %d IDs%s: %w", n, c.from(), err)
+		return nil, fmt.Errorf("generator%s: %w", c.quotedGen(), err)
 	}
 	for i, id := range *ids {
 		if id <= 0 {
-			return nil, fmt.Errorf("make %d IDs%s: ID %d is %d, want it positive", n, c.from(), i, id.Int64())
+			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want it positive", c.quotedGen(), i, n, id.Int64())
 		}
 	}
 	return ids, nil
