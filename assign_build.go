@@ -1,0 +1,114 @@
+package gormflake
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// graphKey distinguishes graphs from the models in the plugin's cache.
+type graphKey struct {
+	root     *schema.Schema
+	pointers bool // the root rows stand behind pointers
+}
+
+// graph returns the cached graph of the trees like root.
+func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error) {
+	s, err := parse(stmt, modelType(root.Type()))
+	if err != nil {
+		return nil, err
+	}
+	key := graphKey{root: s, pointers: throughPointer(root.Type())}
+	if g, ok := p.models.Load(key); ok {
+		return g.(*graph), nil
+	}
+	b := builder{plugin: p, stmt: stmt, nodes: map[*schema.Schema]*node{}}
+	g, err := b.build(s)
+	if err != nil {
+		return nil, err
+	}
+	g.root.target.tracked = g.root.target.tracked || key.pointers
+	p.models.Store(key, g)
+	return g, nil
+}
+
+type builder struct {
+	plugin *Plugin
+	stmt   *gorm.Statement
+	nodes  map[*schema.Schema]*node
+	found  []*node
+}
+
+func (b *builder) build(s *schema.Schema) (*graph, error) {
+	root, err := b.node(s)
+	if err != nil {
+		return nil, err
+	}
+	g := &graph{root: &edge{name: s.Name, target: root}, nodes: sorted(b.found)}
+	for _, n := range g.nodes {
+		n.slot = g.slots
+		g.slots += len(n.groups)
+	}
+	if g.slots == 0 {
+		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, s.Name)
+	}
+	markRelays(b.found)
+	markCircles(b.found)
+	return g, nil
+}
+
+func (b *builder) node(s *schema.Schema) (*node, error) {
+	if n, ok := b.nodes[s]; ok {
+		return n, nil
+	}
+	m := b.plugin.model(s)
+	if m.err != nil {
+		return nil, m.err
+	}
+	n := &node{schema: s, groups: m.groups}
+	b.nodes[s] = n
+	b.found = append(b.found, n)
+	r := &s.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		e, err := b.edge(rel)
+		if err != nil {
+			return nil, err
+		}
+		e.target.tracked = e.target.tracked || throughPointer(rel.Field.FieldType)
+		n.edges = append(n.edges, e)
+	}
+	return n, nil
+}
+
+func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
+	// The schema in rel may still be in the making by another goroutine; parsing waits for it.
+	s, err := parse(b.stmt, rel.FieldSchema.ModelType)
+	if err != nil {
+		return nil, err
+	}
+	target, err := b.node(s)
+	if err != nil {
+		return nil, err
+	}
+	e := &edge{
+		name:      rel.Schema.Name + "." + rel.Field.BindName(),
+		field:     &column{field: rel.Field},
+		target:    target,
+		belongsTo: rel.Type == schema.BelongsTo,
+	}
+	if rel.Type != schema.Many2Many {
+		e.links, err = b.links(rel)
+	}
+	return e, err
+}
+
+// parse returns the schema that the create callback would see for t.
+func parse(stmt *gorm.Statement, t reflect.Type) (*schema.Schema, error) {
+	if err := stmt.Parse(reflect.New(t).Interface()); err != nil {
+		return nil, fmt.Errorf("gormflake: Assign: model %s: %w", t, err)
+	}
+	return stmt.Schema, nil
+}

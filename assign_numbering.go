@@ -1,0 +1,80 @@
+package gormflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// numbering is the second pass: it sets keys and links.
+type numbering struct {
+	ctx    context.Context
+	blocks []block // by slot
+}
+
+// block is the unused rest of the keys that a generator made for a model.
+type block struct {
+	rest   []types.ID
+	buffer *[]types.ID // to give back to the plugin
+}
+
+// blocks asks the generators for the counted keys, masters first. What it
+// returns is to be released, also beside an error.
+func (p *Plugin) blocks(stmt *gorm.Statement, g *graph, counts []int) ([]block, error) {
+	blocks := make([]block, len(counts))
+	for _, n := range g.nodes {
+		for i, group := range n.groups {
+			count := counts[n.slot+i]
+			if count == 0 {
+				continue
+			}
+			buffer, err := p.take(stmt, group[0], count)
+			if err != nil {
+				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
+			}
+			blocks[n.slot+i] = block{rest: *buffer, buffer: buffer}
+		}
+	}
+	return blocks, nil
+}
+
+func (p *Plugin) release(blocks []block) {
+	for _, b := range blocks {
+		if b.buffer != nil {
+			p.give(b.buffer)
+		}
+	}
+}
+
+var errChanged = errors.New("the tree changed during the call: do not use it elsewhere meanwhile")
+
+func (p *numbering) row(n *node, row reflect.Value) error {
+	for i, group := range n.groups {
+		b := &p.blocks[n.slot+i]
+		for _, c := range group {
+			if !c.unset(row) {
+				continue
+			}
+			if len(b.rest) == 0 {
+				return errChanged
+			}
+			c.set(row, b.rest[0])
+			b.rest = b.rest[1:]
+		}
+	}
+	return nil
+}
+
+func (p *numbering) link(e *edge, master, detail reflect.Value) error {
+	for _, l := range e.links {
+		if err := l.copy(p.ctx, master, detail); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	return nil
+}
