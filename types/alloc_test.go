@@ -1,0 +1,49 @@
+package types_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// AllocsPerRun counts those of all goroutines, so this test is not parallel.
+func TestAllocations(t *testing.T) {
+	quoted, number, text := []byte(`"7529595880471527425"`), []byte(`7529595880471527425`), sample.String()
+	base32, base58, base62 := sample.Base32(), sample.Base58(), sample.Base62()
+	var fromInt, fromText any = sample.Int64(), number
+	var row any = benchRow{sample, "order"}
+	buf := make([]byte, 0, 32)
+	var id types.ID
+	var kept []byte
+	for _, test := range []struct {
+		name string
+		most float64
+		f    func()
+	}{
+		{"ParseID", 0, func() { id, _ = types.ParseID(text) }},
+		{"UnmarshalJSON string", 0, func() { _ = id.UnmarshalJSON(quoted) }},
+		{"UnmarshalJSON number", 0, func() { _ = id.UnmarshalJSON(number) }},
+		{"UnmarshalText", 0, func() { _ = id.UnmarshalText(number) }},
+		{"UnmarshalParam", 0, func() { _ = id.UnmarshalParam(text) }},
+		{"ParseBase32", 0, func() { id, _ = types.ParseBase32(base32) }},
+		{"ParseBase58", 0, func() { id, _ = types.ParseBase58(base58) }},
+		{"ParseBase62", 0, func() { id, _ = types.ParseBase62(base62) }},
+		{"AppendText", 0, func() { buf, _ = sample.AppendText(buf[:0]) }},
+		{"Scan int64", 0, func() { _ = id.Scan(fromInt) }},
+		{"Scan []byte", 0, func() { _ = id.Scan(fromText) }},
+		{"MarshalText", 1, func() { kept, _ = sample.MarshalText() }},
+		{"json.Marshal of a struct", 2, func() { kept, _ = json.Marshal(row) }},
+		{"String", 1, func() { text = sample.String() }},
+		{"Base32", 1, func() { base32 = sample.Base32() }},
+		{"Base58", 1, func() { base58 = sample.Base58() }},
+		{"Base62", 1, func() { base62 = sample.Base62() }},
+	} {
+		if got := testing.AllocsPerRun(100, test.f); got > test.most {
+			t.Errorf("%s: %v allocations, want at most %v", test.name, got, test.most)
+		}
+	}
+	if id != sample || string(kept) != `{"ID":"7529595880471527425","Name":"order"}` {
+		t.Errorf("got %d, %s", id, kept)
+	}
+}

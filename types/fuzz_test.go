@@ -1,0 +1,138 @@
+package types_test
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// FuzzParseID holds ParseID against strconv: it takes exactly the texts that
+// strconv would write.
+func FuzzParseID(f *testing.F) {
+	for _, test := range badDecimals {
+		f.Add(test.in)
+	}
+	f.Add("0")
+	f.Add("7529595880471527425")
+	f.Add("9223372036854775807")
+	f.Fuzz(func(t *testing.T, in string) {
+		n, err := strconv.ParseInt(in, 10, 64)
+		valid := err == nil && n >= 0 && strconv.FormatInt(n, 10) == in
+		got, err := types.ParseID(in)
+		if !valid {
+			n = 0
+		}
+		if (err == nil) != valid || got != types.ID(n) {
+			t.Errorf("ParseID(%q) = %d, %v", in, int64(got), err)
+		}
+		if valid && got.String() != in {
+			t.Errorf("ParseID(%q) is written as %q", in, got)
+		}
+	})
+}
+
+// FuzzUnmarshalJSON holds UnmarshalJSON against encoding/json's own int64, which
+// reads valid JSON numbers, and strings with the tag option.
+func FuzzUnmarshalJSON(f *testing.F) {
+	for _, in := range []string{
+		`"7529595880471527425"`, `7529595880471527425`, `null`, `"null"`, `""`, `"`, `-5`, `"-5"`, `1.0`, `1e3`,
+		`"042"`, `042`, `{}`, `[1]`, `true`, `9223372036854775808`, `"\u0034"`, ` 5`, `"5" `,
+	} {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		id := types.ID(99)
+		err := id.UnmarshalJSON(in)
+		switch text := string(in); {
+		case text == "null":
+			if id != 99 || err != nil {
+				t.Errorf("null gives %d, %v", int64(id), err)
+			}
+		case err != nil:
+			if id != 0 {
+				t.Errorf("%q gives %d with error %v", in, int64(id), err)
+			}
+		case text != id.String() && text != strconv.Quote(id.String()) || id < 0:
+			t.Errorf("%q gives %d", in, int64(id))
+		}
+		var plain int64
+		if json.Unmarshal(in, &plain) == nil && string(in) == strconv.FormatInt(plain, 10) && plain >= 0 && err != nil {
+			t.Errorf("%q is refused: %v", in, err)
+		}
+	})
+}
+
+// FuzzScan holds Scan of text against strconv, and that what it reads from one
+// source it reads from all.
+func FuzzScan(f *testing.F) {
+	for _, in := range []string{
+		"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", "-9223372036854775808", "9223372036854775808", "5.0", " 5", "1_0",
+	} {
+		f.Add(in, uint64(5))
+	}
+	f.Add("5", uint64(math.MaxInt64))
+	f.Add("5", uint64(math.MaxInt64+1))
+	f.Fuzz(func(t *testing.T, text string, number uint64) {
+		want, err := strconv.ParseInt(text, 10, 64)
+		valid := err == nil && !strings.HasPrefix(text, "+")
+		if !valid {
+			want = 0
+		}
+		for _, src := range []any{text, []byte(text)} {
+			checkScan(t, src, want, valid)
+		}
+		if valid {
+			checkScan(t, want, want, true)
+		}
+		if number <= math.MaxInt64 {
+			checkScan(t, number, int64(number), true)
+		} else {
+			checkScan(t, number, 0, false)
+		}
+	})
+}
+
+func checkScan(t *testing.T, src any, want int64, valid bool) {
+	t.Helper()
+	id := types.ID(99)
+	if err := id.Scan(src); (err == nil) != valid || id.Int64() != want {
+		t.Errorf("Scan(%T %q) gives %d, %v; want %d", src, src, int64(id), err, want)
+	}
+}
+
+// FuzzParseBase: what a parser takes, the formatter writes back; in base 32 after
+// the other spellings are put right.
+func FuzzParseBase(f *testing.F) {
+	for _, g := range golden {
+		f.Add(g.base32)
+		f.Add(g.base58)
+		f.Add(g.base62)
+	}
+	f.Add("ZZZZZZZZZZZZZ")
+	f.Add("JPwcyDCgEur")
+	f.Add("6gzkzhx6wOOOi")
+	f.Add("")
+	canonical := strings.NewReplacer("I", "1", "L", "1", "O", "0")
+	f.Fuzz(func(t *testing.T, in string) {
+		for _, base := range bases {
+			id, err := base.parse(in)
+			if err != nil {
+				if id != 0 || !strings.HasPrefix(err.Error(), "types: Parse"+base.name+`("`) {
+					t.Errorf("%s reads %q as %d, %v", base.name, in, int64(id), err)
+				}
+				continue
+			}
+			want := in
+			if base.name == "Base32" {
+				want = canonical.Replace(strings.ToUpper(in))
+			}
+			if got := base.format(id); got != want || id < 0 {
+				t.Errorf("%s reads %q as %d, and writes %q", base.name, in, int64(id), got)
+			}
+		}
+	})
+}

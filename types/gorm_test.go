@@ -1,0 +1,166 @@
+package types_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/migrator"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+var _ migrator.GormDataTypeInterface = types.ID(0)
+
+// rowKey has no tag but the one that makes ID the key.
+type rowKey struct {
+	ID     types.ID `gorm:"primaryKey"`
+	Parent *types.ID
+	Text   types.ID `gorm:"type:text"`
+}
+
+func openSQLite(t *testing.T) *gorm.DB {
+	t.Helper()
+	dialector := sqlite.Dialector{DriverName: "sqlite", DSN: t.TempDir() + "/test.db"}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeDB(t, db) })
+	return db
+}
+
+func closeDB(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	pool, err := db.DB()
+	if err == nil {
+		err = pool.Close()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGormDBDataType(t *testing.T) {
+	t.Parallel()
+	typed := &schema.Field{TagSettings: map[string]string{"TYPE": "decimal(20)"}}
+	for _, test := range []struct {
+		dialector gorm.Dialector
+		field     *schema.Field
+		want      string
+	}{
+		{&sqlite.Dialector{}, &schema.Field{}, "integer"},
+		{&mysql.Dialector{}, &schema.Field{}, "BIGINT"},
+		{&postgres.Dialector{}, &schema.Field{}, "BIGINT"},
+		{&postgres.Dialector{}, nil, "BIGINT"},
+		{&sqlite.Dialector{}, typed, ""},
+	} {
+		db := &gorm.DB{Config: &gorm.Config{Dialector: test.dialector}}
+		if got := types.ID(0).GormDBDataType(db, test.field); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.dialector.Name(), got, test.want)
+		}
+	}
+}
+
+func TestGormAddsNoAutoIncrement(t *testing.T) {
+	t.Parallel()
+	statement := &gorm.Statement{DB: openSQLite(t)}
+	if err := statement.Parse(&rowKey{}); err != nil {
+		t.Fatal(err)
+	}
+	field := statement.Schema.PrioritizedPrimaryField
+	if field.AutoIncrement || field.HasDefaultValue || field.DataType != "bigint" {
+		t.Errorf("auto-increment %t, default %t, type %q", field.AutoIncrement, field.HasDefaultValue, field.DataType)
+	}
+	if got := statement.Schema.FieldsWithDefaultDBValue; len(got) != 0 {
+		t.Errorf("GORM asks the database for %v", got)
+	}
+}
+
+func TestGormSQLiteKeyIsTheRowID(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t)
+	if err := db.AutoMigrate(&rowKey{}); err != nil {
+		t.Fatal(err)
+	}
+	parent := sample
+	if err := db.Create(&rowKey{ID: sample + 1, Parent: &parent, Text: sample}).Error; err != nil {
+		t.Fatal(err)
+	}
+	var rowID types.ID
+	if err := db.Raw("SELECT rowid FROM row_keys").Row().Scan(&rowID); err != nil || rowID != sample+1 {
+		t.Errorf("rowid is %d, %v; want %d", rowID, err, sample+1)
+	}
+	var kind string
+	if err := db.Raw("SELECT typeof(text) FROM row_keys").Row().Scan(&kind); err != nil || kind != "text" {
+		t.Errorf("the column with a type in its tag holds %q, %v; want text", kind, err)
+	}
+	var got rowKey
+	if err := db.First(&got, sample+1).Error; err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != sample+1 || got.Parent == nil || *got.Parent != sample || got.Text != sample {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestGormSecondMigrationChangesNothing(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t)
+	if err := db.AutoMigrate(&rowKey{}); err != nil {
+		t.Fatal(err)
+	}
+	before := schemaVersion(t, db)
+	if err := db.AutoMigrate(&rowKey{}); err != nil {
+		t.Fatal(err)
+	}
+	if after := schemaVersion(t, db); after != before {
+		t.Errorf("schema version went from %d to %d", before, after)
+	}
+	var create string
+	if err := db.Raw("SELECT sql FROM sqlite_master WHERE name = 'row_keys'").Row().Scan(&create); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ToUpper(create), "AUTOINCREMENT") {
+		t.Errorf("auto-increment in %s", create)
+	}
+}
+
+func schemaVersion(t *testing.T, db *gorm.DB) (version int) {
+	t.Helper()
+	if err := db.Raw("PRAGMA schema_version").Row().Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+func TestGormConditions(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t)
+	if err := db.AutoMigrate(&rowKey{}); err != nil {
+		t.Fatal(err)
+	}
+	rows := []rowKey{{ID: 1}, {ID: 2}, {ID: sample}}
+	if err := db.Create(&rows).Error; err != nil {
+		t.Fatal(err)
+	}
+	two := types.ID(2)
+	for name, query := range map[string]*gorm.DB{
+		"IN []ID":  db.Where("id IN ?", []types.ID{1, 2}),
+		"IN []*ID": db.Where("id IN ?", []*types.ID{&two, &rows[0].ID}),
+		"map":      db.Where(map[string]any{"id": []types.ID{1, 2}}),
+		"named":    db.Where("id <= @id", sql.Named("id", two)),
+	} {
+		var got []types.ID
+		err := query.Model(&rowKey{}).Order("id").Pluck("id", &got).Error
+		if err != nil || len(got) != 2 || got[0] != 1 || got[1] != 2 {
+			t.Errorf("%s: got %v, %v; want [1 2]", name, got, err)
+		}
+	}
+}
