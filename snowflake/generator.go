@@ -166,7 +166,10 @@ func (g *Generator) extend(ctx context.Context, held *Grant, need slot) error {
 		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
 	}
 	defer g.unlock()
-	if g.closed.Load() || g.grant.Load() != held || need < held.limit.Load() {
+	switch {
+	case g.closed.Load():
+		return ErrClosed
+	case g.grant.Load() != held || need < held.limit.Load():
 		return nil // settled by the call that went before
 	}
 	next, err := g.source.Extend(ctx, held, held.timeOf(need))

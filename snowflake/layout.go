@@ -80,13 +80,7 @@ func DiscordLayout() Layout {
 // Validate says everything that is wrong with the layout in one error.
 // [New] calls it.
 func (l Layout) Validate() error {
-	if err := errors.Join(l.validateTick(), l.validateBits()); err != nil {
-		return err
-	}
-	if l.timeBits() >= 63 || l.tickMillis() > (math.MaxInt64-l.epochMillis())>>l.timeBits() {
-		return fmt.Errorf("snowflake: layout leaves %d bits for ticks of %v, which is more time than a clock can count: give bits to the worker or the sequence", l.timeBits(), l.Tick)
-	}
-	return nil
+	return errors.Join(l.validateTick(), l.validateBits())
 }
 
 func (l Layout) validateTick() error {
@@ -149,12 +143,21 @@ func (l Layout) lowBits() int {
 }
 
 func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
-func (l Layout) endTick() int64     { return 1 << l.timeBits() }
 func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 func (l Layout) tickMillis() int64  { return l.Tick.Milliseconds() }
 
-// lastID has every bit of the layout set.
-func (l Layout) lastID() types.ID { return types.ID(1<<l.totalBits() - 1) }
+// endTick is the first tick that the layout cannot express: for want of bits,
+// or because its milliseconds overflow, some 292 million years from now.
+func (l Layout) endTick() int64 {
+	countable := (math.MaxInt64 - l.epochMillis()) / l.tickMillis()
+	if l.timeBits() >= 63 {
+		return countable
+	}
+	return min(1<<l.timeBits(), countable)
+}
+
+// lastID is the last ID of the last tick.
+func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
 // tickOf is the tick that contains t; negative before the epoch.
 func (l Layout) tickOf(t time.Time) int64 {

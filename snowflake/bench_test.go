@@ -1,0 +1,62 @@
+package snowflake_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// wide never fills a tick, so that the calls are measured and not the cap.
+func wide() snowflake.Layout {
+	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 4, SequenceBits: 20}
+}
+
+func BenchmarkNext(b *testing.B) {
+	for name, option := range map[string]snowflake.Option{
+		"wide": snowflake.WithLayout(wide()),
+		"cap":  snowflake.WithLayout(snowflake.TwitterLayout()),
+	} {
+		b.Run(name, func(b *testing.B) {
+			g := open(b, snowflake.Static(0, 15), option)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := g.Next(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNextParallel(b *testing.B) {
+	g := open(b, snowflake.Static(0, 15), snowflake.WithLayout(wide()))
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := g.Next(ctx); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkFill1000(b *testing.B) {
+	g := open(b, snowflake.Static(0, 15), snowflake.WithLayout(wide()))
+	dst := make([]id, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Fill(ctx, dst); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(dst)), "ns/id")
+}
+
+func BenchmarkDecompose(b *testing.B) {
+	l := snowflake.TwitterLayout()
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Decompose(1541815603606036480)
+	}
+}

@@ -1,0 +1,328 @@
+package snowflake_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Each script plays on both kinds of clock: one with two readings, as a
+// machine has, and one that WithClock makes from the wall clock alone.
+func eachClock(t *testing.T, test func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource)) {
+	t.Helper()
+	t.Parallel()
+	for name, option := range map[string]func(*script) snowflake.Option{
+		"two readings": func(s *script) snowflake.Option { return snowflake.WithReadings(s.read) },
+		"wall clock":   func(s *script) snowflake.Option { return snowflake.WithClock(s.now) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript()
+			test(t, s, option(s), newWindows(snowflake.TwitterLayout(), s.now, time.Hour*1000))
+		})
+	}
+}
+
+func TestStepsBack(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		policy snowflake.ClockPolicy
+		play   func(s *script, issue func(n int))
+	}{
+		{"1 ms back and return", snowflake.Tolerate(2 * time.Second), func(s *script, issue func(int)) {
+			for range 100 {
+				issue(10)
+				s.step(-time.Millisecond)
+				issue(10)
+				s.step(time.Millisecond)
+				issue(10)
+				s.pass(time.Millisecond)
+			}
+		}},
+		{"1 h back", snowflake.Tolerate(2 * time.Hour), func(s *script, issue func(int)) {
+			issue(1000)
+			s.step(-time.Hour)
+			for range 1000 {
+				issue(20)
+				s.pass(time.Millisecond)
+			}
+			s.step(time.Hour)
+			issue(20)
+		}},
+		{"back by 30 ticks, walk on", snowflake.Tolerate(2 * time.Second), func(s *script, issue func(int)) {
+			for range 40 {
+				issue(20)
+				s.pass(time.Millisecond)
+			}
+			s.step(-30 * time.Millisecond)
+			for range 50 {
+				issue(20)
+				s.pass(time.Millisecond)
+			}
+		}},
+		{"jitter", snowflake.Tolerate(2 * time.Second), func(s *script, issue func(int)) {
+			r := rand.New(rand.NewPCG(3, 4))
+			var off time.Duration
+			for range 20000 {
+				issue(1)
+				s.pass(100 * time.Microsecond)
+				s.step(-off)
+				off = time.Duration(r.IntN(10_000)-5000) * time.Microsecond
+				s.step(off)
+			}
+		}},
+		{"jump ahead", snowflake.Tolerate(2 * time.Second), func(s *script, issue func(int)) {
+			issue(100)
+			s.step(24 * time.Hour)
+			issue(100)
+		}},
+		{"suspend", snowflake.Tolerate(2 * time.Second), func(s *script, issue func(int)) {
+			for range 5 {
+				issue(100)
+				s.pass(time.Millisecond)
+				s.step(8 * time.Hour) // the monotonic clock stands still in a suspended machine
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+				layout := snowflake.TwitterLayout()
+				g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(tt.policy))
+				c := newChecker(t)
+				tt.play(s, func(n int) { c.try(g, n) })
+				if lead := layout.Time(c.last).Sub(s.now()); lead > 2*time.Hour {
+					t.Errorf("the last ID is %v ahead of the clock", lead)
+				}
+			})
+		})
+	}
+}
+
+// A step forward is taken at once, and shows in the ID.
+func TestStepForwardIsTaken(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		c.try(g, 1)
+		for _, step := range []time.Duration{time.Millisecond, time.Second, 10 * 24 * time.Hour} {
+			s.step(step)
+			c.try(g, 1)
+			if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+				t.Errorf("after a step of %v the ID says %v, the clock %v", step, got, s.now())
+			}
+		}
+	})
+}
+
+func TestMaxJump(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(2 * time.Hour)
+		_, err := g.TryNext()
+		if err == nil || !strings.Contains(err.Error(), "the clock jumped 2h0m0s ahead, more than WithMaxJump(1h0m0s)") {
+			t.Fatalf("got %v", err)
+		}
+		s.step(-2 * time.Hour)
+		s.pass(time.Millisecond)
+		c.try(g, 10)
+		if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+			t.Errorf("the ID says %v, the clock %v", got, s.now())
+		}
+	})
+}
+
+func TestFail(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(-time.Hour)
+		for range 3 {
+			s.pass(time.Millisecond)
+			if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+				t.Fatalf("got %v, want ErrClockBackwards", err)
+			}
+			if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClockBackwards) {
+				t.Fatalf("got %v, want ErrClockBackwards", err)
+			}
+		}
+		s.step(time.Hour)
+		c.try(g, 10)
+		stats := g.Stats()
+		if stats.BackwardSteps != 1 || stats.LargestBackwardStep.Round(time.Second) != time.Hour || stats.Refusals != 6 {
+			t.Errorf("%+v, want one step of 1h and 6 refusals", stats)
+		}
+	})
+}
+
+func TestDefaultToleratesTwoSeconds(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(-2 * time.Second)
+		c.try(g, 10)
+		s.step(-time.Millisecond)
+		_, err := g.TryNext()
+		if !errors.Is(err, snowflake.ErrClockBackwards) || !strings.Contains(err.Error(), "it is 2.001s behind, OnClockBackwards allows 2s") {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+// An idle generator has nothing to repeat: the step back is taken.
+func TestStepBackBehindLastID(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		c := newChecker(t)
+		c.try(g, 1)
+		s.pass(10 * time.Minute)
+		s.step(-9 * time.Minute)
+		c.try(g, 1)
+		s.pass(time.Millisecond)
+		c.try(g, 1)
+		if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+			t.Errorf("the ID says %v, the clock %v", got, s.now())
+		}
+	})
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, snowflake.Static(1, 1), snowflake.WithLayout(custom(1001)),
+		snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Wait(time.Second)))
+	c := newChecker(t)
+	c.try(g, 10)
+	s.step(-100 * time.Millisecond)
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+		t.Fatalf("TryNext: got %v, want ErrClockBackwards", err)
+	}
+	stop := ticking(s)
+	defer stop()
+	id, err := g.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.add(id)
+	if lead := g.Layout().Time(id).Sub(s.now()); lead > 0 {
+		t.Errorf("after the wait the ID is %v ahead of the clock", lead)
+	}
+}
+
+// ticking moves the script by a millisecond per millisecond.
+func ticking(s *script) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				s.pass(time.Millisecond)
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+func TestCloseAndReopenWithinOneTick(t *testing.T) {
+	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
+		t.Run(lag.String(), func(t *testing.T) {
+			t.Parallel()
+			s, c := newScript(), newChecker(t)
+			for range 20 {
+				g, err := snowflake.New(snowflake.Static(2, 2), snowflake.WithLayout(custom(1002+int64(lag))),
+					snowflake.WithReadings(s.read), snowflake.WithLag(lag))
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := ticking(s)
+				for range 10 {
+					id, err := g.Next(ctx)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.add(id)
+				}
+				stop()
+				if err := g.Close(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Between two lives of a worker the clock is set back: nothing repeats, and
+// the policy has its say.
+func TestReopenAfterStepBack(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	life := func(play func(g *snowflake.Generator)) {
+		g, err := snowflake.New(snowflake.Static(3, 3), snowflake.WithLayout(custom(1003)), snowflake.WithReadings(s.read))
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(g)
+		if err := g.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	life(func(g *snowflake.Generator) { c.try(g, 100) })
+	s.step(-time.Second)
+	life(func(g *snowflake.Generator) { c.try(g, 100) })
+	s.step(-time.Hour)
+	life(func(g *snowflake.Generator) {
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+			t.Fatalf("got %v, want ErrClockBackwards", err)
+		}
+	})
+	s.step(time.Hour + 2*time.Second)
+	life(func(g *snowflake.Generator) { c.try(g, 100) })
+}
+
+func TestLag(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	g := open(t, snowflake.Static(4, 4), snowflake.WithLayout(custom(1004)),
+		snowflake.WithReadings(s.read), snowflake.WithLag(10*time.Millisecond))
+	start := s.now()
+	s.pass(10 * time.Millisecond)
+	c.try(g, 40_000)
+	if got := g.Layout().Time(c.last); got.After(s.now()) {
+		t.Errorf("the last ID of the burst says %v, the clock %v", got, s.now())
+	}
+	if first := g.Layout().Time(minKey(c)); first.Before(start) {
+		t.Errorf("the first ID says %v, before the start %v", first, start)
+	}
+	if _, err := tryAll(g, 6000); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Errorf("got %v, want ErrSequenceExhausted", err)
+	}
+	s.pass(time.Second)
+	id, err := g.TryNext()
+	if age := s.now().Sub(g.Layout().Time(id)); err != nil || age > 10*time.Millisecond {
+		t.Errorf("%v, %v: the ID is %v old, want at most 10ms", id, err, age)
+	}
+}
+
+// The unused time of the lag takes a small step back without the policy.
+func TestLagTakesStepBack(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(custom(1005)), snowflake.WithReadings(s.read),
+		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail))
+	s.pass(time.Second)
+	c.try(g, 10)
+	s.step(-5 * time.Millisecond)
+	c.try(g, 10)
+	if got := g.Layout().Time(c.last); got.After(s.now()) {
+		t.Errorf("the ID says %v, the clock %v", got, s.now())
+	}
+}

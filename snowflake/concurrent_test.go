@@ -1,0 +1,202 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A bitmap over the slots of one worker finds duplicates among many millions.
+type bitmap struct {
+	bits  []uint64
+	first int64
+}
+
+func (b *bitmap) set(slot int64) (twice bool) {
+	i := slot - b.first
+	for int(i/64) >= len(b.bits) {
+		b.bits = append(b.bits, make([]uint64, 1<<16)...)
+	}
+	old := b.bits[i/64]
+	b.bits[i/64] |= 1 << (i % 64)
+	return old == b.bits[i/64]
+}
+
+func slotOf(id id) int64 { return int64(id)>>22<<12 | int64(id)&4095 }
+
+// hammer issues n IDs over eight goroutines, by Next and by Fill, and reports
+// duplicates and inversions.
+func hammer(t *testing.T, g *snowflake.Generator, n int) {
+	t.Helper()
+	const goroutines = 8
+	issued := make([][]id, goroutines)
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			ids := make([]id, n/goroutines)
+			for j := range ids {
+				var err error
+				if ids[j], err = g.Next(ctx); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			issued[i] = ids
+		})
+	}
+	wg.Wait()
+	count(t, issued)
+}
+
+func count(t *testing.T, issued [][]id) {
+	t.Helper()
+	seen := bitmap{first: slotOf(issued[0][0]) - 1<<24}
+	duplicates, inversions := 0, 0
+	for _, ids := range issued {
+		var last id
+		for _, id := range ids {
+			if id <= last {
+				inversions++
+			}
+			if seen.set(slotOf(id)) {
+				duplicates++
+			}
+			last = id
+		}
+	}
+	if duplicates+inversions > 0 {
+		t.Errorf("%d duplicates, %d inversions", duplicates, inversions)
+	}
+}
+
+func TestEightGoroutines(t *testing.T) {
+	t.Parallel()
+	n := 50_000_000
+	if raceEnabled || testing.Short() {
+		n = 1_000_000
+	}
+	hammer(t, open(t, snowflake.Static(20, 1)), n)
+}
+
+func TestNextAndFillTogether(t *testing.T) {
+	t.Parallel()
+	g := open(t, snowflake.Static(20, 2))
+	issued := make([][]id, 8)
+	var wg sync.WaitGroup
+	for i := range issued {
+		wg.Go(func() {
+			ids := make([]id, 50_000)
+			for rest := ids; len(rest) > 0; {
+				n := min(len(rest), 1+i*100)
+				if err := g.Fill(ctx, rest[:n]); err != nil {
+					t.Error(err)
+				}
+				rest = rest[n:]
+			}
+			issued[i] = ids
+		})
+	}
+	wg.Wait()
+	count(t, issued)
+}
+
+// Steps of the wall clock in both directions while eight goroutines issue.
+func TestStepsUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour), snowflake.WithReadings(s.read))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 400 {
+			time.Sleep(100 * time.Microsecond)
+			s.pass(time.Millisecond)
+			s.step([]time.Duration{-time.Hour, 0, time.Hour, -time.Millisecond, 20 * time.Millisecond}[i%5])
+		}
+	}()
+	issued := make([][]id, 8)
+	var wg sync.WaitGroup
+	for i := range issued {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if id, err := g.TryNext(); err == nil {
+					issued[i] = append(issued[i], id)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := make(map[id]bool)
+	for _, ids := range issued {
+		c := checker{t: t, seen: seen}
+		c.add(ids...)
+	}
+}
+
+// Waiting must be sleeping: spinning, or sleeping in a lock, would hang here.
+func TestWaitsInFakeTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.TwitterLayout()
+		l.Epoch = time.UnixMilli(0)
+		g, err := snowflake.New(snowflake.Static(21, 1), snowflake.WithLayout(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(ctx) }()
+		start := time.Now()
+		issued := make([][]id, 16)
+		var wg sync.WaitGroup
+		for i := range issued {
+			wg.Go(func() {
+				for range 4096 {
+					id, err := g.Next(ctx)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					issued[i] = append(issued[i], id)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took < 15*time.Millisecond || took > 17*time.Millisecond {
+			t.Errorf("65,536 IDs took %v of fake time, want 16 ticks", took)
+		}
+		count(t, issued)
+	})
+}
+
+func TestCancelInFakeTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.TwitterLayout()
+		l.Epoch = time.UnixMilli(0)
+		g, err := snowflake.New(snowflake.Static(21, 2), snowflake.WithLayout(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(ctx) }()
+		cause := errors.New("the user went away")
+		canceled, cancel := context.WithCancelCause(ctx)
+		time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
+		start := time.Now()
+		err = g.Fill(canceled, make([]id, 4_096_000))
+		if !errors.Is(err, cause) || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("got %v after %v, want the cause after 100ms", err, time.Since(start))
+		}
+		if _, err := g.Next(canceled); !errors.Is(err, cause) {
+			t.Errorf("Next behind the reservation: %v, want the cause", err)
+		}
+	})
+}

@@ -1,0 +1,349 @@
+package snowflake_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type id = types.ID
+
+func minKey(c *checker) id {
+	first := c.last
+	for id := range c.seen {
+		first = min(first, id)
+	}
+	return first
+}
+
+func tryAll(g *snowflake.Generator, n int) (ids []id, err error) {
+	for range n {
+		id, err := g.TryNext()
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	g := open(t, snowflake.Static(11, 12))
+	c := newChecker(t)
+	for range 50_000 {
+		before := time.Now().Truncate(time.Millisecond)
+		id, err := g.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.add(id)
+		p := g.Layout().Decompose(id)
+		if p.Datacenter != 11 || p.Worker != 12 {
+			t.Fatalf("%d decodes to %+v", id, p)
+		}
+		if p.Time.Before(before) || p.Time.After(time.Now()) {
+			t.Fatalf("%d says %v, the clock %v to %v", id, p.Time, before, time.Now())
+		}
+	}
+	if got := g.Stats(); got.Issued != 50_000 || got.Refusals != 0 {
+		t.Errorf("%+v, want 50,000 issued", got)
+	}
+}
+
+// Every ID of every layout decodes to the worker that issued it.
+func TestSampledLayoutsAndWorkers(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	s := newScript()
+	for range 500 {
+		l := sampleLayout(r)
+		if !s.now().Before(l.Expires()) {
+			continue
+		}
+		want := snowflake.Parts{
+			Datacenter: r.Int64N(1 << l.DatacenterBits),
+			Worker:     r.Int64N(1 << l.WorkerBits),
+		}
+		g, err := snowflake.New(snowflake.Static(want.Datacenter, want.Worker), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+		if err != nil {
+			t.Fatalf("%v: %v", l, err)
+		}
+		c := newChecker(t)
+		for range 20 {
+			block := make([]id, 1+r.IntN(1<<min(l.SequenceBits, 5)))
+			s.pass(l.Tick)
+			if err := g.Fill(ctx, block); err != nil {
+				t.Fatalf("%v: %v", l, err)
+			}
+			c.add(block...)
+		}
+		for id := range c.seen {
+			p := l.Decompose(id)
+			if p.Datacenter != want.Datacenter || p.Worker != want.Worker || id <= 0 || id > l.Max(l.Expires()) || p.Time.After(s.now()) {
+				t.Fatalf("%v: datacenter %d worker %d issued %d: %+v", l, want.Datacenter, want.Worker, id, p)
+			}
+		}
+		if err := g.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTryNextNeverWaits(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, snowflake.Static(13, 1), snowflake.WithReadings(s.read))
+	s.pass(time.Millisecond)
+	ids, err := tryAll(g, 5000)
+	if !errors.Is(err, snowflake.ErrSequenceExhausted) || len(ids) < 2048 || len(ids) > 4096 {
+		t.Fatalf("%d IDs, then %v, want 2048 to 4096, then ErrSequenceExhausted", len(ids), err)
+	}
+	s.pass(time.Millisecond)
+	ids, err = tryAll(g, 5000)
+	if !errors.Is(err, snowflake.ErrSequenceExhausted) || len(ids) != 4096 {
+		t.Errorf("%d IDs in the tick after a full one, then %v, want all 4096", len(ids), err)
+	}
+}
+
+// Slots reserved by a wait that was given up are lost, not issued again.
+func TestTryNextBehindReservation(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	g := open(t, snowflake.Static(13, 2), snowflake.WithReadings(s.read))
+	c.try(g, 1)
+	canceled, cancel := context.WithCancel(ctx)
+	time.AfterFunc(5*time.Millisecond, cancel)
+	if err := g.Fill(canceled, make([]id, 100_000)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Fill: %v, want context.Canceled", err)
+	}
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Fatalf("TryNext: %v, want ErrSequenceExhausted", err)
+	}
+	if lead := g.Stats().Lead; lead < 20*time.Millisecond {
+		t.Errorf("Lead = %v, want the 24 ticks of the reservation", lead)
+	}
+	if got := g.Stats().Issued; got != 1 {
+		t.Errorf("%d issued, want 1", got)
+	}
+	s.pass(time.Second)
+	c.try(g, 1)
+}
+
+// A deadline that cannot be met costs no slots.
+func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, snowflake.Static(13, 3), snowflake.WithReadings(s.read))
+	short, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	start := time.Now()
+	err := g.Fill(short, make([]id, 100_000_000/2))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the next free slot is 12.") {
+		t.Fatalf("got %v, want DeadlineExceeded that says how long", err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if _, err := tryAll(g, 2000); err != nil {
+		t.Errorf("the refused call took slots: %v", err)
+	}
+}
+
+func TestFill(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {
+		g := open(t, snowflake.Static(14, int64(min(n, 31))), snowflake.WithLayout(custom(int64(2000+n))))
+		dst := make([]id, n)
+		if err := g.Fill(ctx, dst); err != nil {
+			t.Fatal(err)
+		}
+		newChecker(t).add(dst...)
+		if !slices.IsSorted(dst) {
+			t.Errorf("Fill(%d) is not sorted", n)
+		}
+		if got := g.Stats().Issued; got != uint64(n) {
+			t.Errorf("Fill(%d): %d issued", n, got)
+		}
+		if n > 0 && g.Layout().Time(dst[n-1]).After(time.Now()) {
+			t.Errorf("Fill(%d) returned before its last tick had come", n)
+		}
+	}
+}
+
+func TestWorkerInUse(t *testing.T) {
+	t.Parallel()
+	g := open(t, snowflake.Static(15, 1))
+	_, err := snowflake.New(snowflake.Static(15, 1))
+	if !errors.Is(err, snowflake.ErrWorkerInUse) || !strings.Contains(err.Error(), "datacenter 15 worker 1") {
+		t.Fatalf("got %v, want ErrWorkerInUse that names the worker", err)
+	}
+	open(t, snowflake.Static(15, 2))
+	open(t, snowflake.Static(0, 1), snowflake.WithLayout(snowflake.JSSafeLayout()))
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	open(t, snowflake.Static(15, 1))
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	g := open(t, snowflake.Static(15, 3))
+	if _, err := g.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	before := g.Stats().Issued
+	for range 2 {
+		if err := g.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("Next: %v, want ErrClosed", err)
+	}
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("TryNext: %v, want ErrClosed", err)
+	}
+	if err := g.Fill(ctx, make([]id, 3)); !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("Fill: %v, want ErrClosed", err)
+	}
+	if got := g.Stats().Issued; got != before {
+		t.Errorf("%d issued after Close, %d before", got, before)
+	}
+}
+
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	l := snowflake.TwitterLayout()
+	s := newScript()
+	s.wall = l.Expires().Add(-2 * time.Millisecond)
+	c := newChecker(t)
+	g := open(t, snowflake.Static(16, 1), snowflake.WithReadings(s.read))
+	s.pass(time.Millisecond)
+	ids, err := tryAll(g, 5000)
+	c.add(ids...)
+	if !errors.Is(err, snowflake.ErrExpired) || !strings.Contains(err.Error(), "2080-07-10 17:30:30.209") {
+		t.Fatalf("got %v, want ErrExpired with the date", err)
+	}
+	if c.last != 1<<63-1-(31-16)<<17-(31-1)<<12 {
+		t.Errorf("the last ID is %d, want the last slot of the worker", c.last)
+	}
+	s.pass(time.Hour)
+	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrExpired) {
+		t.Errorf("Next: %v, want ErrExpired", err)
+	}
+	if _, err := snowflake.New(snowflake.Static(16, 2), snowflake.WithReadings(s.read)); !errors.Is(err, snowflake.ErrExpired) {
+		t.Errorf("New: %v, want ErrExpired", err)
+	}
+}
+
+// Not parallel: it looks at the default logger.
+func TestExpiryWarning(t *testing.T) {
+	var log bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(old)
+	s := newScript()
+	s.wall = snowflake.TwitterLayout().Expires().Add(-6 * 365 * 24 * time.Hour)
+	g := open(t, snowflake.Static(16, 3), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
+	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
+		t.Fatalf("six years before: %v, %q, want silence", err, &log)
+	}
+	s.step(365*24*time.Hour + time.Second)
+	for range 3 {
+		s.pass(time.Millisecond)
+		if _, err := g.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "the layout expires"); n != 1 || !strings.Contains(log.String(), "2080-07-10") {
+		t.Errorf("%d warnings, want one with the date: %s", n, &log)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	future := snowflake.TwitterLayout()
+	future.Epoch = s.now().Add(time.Hour)
+	for _, tt := range []struct {
+		name string
+		src  snowflake.WorkerSource
+		opts []snowflake.Option
+		want string
+	}{
+		{"no source", nil, nil, "snowflake: no worker source: pass Static, FromEnv"},
+		{"worker", snowflake.Static(0, 32), nil, "snowflake: worker 32 out of range [0, 31]"},
+		{"datacenter", snowflake.Static(-1, 0), nil, "snowflake: datacenter -1 out of range [0, 31]"},
+		{"lag", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1)}, "snowflake: WithLag(-1ns), want at least 0"},
+		{"jump", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithMaxJump(0)}, "snowflake: WithMaxJump(0s), want more than 0"},
+		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns, want at least 0"},
+		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7), want Random or Zero"},
+		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil), want a clock"},
+		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns), want at least 0\nsnowflake: WithMaxJump"},
+		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
+		{
+			"layout of the source", newWindows(snowflake.JSSafeLayout(), s.now, time.Second),
+			[]snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())},
+			"differs from the layout of the source",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g, err := snowflake.New(tt.src, tt.opts...)
+			if g != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, %v, want %q", g, err, tt.want)
+			}
+		})
+	}
+}
+
+// A layout that starts at this very tick has no ID zero to give.
+func TestNeverZero(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	l := snowflake.Layout{Epoch: s.now(), Tick: time.Millisecond, SequenceBits: 2, TotalBits: 40}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Errorf("in tick zero: %d, %v, want ErrSequenceExhausted", id, err)
+	}
+	s.pass(time.Millisecond)
+	if id, err := g.TryNext(); err != nil || id < 1 {
+		t.Errorf("in tick one: %d, %v", id, err)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	wide := snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, SequenceBits: 22}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(wide))
+	dst := make([]id, 1000)
+	for name, call := range map[string]func(){
+		"Next":    func() { _, _ = g.Next(ctx) },
+		"TryNext": func() { _, _ = g.TryNext() },
+		"Fill":    func() { _ = g.Fill(ctx, dst) },
+		"Stats":   func() { g.Stats() },
+	} {
+		if got := testing.AllocsPerRun(1000, call); got != 0 {
+			t.Errorf("%s: %v allocations, want 0", name, got)
+		}
+	}
+}
+
+// A process started within this tick may have followed one that died in it.
+func TestNothingInTheTickOfTheStart(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 10_000 * time.Hour, SequenceBits: 12}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
+	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Errorf("got %d, %v, want ErrSequenceExhausted until the next tick", id, err)
+	}
+}

@@ -1,0 +1,262 @@
+package snowflake_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Golden vectors. Do not edit: they pin what is stored in databases. Twitter's
+// and Discord's are public IDs whose parts others have published.
+func TestDecomposeGolden(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		layout snowflake.Layout
+		id     types.ID
+		want   snowflake.Parts
+	}{
+		{
+			"discord's documentation", snowflake.DiscordLayout(), 175928847299117063,
+			snowflake.Parts{Time: date("2016-04-30T11:18:25.796Z"), Datacenter: 1, Worker: 0, Sequence: 7},
+		},
+		{
+			"a tweet of June 2022", snowflake.TwitterLayout(), 1541815603606036480,
+			snowflake.Parts{Time: date("2022-06-28T16:07:40.105Z"), Datacenter: 11, Worker: 26, Sequence: 0},
+		},
+		{
+			"twitter's last", snowflake.TwitterLayout(), 1<<63 - 1,
+			snowflake.Parts{Time: date("2080-07-10T17:30:30.208Z"), Datacenter: 31, Worker: 31, Sequence: 4095},
+		},
+		{
+			"javascript's last exact integer", snowflake.JSSafeLayout(), 1<<53 - 1,
+			snowflake.Parts{Time: date("2194-03-18T03:28:58.870Z"), Worker: 63, Sequence: 255},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.layout.Decompose(tt.id); got != tt.want {
+				t.Errorf("Decompose(%d)\n got %+v\nwant %+v", tt.id, got, tt.want)
+			}
+			if got, err := tt.layout.Compose(tt.want); got != tt.id || err != nil {
+				t.Errorf("Compose(%+v) = %d, %v, want %d", tt.want, got, err, tt.id)
+			}
+		})
+	}
+}
+
+func date(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		layout  snowflake.Layout
+		expires string
+	}{
+		{"twitter", snowflake.TwitterLayout(), "2080-07-10T17:30:30.209Z"},
+		{"javascript", snowflake.JSSafeLayout(), "2194-03-18T03:28:58.88Z"},
+		{"discord", snowflake.DiscordLayout(), "2084-09-06T15:47:35.552Z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if err := tt.layout.Validate(); err != nil {
+				t.Error(err)
+			}
+			if got := tt.layout.Expires().Format(time.RFC3339Nano); got != tt.expires {
+				t.Errorf("Expires() = %s, want %s", got, tt.expires)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(*snowflake.Layout)
+		want   string
+	}{
+		{"no tick", func(l *snowflake.Layout) { l.Tick = 0 }, "snowflake: layout's tick 0s, want whole milliseconds, at least 1ms"},
+		{"part of a millisecond", func(l *snowflake.Layout) { l.Tick = 1500 * time.Microsecond }, "snowflake: layout's tick 1.5ms, want whole milliseconds, at least 1ms"},
+		{"before 1970", func(l *snowflake.Layout) { l.Epoch = date("1969-12-31T23:59:59.999Z") }, "is before 1970-01-01T00:00:00Z"},
+		{"no epoch", func(l *snowflake.Layout) { l.Epoch = time.Time{} }, "is before 1970-01-01T00:00:00Z"},
+		{"part of a tick", func(l *snowflake.Layout) { l.Tick = time.Second }, "is not a whole number of ticks of 1s since"},
+		{"64 bits", func(l *snowflake.Layout) { l.TotalBits = 64 }, "snowflake: layout has 64 bits in total, want at most 63"},
+		{"no time", func(l *snowflake.Layout) { l.TotalBits = 22 }, "take 5+5+12 of 22 bits and leave none for time"},
+		{"sum over 255", func(l *snowflake.Layout) { l.DatacenterBits, l.WorkerBits, l.SequenceBits = 200, 50, 12 }, "take 200+50+12 of 63 bits"},
+		{"two mistakes", func(l *snowflake.Layout) { l.Tick, l.TotalBits = 0, 64 }, "\nsnowflake: layout has 64 bits"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := snowflake.TwitterLayout()
+			tt.change(&l)
+			err := l.Validate()
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Validate() = %v, want %q", err, tt.want)
+			}
+			if _, err := snowflake.New(snowflake.Static(0, 0), snowflake.WithLayout(l)); err == nil {
+				t.Error("New accepts the layout")
+			}
+		})
+	}
+}
+
+// Bits that no clock will ever need are no mistake.
+func TestLayoutOfNothingButTime(t *testing.T) {
+	t.Parallel()
+	for _, tick := range []time.Duration{time.Millisecond, time.Hour} {
+		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: tick}
+		if err := l.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if l.Expires().Year() < 1_000_000 {
+			t.Errorf("ticks of %v: Expires() = %v", tick, l.Expires())
+		}
+		at := date("2026-11-20T00:00:00Z")
+		if got := l.Time(l.Min(at)); !got.Equal(at) {
+			t.Errorf("ticks of %v: Time(Min(%v)) = %v", tick, at, got)
+		}
+	}
+}
+
+func TestLayoutEqual(t *testing.T) {
+	t.Parallel()
+	l := snowflake.TwitterLayout()
+	same := l
+	same.Epoch, same.TotalBits = l.Epoch.In(time.FixedZone("east", 3600)), 0
+	if !l.Equal(same) {
+		t.Error("another zone and the default width make another layout")
+	}
+	same.WorkerBits++
+	if l.Equal(same) {
+		t.Error("another width is the same layout")
+	}
+}
+
+func TestComposeRefuses(t *testing.T) {
+	t.Parallel()
+	good := snowflake.Parts{Time: date("2026-11-20T00:00:00Z"), Datacenter: 1, Worker: 2, Sequence: 3}
+	for _, tt := range []struct {
+		name   string
+		change func(*snowflake.Parts)
+		want   string
+	}{
+		{"worker", func(p *snowflake.Parts) { p.Worker = 32 }, "snowflake: worker 32 out of range [0, 31]"},
+		{"negative worker", func(p *snowflake.Parts) { p.Worker = -1 }, "snowflake: worker -1 out of range [0, 31]"},
+		{"datacenter", func(p *snowflake.Parts) { p.Datacenter = 32 }, "snowflake: datacenter 32 out of range [0, 31]"},
+		{"sequence", func(p *snowflake.Parts) { p.Sequence = 4096 }, "snowflake: sequence 4096 out of range [0, 4095]"},
+		{"before the epoch", func(p *snowflake.Parts) { p.Time = date("2010-11-04T01:42:54.656Z") }, "out of range [2010-11-04"},
+		{"expired", func(p *snowflake.Parts) { p.Time = date("2080-07-10T17:30:30.209Z") }, "out of range [2010-11-04"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := good
+			tt.change(&p)
+			id, err := snowflake.TwitterLayout().Compose(p)
+			if id != 0 || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Compose(%+v) = %d, %v, want %q", p, id, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestMinMax(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]snowflake.Layout{"twitter": snowflake.TwitterLayout(), "javascript": snowflake.JSSafeLayout()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := date("2026-11-20T12:34:56.789Z")
+			for _, id := range []types.ID{l.Min(at), l.Max(at)} {
+				if got := l.Time(id); got.After(at) || at.Sub(got) >= l.Tick {
+					t.Errorf("Time(%d) = %v, want the tick of %v", id, got, at)
+				}
+			}
+			if l.Time(l.Min(at)-1).Equal(l.Time(l.Min(at))) || l.Time(l.Max(at)+1).Equal(l.Time(l.Max(at))) {
+				t.Error("Min and Max are not the ends of the tick")
+			}
+			last := types.ID(1)<<l.TotalBits - 1
+			if got := l.Max(l.Expires()); got != last {
+				t.Errorf("Max past the end = %d, want %d", got, last)
+			}
+			if got := l.Min(l.Expires()); got < last {
+				t.Errorf("Min past the end = %d, want at least %d", got, last)
+			}
+			before := l.Epoch.Add(-time.Hour)
+			if l.Min(before) != 0 || l.Max(before) != 0 {
+				t.Errorf("before the epoch: [%d, %d], want [0, 0]", l.Min(before), l.Max(before))
+			}
+		})
+	}
+}
+
+// sampleLayout draws any valid layout.
+func sampleLayout(r *rand.Rand) snowflake.Layout {
+	for {
+		l := snowflake.Layout{
+			Tick:           time.Duration(1+r.IntN(1000)) * time.Millisecond,
+			DatacenterBits: uint8(r.IntN(12)),
+			WorkerBits:     uint8(r.IntN(16)),
+			SequenceBits:   uint8(r.IntN(24)),
+			TotalBits:      uint8(40 + r.IntN(24)),
+		}
+		l.Epoch = time.UnixMilli(r.Int64N(1_700_000_000_000) / l.Tick.Milliseconds() * l.Tick.Milliseconds())
+		if l.Validate() == nil {
+			return l
+		}
+	}
+}
+
+func TestComposeDecomposeSampled(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		l := sampleLayout(r)
+		for range 50 {
+			id := types.ID(r.Int64N(int64(l.Max(l.Expires())))) + 1
+			p := l.Decompose(id)
+			if back, err := l.Compose(p); back != id || err != nil {
+				t.Fatalf("%v: Compose(Decompose(%d)) = %d, %v", l, id, back, err)
+			}
+			if id < l.Min(p.Time) || id > l.Max(p.Time) {
+				t.Fatalf("%v: %d is outside of [%d, %d]", l, id, l.Min(p.Time), l.Max(p.Time))
+			}
+		}
+	}
+}
+
+func FuzzLayout(f *testing.F) {
+	f.Add(int64(1288834974657), int64(1), uint8(5), uint8(5), uint8(12), uint8(63), int64(1541815603606036480))
+	f.Add(int64(0), int64(10), uint8(0), uint8(6), uint8(8), uint8(53), int64(-1))
+	f.Add(int64(-1), int64(1<<40), uint8(255), uint8(255), uint8(255), uint8(255), int64(0))
+	f.Fuzz(func(t *testing.T, epoch, tick int64, datacenter, worker, sequence, total uint8, n int64) {
+		l := snowflake.Layout{
+			Epoch: time.UnixMilli(epoch), Tick: time.Duration(tick) * time.Millisecond,
+			DatacenterBits: datacenter, WorkerBits: worker, SequenceBits: sequence, TotalBits: total,
+		}
+		if l.Validate() != nil {
+			return
+		}
+		id := types.ID(n)
+		p := l.Decompose(id)
+		if id < 0 || id > l.Max(l.Expires()) {
+			return // another layout's ID: nonsense, but no panic
+		}
+		if back, err := l.Compose(p); back != id || err != nil {
+			t.Errorf("%v: Compose(Decompose(%d)) = %d, %v", l, id, back, err)
+		}
+		if id < l.Min(p.Time) || id > l.Max(p.Time) {
+			t.Errorf("%v: %d is outside of [%d, %d]", l, id, l.Min(p.Time), l.Max(p.Time))
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package snowflake_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+var ctx = context.Background()
+
+// A script moves both clocks by hand.
+type script struct {
+	mu      sync.Mutex
+	wall    time.Time
+	elapsed time.Duration
+}
+
+// newScript starts in 2026, in the middle of nothing.
+func newScript() *script { return &script{wall: date("2026-11-20T12:00:00Z")} }
+
+func (s *script) read() (time.Time, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wall, s.elapsed
+}
+
+func (s *script) now() time.Time {
+	wall, _ := s.read()
+	return wall
+}
+
+// pass lets time pass on both clocks.
+func (s *script) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wall, s.elapsed = s.wall.Add(d), s.elapsed+d
+}
+
+// step sets the wall clock alone.
+func (s *script) step(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wall = s.wall.Add(d)
+}
+
+// open makes a generator that is closed with the test.
+func open(t testing.TB, src snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
+	t.Helper()
+	g, err := snowflake.New(src, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// A checker fails the test at a duplicate or an ID that is not above the one
+// before.
+type checker struct {
+	t    testing.TB
+	seen map[types.ID]bool
+	last types.ID
+}
+
+func newChecker(t testing.TB) *checker { return &checker{t: t, seen: make(map[types.ID]bool)} }
+
+func (c *checker) add(ids ...types.ID) {
+	c.t.Helper()
+	for _, id := range ids {
+		if c.seen[id] {
+			c.t.Fatalf("%d was issued twice", id)
+		}
+		if id <= c.last {
+			c.t.Fatalf("%d was issued after %d", id, c.last)
+		}
+		c.seen[id], c.last = true, id
+	}
+}
+
+// try takes n IDs without waiting.
+func (c *checker) try(g *snowflake.Generator, n int) {
+	c.t.Helper()
+	for range n {
+		id, err := g.TryNext()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.add(id)
+	}
+}
+
+// custom is a fixed layout of its own for every test, so that tests share no
+// worker.
+func custom(epochSeconds int64) snowflake.Layout {
+	l := snowflake.TwitterLayout()
+	l.Epoch = time.Unix(epochSeconds, 0)
+	return l
+}

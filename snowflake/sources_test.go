@@ -1,0 +1,63 @@
+package snowflake_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Not parallel: it sets the environment.
+func TestFromEnv(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		datacenter, worker string
+		layout             snowflake.Layout
+		want               string // error, or empty
+	}{
+		{"both", "1", "31", custom(3001), ""},
+		{"no worker", "1", "unset", custom(3001), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
+		{"no datacenter", "unset", "1", custom(3001), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
+		{"no datacenter in the layout", "unset", "1", snowflake.JSSafeLayout(), ""},
+		{"a datacenter all the same", "1", "1", snowflake.JSSafeLayout(), "snowflake: datacenter 1 out of range [0, 0]"},
+		{"empty", "1", "", custom(3001), `snowflake: SNOWFLAKE_WORKER_ID="", want a number`},
+		{"sign", "1", "+1", custom(3001), `snowflake: SNOWFLAKE_WORKER_ID="+1", want a number`},
+		{"text", "one", "1", custom(3001), `snowflake: SNOWFLAKE_DATACENTER_ID="one", want a number`},
+		{"too large", "1", "32", custom(3001), "snowflake: worker 32 out of range [0, 31]"},
+		{"overflow", "1", "18446744073709551617", custom(3001), `want a number`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.datacenter != "unset" {
+				t.Setenv("SNOWFLAKE_DATACENTER_ID", tt.datacenter)
+			}
+			if tt.worker != "unset" {
+				t.Setenv("SNOWFLAKE_WORKER_ID", tt.worker)
+			}
+			g, err := snowflake.New(snowflake.FromEnv(), snowflake.WithLayout(tt.layout))
+			if tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = g.Close(ctx)
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestOrdinal(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]int64{"web-0": 0, "web-7": 7, "my-web-12": 12, "web-3.web.default.svc.cluster.local": 3} {
+		if got, err := snowflake.Ordinal(host); got != want || err != nil {
+			t.Errorf("%q: %d, %v, want %d", host, got, err, want)
+		}
+	}
+	for _, host := range []string{"", "web", "web-", "web-x", "7", "web-7f9c6d", "web--", "web-99999999999", "web-+1"} {
+		if got, err := snowflake.Ordinal(host); err == nil || !strings.Contains(err.Error(), "want that of a StatefulSet's pod such as web-0") {
+			t.Errorf("%q: %d, %v, want an error", host, got, err)
+		}
+	}
+}

@@ -1,0 +1,370 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// windows is a source that grants a window at a time, as a lease does, with
+// its faults in the test's hands. It keeps the promise that a lease keeps in a
+// store: the bound of each worker, below which everything may have been issued.
+type windows struct {
+	layout snowflake.Layout
+	now    func() time.Time
+	width  time.Duration
+
+	mu      sync.Mutex
+	bounds  []time.Time // by worker
+	held    int
+	refuse  error // what Extend answers
+	lose    bool  // Extend finds the worker lost and takes another
+	retired []string
+	granted int
+}
+
+func newWindows(layout snowflake.Layout, now func() time.Time, width time.Duration) *windows {
+	return &windows{layout: layout, now: now, width: width, bounds: make([]time.Time, 32)}
+}
+
+func (w *windows) Layout() snowflake.Layout { return w.layout }
+func (w *windows) Clock() func() time.Time  { return nil }
+
+// without is a fixed worker beside this source's layout; each call takes a
+// worker that no other test has.
+func (w *windows) without(t *testing.T) snowflake.WorkerSource {
+	t.Helper()
+	return fixedGrant{w}
+}
+
+func (w *windows) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.take(0)
+}
+
+func (w *windows) take(worker int) (*snowflake.Grant, error) {
+	from := w.now()
+	if w.bounds[worker].After(from) {
+		from = w.bounds[worker]
+	}
+	w.held, w.bounds[worker] = worker, from.Add(w.width)
+	w.granted++
+	return snowflake.NewGrant(w.layout, 0, int64(worker), from, w.bounds[worker])
+}
+
+func (w *windows) Extend(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return nil, w.refuse
+	}
+	if w.lose {
+		w.lose = false
+		return w.take(w.held + 1)
+	}
+	w.bounds[w.held] = need.Add(w.width)
+	held.Extend(w.bounds[w.held])
+	return held, nil
+}
+
+func (w *windows) Retire(_ context.Context, held *snowflake.Grant, last time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !last.Before(held.Until()) {
+		return fmt.Errorf("the last tick %v is not below the bound %v", last, held.Until())
+	}
+	w.bounds[held.Worker()] = last.Add(w.layout.Tick)
+	w.retired = append(w.retired, held.String())
+	return nil
+}
+
+func (w *windows) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// fixedGrant grants all ticks of a worker without the process's registry.
+type fixedGrant struct{ w *windows }
+
+func (f fixedGrant) Layout() snowflake.Layout { return f.w.layout }
+func (f fixedGrant) Clock() func() time.Time  { return nil }
+
+func (f fixedGrant) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
+	return snowflake.NewGrant(l, 0, 7, l.Epoch, time.Time{})
+}
+
+func (f fixedGrant) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+	return held, nil
+}
+
+func (f fixedGrant) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+
+var errDown = fmt.Errorf("%w: the store is down", snowflake.ErrFenced)
+
+func TestWindowIsExtendedAtItsEnd(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read))
+	for range 100 {
+		for range 3 {
+			id, err := g.Next(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.add(id)
+			if end := w.bounds[0]; !g.Layout().Time(id).Before(end) {
+				t.Fatalf("issued at %v, the window ended at %v", g.Layout().Time(id), end)
+			}
+		}
+		s.pass(time.Millisecond)
+	}
+	if w.granted != 1 {
+		t.Errorf("%d grants, want the first one only", w.granted)
+	}
+}
+
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read))
+	c.try(g, 10)
+	w.set(func() { w.refuse = errDown })
+	s.pass(time.Hour) // a paused process wakes up
+	before := g.Stats().Issued
+	for range 3 {
+		if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("Next: got %v, want ErrFenced", err)
+		}
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("TryNext: got %v, want ErrFenced", err)
+		}
+		if err := g.Fill(ctx, make([]id, 10)); !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("Fill: got %v, want ErrFenced", err)
+		}
+	}
+	if after := g.Stats().Issued; after != before {
+		t.Errorf("a refused call changed the state: %d issued, then %d", before, after)
+	}
+	w.set(func() { w.refuse = nil })
+	next, err := g.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.add(next)
+}
+
+// A source that neither extends nor fails must not make a call spin.
+func TestSourceThatExtendsNothing(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	w := newWindows(snowflake.TwitterLayout(), s.now, 0)
+	g := open(t, lazy{w}, snowflake.WithReadings(s.read))
+	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
+		t.Fatalf("got %v, want ErrFenced", err)
+	}
+}
+
+type lazy struct{ *windows }
+
+func (lazy) Extend(_ context.Context, held *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+	return held, nil
+}
+
+func (lazy) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+
+func TestLostWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read))
+	c.try(g, 100)
+	w.set(func() { w.lose = true })
+	s.pass(10 * time.Millisecond)
+	stop := ticking(s)
+	defer stop()
+	for range 100 {
+		id, err := g.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.add(id)
+	}
+	if got := g.Layout().Decompose(c.last).Worker; got != 1 {
+		t.Errorf("issues under worker %d, want 1", got)
+	}
+	if len(w.retired) != 1 || w.retired[0] != "datacenter 0 worker 0" {
+		t.Errorf("retired %v, want worker 0", w.retired)
+	}
+	if got := g.Stats().Issued; got != 200 {
+		t.Errorf("%d issued, want 200", got)
+	}
+}
+
+// The worker that takes over starts above everything that was reserved, so that
+// the IDs of one generator only rise.
+func TestReplacementStartsAboveReservations(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read))
+	bound := w.bounds[0]
+	canceled, cancel := context.WithCancel(ctx)
+	time.AfterFunc(2*time.Millisecond, cancel)
+	if err := g.Fill(canceled, make([]id, 41_000)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Fill: %v, want context.Canceled", err)
+	}
+	w.set(func() { w.lose = true })
+	stop := ticking(s)
+	defer stop()
+	id, err := g.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := g.Layout().Decompose(id); p.Worker != 1 || p.Time.Before(bound) {
+		t.Errorf("%+v, want worker 1 at %v or later", p, bound)
+	}
+}
+
+// With a lag the short path crosses ticks by itself; it must stop at the bound
+// too. This takes the machine's clock.
+func TestLagStopsAtTheBound(t *testing.T) {
+	t.Parallel()
+	w := newWindows(snowflake.TwitterLayout(), time.Now, 20*time.Millisecond)
+	g := open(t, w, snowflake.WithLag(100*time.Millisecond))
+	bound := w.bounds[0]
+	w.set(func() { w.refuse = errDown })
+	time.Sleep(30 * time.Millisecond)
+	ids, err := tryAll(g, 200_000)
+	if !errors.Is(err, snowflake.ErrFenced) || len(ids) < 4096 {
+		t.Fatalf("%d IDs, then %v, want those of the window, then ErrFenced", len(ids), err)
+	}
+	if last := g.Layout().Time(ids[len(ids)-1]); !last.Before(bound) {
+		t.Errorf("issued at %v, the bound is %v", last, bound)
+	}
+}
+
+// A block that is larger than what is left of the window comes in parts, none
+// of them past the bound.
+func TestFillAcrossWindows(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, 2*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read))
+	stop := ticking(s)
+	defer stop()
+	dst := make([]id, 40_000)
+	if err := g.Fill(ctx, dst); err != nil {
+		t.Fatal(err)
+	}
+	c.add(dst...)
+}
+
+// An old bound in the future, as after a step back of an hour: the generator
+// goes on above it at once.
+func TestWindowAheadOfClock(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, time.Second)
+	w.bounds[0] = s.now().Add(time.Hour)
+	bound := w.bounds[0]
+	g := open(t, w, snowflake.WithReadings(s.read))
+	c.try(g, 100)
+	if first := g.Layout().Time(minKey(c)); first.Before(bound) {
+		t.Errorf("issued at %v, below the bound %v of the life before", first, bound)
+	}
+	if lead := g.Stats().Lead; lead < time.Hour || lead > time.Hour+time.Second {
+		t.Errorf("Lead = %v, want 1h", lead)
+	}
+}
+
+// Nothing may be issued under a worker once it has been given back: the next
+// holder starts right there. Without sealing, a goroutine that holds the old
+// grant issues on.
+func TestNothingIsIssuedAfterRetirement(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *windows, g *snowflake.Generator){
+		"closed": func(_ *windows, g *snowflake.Generator) { _ = g.Close(ctx) },
+		"lost":   func(w *windows, _ *snowflake.Generator) { w.set(func() { w.lose = true }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 50 {
+				retireUnderLoad(t, end)
+			}
+		})
+	}
+}
+
+func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
+	t.Helper()
+	layout := snowflake.TwitterLayout()
+	w := newWindows(layout, time.Now, 3*time.Millisecond)
+	g, err := snowflake.New(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const busy = 8
+	issued := make([][]id, busy)
+	var wg sync.WaitGroup
+	deadline := time.Now().Add(8 * time.Millisecond)
+	for i := range busy {
+		wg.Go(func() {
+			for time.Now().Before(deadline) {
+				id, err := g.Next(ctx)
+				if err != nil {
+					return
+				}
+				issued[i] = append(issued[i], id)
+			}
+		})
+	}
+	time.Sleep(4 * time.Millisecond)
+	end(w, g)
+	wg.Wait()
+	_ = g.Close(ctx)
+	seen := make(map[id]bool)
+	for _, ids := range issued {
+		for _, id := range ids {
+			p := layout.Decompose(id)
+			if bound := w.bounds[p.Worker]; !p.Time.Before(bound) {
+				t.Fatalf("worker %d issued at %v and was given back with the bound %v", p.Worker, p.Time, bound)
+			}
+			if seen[id] {
+				t.Fatalf("%d was issued twice", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+func TestLogicalTime(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	w := newWindows(snowflake.TwitterLayout(), s.now, time.Hour)
+	g := open(t, w, snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
+	c.try(g, 20_000) // five ticks, and the clock stands still
+	s.step(-time.Hour)
+	c.try(g, 20_000)
+	s.step(24 * time.Hour)
+	c.try(g, 10)
+	if got := g.Layout().Time(c.last).Sub(g.Layout().Time(minKey(c))); got > 11*time.Millisecond {
+		t.Errorf("40,010 IDs took %v of logical time, want 10 ticks", got)
+	}
+}
+
+func TestLogicalTimeNeedsWindows(t *testing.T) {
+	t.Parallel()
+	if _, err := snowflake.New(snowflake.Static(6, 6), snowflake.WithLogicalTime()); err == nil {
+		t.Error("a fixed worker may not run in logical time")
+	}
+	open(t, snowflake.Static(6, 6)) // the refused one does not hold the worker
+}
