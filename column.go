@@ -16,6 +16,7 @@ type column struct {
 	gen     string // name of the generator, "" for the default one
 	primary bool   // snowflake:"pk"
 
+	path   []int // indexes of fields; that of an embedded pointer is -index-1
 	kind   kind
 	source Generator
 }
@@ -38,7 +39,7 @@ func (c *column) get(row reflect.Value) types.ID {
 
 // set stores id, allocating embedded pointers on the way as GORM does.
 func (c *column) set(row reflect.Value, id types.ID) {
-	for _, i := range c.field.StructField.Index {
+	for _, i := range c.path {
 		if i >= 0 {
 			row = row.Field(i)
 			continue
@@ -52,10 +53,23 @@ func (c *column) set(row reflect.Value, id types.ID) {
 	c.kind.set(row, id)
 }
 
+// fill stores id if the row lacks this key, and reports whether it did.
+func (c *column) fill(row reflect.Value, id types.ID) bool {
+	v, ok := c.find(row)
+	switch {
+	case !ok:
+		c.set(row, id)
+	case c.kind.unset(v):
+		c.kind.set(v, id)
+	default:
+		return false
+	}
+	return true
+}
+
 // find reaches the field without allocating; ok is false behind a nil pointer.
-// GORM writes the index of an embedded pointer as -index-1.
 func (c *column) find(row reflect.Value) (v reflect.Value, ok bool) {
-	for _, i := range c.field.StructField.Index {
+	for _, i := range c.path {
 		if i >= 0 {
 			row = row.Field(i)
 			continue

@@ -96,7 +96,7 @@ func (p *Plugin) column(s *schema.Schema, f *schema.Field, text string) (*column
 	if err != nil {
 		return nil, err
 	}
-	return &column{field: f, gen: t.gen, primary: t.primary, kind: k, source: gen}, nil
+	return &column{field: f, gen: t.gen, primary: t.primary, path: f.StructField.Index, kind: k, source: gen}, nil
 }
 
 func writable(f *schema.Field, t tag) error {

@@ -145,8 +145,10 @@ func (r rows) set(columns []*column, selected selection, ids []types.ID) {
 			continue
 		}
 		for i := range r.n {
-			if row := r.at(i); row.IsValid() && c.unset(row) {
-				c.set(row, ids[0])
+			if len(ids) == 0 {
+				return
+			}
+			if row := r.at(i); row.IsValid() && c.fill(row, ids[0]) {
 				ids = ids[1:]
 			}
 		}

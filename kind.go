@@ -61,9 +61,11 @@ func (k kind) scalarOf(v reflect.Value) (scalar reflect.Value, ok bool) {
 }
 
 func (k kind) unset(v reflect.Value) bool {
-	v, ok := k.scalarOf(v)
-	if !ok {
-		return true
+	if k.pointer || k.null {
+		var ok bool
+		if v, ok = k.scalarOf(v); !ok {
+			return true
+		}
 	}
 	switch k.scalar {
 	case reflect.Int64:

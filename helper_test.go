@@ -1,0 +1,120 @@
+package gormflake_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/utils/tests"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A worker may be live only once in a process, so all tests share it.
+var sharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
+	return snowflake.New(snowflake.Static(3, 21))
+})
+
+func newPlugin(t testing.TB, opts ...gormflake.Option) *gormflake.Plugin {
+	t.Helper()
+	gen, err := sharedGenerator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gormflake.New(gen, opts...)
+}
+
+// each runs the test on every database, with the plugin registered.
+func each(t *testing.T, test func(t *testing.T, db *gorm.DB)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db, newPlugin(t))
+		test(t, db)
+	})
+}
+
+func use(t testing.TB, db *gorm.DB, p gorm.Plugin) {
+	t.Helper()
+	if err := db.Use(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func migrate(t testing.TB, db *gorm.DB, models ...any) {
+	t.Helper()
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t testing.TB, tx *gorm.DB) {
+	t.Helper()
+	if tx.Error != nil {
+		t.Fatal(tx.Error)
+	}
+}
+
+func count(t testing.TB, db *gorm.DB, model any) int64 {
+	t.Helper()
+	var n int64
+	must(t, db.Model(model).Count(&n))
+	return n
+}
+
+// counter is a generator whose IDs a test can foresee: 1001, 1002, …
+type counter struct {
+	mu    sync.Mutex
+	last  types.ID
+	calls int
+	err   error
+}
+
+func (c *counter) Fill(_ context.Context, dst []types.ID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	if c.err != nil {
+		return c.err
+	}
+	for i := range dst {
+		c.last = max(c.last, 1000) + 1
+		dst[i] = c.last
+	}
+	return nil
+}
+
+// dry returns a session that builds statements and has no database.
+func dry(t testing.TB, p gorm.Plugin) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p != nil {
+		use(t, db, p)
+	}
+	return db
+}
+
+// failing makes so many IDs and then fails. With skip it leaves the last
+// element of each call out.
+type failing struct {
+	counter
+	left int
+	skip bool
+}
+
+func (f *failing) Fill(ctx context.Context, dst []types.ID) error {
+	if f.left -= len(dst); f.left < 0 {
+		return errInjected
+	}
+	if f.skip {
+		dst = dst[:len(dst)-1]
+	}
+	return f.counter.Fill(ctx, dst)
+}

@@ -1,0 +1,86 @@
+package gormflake_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+func TestMapKeyNames(t *testing.T) {
+	t.Parallel()
+	type named struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Public types.ID `gorm:"column:other_name" snowflake:"id"`
+		Title  string
+	}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &named{})
+		for i, key := range []string{"id", "ID", "Id"} {
+			m := map[string]any{key: 100 + i, "title": key, "Public": types.ID(0)}
+			must(t, db.Model(&named{}).Create(m))
+			if len(m) != 3 || m[key] != 100+i || m["Public"] == types.ID(0) {
+				t.Errorf("map = %v", m)
+			}
+			if got := stored(t, db, "nameds")[key]; got != types.ID(100+i) {
+				t.Errorf("%s: row has key %d", key, got)
+			}
+		}
+	})
+}
+
+func TestMapZeros(t *testing.T) {
+	t.Parallel()
+	var nilID *types.ID
+	zero := int64(0)
+	for name, unset := range map[string]any{
+		"nil": nil, "zero": 0, "ID": types.ID(0), "nil pointer": nilID, "pointer": &zero, "NULL": sql.NullInt64{}, "text": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := dry(t, gormflake.New(&counter{}))
+			m := map[string]any{"ID": unset, "title": "a"}
+			tx := db.Model(&book{}).Create(&m)
+			must(t, tx)
+			if m["ID"] != types.ID(1001) || len(m) != 2 || strings.Count(tx.Statement.SQL.String(), "`id`") != 1 {
+				t.Errorf("map = %v, sql = %s", m, tx.Statement.SQL.String())
+			}
+		})
+	}
+}
+
+func TestMapsFillOnce(t *testing.T) {
+	t.Parallel()
+	gen := &counter{}
+	db := dry(t, gormflake.New(gen))
+	maps := []map[string]any{{"title": "a"}, {"title": "b", "id": 5}, {"title": "c"}}
+	must(t, db.Model(&book{}).Create(&maps))
+	if gen.calls != 1 || len(maps) != 3 || maps[0]["id"] != types.ID(1001) || maps[1]["id"] != 5 || maps[2]["id"] != types.ID(1002) {
+		t.Errorf("maps = %v, %d calls", maps, gen.calls)
+	}
+}
+
+func TestNilMap(t *testing.T) {
+	t.Parallel()
+	db := dry(t, gormflake.New(&counter{}))
+	for _, value := range []any{map[string]any(nil), []map[string]any{{}, nil}} {
+		err := db.Model(&book{}).Create(value).Error
+		if want := "gormflake: model book: the map is nil and cannot take a key: make it first"; err == nil || err.Error() != want {
+			t.Errorf("err = %v, want %s", err, want)
+		}
+	}
+}
+
+func TestTextKeyInMapIsText(t *testing.T) {
+	t.Parallel()
+	db := dry(t, gormflake.New(&counter{}))
+	m := map[string]any{"title": "a"}
+	must(t, db.Model(&textKeyBook{}).Create(m))
+	if m["id"] != "1001" {
+		t.Errorf("map = %v", m)
+	}
+}

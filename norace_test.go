@@ -1,0 +1,5 @@
+//go:build !race
+
+package gormflake_test
+
+const raceEnabled = false
