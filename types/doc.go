@@ -29,4 +29,11 @@
 //
 // Every ID can be written. A negative one, which no generator makes, is written
 // with a minus sign in every form, and no parser takes it back from outside.
+//
+// # pgx
+//
+// An ID is a bigint and an []ID a bigint[] to pgx itself as well, in parameters,
+// results and CopyFrom, and nothing needs to be registered. Only its modes that
+// prepare no statement, QueryExecModeExec and QueryExecModeSimpleProtocol, take
+// no slice of a named integer, and so no []ID.
 package types

@@ -102,7 +102,11 @@ func TestDatabaseSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	const query = "SELECT ?, typeof(?1), CAST(?1 AS TEXT), ?2, sum(id) FROM (SELECT ?1 AS id)"
 	var (
 		id, text, sum types.ID
