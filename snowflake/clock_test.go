@@ -196,7 +196,7 @@ func TestStepBackBehindLastID(t *testing.T) {
 func TestWait(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	g := open(t, snowflake.Static(1, 1), snowflake.WithLayout(custom(1001)),
+	g := open(t, snowflake.Static(1, 1), snowflake.WithLayout(fresh()),
 		snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Wait(time.Second)))
 	c := newChecker(t)
 	c.try(g, 10)
@@ -236,9 +236,9 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	for _, lag := range []time.Duration{0, 10 * time.Millisecond} {
 		t.Run(lag.String(), func(t *testing.T) {
 			t.Parallel()
-			s, c := newScript(), newChecker(t)
+			s, c, layout := newScript(), newChecker(t), fresh()
 			for range 20 {
-				g, err := snowflake.New(snowflake.Static(2, 2), snowflake.WithLayout(custom(1002+int64(lag))),
+				g, err := snowflake.New(snowflake.Static(2, 2), snowflake.WithLayout(layout),
 					snowflake.WithReadings(s.read), snowflake.WithLag(lag))
 				if err != nil {
 					t.Fatal(err)
@@ -264,9 +264,9 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 // the policy has its say.
 func TestReopenAfterStepBack(t *testing.T) {
 	t.Parallel()
-	s, c := newScript(), newChecker(t)
+	s, c, layout := newScript(), newChecker(t), fresh()
 	life := func(play func(g *snowflake.Generator)) {
-		g, err := snowflake.New(snowflake.Static(3, 3), snowflake.WithLayout(custom(1003)), snowflake.WithReadings(s.read))
+		g, err := snowflake.New(snowflake.Static(3, 3), snowflake.WithLayout(layout), snowflake.WithReadings(s.read))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func TestReopenAfterStepBack(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
-	g := open(t, snowflake.Static(4, 4), snowflake.WithLayout(custom(1004)),
+	g := open(t, snowflake.Static(4, 4), snowflake.WithLayout(fresh()),
 		snowflake.WithReadings(s.read), snowflake.WithLag(10*time.Millisecond))
 	start := s.now()
 	s.pass(10 * time.Millisecond)
@@ -316,7 +316,7 @@ func TestLag(t *testing.T) {
 func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
-	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(custom(1005)), snowflake.WithReadings(s.read),
+	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read),
 		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail))
 	s.pass(time.Second)
 	c.try(g, 10)

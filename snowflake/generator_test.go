@@ -121,11 +121,7 @@ func TestTryNextBehindReservation(t *testing.T) {
 	s, c := newScript(), newChecker(t)
 	g := open(t, snowflake.Static(13, 2), snowflake.WithReadings(s.read))
 	c.try(g, 1)
-	canceled, cancel := context.WithCancel(ctx)
-	time.AfterFunc(5*time.Millisecond, cancel)
-	if err := g.Fill(canceled, make([]id, 100_000)); !errors.Is(err, context.Canceled) {
-		t.Fatalf("Fill: %v, want context.Canceled", err)
-	}
+	reserve(t, g, 100_000)
 	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 		t.Fatalf("TryNext: %v, want ErrSequenceExhausted", err)
 	}
@@ -137,6 +133,21 @@ func TestTryNextBehindReservation(t *testing.T) {
 	}
 	s.pass(time.Second)
 	c.try(g, 1)
+}
+
+// reserve takes slots of ticks to come, and gives up waiting for them.
+func reserve(t *testing.T, g *snowflake.Generator, slots int) {
+	t.Helper()
+	canceled, cancel := context.WithCancel(ctx)
+	go func() {
+		for g.Stats().Lead == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if err := g.Fill(canceled, make([]id, slots)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Fill: %v, want context.Canceled", err)
+	}
 }
 
 // A deadline that cannot be met costs no slots.
@@ -162,7 +173,7 @@ func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {
-		g := open(t, snowflake.Static(14, int64(min(n, 31))), snowflake.WithLayout(custom(int64(2000+n))))
+		g := open(t, snowflake.Static(14, int64(min(n, 31))), snowflake.WithLayout(fresh()))
 		dst := make([]id, n)
 		if err := g.Fill(ctx, dst); err != nil {
 			t.Fatal(err)
@@ -223,15 +234,15 @@ func TestClose(t *testing.T) {
 
 func TestExpired(t *testing.T) {
 	t.Parallel()
-	l := snowflake.TwitterLayout()
+	l := fresh()
 	s := newScript()
 	s.wall = l.Expires().Add(-2 * time.Millisecond)
 	c := newChecker(t)
-	g := open(t, snowflake.Static(16, 1), snowflake.WithReadings(s.read))
+	g := open(t, snowflake.Static(16, 1), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
 	s.pass(time.Millisecond)
 	ids, err := tryAll(g, 5000)
 	c.add(ids...)
-	if !errors.Is(err, snowflake.ErrExpired) || !strings.Contains(err.Error(), "2080-07-10 17:30:30.209") {
+	if !errors.Is(err, snowflake.ErrExpired) || !strings.Contains(err.Error(), l.Expires().String()) {
 		t.Fatalf("got %v, want ErrExpired with the date", err)
 	}
 	if c.last != 1<<63-1-(31-16)<<17-(31-1)<<12 {
@@ -241,7 +252,7 @@ func TestExpired(t *testing.T) {
 	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrExpired) {
 		t.Errorf("Next: %v, want ErrExpired", err)
 	}
-	if _, err := snowflake.New(snowflake.Static(16, 2), snowflake.WithReadings(s.read)); !errors.Is(err, snowflake.ErrExpired) {
+	if _, err := snowflake.New(snowflake.Static(16, 2), snowflake.WithLayout(l), snowflake.WithReadings(s.read)); !errors.Is(err, snowflake.ErrExpired) {
 		t.Errorf("New: %v, want ErrExpired", err)
 	}
 }
@@ -254,7 +265,7 @@ func TestExpiryWarning(t *testing.T) {
 	defer slog.SetDefault(old)
 	s := newScript()
 	s.wall = snowflake.TwitterLayout().Expires().Add(-6 * 365 * 24 * time.Hour)
-	g := open(t, snowflake.Static(16, 3), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
+	g := open(t, snowflake.Static(16, 3), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
 	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
 		t.Fatalf("six years before: %v, %q, want silence", err, &log)
 	}

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +20,14 @@ type script struct {
 	elapsed time.Duration
 }
 
-// newScript starts in 2026, in the middle of nothing.
-func newScript() *script { return &script{wall: date("2026-11-20T12:00:00Z")} }
+// unique tells scripts and layouts apart, also under -count.
+var unique atomic.Int64
+
+// newScript starts in 2026, later than every script before it, so that no
+// fixed worker remembers a life in the future.
+func newScript() *script {
+	return &script{wall: date("2026-11-20T12:00:00Z").Add(time.Duration(unique.Add(1)) * 1000 * time.Hour)}
+}
 
 func (s *script) read() (time.Time, time.Duration) {
 	s.mu.Lock()
@@ -97,10 +104,9 @@ func (c *checker) try(g *snowflake.Generator, n int) {
 	}
 }
 
-// custom is a fixed layout of its own for every test, so that tests share no
-// worker.
-func custom(epochSeconds int64) snowflake.Layout {
+// fresh is a layout that no other test has, so that its workers are free.
+func fresh() snowflake.Layout {
 	l := snowflake.TwitterLayout()
-	l.Epoch = time.Unix(epochSeconds, 0)
+	l.Epoch = l.Epoch.Add(time.Duration(unique.Add(1)) * time.Millisecond)
 	return l
 }

@@ -15,16 +15,16 @@ func TestFromEnv(t *testing.T) {
 		layout             snowflake.Layout
 		want               string // error, or empty
 	}{
-		{"both", "1", "31", custom(3001), ""},
-		{"no worker", "1", "unset", custom(3001), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
-		{"no datacenter", "unset", "1", custom(3001), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
+		{"both", "1", "31", fresh(), ""},
+		{"no worker", "1", "unset", fresh(), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
+		{"no datacenter", "unset", "1", fresh(), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
 		{"no datacenter in the layout", "unset", "1", snowflake.JSSafeLayout(), ""},
 		{"a datacenter all the same", "1", "1", snowflake.JSSafeLayout(), "snowflake: datacenter 1 out of range [0, 0]"},
-		{"empty", "1", "", custom(3001), `snowflake: SNOWFLAKE_WORKER_ID="", want a number`},
-		{"sign", "1", "+1", custom(3001), `snowflake: SNOWFLAKE_WORKER_ID="+1", want a number`},
-		{"text", "one", "1", custom(3001), `snowflake: SNOWFLAKE_DATACENTER_ID="one", want a number`},
-		{"too large", "1", "32", custom(3001), "snowflake: worker 32 out of range [0, 31]"},
-		{"overflow", "1", "18446744073709551617", custom(3001), `want a number`},
+		{"empty", "1", "", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="", want a number`},
+		{"sign", "1", "+1", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="+1", want a number`},
+		{"text", "one", "1", fresh(), `snowflake: SNOWFLAKE_DATACENTER_ID="one", want a number`},
+		{"too large", "1", "32", fresh(), "snowflake: worker 32 out of range [0, 31]"},
+		{"overflow", "1", "18446744073709551617", fresh(), `want a number`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.datacenter != "unset" {

@@ -33,7 +33,7 @@ type counters struct {
 	waits    atomic.Uint64
 	refusals atomic.Uint64
 	origin   slot
-	skipped  atomic.Int64
+	skipped  atomic.Int64  // slots below the state that are not issued: passed over, lost or not due yet
 	issued   atomic.Uint64 // as last told
 }
 

@@ -102,17 +102,21 @@ func (g *Generator) inTime(ctx context.Context, due uint64) error {
 	return nil
 }
 
-// advance makes the claim the state, unless that has moved on.
+// advance makes the claim the state, unless that has moved on. Slots that are
+// passed over, or not due yet, do not count as issued.
 func (g *Generator) advance(c claim) bool {
-	passed := int64(c.first - c.last - 1)
-	if passed > 0 {
-		g.skipped.Add(passed)
+	uncounted := int64(c.first - c.last - 1)
+	if c.due > c.now {
+		uncounted += int64(c.count)
+	}
+	if uncounted > 0 {
+		g.skipped.Add(uncounted)
 	}
 	if c.grant.state.CompareAndSwap(c.last, c.first+c.count-1) {
 		return true
 	}
-	if passed > 0 {
-		g.skipped.Add(-passed)
+	if uncounted > 0 {
+		g.skipped.Add(-uncounted)
 	}
 	return false
 }
@@ -126,10 +130,10 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 	for {
 		left := g.clock.until(c.due)
 		if left <= 0 {
+			g.skipped.Add(-int64(c.count))
 			return nil
 		}
 		if err := g.clock.sleep(ctx, left); err != nil {
-			g.skipped.Add(int64(c.count))
 			g.refusals.Add(1)
 			return waiting(err)
 		}

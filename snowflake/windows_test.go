@@ -217,11 +217,7 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	w := newWindows(snowflake.TwitterLayout(), s.now, 10*time.Millisecond)
 	g := open(t, w, snowflake.WithReadings(s.read))
 	bound := w.bounds[0]
-	canceled, cancel := context.WithCancel(ctx)
-	time.AfterFunc(2*time.Millisecond, cancel)
-	if err := g.Fill(canceled, make([]id, 41_000)); !errors.Is(err, context.Canceled) {
-		t.Fatalf("Fill: %v, want context.Canceled", err)
-	}
+	reserve(t, g, 41_000)
 	w.set(func() { w.lose = true })
 	stop := ticking(s)
 	defer stop()
@@ -239,7 +235,7 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, 20*time.Millisecond)
-	g := open(t, w, snowflake.WithLag(100*time.Millisecond))
+	g := open(t, w, snowflake.WithLag(time.Minute))
 	bound := w.bounds[0]
 	w.set(func() { w.refuse = errDown })
 	time.Sleep(30 * time.Millisecond)
