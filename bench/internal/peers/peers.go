@@ -1,0 +1,163 @@
+// Package peers puts the generators that are compared behind one call.
+package peers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	godruoyi "github.com/godruoyi/go-snowflake"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+	"github.com/sony/sonyflake/v2"
+	"github.com/yitter/idgenerator-go/idgen"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// The contenders that figures are about.
+const (
+	Ours     = "gormflake"
+	Bwmarrin = "bwmarrin/snowflake"
+)
+
+// Cap is what 12 bits of sequence allow, in IDs per second.
+const Cap = 4096 * 1000
+
+// epoch is for the peers that want one. All are set to milliseconds, 10 bits of
+// worker and 12 of sequence.
+var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A Contender is one generator.
+type Contender struct {
+	Name string
+
+	// Loop makes n IDs. It is a loop and not a call so that what is measured
+	// is the generator, called directly, and not a call through a pointer.
+	Loop func(n int) error
+
+	// Capped says that 12 bits of sequence bound the rate.
+	Capped bool
+}
+
+// Open makes the contenders, ours first. They live as long as the process.
+func Open() ([]Contender, error) {
+	ours, err := gormflake()
+	if err != nil {
+		return nil, err
+	}
+	bw, err := bwmarrinNode()
+	if err != nil {
+		return nil, err
+	}
+	sony, err := sony()
+	if err != nil {
+		return nil, err
+	}
+	return []Contender{
+		{Ours, ours, true},
+		{Bwmarrin, bw, true},
+		{"sony/sonyflake v2", sony, true},
+		{"yitter/idgenerator-go M2", yitter(), true},
+		{"godruoyi/go-snowflake", druoyi(), true},
+		{"google/uuid v7", uuidV7, false},
+		{"oklog/ulid", ulids, false},
+	}, nil
+}
+
+func gormflake() (func(int) error, error) {
+	gen, err := snowflake.New(snowflake.Static(0, 1))
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	ctx := context.Background()
+	return func(n int) error {
+		for range n {
+			if _, err := gen.Next(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func bwmarrinNode() (func(int) error, error) {
+	node, err := bwmarrin.NewNode(1)
+	if err != nil {
+		return nil, fmt.Errorf("peers: bwmarrin: %w", err)
+	}
+	return func(n int) error {
+		for range n {
+			node.Generate()
+		}
+		return nil
+	}, nil
+}
+
+func sony() (func(int) error, error) {
+	gen, err := sonyflake.New(sonyflake.Settings{
+		BitsSequence:  12,
+		BitsMachineID: 10,
+		TimeUnit:      time.Millisecond,
+		StartTime:     epoch,
+		MachineID:     func() (int, error) { return 1, nil },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("peers: sony: %w", err)
+	}
+	return func(n int) error {
+		for range n {
+			if _, err := gen.NextID(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// yitter's method 1 takes IDs from the next millisecond, so the rates would not
+// be of the same thing.
+func yitter() func(int) error {
+	options := idgen.NewIdGeneratorOptions(1)
+	options.Method = 2
+	options.BaseTime = epoch.UnixMilli()
+	options.WorkerIdBitLength = 10
+	options.SeqBitLength = 12
+	gen := idgen.NewDefaultIdGenerator(options)
+	return func(n int) error {
+		for range n {
+			gen.NewLong()
+		}
+		return nil
+	}
+}
+
+func druoyi() func(int) error {
+	godruoyi.SetStartTime(epoch)
+	godruoyi.SetMachineID(1)
+	return func(n int) error {
+		for range n {
+			if _, err := godruoyi.NextID(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func uuidV7(n int) error {
+	for range n {
+		if _, err := uuid.NewV7(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ulids(n int) error {
+	for range n {
+		ulid.Make()
+	}
+	return nil
+}

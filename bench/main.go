@@ -1,0 +1,127 @@
+// Command bench measures gormflake side by side with its peers, and prints how
+// they compare.
+//
+//	go run .
+//
+// takes about two minutes and wants a quiet machine. Ratios carry over to other
+// machines, times do not; so a target that is missed fails only with -strict.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/bench/internal/peers"
+)
+
+func main() {
+	reached, strict, err := run(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	case strict && !reached:
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	runs   int
+	only   []string
+	dsns   []string
+	quick  bool
+	strict bool
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.runs, "runs", 5, "how often everything is measured; the medians are shown")
+	flags.Func("only", "measure only this `experiment`; may be repeated, a wrong name lists them", appendTo(&o.only))
+	flags.Func("dsn", "also write orders to this `database`, mysql://… or postgres://…; may be repeated", appendTo(&o.dsns))
+	flags.BoolVar(&o.quick, "quick", false, "few windows: shows that everything works, not how fast")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 1 if a target is missed")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("argument %q, want flags only", flags.Arg(0))
+	}
+	if o.runs < 1 {
+		return o, fmt.Errorf("-runs %d, want at least 1", o.runs)
+	}
+	return o, nil
+}
+
+func appendTo(list *[]string) func(string) error {
+	return func(s string) error {
+		*list = append(*list, s)
+		return nil
+	}
+}
+
+func run(args []string) (reached, strict bool, err error) {
+	o, err := parse(args)
+	if err != nil {
+		return false, false, err
+	}
+	file, remove, err := temporaryFile()
+	if err != nil {
+		return false, o.strict, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	o.dsns = append([]string{file}, o.dsns...)
+	experiments, err := open(o)
+	if err != nil {
+		return false, o.strict, err
+	}
+	reports, err := measure(experiments, o.runs, effort{quick: o.quick}, os.Stderr)
+	if err != nil {
+		return false, o.strict, err
+	}
+	return write(os.Stdout, machine(args), reports), o.strict, nil
+}
+
+// open makes the experiments that were asked for.
+func open(o options) ([]experiment, error) {
+	contenders, err := peers.Open()
+	if err != nil {
+		return nil, err
+	}
+	all := []experiment{burst(contenders), parallel(contenders), saturate(contenders)}
+	for _, make := range []func() (experiment, error){batch, lag, micro, plugin} {
+		x, err := make()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	writing, err := orders(o.dsns)
+	if err != nil {
+		return nil, err
+	}
+	return choose(append(all, writing...), o.only)
+}
+
+func choose(all []experiment, only []string) ([]experiment, error) {
+	if len(only) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, x := range all {
+		names = append(names, x.name)
+	}
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("-only %s, want one of %s", name, strings.Join(slices.Compact(names), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(x experiment) bool { return !slices.Contains(only, x.name) }), nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/bench/internal/stats"
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A till is one database that orders are written to, in ways to be compared.
+type till struct {
+	name string
+	db   *gorm.DB
+	ways []window
+}
+
+const (
+	oneByOne = "auto-increment, one nested insert per order"
+	batched  = "keys by Assign, two batches"
+	copied   = "keys by Assign, CopyFrom"
+)
+
+// orders measures the main job: 1,000 orders of 10 lines in one transaction,
+// from structs without keys to the commit, into tables that were just created.
+// The figures are about batches against a round trip for each order; GORM's own
+// batches with RETURNING are as fast as ours.
+func orders(dsns []string) ([]experiment, error) {
+	gen, err := snowflake.New(snowflake.Static(0, 4))
+	if err != nil {
+		return nil, err
+	}
+	var all []experiment
+	for _, address := range dsns {
+		t, err := openTill(address, gen)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, experiment{
+			name:   "orders",
+			run:    func(e effort) (sample, error) { return interleave(t.ways, e.windows(5), 0.5) },
+			report: t.report,
+		})
+	}
+	return all, nil
+}
+
+// temporaryFile is the address of an SQLite database that the returned function
+// removes.
+func temporaryFile() (address string, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "gormflake-bench-")
+	if err != nil {
+		return "", nil, err
+	}
+	return "sqlite://" + url.PathEscape(filepath.Join(dir, "orders.db")), func() error { return os.RemoveAll(dir) }, nil
+}
+
+func openTill(address string, gen *snowflake.Generator) (*till, error) {
+	dialector, err := dsn.Open(address)
+	if err != nil {
+		return nil, err
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{
+		Logger:         logger.Discard,
+		NamingStrategy: schema.NamingStrategy{TablePrefix: "gormflake_bench_"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Use(gormflake.New(gen)); err != nil {
+		return nil, err
+	}
+	t := &till{name: product(db), db: db}
+	t.ways = []window{t.way(oneByOne, insertOneByOne), t.way(batched, insertBatches)}
+	if db.Name() == "postgres" {
+		t.ways = append(t.ways, t.way(copied, copyIn))
+	}
+	return t, nil
+}
+
+// product tells MariaDB from MySQL, which GORM calls by one name.
+func product(db *gorm.DB) string {
+	switch db.Name() {
+	case "sqlite":
+		return "SQLite file"
+	case "postgres":
+		return "PostgreSQL"
+	}
+	var version string
+	db.Raw("SELECT version()").Scan(&version)
+	return "MySQL/MariaDB " + version
+}
+
+// way empties the tables first and drops them afterwards, outside the window.
+func (t *till) way(name string, insert func(*gorm.DB) (func() error, error)) window {
+	tables := []any{&order{}, &line{}, &autoOrder{}, &autoLine{}}
+	return window{name, func() (ns float64, err error) {
+		if err := t.db.Migrator().DropTable(tables...); err != nil {
+			return 0, err
+		}
+		if err := t.db.AutoMigrate(tables...); err != nil {
+			return 0, err
+		}
+		write, err := insert(t.db)
+		if err != nil {
+			return 0, err
+		}
+		ns, err = timed(1, write)
+		if err != nil {
+			return 0, err
+		}
+		return ns, t.db.Migrator().DropTable(tables...)
+	}}
+}
+
+func (t *till) report(s series) report {
+	least := atLeast(4, "×")
+	if t.db.Name() == "sqlite" {
+		least.bound = 2
+	}
+	r := report{figures: []figure{
+		faster("1,000 orders × 10 lines, two batches: "+t.name, s, batched, oneByOne, least).in("ms", 1e-6),
+	}}
+	if _, ok := s[copied]; ok {
+		r.figures = append(r.figures,
+			faster("the same by CopyFrom, against two batches", s, copied, batched, atLeast(2, "×")).in("ms", 1e-6))
+	}
+	ways := table{title: "1,000 orders × 10 lines, " + t.name, header: []string{"way", "ms"}}
+	for _, w := range t.ways {
+		ways.rows = append(ways.rows, []string{w.name, number(stats.Median(s[w.name]) / 1e6)})
+	}
+	r.tables = []table{ways}
+	return r
+}
