@@ -1,0 +1,82 @@
+package testdb
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+)
+
+// adminTimeout bounds each statement that makes or drops a database. A drop
+// otherwise waits for ever for a transaction that a test left open.
+const adminTimeout = 30 * time.Second
+
+func mysqlDatabase(t testing.TB, noReturning bool) gorm.Dialector {
+	t.Helper()
+	server, ok := parse(t, mysqlService.url(t)).(*mysql.Dialector)
+	if !ok {
+		t.Fatalf("testdb: %s: want a URL like %s", mysqlService.variable, mysqlService.example)
+	}
+	name := freshName()
+	create(t, mysqlService, "mysql", server.DSN,
+		"CREATE DATABASE "+name+" CHARACTER SET utf8mb4",
+		"DROP DATABASE "+name)
+	config := server.DSNConfig.Clone()
+	config.DBName = name
+	return mysql.New(mysql.Config{DSNConfig: config, DisableWithReturning: noReturning})
+}
+
+func postgresSchema(t testing.TB) gorm.Dialector {
+	t.Helper()
+	server, ok := parse(t, postgresService.url(t)).(*postgres.Dialector)
+	if !ok {
+		t.Fatalf("testdb: %s: want a URL like %s", postgresService.variable, postgresService.example)
+	}
+	name := freshName()
+	create(t, postgresService, "pgx", server.DSN,
+		"CREATE SCHEMA "+name,
+		"DROP SCHEMA "+name+" CASCADE")
+	separator := "?"
+	if strings.Contains(server.DSN, "?") {
+		separator = "&"
+	}
+	return postgres.Open(server.DSN + separator + "search_path=" + name)
+}
+
+// freshName is a lower-case identifier that needs no quotes on any server.
+func freshName() string {
+	return "gormflake_" + strings.ToLower(rand.Text())
+}
+
+// create runs up, which makes a database, and when t ends down, which drops it:
+// after t's own connections are closed, because cleanups run last
+// first.
+func create(t testing.TB, s service, driver, dsn, up, down string) {
+	t.Helper()
+	admin, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatalf("testdb: %s: %v", s.variable, err)
+	}
+	t.Cleanup(func() { admin.Close() })
+	if err := exec(admin, up); err != nil {
+		t.Fatalf("testdb: %s is set, but the server cannot be used: %v", s.variable, err)
+	}
+	t.Cleanup(func() {
+		if err := exec(admin, down); err != nil {
+			t.Errorf("testdb: %s: %v (has the test left a transaction open?)", down, err)
+		}
+	})
+}
+
+func exec(db *sql.DB, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	_, err := db.ExecContext(ctx, statement)
+	return err
+}
