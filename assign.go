@@ -92,7 +92,7 @@ func Assign(db *gorm.DB, value any) error {
 
 func (p *Plugin) assign(stmt *gorm.Statement, g *graph, tree reflect.Value) error {
 	s := &survey{ctx: stmt.Context, counts: make([]int, g.slots)}
-	w := walk{pass: s}
+	w := walk{pass: s, visited: make([]visits, len(g.nodes))}
 	if err := w.members(g.root, reflect.Value{}, tree); err != nil {
 		return err
 	}

@@ -48,7 +48,8 @@ func (b *builder) build(s *schema.Schema) (*graph, error) {
 		return nil, err
 	}
 	g := &graph{root: &edge{name: s.Name, target: root}, nodes: sorted(b.found)}
-	for _, n := range g.nodes {
+	for i, n := range g.nodes {
+		n.index = i
 		n.slot = g.slots
 		g.slots += len(n.groups)
 	}

@@ -16,6 +16,7 @@ type graph struct {
 
 // node is a model of the graph.
 type node struct {
+	index  int // among the nodes of the graph
 	schema *schema.Schema
 	groups [][]*column // tagged columns by generator
 	slot   int         // of the first group

@@ -8,7 +8,15 @@ import (
 // walk goes through a tree, master first, and shows it to a pass.
 type walk struct {
 	pass    pass
-	visited map[visit]struct{}
+	visited []visits // by node
+}
+
+// visits are the addresses of the rows of one tracked model; the tree keeps them
+// in place. They are kept by model, as a struct and its first field may be two
+// rows at one address.
+type visits struct {
+	rows map[uintptr]struct{}
+	last uintptr // most rows met again are the master of the row before
 }
 
 // pass is what is done on a walk. Two walks over one tree call their passes in
@@ -18,16 +26,12 @@ type pass interface {
 	link(e *edge, master, detail reflect.Value) error // two rows, after master's row and links
 }
 
-// visit names a row. The address alone would not: the first field of a struct
-// has the same. The tree keeps the rows alive and in place.
-type visit struct {
-	node    *node
-	address uintptr
-}
-
 // again readies the walk for another pass.
 func (w *walk) again(p pass) {
-	clear(w.visited)
+	for i := range w.visited {
+		clear(w.visited[i].rows)
+		w.visited[i].last = 0
+	}
 	w.pass = p
 }
 
@@ -71,7 +75,7 @@ func (w *walk) member(e *edge, owner, row reflect.Value) error {
 }
 
 func (w *walk) row(n *node, row reflect.Value) error {
-	if n.tracked && !w.enter(visit{n, row.UnsafeAddr()}) {
+	if n.tracked && !w.visited[n.index].enter(row.UnsafeAddr()) {
 		return nil
 	}
 	if err := w.pass.row(n, row); err != nil {
@@ -89,13 +93,16 @@ func (w *walk) row(n *node, row reflect.Value) error {
 	return nil
 }
 
-func (w *walk) enter(v visit) bool {
-	if _, seen := w.visited[v]; seen {
+// enter records a row and reports whether it is new.
+func (v *visits) enter(address uintptr) bool {
+	if v.last == address {
 		return false
 	}
-	if w.visited == nil {
-		w.visited = map[visit]struct{}{}
+	v.last = address
+	if v.rows == nil {
+		v.rows = map[uintptr]struct{}{}
 	}
-	w.visited[v] = struct{}{}
-	return true
+	before := len(v.rows)
+	v.rows[address] = struct{}{}
+	return len(v.rows) > before
 }
