@@ -288,6 +288,17 @@ func TestReopenAfterStepBack(t *testing.T) {
 	life(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
+// The machine's clock has a short path; the policy has its say before it.
+func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
+	t.Parallel()
+	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
+	w.bounds[0] = time.Now().Add(time.Minute)
+	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail))
+	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+		t.Errorf("got %d, %v, want ErrClockBackwards: the worker's last life ends in a minute", id, err)
+	}
+}
+
 func TestLag(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)

@@ -148,7 +148,7 @@ func TestWaitsInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.TwitterLayout()
-		l.Epoch = time.UnixMilli(0)
+		l.Epoch = time.UnixMilli(unique.Add(1))
 		g, err := snowflake.New(snowflake.Static(21, 1), snowflake.WithLayout(l))
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestCancelInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.TwitterLayout()
-		l.Epoch = time.UnixMilli(0)
+		l.Epoch = time.UnixMilli(unique.Add(1))
 		g, err := snowflake.New(snowflake.Static(21, 2), snowflake.WithLayout(l))
 		if err != nil {
 			t.Fatal(err)

@@ -129,10 +129,7 @@ func (g *Generator) begin(grant *Grant, least int64) slot {
 	if first > now+1 {
 		g.clock.startAt(first)
 	}
-	first = max(first, now)
-	at := slot(first)<<g.sequenceBits + g.start.at(1<<g.sequenceBits, 1, g.random)
-	grant.begin(at)
-	return at - 1
+	return grant.begin(max(first, now))
 }
 
 // Layout is the layout of the IDs that the generator issues.

@@ -352,7 +352,8 @@ func TestAllocations(t *testing.T) {
 // A process started within this tick may have followed one that died in it.
 func TestNothingInTheTickOfTheStart(t *testing.T) {
 	t.Parallel()
-	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 10_000 * time.Hour, SequenceBits: 12}
+	l := fresh()
+	l.Epoch, l.Tick = time.UnixMilli(0), time.Duration(10_000+unique.Add(1))*time.Hour
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 		t.Errorf("got %d, %v, want ErrSequenceExhausted until the next tick", id, err)

@@ -22,6 +22,7 @@ type Grant struct {
 	layout             Layout
 	datacenter, worker int64
 	from               int64 // first tick
+	first              slot  // of the tick in which the generator began
 	fixed              bool  // nobody but the layout ends it
 	node               uint64
 	sequenceBits       uint8
@@ -104,8 +105,12 @@ func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
-// begin opens a grant that is not issuing yet: the next slot is at or after at.
-func (g *Grant) begin(at slot) { g.state.Store(at - 1) }
+// begin opens a grant that is not issuing yet, at the start of a tick.
+func (g *Grant) begin(tick uint64) (state slot) {
+	g.first = tick << g.sequenceBits
+	g.state.Store(g.first - 1)
+	return g.first - 1
+}
 
 // seal ends the grant for good, and returns the last slot issued or reserved:
 // whoever still holds the grant finds its state changed and cannot advance it.

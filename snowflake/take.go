@@ -52,20 +52,24 @@ func (g *Generator) propose(n uint64) (claim, error) {
 	if c.now, c.over, err = g.now(c.grant); err != nil || c.over > 0 {
 		return c, err
 	}
-	c.first = g.next(c.last, c.now, n)
+	c.first = g.next(c, n)
 	c.count = min(n, c.grant.limit.Load()-min(c.first, c.grant.limit.Load()))
 	c.due = uint64(c.grant.tickOf(c.first + max(c.count, 1) - 1))
 	return c, nil
 }
 
 // next is the first free slot for a block of n: right after the last one, or
-// in a fresh tick where that has fallen behind.
-func (g *Generator) next(last slot, now, n uint64) slot {
-	oldest := (now - min(now, g.lag)) << g.sequenceBits
-	if g.logical || last+1 >= oldest {
-		return last + 1
+// in a fresh tick where there is none yet, or it has fallen behind.
+func (g *Generator) next(c claim, n uint64) slot {
+	following := c.last + 1
+	oldest := (c.now - min(c.now, g.lag)) << g.sequenceBits
+	if following != c.grant.first && (g.logical || following >= oldest) {
+		return following
 	}
-	return oldest + g.start.at(1<<g.sequenceBits, n, g.random)
+	if g.logical {
+		oldest = 0
+	}
+	return max(following, oldest) + g.start.at(1<<g.sequenceBits, n, g.random)
 }
 
 // admit clears what is in the claim's way, or says why it cannot be. A call
