@@ -1,7 +1,9 @@
 package gormflake_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -17,6 +19,13 @@ type book struct {
 
 type plainKeyBook struct {
 	ID    int64  `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+	Title string `gorm:"size:50"`
+}
+
+// autoKeyBook has a key that GORM takes for auto-increment. That is wasteful,
+// and Check says so, but it works.
+type autoKeyBook struct {
+	ID    int64  `snowflake:"pk"`
 	Title string `gorm:"size:50"`
 }
 
@@ -36,6 +45,11 @@ var (
 		make: func(title string, id types.ID) plainKeyBook { return plainKeyBook{ID: id.Int64(), Title: title} },
 		key:  func(b *plainKeyBook) types.ID { return types.ID(b.ID) },
 	}
+	autoKeyBooks = rowKind[autoKeyBook]{
+		name: "auto_key_books",
+		make: func(title string, id types.ID) autoKeyBook { return autoKeyBook{ID: id.Int64(), Title: title} },
+		key:  func(b *autoKeyBook) types.ID { return types.ID(b.ID) },
+	}
 	textKeyBooks = rowKind[textKeyBook]{
 		name: "text_key_books",
 		make: func(title string, id types.ID) textKeyBook {
@@ -53,15 +67,20 @@ var (
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *gorm.DB) {
-		t.Run("ID", func(t *testing.T) { testPaths(t, db, books) })
-		t.Run("int64", func(t *testing.T) { testPaths(t, db, plainKeyBooks) })
-		t.Run("string", func(t *testing.T) { testPaths(t, db, textKeyBooks) })
+		t.Run("ID", func(t *testing.T) { testPaths(t, db, books, books.paths()) })
+		t.Run("int64", func(t *testing.T) { testPaths(t, db, plainKeyBooks, plainKeyBooks.paths()) })
+		t.Run("string", func(t *testing.T) { testPaths(t, db, textKeyBooks, textKeyBooks.paths()) })
+		// GORM itself gets slices of maps wrong where it sees auto-increment.
+		t.Run("auto-increment", func(t *testing.T) {
+			testPaths(t, db, autoKeyBooks, append(autoKeyBooks.structPaths(), autoKeyBooks.finisherPaths()...))
+		})
 	})
 }
 
-func testPaths[T any](t *testing.T, db *gorm.DB, kind rowKind[T]) {
+func testPaths[T any](t *testing.T, db *gorm.DB, kind rowKind[T], paths []path[T]) {
+	t.Helper()
 	migrate(t, db, new(T))
-	for _, path := range kind.paths() {
+	for _, path := range paths {
 		t.Run(path.name, func(t *testing.T) {
 			must(t, db.Where("1 = 1").Delete(new(T)))
 			seen, err := path.run(db)
@@ -112,6 +131,7 @@ func TestCreateRefused(t *testing.T) {
 		}{
 			{"struct by value", book{Title: "a"}, gorm.ErrInvalidValue},
 			{"array by value", [1]book{{Title: "a"}}, gorm.ErrInvalidValue},
+			{"auto-increment by value", autoKeyBook{Title: "a"}, gorm.ErrInvalidValue},
 			{"nil pointer", (*book)(nil), gorm.ErrInvalidValue},
 			{"nil element", []*book{nil}, gorm.ErrInvalidData},
 			{"empty slice", []book{}, gorm.ErrEmptySlice},
@@ -153,4 +173,35 @@ func TestOneFillPerStatement(t *testing.T) {
 	if gen.calls != 1 {
 		t.Errorf("%d calls for rows that have keys", gen.calls-1)
 	}
+}
+
+// A dry run uses up IDs and leaves them in the struct, as GORM does with
+// timestamps.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		row := book{Title: "a"}
+		sql := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&row) })
+		if row.ID == 0 || !strings.Contains(sql, row.ID.String()) {
+			t.Errorf("key = %d, sql = %s", row.ID, sql)
+		}
+	})
+}
+
+func TestCallerCancels(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInjected)
+	db := dry(t, gormflake.New(waiting{}))
+	if err := db.WithContext(ctx).Create(&book{}).Error; !errors.Is(err, errInjected) {
+		t.Errorf("err = %v, want the cause", err)
+	}
+}
+
+// waiting makes nothing until its context ends.
+type waiting struct{}
+
+func (waiting) Fill(ctx context.Context, _ []types.ID) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
 }

@@ -124,9 +124,12 @@ func TestInitializeAgain(t *testing.T) {
 	gen := &counter{}
 	p := gormflake.New(gen)
 	rec := &recorder{Interface: logger.Discard}
-	var dbs []*gorm.DB
-	for range 4 {
-		dbs = append(dbs, open(t, &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: rec}))
+	config := &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: rec}
+	dbs := []*gorm.DB{open(t, config)}
+	use(t, dbs[0], p)
+	for range 3 {
+		replica := *dbs[0].Config // as the resolver does it: the plugins come along
+		dbs = append(dbs, open(t, &replica))
 	}
 	for range 3 {
 		for _, db := range dbs {

@@ -9,8 +9,8 @@ type skipKey struct{}
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
-// The statement then reaches the database as GORM alone would build it. It
-// serves tables whose keys another system assigns.
+// The statement then reaches the database as GORM alone would build it, so a
+// table that still has auto-increment assigns its keys itself.
 func Skip(ctx context.Context) context.Context {
 	return context.WithValue(ctx, skipKey{}, true)
 }

@@ -32,9 +32,6 @@ func updates(c clause.OnConflict) bool {
 // keysAreTarget reports whether the rows in conflict have the keys of the
 // structs, because the conflict is on these very columns.
 func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
-	if c.OnConstraint != "" {
-		return false
-	}
 	// MySQL and MariaDB have no conflict target: any unique key counts.
 	if m.unique && stmt.Dialector.Name() == "mysql" {
 		return false

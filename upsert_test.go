@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -100,20 +101,28 @@ func TestUpsertMap(t *testing.T) {
 // the primary key.
 func TestSaveSliceByOtherUnique(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *gorm.DB) {
-		if db.Dialector.Name() != "mysql" {
-			t.Skip("only MySQL and MariaDB have no conflict target")
-		}
-		migrate(t, db, &product{})
-		old := product{Code: "x", Price: 1}
-		must(t, db.Create(&old))
-		rows := []product{{Code: "x", Price: 2}, {Code: "y", Price: 2}}
-		must(t, db.Save(&rows))
-		stored := storedProduct(t, db, "x")
-		if stored.ID != old.ID || stored.Price != 2 || canTell(db) && rows[0].ID != old.ID {
-			t.Errorf("row = %+v, struct %+v, first %+v", stored, rows[0], old)
-		}
-	})
+	type item struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"size:20;uniqueIndex"`
+		Price int
+	}
+	for _, target := range []testdb.Target{testdb.MySQL, testdb.MySQLNoReturning} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			use(t, db, newPlugin(t))
+			migrate(t, db, &item{})
+			old := item{Code: "x", Price: 1}
+			must(t, db.Create(&old))
+			rows := []item{{Code: "x", Price: 2}, {Code: "y", Price: 2}}
+			must(t, db.Save(&rows))
+			var stored item
+			must(t, db.Where("code = ?", "x").First(&stored))
+			if stored.ID != old.ID || stored.Price != 2 || canTell(db) && rows[0].ID != old.ID {
+				t.Errorf("row = %+v, struct %+v, first %+v", stored, rows[0], old)
+			}
+		})
+	}
 }
 
 // The struct of a row that DO NOTHING left alone has a key that is in no row;
@@ -137,20 +146,22 @@ func TestDoNothing(t *testing.T) {
 // others to the slice by position.
 func TestConditionalUpsertOfSlice(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, db *gorm.DB) {
-		if db.Dialector.Name() == "mysql" {
-			t.Skip("no conditional upsert")
-		}
-		migrate(t, db, &product{})
-		must(t, db.Create(&product{Code: "x", Price: 9}))
-		conflict := byCode("price")
-		conflict.Where = clause.Where{Exprs: []clause.Expression{gorm.Expr("products.price < excluded.price")}}
-		rows := []product{{Code: "x", Price: 1}, {Code: "y", Price: 2}}
-		must(t, db.Clauses(conflict).Create(&rows))
-		if stored := storedProduct(t, db, "y"); stored != rows[1] || rows[0].ID == rows[1].ID {
-			t.Errorf("row = %+v, structs %+v", stored, rows)
-		}
-	})
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.Postgres} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			use(t, db, newPlugin(t))
+			migrate(t, db, &product{})
+			must(t, db.Create(&product{Code: "x", Price: 9}))
+			conflict := byCode("price")
+			conflict.Where = clause.Where{Exprs: []clause.Expression{gorm.Expr("products.price < excluded.price")}}
+			rows := []product{{Code: "x", Price: 1}, {Code: "y", Price: 2}}
+			must(t, db.Clauses(conflict).Create(&rows))
+			if stored := storedProduct(t, db, "y"); stored != rows[1] || rows[0].ID == rows[1].ID {
+				t.Errorf("row = %+v, structs %+v", stored, rows)
+			}
+		})
+	}
 }
 
 func TestUpsertByValue(t *testing.T) {

@@ -1,0 +1,135 @@
+package gormflake_test
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// openExample opens SQLite in memory. The pool has one connection, because each
+// one would be a database of its own.
+func openExample() *gorm.DB {
+	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		panic(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		panic(err)
+	}
+	pool.SetMaxOpenConns(1)
+	return db
+}
+
+func Example() {
+	type Line struct {
+		gormflake.Model
+		OrderID types.ID
+		Article string
+	}
+	type Order struct {
+		gormflake.Model
+		Customer string
+		Lines    []Line
+	}
+	ctx := context.Background()
+	db := openExample()
+	gen, err := snowflake.New(snowflake.Static(1, 1))
+	if err != nil {
+		panic(err)
+	}
+	defer gen.Close(ctx)
+	if err := db.Use(gormflake.New(gen)); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
+		panic(err)
+	}
+
+	order := Order{Customer: "Ada", Lines: []Line{{Article: "pen"}, {Article: "ink"}}}
+	if err := db.Create(&order).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println("linked:", order.ID != 0 && order.Lines[1].OrderID == order.ID)
+	fmt.Println("in order:", order.ID < order.Lines[0].ID && order.Lines[0].ID < order.Lines[1].ID)
+	// Output:
+	// linked: true
+	// in order: true
+}
+
+// counted is a generator for examples with foreseeable output.
+type counted types.ID
+
+func (c *counted) Fill(_ context.Context, dst []types.ID) error {
+	for i := range dst {
+		*c++
+		dst[i] = types.ID(*c)
+	}
+	return nil
+}
+
+func ExampleWithGenerator() {
+	type Ticket struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Public types.ID `snowflake:"id,gen=public"`
+	}
+	internal, public := counted(0), counted(5000)
+	db := openExample()
+	if err := db.Use(gormflake.New(&internal, gormflake.WithGenerator("public", &public))); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Ticket{}); err != nil {
+		panic(err)
+	}
+	tickets := make([]Ticket, 2)
+	fmt.Println(db.Create(&tickets).Error, tickets)
+	// Output: <nil> [{1 5001} {2 5002}]
+}
+
+func ExampleCheck() {
+	type Invoice struct {
+		ID     int64 `snowflake:"pk"`
+		Public int32 `snowflake:"id"`
+	}
+	type Payment struct {
+		ID int64 `snowflake:"pk"`
+	}
+	ids := counted(0)
+	db := openExample()
+	if err := db.Use(gormflake.New(&ids)); err != nil {
+		panic(err)
+	}
+	fmt.Println(gormflake.Check(db, &Invoice{}, &Payment{}))
+	// Output:
+	// gormflake: model Invoice, field Public, tag snowflake:"id": type int32 has 32 bits, an ID needs 64: use types.ID or int64
+	// gormflake: model Payment, field ID: GORM makes the column auto-increment: add gorm:"autoIncrement:false" or use types.ID
+}
+
+func ExampleSkip() {
+	type Country struct {
+		ID   int64 `snowflake:"pk"` // a table that still counts by itself
+		Name string
+	}
+	ids := counted(7_000_000)
+	db := openExample()
+	if err := db.Use(gormflake.New(&ids)); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Country{}); err != nil {
+		panic(err)
+	}
+	counting, flaking := Country{Name: "Chile"}, Country{Name: "Peru"}
+	fmt.Println(db.WithContext(gormflake.Skip(context.Background())).Create(&counting).Error, counting)
+	fmt.Println(db.Create(&flaking).Error, flaking)
+	// Output:
+	// <nil> {1 Chile}
+	// <nil> {7000001 Peru}
+}
