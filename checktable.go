@@ -15,6 +15,7 @@ const idDigits = 19
 // checkTable compares the tagged columns with the live table, if there is one.
 func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []error {
 	db = db.Session(&gorm.Session{NewDB: true})
+	db.DryRun = false // of the session's own copy; nothing is written
 	if !db.Migrator().HasTable(model) {
 		return nil
 	}
@@ -58,7 +59,7 @@ var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
 // sqliteAutoincrement reads the statement that made the table, because the
 // driver does not report the keyword. Only an INTEGER PRIMARY KEY can have it.
 func sqliteAutoincrement(db *gorm.DB, c *column) bool {
-	if db.Dialector.Name() != "sqlite" || !c.primary {
+	if db.Name() != "sqlite" || !c.primary {
 		return false
 	}
 	var ddl string
@@ -68,7 +69,7 @@ func sqliteAutoincrement(db *gorm.DB, c *column) bool {
 
 // narrow finds a column that cannot hold every ID. SQLite columns hold any.
 func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
-	if db.Dialector.Name() == "sqlite" {
+	if db.Name() == "sqlite" {
 		return nil
 	}
 	name := strings.ToLower(l.DatabaseTypeName())

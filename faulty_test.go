@@ -76,8 +76,9 @@ func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Con
 
 type faultyTx struct{ faultyConn }
 
-// Commit that fails before it reaches the server leaves a transaction which
-// the server rolls back when the connection goes.
+// Commit fails before it reaches the server, also if the fault is a late one:
+// no client can undo what is committed. The server rolls such a transaction back
+// when its connection goes.
 func (tx *faultyTx) Commit() error {
 	err := tx.faults.around(func() error { return nil })
 	if err != nil {
@@ -93,7 +94,7 @@ func withFaults(t *testing.T, db *gorm.DB, f *faults) *gorm.DB {
 	t.Helper()
 	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
 	pool := &faultyPool{faultyConn{tx.Statement.ConnPool, f}}
-	tx.Config.ConnPool = pool
+	tx.ConnPool = pool
 	tx.Statement.ConnPool = pool
 	return tx
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm/schema"
@@ -121,7 +122,7 @@ func strayTags(s *schema.Schema, t reflect.Type, path []string, seen map[string]
 	var errs []error
 	for i := range t.NumField() {
 		f := t.Field(i)
-		at := append(path[:len(path):len(path)], f.Name)
+		at := slices.Concat(path, []string{f.Name})
 		name := strings.Join(at, ".")
 		if text, ok := f.Tag.Lookup(tagKey); ok && !seen[name] {
 			errs = append(errs, tagError(s, name, text,

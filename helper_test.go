@@ -20,13 +20,13 @@ var sharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
 	return snowflake.New(snowflake.Static(3, 21))
 })
 
-func newPlugin(t testing.TB, opts ...gormflake.Option) *gormflake.Plugin {
+func newPlugin(t testing.TB) *gormflake.Plugin {
 	t.Helper()
 	gen, err := sharedGenerator()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gormflake.New(gen, opts...)
+	return gormflake.New(gen)
 }
 
 // each runs the test on every database, with the plugin registered.
@@ -66,7 +66,7 @@ func count(t testing.TB, db *gorm.DB, model any) int64 {
 	return n
 }
 
-// counter is a generator whose IDs a test can foresee: 1001, 1002, …
+// counter is a generator whose IDs a test can foresee: 1001, 1002 and so on.
 type counter struct {
 	mu    sync.Mutex
 	last  types.ID

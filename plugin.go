@@ -26,9 +26,20 @@
 // its sql.Null form. A tag that means nothing, or that stands on a field which
 // cannot hold an ID, is an error at the first create; [Check] finds it at start-up.
 //
-// A column that the statement omits ([gorm.DB.Omit]) is not filled. A column
+// # Select and Omit
+//
+// A tagged column that the statement omits ([gorm.DB.Omit]) is not filled. One
 // that [gorm.DB.Select] leaves out is written all the same, because the row
 // would otherwise have another key than the struct.
+//
+// # Upserts
+//
+// A row that an upsert finds by another unique column keeps its old key. Where
+// the database has RETURNING (SQLite, PostgreSQL, MariaDB) the struct then
+// holds that key; children that were linked to the replaced one, by [Assign]
+// or by hand, need linking again. MySQL cannot tell: read the row by its unique
+// column. DO NOTHING tells nowhere: if RowsAffected is 0, the key in the struct
+// is in no row.
 package gormflake
 
 import (

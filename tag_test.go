@@ -94,8 +94,8 @@ func TestTagMistakes(t *testing.T) {
 			Inner `snowflake:"pk"`
 		}{}, []string{`field Inner, tag snowflake:"pk": GORM has no column for it: tag an exported field that is a column`}},
 		{"relation", &struct {
-			ID     ok    `snowflake:"pk"`
-			BookID ok    //nolint:revive // the foreign key of Book
+			ID     ok `snowflake:"pk"`
+			BookID ok
 			Book   *book `snowflake:"id"`
 		}{}, []string{`field Book, tag snowflake:"id": type gormflake_test.book cannot hold an ID: use types.ID, int64, uint64 or string`}},
 		{"several", &struct {

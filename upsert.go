@@ -33,7 +33,7 @@ func updates(c clause.OnConflict) bool {
 // structs, because the conflict is on these very columns.
 func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
 	// MySQL and MariaDB have no conflict target: any unique key counts.
-	if m.unique && stmt.Dialector.Name() == "mysql" {
+	if m.unique && stmt.Name() == "mysql" {
 		return false
 	}
 	target := make([]string, 0, len(c.Columns))
