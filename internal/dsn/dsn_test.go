@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/jackc/pgx/v5"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
+
+	"github.com/gormflake/gormflake/internal/dsn"
 )
 
 // oddPasswords hold every character that some layer below gives a meaning.
@@ -130,7 +131,7 @@ func TestErrors(t *testing.T) {
 		{"password before scheme", "root:hunter2@tcp://127.0.0.1/shop", "dsn: not a database URL: " + forms},
 		{"empty scheme", "://x", "dsn: not a database URL: " + forms},
 		{"unknown scheme", "oracle://app:hunter2@db.example/shop", `dsn: unknown scheme "oracle": ` + forms},
-		{"sqlite without path", "sqlite://", "dsn: sqlite path is empty: want sqlite://PATH or sqlite://:memory:"},
+		{"sqlite without path", "sqlite://", "dsn: sqlite path is empty: want sqlite://:memory: or sqlite://PATH"},
 		{"sqlite bad escape", "sqlite://100%.db", `dsn: sqlite path: invalid URL escape "%.d": write % as %25`},
 		{"sqlite bad parameter", "sqlite://a.db?x=%zz", `dsn: sqlite parameters: invalid URL escape "%zz"`},
 		{"mysql slash in password", "mysql://app:hun/ter2@db.example/shop", unescaped + mysql},

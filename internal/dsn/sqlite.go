@@ -29,7 +29,7 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 		return nil, fmt.Errorf("dsn: sqlite path: %w: write %% as %%25", err)
 	}
 	if path == "" {
-		return nil, errors.New("dsn: sqlite path is empty: want " + sqliteForm + " or sqlite://:memory:")
+		return nil, errors.New("dsn: sqlite path is empty: want sqlite://:memory: or " + sqliteForm)
 	}
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {

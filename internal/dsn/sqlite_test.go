@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/dsn"
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/dsn"
 )
 
 func TestSQLiteFile(t *testing.T) {

@@ -24,7 +24,7 @@ func Main(m *testing.M) {
 	// that were skipped.
 	_ = flag.Set("test.testlogfile", "")
 	code := m.Run()
-	fmt.Fprint(noteWriter(code), note)
+	_, _ = fmt.Fprint(noteWriter(code), note)
 }
 
 // skippedNote is empty if no server is missing.

@@ -3,6 +3,7 @@ package testdb
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,12 +47,7 @@ func (s service) url(t testing.TB) string {
 }
 
 func (s service) required() bool {
-	for _, name := range requiredNames() {
-		if name == s.name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(requiredNames(), s.name)
 }
 
 // checkRequired fails t if GORMFLAKE_TEST_REQUIRE has a name that requires

@@ -20,8 +20,8 @@ func duplicateStderr(pid int) *os.File {
 	if errno != 0 {
 		return nil
 	}
-	defer syscall.Close(int(pidfd))
 	fd, _, errno := syscall.Syscall(sysPidfdGetfd, pidfd, 2, 0)
+	_ = syscall.Close(int(pidfd))
 	if errno != 0 {
 		return nil
 	}

@@ -1,0 +1,86 @@
+# "make help" lists the targets. Each works on all modules of the repository:
+# "go test ./..." in the root does not enter a folder with its own go.mod.
+
+GO        ?= go
+FUZZTIME  ?= 5s
+TESTFLAGS ?=
+
+GOLANGCI_LINT_VERSION = 2.15.0
+
+MODULES = $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
+
+# The linter of the Go installation if it has the pinned version, or one of our
+# own: compiling it takes minutes.
+GOPATH_LINT := $(shell $(GO) env GOPATH)/bin/golangci-lint
+ifeq ($(shell $(GOPATH_LINT) version --short 2>/dev/null),$(GOLANGCI_LINT_VERSION))
+LINT = $(GOPATH_LINT)
+else
+LINT = $(CURDIR)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION)
+endif
+
+# A go.work in a folder above would build the modules with each other's
+# versions, not with those that a user gets.
+export GOWORK = off
+export GO FUZZTIME
+
+SHELL       = bash
+.SHELLFLAGS = -euo pipefail -c
+
+# each-module runs a command in the folder of every module.
+each-module = @for module in $(MODULES); do echo "== $$module: $(1)"; (cd $$module; $(1)); done
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+CHECKS = lint tidy race nocgo fuzz bench-smoke
+
+.PHONY: check
+check: ## lint, tidy, race, nocgo, fuzz and bench-smoke: all that CI runs
+	@for check in $(CHECKS); do start=$$SECONDS; $(MAKE) --no-print-directory $$check; \
+		echo "== $$check: $$((SECONDS - start)) s"; done
+
+.PHONY: test
+test: ## go test ./...
+	$(call each-module,$(GO) test $(TESTFLAGS) ./...)
+
+.PHONY: race
+race: ## the same under the race detector, in random order (needs a C compiler)
+	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on $(TESTFLAGS) ./...)
+
+.PHONY: nocgo
+nocgo: ## build, vet and test without a C compiler
+	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...; $(GO) test $(TESTFLAGS) ./...)
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint
+	$(call each-module,$(LINT) run --config $(CURDIR)/.golangci.yml ./...)
+
+.PHONY: fmt
+fmt: $(LINT) ## format as lint wants it
+	$(call each-module,$(LINT) fmt --config $(CURDIR)/.golangci.yml ./...)
+
+.PHONY: tidy
+tidy: ## fail if a go.mod or go.sum is not tidy
+	$(call each-module,$(GO) mod tidy -diff)
+
+# Each target is found in the test binary, so that none is forgotten here.
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME=5s
+	$(call each-module,$(CURDIR)/.ci/fuzz)
+
+.PHONY: bench
+bench: ## compare with other libraries; prints the table of the README
+	$(GO) -C bench run .
+
+.PHONY: bench-smoke
+bench-smoke: ## every benchmark once, so that they keep working
+	$(call each-module,$(GO) test -run '^$$' -bench . -benchtime 1x ./...)
+
+.PHONY: examples
+examples: ## run the main example on SQLite
+	$(GO) run ./examples/orders
+
+$(CURDIR)/bin/golangci-lint-$(GOLANGCI_LINT_VERSION):
+	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_LINT_VERSION)
+	mv $(CURDIR)/bin/golangci-lint $@
