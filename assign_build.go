@@ -96,7 +96,7 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 	}
 	e := &edge{
 		name:      rel.Schema.Name + "." + rel.Field.BindName(),
-		field:     &column{field: rel.Field},
+		field:     columnOf(rel.Field),
 		target:    target,
 		belongsTo: rel.Type == schema.BelongsTo,
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+
+	"gorm.io/gorm/schema"
 )
 
 // link is one column of a relation: the foreign key to takes the value of from,
@@ -95,6 +97,11 @@ func (l *link) unset(master reflect.Value) bool {
 		return !ok || l.from.kind.unset(v)
 	}
 	return !ok || v.IsZero()
+}
+
+// columnOf reads and writes a field that may be untagged.
+func columnOf(f *schema.Field) *column {
+	return &column{field: f, path: f.StructField.Index}
 }
 
 // name is the field as error messages show it.

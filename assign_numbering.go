@@ -57,14 +57,14 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 	for i, group := range n.groups {
 		b := &p.blocks[n.slot+i]
 		for _, c := range group {
-			if !c.unset(row) {
-				continue
+			switch {
+			case len(b.rest) == 0:
+				if c.unset(row) {
+					return errChanged
+				}
+			case c.fill(row, b.rest[0]):
+				b.rest = b.rest[1:]
 			}
-			if len(b.rest) == 0 {
-				return errChanged
-			}
-			c.set(row, b.rest[0])
-			b.rest = b.rest[1:]
 		}
 	}
 	return nil

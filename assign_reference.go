@@ -18,7 +18,7 @@ func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
 			l, err = b.reference(ref.PrimaryKey, ref.ForeignKey)
 		case ref.PrimaryValue != "" && own:
-			l = &link{to: &column{field: ref.ForeignKey}, constant: ref.PrimaryValue, how: linkBySetter}
+			l = &link{to: columnOf(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
 			if err = l.try(b.stmt.Context, l.constant); err != nil {
 				err = fmt.Errorf("gormflake: Assign: %w", err)
 			}
@@ -38,7 +38,7 @@ func (b *builder) reference(from, to *schema.Field) (*link, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	l := &link{from: &column{field: from}, to: &column{field: to}, generated: from.HasDefaultValue}
+	l := &link{from: columnOf(from), to: columnOf(to), generated: from.HasDefaultValue}
 	for _, c := range m.columns {
 		l.tagged = l.tagged || c.field == from
 	}
