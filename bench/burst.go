@@ -1,10 +1,6 @@
 package main
 
-import (
-	"testing"
-
-	"github.com/gormflake/gormflake/bench/internal/peers"
-)
+import "github.com/gormflake/gormflake/bench/internal/peers"
 
 // burst measures Next on one goroutine while the sequence is no limit: 1,000
 // IDs right after a millisecond has begun, lower quartile of the windows.
@@ -24,24 +20,11 @@ func burst(contenders []peers.Contender) experiment {
 			if err != nil {
 				return nil, err
 			}
-			s[allocs], err = allocations(contenders[0])
+			s[allocs], err = allocations(1000, func() error { return contenders[0].Loop(1) })
 			return s, err
 		},
 		report: reportBurst(contenders),
 	}
-}
-
-const allocs = "allocs"
-
-// allocations counts those of one ID.
-func allocations(c peers.Contender) (float64, error) {
-	var failed error
-	n := testing.AllocsPerRun(1000, func() {
-		if err := c.Loop(1); err != nil {
-			failed = err
-		}
-	})
-	return n, failed
 }
 
 func reportBurst(contenders []peers.Contender) func(series) report {

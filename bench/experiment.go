@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -46,11 +46,11 @@ func (e effort) windows(n int) int {
 
 // measure runs all experiments once, then all again, so that what changes
 // about the machine meanwhile shows as spread instead of favouring some.
-func measure(experiments []experiment, runs int, e effort, progress io.Writer) ([]report, error) {
+func measure(experiments []experiment, runs int, e effort) ([]report, error) {
 	all := make([]series, len(experiments))
 	for i := range runs {
 		for j, x := range experiments {
-			fmt.Fprintf(progress, "run %d of %d: %s\n", i+1, runs, x.name)
+			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", i+1, runs, x.name)
 			settle()
 			one, err := x.run(e)
 			if err != nil {

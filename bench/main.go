@@ -82,11 +82,13 @@ func run(args []string) (reached, strict bool, err error) {
 	if err != nil {
 		return false, o.strict, err
 	}
-	reports, err := measure(experiments, o.runs, effort{quick: o.quick}, os.Stderr)
+	reports, err := measure(experiments, o.runs, effort{quick: o.quick})
 	if err != nil {
 		return false, o.strict, err
 	}
-	return write(os.Stdout, machine(args), reports), o.strict, nil
+	text, reached := render(machine(args), reports)
+	fmt.Print(text)
+	return reached, o.strict, nil
 }
 
 // open makes the experiments that were asked for.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -56,24 +57,23 @@ func copyIn(db *gorm.DB) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders := newOrders()
+	orders, ctx := newOrders(), context.Background()
 	return func() error {
 		if err := gormflake.Assign(db, &orders); err != nil {
 			return err
 		}
-		ctx := context.Background()
 		conn, err := pool.Conn(ctx)
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
-		return conn.Raw(func(c any) error {
+		err = conn.Raw(func(c any) error {
 			pg, ok := c.(*stdlib.Conn)
 			if !ok {
 				return fmt.Errorf("CopyFrom wants a connection of pgx, got %T", c)
 			}
 			return copyOrders(ctx, pg.Conn(), orders)
 		})
+		return errors.Join(err, conn.Close())
 	}, nil
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -13,7 +11,6 @@ import (
 type report struct {
 	figures []figure
 	tables  []table
-	notes   []string
 }
 
 // A table is written in Markdown, with its columns aligned.
@@ -23,34 +20,32 @@ type table struct {
 	rows   [][]string
 }
 
-// write puts the figures of all reports into one table, and theirs below it.
+// render puts the figures of all reports into one table, and theirs below it.
 // It reports whether every figure was reached.
-func write(w io.Writer, machine string, reports []report) bool {
+func render(machine string, reports []report) (text string, reached bool) {
+	var w strings.Builder
 	figures := table{
 		title:  "Figures",
 		header: []string{"what", "ours", "reference", "ratio", "target", "reached", "spread"},
 	}
-	reached := true
+	reached = true
 	for _, r := range reports {
 		for _, f := range r.figures {
 			figures.rows = append(figures.rows, f.row())
 			reached = reached && f.reached()
 		}
 	}
-	fmt.Fprintf(w, "%s\n", machine)
-	figures.write(w)
+	w.WriteString(machine + "\n")
+	figures.write(&w)
 	for _, r := range reports {
 		for _, t := range r.tables {
-			t.write(w)
-		}
-		for _, note := range r.notes {
-			fmt.Fprintf(w, "\n%s\n", note)
+			t.write(&w)
 		}
 	}
-	return reached
+	return w.String(), reached
 }
 
-func (t table) write(w io.Writer) {
+func (t table) write(w *strings.Builder) {
 	widths := make([]int, len(t.header))
 	for _, row := range append([][]string{t.header}, t.rows...) {
 		for i, cell := range row {
@@ -61,9 +56,9 @@ func (t table) write(w io.Writer) {
 	for i := range rule {
 		rule[i] = strings.Repeat("-", widths[i])
 	}
-	fmt.Fprintf(w, "\n%s\n\n", t.title)
+	w.WriteString("\n" + t.title + "\n\n")
 	for _, row := range append([][]string{t.header, rule}, t.rows...) {
-		fmt.Fprintln(w, joined(row, widths))
+		w.WriteString(joined(row, widths))
 	}
 }
 
@@ -73,7 +68,7 @@ func joined(row []string, widths []int) string {
 	for i, cell := range row {
 		cells[i] = cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 	}
-	return "| " + strings.Join(cells, " | ") + " |"
+	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
 // perContender lists the contenders with their medians, and how they compare
