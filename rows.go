@@ -1,0 +1,77 @@
+package gormflake
+
+import (
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// rows are the structs that a statement creates.
+type rows struct {
+	value reflect.Value
+	many  bool
+	n     int
+}
+
+// rowsOf leaves values of another type than the model to GORM, which refuses them.
+func rowsOf(stmt *gorm.Statement) rows {
+	v := stmt.ReflectValue
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == stmt.Schema.ModelType {
+			return rows{value: v, n: 1}
+		}
+	case reflect.Slice, reflect.Array:
+		elem := v.Type().Elem()
+		if elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		if elem == stmt.Schema.ModelType {
+			return rows{value: v, many: true, n: v.Len()}
+		}
+	}
+	return rows{}
+}
+
+// at returns row i; it is invalid for a nil element, which GORM refuses.
+func (r rows) at(i int) reflect.Value {
+	if !r.many {
+		return r.value
+	}
+	return reflect.Indirect(r.value.Index(i))
+}
+
+func (r rows) settable() bool { return r.n > 0 && r.at(0).CanSet() }
+
+func (r rows) unset(columns []*column, selected selection) int {
+	n := 0
+	for _, c := range columns {
+		if selected.omits(c) {
+			continue
+		}
+		for i := range r.n {
+			if row := r.at(i); row.IsValid() && c.unset(row) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (r rows) set(columns []*column, selected selection, ids []types.ID) {
+	for _, c := range columns {
+		if selected.omits(c) {
+			continue
+		}
+		for i := range r.n {
+			if len(ids) == 0 {
+				return
+			}
+			if row := r.at(i); row.IsValid() && c.fill(row, ids[0]) {
+				ids = ids[1:]
+			}
+		}
+	}
+}
