@@ -9,6 +9,7 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 )
@@ -63,8 +64,11 @@ func TestOptionsArePassed(t *testing.T) {
 		if !db.SkipDefaultTransaction || !db.PrepareStmt {
 			t.Errorf("SkipDefaultTransaction, PrepareStmt = %v, %v, want both true", db.SkipDefaultTransaction, db.PrepareStmt)
 		}
-		if db.Logger == nil {
-			t.Error("Logger = nil, want the quiet one")
+		if db.Logger != logger.Discard {
+			t.Errorf("Logger = %v, want the one that logs nothing", db.Logger)
+		}
+		if config.Dialector != nil || config.ConnPool != nil {
+			t.Error("the caller's gorm.Config now belongs to one database")
 		}
 	}, config)
 }
