@@ -1,0 +1,119 @@
+// Command generators gives one table keys of another layout: the accountant's
+// spreadsheet keeps 15 digits of a number, so invoices get short keys from a
+// generator of their own, and customers the default ones. Run it with
+// go run ./examples/generators; it uses SQLite in memory.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Customer has a key of the default generator, with 19 digits.
+type Customer struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Name     string
+	Invoices []Invoice
+}
+
+// Invoice has a key of the generator named sheet.
+type Invoice struct {
+	ID         types.ID `gorm:"primaryKey" snowflake:"pk,gen=sheet"`
+	CustomerID types.ID
+	Cents      int64
+}
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "generators:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, w io.Writer) (err error) {
+	// A layout is an ID space of its own, so both may have the same worker number.
+	standard, err := snowflake.New(snowflake.Static(0, 0))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, standard.Close(ctx)) }()
+
+	sheet, err := snowflake.New(snowflake.Static(0, 0), snowflake.WithLayout(snowflake.JSSafeLayout()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sheet.Close(ctx)) }()
+
+	dialector, err := dsn.Open("sqlite://:memory:")
+	if err != nil {
+		return err
+	}
+	db, err := gorm.Open(dialector)
+	if err != nil {
+		return err
+	}
+	if err := db.Use(gormflake.New(standard, gormflake.WithGenerator("sheet", sheet))); err != nil {
+		return err
+	}
+	if err := write(db.WithContext(ctx)); err != nil {
+		return err
+	}
+	return report(log.New(w, "", 0), db.WithContext(ctx), sheet.Layout())
+}
+
+func write(db *gorm.DB) error {
+	if err := db.AutoMigrate(&Customer{}, &Invoice{}); err != nil {
+		return err
+	}
+	// Check finds a gen= that no generator has before the first row does.
+	if err := gormflake.Check(db, &Customer{}, &Invoice{}); err != nil {
+		return err
+	}
+	return db.Create([]*Customer{
+		{Name: "Ada", Invoices: []Invoice{{Cents: 1200}, {Cents: 3400}}},
+		{Name: "Grace", Invoices: []Invoice{{Cents: 5600}}},
+	}).Error
+}
+
+func report(out *log.Logger, db *gorm.DB, layout snowflake.Layout) error {
+	var customers []Customer
+	if err := db.Preload("Invoices").Order("id").Find(&customers).Error; err != nil {
+		return err
+	}
+	out.Printf("%-8s  %-19s  %s", "", "key", "in a spreadsheet")
+	for _, c := range customers {
+		out.Printf("%-8s  %-19s  %s", "customer", c.ID, spreadsheet(c.ID))
+		for _, i := range c.Invoices {
+			out.Printf("%-8s  %-19s  %s", "invoice", i.ID, spreadsheet(i.ID))
+		}
+	}
+	out.Printf("Keys of invoices have at most %d digits until %d, and JavaScript reads all of them, until %d.",
+		digits, layout.Time(tooLong).Year(), layout.Expires().Year())
+	return nil
+}
+
+const (
+	digits           = 15 // what Excel and its likes keep of a number
+	tooLong types.ID = 1_000_000_000_000_000
+)
+
+// spreadsheet replaces the digits that are lost by zeros.
+func spreadsheet(id types.ID) string {
+	text := id.String()
+	if len(text) <= digits {
+		return text
+	}
+	return text[:digits] + strings.Repeat("0", len(text)-digits)
+}

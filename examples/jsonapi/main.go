@@ -1,0 +1,134 @@
+// Command jsonapi serves messages from SQLite in memory: keys go out as JSON
+// strings, which JavaScript cannot round, and come back in paths, queries and
+// bodies. Run it with go run ./examples/jsonapi, or with -addr localhost:9090;
+// it prints requests to try.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Message has its key and perhaps that of another. Neither needs a json option.
+type Message struct {
+	ID      types.ID  `json:"id" gorm:"primaryKey" snowflake:"pk"`
+	ReplyTo *types.ID `json:"reply_to"`
+	Text    string    `json:"text"`
+}
+
+func main() {
+	addr := flag.String("addr", "localhost:8080", "`address` to listen on")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, *addr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "jsonapi:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, w io.Writer, addr string) (err error) {
+	gen, err := snowflake.New(snowflake.Static(0, 0)) // or FromEnv, where several run
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
+
+	dialector, err := dsn.Open("sqlite://:memory:")
+	if err != nil {
+		return err
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.Use(gormflake.New(gen)), db.AutoMigrate(&Message{})); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	log.New(w, "", 0).Printf("Try (Ctrl-C ends it):\n  curl -d '{\"text\":\"hello\"}' %s\n  curl %[1]s\n  curl %[1]s/ID",
+		"http://"+listener.Addr().String()+"/messages")
+	server := &http.Server{Handler: handler(db), ReadTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func handler(db *gorm.DB) http.Handler {
+	mux := http.NewServeMux()
+
+	mux.HandleFunc("POST /messages", func(w http.ResponseWriter, r *http.Request) {
+		var m Message
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&m); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		m.ID = 0 // not for clients to choose
+		err := db.WithContext(r.Context()).Create(&m).Error
+		answer(w, http.StatusCreated, m, err)
+	})
+
+	mux.HandleFunc("GET /messages/{id}", func(w http.ResponseWriter, r *http.Request) {
+		// Parse first: GORM reads a condition that is a string as SQL.
+		id, err := types.ParseID(r.PathValue("id"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		var m Message
+		err = db.WithContext(r.Context()).First(&m, id).Error
+		answer(w, http.StatusOK, m, err)
+	})
+
+	// Keys rise over time: the last one of a page is where the next begins.
+	mux.HandleFunc("GET /messages", func(w http.ResponseWriter, r *http.Request) {
+		after, err := types.ParseID(cmp.Or(r.FormValue("after"), "0"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		page := []Message{}
+		err = db.WithContext(r.Context()).Where("id > ?", after).Order("id").Limit(100).Find(&page).Error
+		answer(w, http.StatusOK, page, err)
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, body any, err error) {
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		http.Error(w, "no such message", http.StatusNotFound)
+	case err != nil:
+		http.Error(w, "the database failed", http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body) // fails if the client has gone
+	}
+}

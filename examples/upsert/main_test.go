@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { check(t, "sqlite://:memory:") })
+	t.Run("postgres", func(t *testing.T) {
+		check(t, testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
+	})
+}
+
+var productLine = regexp.MustCompile(`(?m)^  (\S+)  (.{10})  key (\d+)(?:  offers (\d))?$`)
+
+func check(t *testing.T, url string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, url); err != nil {
+		t.Fatal(err)
+	}
+	lines := productLine.FindAllStringSubmatch(out.String(), -1)
+	if len(lines) != 7 {
+		t.Fatalf("%d products in the output, want 2 of each feed and 3 of the table:\n%s", len(lines), &out)
+	}
+	inserted, upserted, row := lines[1], lines[2], lines[5]
+	if row[1] != "B-2" || row[2] != "big bucket" || row[4] != "2" {
+		t.Errorf("row of the upsert = %q, want B-2, renamed, with an offer of each feed", row[0])
+	}
+	if inserted[3] != row[3] || upserted[3] != row[3] {
+		t.Errorf("keys of B-2: %s inserted, %s upserted, %s in the table, want them equal",
+			inserted[3], upserted[3], row[3])
+	}
+	if crate := lines[6]; crate[3] != lines[3][3] || crate[4] != "2" {
+		t.Errorf("row of the new product = %q, want key %s and 2 offers", crate[0], lines[3][3])
+	}
+}
