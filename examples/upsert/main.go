@@ -19,6 +19,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/dsn"
@@ -81,7 +82,7 @@ func open(url string, gen *snowflake.Generator) (*gorm.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := gorm.Open(dialector)
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return nil, err
 	}
