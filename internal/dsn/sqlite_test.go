@@ -49,8 +49,8 @@ func TestSQLitePragmas(t *testing.T) {
 		{"journal", file, "", "journal_mode", "wal"},
 		{"memory foreign keys", memory, "", "foreign_keys", "1"},
 		{"memory journal", memory, "", "journal_mode", "memory"},
-		{"url wins", file, "?_pragma=busy_timeout(7)", "busy_timeout", "7"},
-		{"url wins with equals", file, "?_pragma=Journal_Mode%3Ddelete", "journal_mode", "delete"},
+		{"url wins", file, "?_pragma=journal_mode(delete)", "journal_mode", "delete"},
+		{"url wins in another form", file, "?_pragma=Foreign_Keys+%3D+0", "foreign_keys", "0"},
 		{"url keeps the others", file, "?_pragma=busy_timeout(7)", "foreign_keys", "1"},
 		{"url adds", file, "?_pragma=cache_size(77)", "cache_size", "77"},
 	}
