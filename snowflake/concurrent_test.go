@@ -3,6 +3,8 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -74,13 +76,18 @@ func count(t *testing.T, issued [][]id) {
 	}
 }
 
+// GORMFLAKE_TEST_MILLIONS=50 takes some 12 seconds, the time that the layout
+// needs for so many.
 func TestEightGoroutines(t *testing.T) {
 	t.Parallel()
-	n := 50_000_000
-	if raceEnabled || testing.Short() {
-		n = 1_000_000
+	millions := 2
+	if text := os.Getenv("GORMFLAKE_TEST_MILLIONS"); text != "" && !raceEnabled {
+		var err error
+		if millions, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
 	}
-	hammer(t, open(t, snowflake.Static(20, 1)), n)
+	hammer(t, open(t, snowflake.Static(20, 1)), millions*1_000_000)
 }
 
 func TestNextAndFillTogether(t *testing.T) {

@@ -67,14 +67,9 @@ func JSSafeLayout() Layout {
 // sequence. Discord's own are 64 bits wide, so that one bit of time, which
 // they will need from 2084 on, is missing here.
 func DiscordLayout() Layout {
-	return Layout{
-		Epoch:          time.UnixMilli(1420070400000).UTC(),
-		Tick:           time.Millisecond,
-		DatacenterBits: 5,
-		WorkerBits:     5,
-		SequenceBits:   12,
-		TotalBits:      63,
-	}
+	l := TwitterLayout()
+	l.Epoch = time.UnixMilli(1420070400000).UTC()
+	return l
 }
 
 // Validate says everything that is wrong with the layout in one error.
