@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { check(t, "sqlite://:memory:") })
+	t.Run("postgres", func(t *testing.T) {
+		check(t, testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
+	})
+}
+
+var (
+	orderLine = regexp.MustCompile(`(?m)^  shard (\d)  orders (\d+)  one of them is (\d+) with 2 lines$`)
+	eventLine = regexp.MustCompile(`(?m)^  shard (\d)  account (\d)  event (\d+)$`)
+)
+
+func check(t *testing.T, url string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, url); err != nil {
+		t.Fatal(err)
+	}
+	orders := 0
+	var newest types.ID
+	for _, line := range orderLine.FindAllStringSubmatch(out.String(), -1) {
+		n, err := strconv.Atoi(line[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders += n
+		id := types.MustParseID(line[3])
+		if got := strconv.FormatInt(id.Int64()%4, 10); got != line[1] {
+			t.Errorf("order %s is in shard %s, want %s", id, line[1], got)
+		}
+		newest = max(newest, id)
+	}
+	if orders != 20 {
+		t.Errorf("%d orders in the shards, want 20", orders)
+	}
+	events := eventLine.FindAllStringSubmatch(out.String(), -1)
+	if len(events) != 3 {
+		t.Errorf("%d events, want 3", len(events))
+	}
+	for _, line := range events {
+		id := types.MustParseID(line[3])
+		if id <= newest {
+			t.Errorf("event of account %s has key %s, want one of the generator, above %s", line[2], id, newest)
+		}
+		newest = id
+	}
+	if t.Failed() {
+		t.Log(&out)
+	}
+}
