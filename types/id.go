@@ -20,7 +20,7 @@ func ParseID(s string) (ID, error) {
 func MustParseID(s string) ID {
 	id, err := ParseID(s)
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // what Must promises
 	}
 	return id
 }
