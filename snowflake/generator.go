@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 )
-
-// expiryNotice is how long before the layout's end the warnings begin.
-const expiryNotice = 5 * 365 * 24 * time.Hour
 
 // A Generator issues IDs. All methods may be called concurrently. Whoever made
 // it closes it, which gives the worker back.
@@ -79,17 +75,6 @@ func newGenerator(src WorkerSource, c config) *Generator {
 	}
 }
 
-func (g *Generator) checkLifetime() error {
-	now := g.layout.Epoch.Add(g.clock.now())
-	if now.Before(g.layout.Epoch) {
-		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
-	}
-	if !now.Before(g.layout.Expires()) {
-		return g.expired()
-	}
-	return nil
-}
-
 // open takes the first grant.
 func (g *Generator) open(c config) error {
 	grant, err := g.source.Grant(context.Background(), g.layout)
@@ -106,19 +91,6 @@ func (g *Generator) open(c config) error {
 	g.origin = g.begin(grant, 0)
 	g.grant.Store(grant)
 	return nil
-}
-
-// started is when this process began.
-var started = time.Now()
-
-// tickAfterStart is the first tick that a predecessor under the same fixed
-// worker cannot have used, or zero if the tick in which this process was
-// started is over.
-func (l Layout) tickAfterStart() int64 {
-	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
-		return tick + 1
-	}
-	return 0
 }
 
 // begin opens the grant at the current tick, or at the first that it allows
@@ -152,72 +124,4 @@ func (g *Generator) Close(ctx context.Context) error {
 	last := grant.seal()
 	g.settleIssued(last)
 	return g.source.Retire(ctx, grant, grant.timeOf(last))
-}
-
-// extend gets room for the slot from the source, or a grant that has it.
-func (g *Generator) extend(ctx context.Context, held *Grant, need slot) error {
-	if held.expires() {
-		return g.expired()
-	}
-	if err := g.lock(ctx); err != nil {
-		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
-	}
-	defer g.unlock()
-	switch {
-	case g.closed.Load():
-		return ErrClosed
-	case g.grant.Load() != held || need < held.limit.Load():
-		return nil // settled by the call that went before
-	}
-	next, err := g.source.Extend(ctx, held, held.timeOf(need))
-	switch {
-	case err != nil:
-		return err
-	case next != held:
-		g.replace(ctx, held, next)
-	case need >= held.limit.Load():
-		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, held, held.Until())
-	}
-	return nil
-}
-
-// replace goes on under another grant. The old one is sealed first: only then
-// is it known which slot was its last.
-func (g *Generator) replace(ctx context.Context, old, next *Grant) {
-	last := old.seal()
-	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
-	g.grant.Store(next)
-	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
-		slog.Warn("snowflake: giving back a replaced worker", "worker", old.String(), "error", err)
-	}
-}
-
-// lock is held to change the grant. It is a channel so that a call can give
-// up waiting for another's answer from the source.
-func (g *Generator) lock(ctx context.Context) error {
-	select {
-	case g.changing <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case g.changing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (g *Generator) unlock() { <-g.changing }
-
-func (g *Generator) expired() error {
-	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
-}
-
-// warn says once that the layout's end is near.
-func (g *Generator) warn() {
-	if g.warned.Swap(true) {
-		return
-	}
-	slog.Warn("snowflake: the layout expires", "at", g.layout.Expires(), "layout", g.layout.String())
 }

@@ -1,0 +1,63 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
+
+// extend gets room for the slot from the source, or a grant that has it.
+func (g *Generator) extend(ctx context.Context, held *Grant, need slot) error {
+	if held.expires() {
+		return g.expired()
+	}
+	if err := g.lock(ctx); err != nil {
+		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
+	}
+	defer g.unlock()
+	switch {
+	case g.closed.Load():
+		return ErrClosed
+	case g.grant.Load() != held || need < held.limit.Load():
+		return nil // settled by the call that went before
+	}
+	next, err := g.source.Extend(ctx, held, held.timeOf(need))
+	switch {
+	case err != nil:
+		return err
+	case next != held:
+		g.replace(ctx, held, next)
+	case need >= held.limit.Load():
+		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, held, held.Until())
+	}
+	return nil
+}
+
+// replace goes on under another grant. The old one is sealed first: only then
+// is it known which slot was its last.
+func (g *Generator) replace(ctx context.Context, old, next *Grant) {
+	last := old.seal()
+	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
+	g.grant.Store(next)
+	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
+		slog.Warn("snowflake: giving back a replaced worker", "worker", old.String(), "error", err)
+	}
+}
+
+// lock is held to change the grant. It is a channel so that a call can give
+// up waiting for another's answer from the source.
+func (g *Generator) lock(ctx context.Context) error {
+	select {
+	case g.changing <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case g.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g *Generator) unlock() { <-g.changing }
