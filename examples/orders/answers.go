@@ -81,5 +81,5 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	w.Write(append(body, '\n')) // an error means that the client has gone
+	_, _ = w.Write(append(body, '\n')) // an error means that the client has gone
 }

@@ -183,7 +183,7 @@ func TestBadRequests(t *testing.T) {
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(shopIn(t, testdb.Open(t, testdb.SQLite)))
-	r := httptest.NewRequest("POST", "/orders", strings.NewReader(goodOrder))
+	r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	got := httptest.NewRecorder()
 	handler.ServeHTTP(got, r)

@@ -38,7 +38,7 @@ func withPgx(ctx context.Context, db *gorm.DB, use func(*pgx.Conn) error) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // gives it back to the pool
 	return conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {

@@ -85,5 +85,5 @@ func servePage(w http.ResponseWriter, _ *http.Request) {
 	header.Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+
 			"img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	w.Write(page) // an error means that the client has gone
+	_, _ = w.Write(page) // an error means that the client has gone
 }

@@ -22,7 +22,7 @@ func waysOf(db *gorm.DB, s size) []way {
 		"one by one", "keys from the database: an INSERT per order, one for its lines",
 		func() (time.Duration, error) { return measure(db, sampleAutoOrders(s), insertOneByOne) },
 	}, {
-		"batches", "keys from Assign: an INSERT per " + grouped(batchRows) + " rows",
+		"batches", "keys from Assign: an INSERT per " + grouped(batchRows(db)) + " rows",
 		func() (time.Duration, error) { return measure(db, sampleOrders(s), insertBatches) },
 	}}
 	if db.Name() == "postgres" {
@@ -48,7 +48,7 @@ func measure[T any](db *gorm.DB, orders []T, write func(*gorm.DB, []T) error) (t
 // remove deletes orders and their lines by their keys, also when the program has been interrupted.
 func remove[T any](db *gorm.DB, orders []T) error {
 	db = db.WithContext(context.WithoutCancel(db.Statement.Context))
-	for batch := range slices.Chunk(orders, batchRows) {
+	for batch := range slices.Chunk(orders, batchRows(db)) {
 		if err := db.Select("Lines").Delete(&batch).Error; err != nil {
 			return err
 		}

@@ -53,7 +53,11 @@ func TestRunAgainKeepsWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	wantRows(t, s.db, &Order{}, 60)
 	wantRows(t, s.db, &Line{}, 240)
 	wantRows(t, s.db, &AutoOrder{}, 0)

@@ -31,7 +31,7 @@ func serve(ctx context.Context, s *shop, address string, stdout io.Writer) error
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	fmt.Fprintf(stdout, "Open http://%s/ in a browser; Ctrl-C stops.\n", listener.Addr())
+	(&report{w: stdout}).printf("Open http://%s/ in a browser; Ctrl-C stops.\n", listener.Addr())
 	select {
 	case err := <-failed:
 		return err

@@ -49,7 +49,7 @@ func TestInsertOneByOne(t *testing.T) {
 // exactly what is in memory.
 func wantStored(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) error) {
 	t.Helper()
-	orders := sampleOrders(size{orders: batchRows + 1, lines: 3})
+	orders := sampleOrders(size{orders: batchRows(db) + 1, lines: 3})
 	if err := write(db, orders); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFailedCopyLeavesNothing(t *testing.T) {
 
 func wantAllOrNothing(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) error) {
 	t.Helper()
-	orders := sampleOrders(size{orders: batchRows + 1, lines: 2})
+	orders := sampleOrders(size{orders: batchRows(db) + 1, lines: 2})
 	last := &orders[len(orders)-1].Lines[1]
 	last.ID = -1
 	if err := write(db, orders); err == nil {
