@@ -97,6 +97,7 @@ func TestAssignRefuses(t *testing.T) {
 		{"auto-increment belongs-to", &assignPart{Auto: &assignAuto{}}, "assignPart.Auto: assignAuto.ID is unset and not tagged"},
 		{"unset word", &assignWord{Details: make([]assignWordDetail, 1)}, "assignWord.Word is unset and not tagged"},
 		{"unset part of a chain", &assignRevision{Blobs: make([]assignBlob, 1)}, "assignRevision.TenantID is unset and not tagged"},
+		{"chain without its start", &assignExtension{Parts: make([]assignExtensionPart, 1)}, "assignExtension.OrderID is unset and not tagged"},
 		{"word into number", &assignWord{Word: "x", Details: make([]assignWordDetail, 1)}, "Assign: assignWord.Details: set assignWordDetail.Word: "},
 		{"narrow foreign key", &assignNarrow{}, "gormflake: model assignNarrowDetail, field NarrowID, foreign key to assignNarrow: type int32 has 32 bits, an ID needs 64"},
 		{"foreign key of no use", &assignTimed{}, "gormflake: model assignTimedDetail, field TimedID, foreign key to assignTimed: type time.Time cannot hold an ID"},
