@@ -15,7 +15,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = gen.Close(context.Background()) }()
+	defer gen.Close(context.Background())
 
 	first, err := gen.Next(context.Background())
 	if err != nil {
@@ -35,7 +35,7 @@ func ExampleGenerator_Fill() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = gen.Close(context.Background()) }()
+	defer gen.Close(context.Background())
 
 	ids := make([]types.ID, 1000)
 	if err := gen.Fill(context.Background(), ids); err != nil {
@@ -56,7 +56,7 @@ func ExampleGenerator_TryNext() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = gen.Close(context.Background()) }()
+	defer gen.Close(context.Background())
 
 	for err == nil {
 		_, err = gen.TryNext()

@@ -110,7 +110,8 @@ func (g *Generator) Layout() Layout { return g.layout }
 // Close ends the generator and gives its worker back; what the source says
 // about that is returned. Calls that come later, or that are still waiting for
 // the source, fail with [ErrClosed]; calls that wait for a slot already taken
-// get their IDs. Closing again does nothing.
+// get their IDs. Closing again does nothing. A fixed worker has nothing to say:
+// defer gen.Close(context.Background()) is right for it.
 func (g *Generator) Close(ctx context.Context) error {
 	if g.closed.Swap(true) {
 		return nil
