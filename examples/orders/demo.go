@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -43,12 +44,12 @@ func showDatabase(out *report, db *gorm.DB, cfg config) error {
 	if err != nil {
 		return err
 	}
-	where := "tables orders_example_… created where missing, and left there"
+	where := "Tables orders_example_… are created where missing, and stay with their rows."
 	if cfg.dsn == "" {
-		where = "a temporary file, removed at the end"
+		where = "In a temporary file, removed at the end."
 	}
-	out.printf("%s: %s\n", product, where)
-	out.printf("Keys from datacenter 0, worker %d\n", cfg.worker)
+	out.printf("%s\n%s\n", product, where)
+	out.printf("Keys from datacenter 0, worker %d.\n", cfg.worker)
 	return nil
 }
 
@@ -56,12 +57,13 @@ func productOf(db *gorm.DB) (string, error) {
 	name, query := "SQLite", "SELECT sqlite_version()"
 	switch db.Name() {
 	case "mysql":
-		name, query = "MySQL or MariaDB", "SELECT version()"
+		name, query = "MySQL, or MariaDB,", "SELECT version()"
 	case "postgres":
 		name, query = "PostgreSQL", "SHOW server_version"
 	}
 	var version string
 	err := db.Raw(query).Scan(&version).Error
+	version, _, _ = strings.Cut(version, " ") // PostgreSQL's goes on with that of its package
 	return name + " " + version, err
 }
 
@@ -124,6 +126,7 @@ func showComparison(out *report, ways []way, rounds int) error {
 	for _, w := range ways {
 		out.printf("  %-11s %s\n", w.name, w.about)
 	}
+	out.printf("No way pays for foreign key constraints, which cost each of them the same.\n")
 	out.printf("\n  %-8s", "round")
 	for _, w := range ways {
 		out.printf("%14s", w.name)

@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SQLite", "temporary file", "Writing 1,200 orders with 3 lines each", `{"id":"`, `"customer":"Ada Lovelace"}`,
+		"SQLite", "temporary file", "worker 1.", "Writing 1,200 orders with 3 lines each", `{"id":"`, `"customer":"Ada Lovelace"}`,
 		"and 2 lines more", "time        20", "worker      1", "one by one", "batches", "median", "times as fast",
 	} {
 		if !strings.Contains(out.String(), want) {

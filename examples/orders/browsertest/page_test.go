@@ -221,14 +221,14 @@ func startOrders(t *testing.T) string {
 // stopOrders wants the program to end by itself, and without an error.
 func stopOrders(t *testing.T, serve *exec.Cmd) {
 	if runtime.GOOS == "windows" {
-		serve.Process.Kill() // has no signal that asks
-		serve.Wait()
+		_ = serve.Process.Kill() // has no signal that asks
+		_ = serve.Wait()
 		return
 	}
 	if err := serve.Process.Signal(os.Interrupt); err != nil {
 		t.Error(err)
 	}
-	timer := time.AfterFunc(patience, func() { serve.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
 	defer timer.Stop()
 	if err := serve.Wait(); err != nil {
 		t.Errorf("the server ended with %v", err)
