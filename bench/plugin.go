@@ -63,13 +63,13 @@ func plugin() (experiment, error) {
 }
 
 func matchups(gen *snowflake.Generator) ([]*matchup, error) {
-	modernc, err := newMatchup("SQLite in memory, modernc", "sqlite", gen)
+	modernc, err := newMatchup("SQLite in memory, modernc", "sqlite", 40, gen)
 	if err != nil {
 		return nil, err
 	}
 	all := []*matchup{modernc}
 	if cgo {
-		mattn, err := newMatchup("SQLite in memory, mattn", sqlite.DriverName, gen)
+		mattn, err := newMatchup("SQLite in memory, mattn", sqlite.DriverName, 200, gen)
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +78,13 @@ func matchups(gen *snowflake.Generator) ([]*matchup, error) {
 	return append(all, modernc.dryRun()), nil
 }
 
-func newMatchup(name, driver string, gen *snowflake.Generator) (*matchup, error) {
+func newMatchup(name, driver string, pairs int, gen *snowflake.Generator) (*matchup, error) {
 	pool, err := sql.Open(driver, ":memory:")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	pool.SetMaxOpenConns(1) // each connection would have a database of its own
-	m := &matchup{name: name, pairs: 60, gen: gen, parcels: make([]parcel, createRows)}
+	m := &matchup{name: name, pairs: pairs, gen: gen, parcels: make([]parcel, createRows)}
 	for i := range m.parcels {
 		m.parcels[i] = parcel{Sender: "a sender", Receiver: "a receiver", Grams: int64(i), Price: 4.5, Express: i%2 == 0}
 	}
