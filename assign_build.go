@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// graphKey distinguishes graphs from the models in the plugin's cache.
+// graphKey tells trees apart that are walked in different ways.
 type graphKey struct {
 	root     *schema.Schema
 	pointers bool // the root rows stand behind pointers
@@ -22,7 +22,7 @@ func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error)
 		return nil, err
 	}
 	key := graphKey{root: s, pointers: throughPointer(root.Type())}
-	if g, ok := p.models.Load(key); ok {
+	if g, ok := p.graphs.Load(key); ok {
 		return g.(*graph), nil
 	}
 	b := builder{plugin: p, stmt: stmt, nodes: map[*schema.Schema]*node{}}
@@ -31,7 +31,7 @@ func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error)
 		return nil, err
 	}
 	g.root.target.tracked = g.root.target.tracked || key.pointers
-	p.models.Store(key, g)
+	p.graphs.Store(key, g)
 	return g, nil
 }
 

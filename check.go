@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 )
 
 // Check tells at start-up what would go wrong later. For every model it wants
@@ -50,7 +49,7 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 	for _, c := range columns {
 		errs = append(errs, checkField(c))
 	}
-	errs = append(errs, checkReferences(s)...)
+	errs = append(errs, narrowReferences(s)...)
 	return append(errs, checkTable(db, model, s, columns)...)
 }
 
@@ -78,26 +77,6 @@ func checkSize(c *column) error {
 		return mistake(c, fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size))
 	}
 	return nil
-}
-
-// checkReferences finds foreign keys that would cut off the keys they refer to.
-func checkReferences(s *schema.Schema) []error {
-	var errs []error
-	for _, rel := range s.Relationships.Relations {
-		for _, ref := range rel.References {
-			if ref.PrimaryKey == nil || ref.ForeignKey == nil {
-				continue
-			}
-			if _, tagged := ref.PrimaryKey.Tag.Lookup(tagKey); !tagged {
-				continue
-			}
-			if _, err := kindOf(ref.ForeignKey.FieldType); err != nil {
-				errs = append(errs, fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %w",
-					ref.ForeignKey.Schema.Name, ref.ForeignKey.Name, ref.PrimaryKey.Schema.Name, err))
-			}
-		}
-	}
-	return errs
 }
 
 func mistake(c *column, text string) error {

@@ -57,6 +57,7 @@ func (p *Plugin) parse(s *schema.Schema) *model {
 		}
 	}
 	errs = append(errs, strayTags(s, s.ModelType, nil, seen)...)
+	errs = append(errs, lossyReferences(s)...)
 	if m.err = errors.Join(errs...); m.err != nil {
 		return &model{err: m.err}
 	}

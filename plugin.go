@@ -72,6 +72,7 @@ type Plugin struct {
 	generators map[string]Generator
 	err        error
 	models     sync.Map // *schema.Schema to *model
+	graphs     sync.Map // graphKey to *graph
 	buffers    sync.Pool
 }
 

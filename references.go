@@ -1,0 +1,65 @@
+package gormflake
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm/schema"
+)
+
+// lossyReferences finds foreign keys in which GORM would lose the key they
+// refer to: it converts a named integer, as types.ID is one, to a string as Go
+// does, which takes it for the code point of one character.
+func lossyReferences(s *schema.Schema) []error {
+	var errs []error
+	for _, rel := range s.Relationships.Relations {
+		for _, ref := range rel.References {
+			if taggedKey(ref) && isNamedInteger(ref.PrimaryKey) && indirect(ref.ForeignKey).Kind() == reflect.String {
+				errs = append(errs, referenceError(ref, "GORM would store one character of a string instead of the ID: use types.ID or int64 here, or int64 with autoIncrement:false for the key"))
+			}
+		}
+	}
+	return errs
+}
+
+// narrowReferences finds foreign keys that cannot hold the keys they refer to.
+func narrowReferences(s *schema.Schema) []error {
+	var errs []error
+	for _, rel := range s.Relationships.Relations {
+		for _, ref := range rel.References {
+			if !taggedKey(ref) {
+				continue
+			}
+			if _, err := kindOf(ref.ForeignKey.FieldType); err != nil {
+				errs = append(errs, referenceError(ref, err.Error()))
+			}
+		}
+	}
+	return errs
+}
+
+func taggedKey(ref *schema.Reference) bool {
+	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
+		return false
+	}
+	_, tagged := ref.PrimaryKey.Tag.Lookup(tagKey)
+	return tagged
+}
+
+func isNamedInteger(f *schema.Field) bool {
+	t := indirect(f)
+	k, err := kindOf(t)
+	return err == nil && !k.null && !k.isString() && t.PkgPath() != ""
+}
+
+func indirect(f *schema.Field) reflect.Type {
+	if f.FieldType.Kind() == reflect.Pointer {
+		return f.FieldType.Elem()
+	}
+	return f.FieldType
+}
+
+func referenceError(ref *schema.Reference, reason string) error {
+	return fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %s",
+		ref.ForeignKey.Schema.Name, ref.ForeignKey.Name, ref.PrimaryKey.Schema.Name, reason)
+}
