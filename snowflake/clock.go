@@ -15,18 +15,25 @@ type reading func() (wall time.Time, elapsed time.Duration)
 // the moment between them rather than to a step.
 const noise = 50 * time.Microsecond
 
+// maxPeriod is how long a step of the wall clock may go unnoticed where ticks
+// are longer.
+const maxPeriod = 10 * time.Millisecond
+
 // A clock tells logical time: base + elapsed, counted from the layout's epoch.
 type clock struct {
 	epoch    time.Time
 	tick     uint64 // nanoseconds
+	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
 	start    time.Time
 	scripted bool
 	read     reading
 	maxJump  time.Duration
 
+	comparing sync.Mutex // held to change what follows
+
 	base     atomic.Int64  // logical time at elapsed zero, in nanoseconds since the epoch
 	offset   atomic.Int64  // wall minus logical time when last compared; 0 after a step forward was taken
-	compared atomic.Uint64 // the tick of the last comparison
+	compared atomic.Uint64 // the period of the last comparison
 
 	stepsBack   atomic.Uint64
 	largestBack atomic.Int64
@@ -36,6 +43,7 @@ func newClock(c config) *clock {
 	k := &clock{
 		epoch:    c.layout.Epoch,
 		tick:     uint64(c.layout.Tick),
+		period:   uint64(c.layout.Tick / (1 + (c.layout.Tick-1)/maxPeriod)),
 		start:    time.Now(),
 		scripted: c.wall != nil || c.read != nil,
 		read:     c.read,
@@ -103,11 +111,6 @@ func (k *clock) now() time.Duration {
 	return time.Duration(k.base.Load()) + k.elapsed()
 }
 
-// machineTick is the current logical tick by the machine's clock.
-func (k *clock) machineTick() uint64 {
-	return uint64(k.base.Load()+int64(time.Since(k.start))) / k.tick
-}
-
 func (k *clock) tickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / k.tick }
 
 // until is how long it takes, by logical time, until the tick begins.
@@ -118,37 +121,42 @@ func (k *clock) until(tick uint64) time.Duration {
 	return time.Duration(tick*k.tick) - k.now()
 }
 
-// due reports whether the caller is to compare the clocks in this tick.
-func (k *clock) due(tick uint64) bool {
+// due reports whether the caller is to compare the clocks in this period.
+func (k *clock) due(logical time.Duration) bool {
 	if k.scripted {
 		return true
 	}
-	last := k.compared.Load()
-	return last != tick && k.compared.CompareAndSwap(last, tick)
+	now, last := k.periodOf(logical), k.compared.Load()
+	return last != now && k.compared.CompareAndSwap(last, now)
+}
+
+// periodOf is the start of the period that contains the logical time.
+func (k *clock) periodOf(logical time.Duration) uint64 {
+	return uint64(max(0, logical)) / k.period * k.period
 }
 
 // compare holds logical time against the wall clock. A step forward is taken
 // at once: the machine was suspended, or its clock was set right. A step back
 // is only recorded; what remains is returned, negative where the wall is
-// behind, with the base that it was measured against.
-func (k *clock) compare() (base int64, offset time.Duration) {
-	base, offset = k.measure()
-	if offset > 0 && offset <= k.maxJump && k.base.CompareAndSwap(base, base+int64(offset)) {
+// behind. The caller holds comparing.
+func (k *clock) compare() (offset time.Duration) {
+	offset = k.measure()
+	if offset > 0 && offset <= k.maxJump {
+		k.base.Add(int64(offset))
 		offset = 0
 	}
 	k.record(time.Duration(k.offset.Swap(int64(offset))), offset)
-	return base, offset
+	return offset
 }
 
 // measure repeats a suspicious reading: the process may have been paused
 // between the two clocks.
-func (k *clock) measure() (base int64, offset time.Duration) {
+func (k *clock) measure() (offset time.Duration) {
 	for i := range 3 {
-		b := k.base.Load()
 		wall, elapsed := k.read()
-		o := wall.Sub(k.epoch) - time.Duration(b) - elapsed
+		o := wall.Sub(k.epoch) - time.Duration(k.base.Load()) - elapsed
 		if i == 0 || o.Abs() < offset.Abs() {
-			base, offset = b, o
+			offset = o
 		}
 		if k.scripted || offset.Abs() < noise {
 			break
@@ -157,7 +165,7 @@ func (k *clock) measure() (base int64, offset time.Duration) {
 	if !k.scripted && offset.Abs() < noise {
 		offset = 0
 	}
-	return base, offset
+	return offset
 }
 
 func (k *clock) record(before, now time.Duration) {
@@ -166,16 +174,11 @@ func (k *clock) record(before, now time.Duration) {
 		return
 	}
 	k.stepsBack.Add(1)
-	for {
-		largest := k.largestBack.Load()
-		if int64(back) <= largest || k.largestBack.CompareAndSwap(largest, int64(back)) {
-			return
-		}
-	}
+	k.largestBack.Store(max(k.largestBack.Load(), int64(back)))
 }
 
 // startAt moves logical time forward to a tick that the wall clock has not
-// reached; the difference counts as a step back.
+// reached; the difference counts as a step back. The caller holds comparing.
 func (k *clock) startAt(tick uint64) {
 	lead := k.until(tick)
 	if lead <= 0 {

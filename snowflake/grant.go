@@ -28,6 +28,11 @@ type Grant struct {
 	sequenceBits       uint8
 	nodeBits           uint8
 	limit              atomic.Uint64 // first slot that must not be issued
+	used               atomic.Bool   // given to a generator
+
+	// The tick that is open for the short path; see Generator.quick.
+	open   atomic.Uint64 // the slot after its last one, at most limit
+	opened atomic.Uint64 // logical time of the comparison with the wall clock that opened it
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
@@ -105,11 +110,22 @@ func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
+// unused is the tick before the window: the last one, as far as the source is
+// concerned, where nothing was issued.
+func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
+
 // begin opens a grant that is not issuing yet, at the start of a tick.
 func (g *Grant) begin(tick uint64) (state slot) {
 	g.first = tick << g.sequenceBits
 	g.state.Store(g.first - 1)
 	return g.first - 1
+}
+
+// openFor lets the short path issue the rest of a tick that has come, for the
+// period of the clock that began at the given logical time.
+func (g *Grant) openFor(tick, period uint64) {
+	g.open.Store(min((tick+1)<<g.sequenceBits, g.limit.Load()))
+	g.opened.Store(period)
 }
 
 // seal ends the grant for good, and returns the last slot issued or reserved:

@@ -23,7 +23,7 @@ const (
 
 // sleep lets the given time pass, or some of it: first asleep, then, for the
 // last moment, in which a sleeper would be late, yielding the CPU. It returns
-// the cause when ctx ends first.
+// an error when ctx ends first.
 func (k *clock) sleep(ctx context.Context, left time.Duration) error {
 	switch {
 	case k.scripted:
@@ -35,7 +35,7 @@ func (k *clock) sleep(ctx context.Context, left time.Duration) error {
 	for range yields {
 		runtime.Gosched()
 		if time.Until(end) <= 0 {
-			return context.Cause(ctx)
+			return nil
 		}
 	}
 	return pause(ctx, time.Until(end))
@@ -52,6 +52,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return waiting(ctx)
 	}
+}
+
+// backOff lets some 3 µs pass, and returns the logical time after them. It
+// counts readings: the clock may be one that does not move meanwhile.
+func (k *clock) backOff() uint64 {
+	for range 120 {
+		k.elapsed()
+	}
+	return uint64(k.now())
 }

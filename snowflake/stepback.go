@@ -6,52 +6,60 @@ import (
 	"time"
 )
 
-// now is the tick up to which slots may be issued, and how long to wait for
-// the wall clock before that; an error is the policy's refusal.
-func (g *Generator) now(grant *Grant) (tick uint64, over time.Duration, err error) {
+// allowed is the logical time up to which slots may be issued, and how long to
+// wait for the wall clock before that; an error is the policy's refusal.
+func (g *Generator) allowed(grant *Grant) (now, over time.Duration, err error) {
 	if g.logical {
-		return math.MaxUint64 >> g.sequenceBits, 0, nil
+		g.heed(uint64(grant.tickOf(grant.state.Load() &^ sealed)))
+		return math.MaxInt64, 0, nil
 	}
-	tick = g.observe(grant)
-	if tick >= g.warnAt {
-		g.warn()
-	}
+	now = g.observe(grant)
+	g.heed(g.clock.tickAt(now))
 	over, err = g.verdict(grant)
-	return tick, over, err
+	return now, over, err
 }
 
-// observe reads the logical tick, and compares it with the wall clock if that
-// has not been done in this tick.
-func (g *Generator) observe(grant *Grant) uint64 {
-	tick := g.clock.tickAt(g.clock.now())
-	if !g.clock.due(tick) {
-		return tick
+// observe reads logical time, and compares it with the wall clock if that is
+// due and no other call is at it: then what is there will do.
+func (g *Generator) observe(grant *Grant) time.Duration {
+	now := g.clock.now()
+	if !g.clock.due(now) || !g.clock.comparing.TryLock() {
+		return now
 	}
-	if base, offset := g.clock.compare(); offset < 0 {
-		g.heal(grant, base, offset)
+	if offset := g.clock.compare(); offset < 0 {
+		g.heal(grant, offset)
 	}
-	return g.clock.tickAt(g.clock.now())
+	g.clock.comparing.Unlock()
+	return g.clock.now()
 }
 
 // heal takes a step back of the wall clock into logical time where the last
 // slot lies before it, so that nothing can repeat. Another call may have read
 // the old time and not issued yet. It read the state before the time, so it
-// fails if the state is changed after the time, which burns one slot.
-func (g *Generator) heal(grant *Grant, base int64, offset time.Duration) {
+// fails if the state is changed after the time, which burns one slot. At the
+// window's end there is none to burn, and none for that call to take.
+func (g *Generator) heal(grant *Grant, offset time.Duration) {
 	last := grant.state.Load()
 	wall := g.clock.tickAt(g.clock.now() + offset)
-	if last == sealed || uint64(grant.tickOf(last+1)) >= wall || last+1 >= grant.limit.Load() {
+	if last == sealed || uint64(grant.tickOf(last+1)) >= wall {
 		return
 	}
-	if !g.clock.base.CompareAndSwap(base, base+int64(offset)) {
-		return
-	}
-	if !grant.state.CompareAndSwap(last, last+1) {
+	g.clock.base.Add(int64(offset))
+	if last+1 < grant.limit.Load() && !g.burn(grant, last) {
 		g.clock.base.Add(-int64(offset))
 		return
 	}
-	g.skipped.Add(1)
 	g.clock.offset.Store(0)
+}
+
+// burn passes over the slot after the last one, unless that has been taken.
+func (g *Generator) burn(grant *Grant, last slot) bool {
+	g.skipped.Add(1)
+	if grant.state.CompareAndSwap(last, last+1) {
+		return true
+	}
+	g.skipped.Add(-1)
+	return false
 }
 
 // verdict is the policy's word on the last comparison: an error, or how long

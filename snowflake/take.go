@@ -13,8 +13,9 @@ type claim struct {
 	last  slot // the state that the claim follows
 	first slot
 	count uint64
-	now   uint64        // the tick in which the claim was made
-	due   uint64        // the tick of its last slot
+	at    time.Duration // the logical time at which the claim was made
+	now   uint64        // the tick of at
+	due   uint64        // the tick of the last slot
 	over  time.Duration // until the wall clock will have caught up, if that must be awaited
 }
 
@@ -34,6 +35,9 @@ func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error
 		if c.count > 0 && g.advance(c) {
 			return c, g.await(ctx, c)
 		}
+		if ctx.Err() != nil {
+			return c, waiting(ctx)
+		}
 	}
 }
 
@@ -49,11 +53,13 @@ func (g *Generator) propose(n uint64) (claim, error) {
 		return c, nil
 	}
 	var err error
-	if c.now, c.over, err = g.now(c.grant); err != nil || c.over > 0 {
+	if c.at, c.over, err = g.allowed(c.grant); err != nil || c.over > 0 {
 		return c, err
 	}
+	c.now = min(g.clock.tickAt(c.at), uint64(g.layout.endTick()))
 	c.first = g.next(c, n)
-	c.count = min(n, c.grant.limit.Load()-min(c.first, c.grant.limit.Load()))
+	limit := c.grant.limit.Load()
+	c.count = min(n, limit-min(c.first, limit))
 	c.due = uint64(c.grant.tickOf(c.first + max(c.count, 1) - 1))
 	return c, nil
 }
@@ -82,7 +88,7 @@ func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
 	case c.over > 0 && !wait:
 		return fmt.Errorf("%w: it will have caught up in %v", ErrClockBackwards, c.over)
 	case c.over > 0:
-		return waiting(g.clock.sleep(ctx, c.over))
+		return g.clock.sleep(ctx, c.over)
 	case c.count == 0 && !wait && !c.grant.expires():
 		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, c.grant, c.grant.Until())
 	case c.count == 0:
@@ -97,7 +103,7 @@ func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
 // overload every call that gives up would push the others further back.
 func (g *Generator) inTime(ctx context.Context, due uint64) error {
 	if ctx.Err() != nil {
-		return waiting(context.Cause(ctx))
+		return waiting(ctx)
 	}
 	left := g.clock.until(due)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < left {
@@ -127,27 +133,28 @@ func (g *Generator) advance(c claim) bool {
 
 // await returns once the claim is due.
 func (g *Generator) await(ctx context.Context, c claim) error {
-	if c.due <= c.now {
-		return nil
+	if c.due > c.now {
+		g.waits.Add(1)
 	}
-	g.waits.Add(1)
-	for {
-		left := g.clock.until(c.due)
-		if left <= 0 {
-			g.skipped.Add(-int64(c.count))
-			return nil
-		}
-		if err := g.clock.sleep(ctx, left); err != nil {
+	for c.due > c.now {
+		if err := g.clock.sleep(ctx, g.clock.until(c.due)); err != nil {
 			g.refusals.Add(1)
-			return waiting(err)
+			return err
 		}
-		g.observe(c.grant)
+		c.at = g.observe(c.grant)
+		if c.now = g.clock.tickAt(c.at); c.now >= c.due {
+			g.skipped.Add(-int64(c.count))
+		}
 	}
+	c.grant.openFor(c.due, g.clock.periodOf(c.at))
+	return nil
 }
 
-func waiting(err error) error {
-	if err == nil {
-		return nil
+// waiting is the error of a call whose context has ended.
+func waiting(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); cause != err {
+		err = fmt.Errorf("%w: %w", err, cause)
 	}
 	return fmt.Errorf("snowflake: waiting for the clock: %w", err)
 }
