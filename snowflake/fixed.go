@@ -23,8 +23,10 @@ const (
 // one is refused with [ErrWorkerInUse] until the first is closed, and then
 // starts above the last tick that the first issued. Across processes nothing
 // is remembered but this: a process issues nothing in the very tick in which
-// it was started, because its predecessor may have. Where the clock may step
-// back between two lives, take a lease.
+// it was started, because its predecessor may have. [New] sleeps until that
+// tick is over where that takes at most 20 ms; with longer ticks the first
+// [Generator.Next] waits for it. Under [WithClock] there is no such tick. Where
+// the clock may step back between two lives, take a lease.
 func Static(datacenter, worker int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
 }
@@ -60,8 +62,9 @@ func numberFromEnv(name string) (int64, error) {
 
 // FromStatefulSet is [Static] with the ordinal that ends the host name as the
 // worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name
-// without an ordinal is an error. Two StatefulSets that share a table need
-// different datacenters.
+// without an ordinal is an error. Other host names that end in -<number>, such
+// as ip-10-0-3-17, cannot be told apart from a pod's: use it in StatefulSets
+// only. Two StatefulSets that share a table need different datacenters.
 func FromStatefulSet(datacenter int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) {
 		host, err := os.Hostname()
@@ -77,8 +80,9 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 func ordinal(host string) (int64, error) {
 	name, _, _ := strings.Cut(host, ".")
 	dash := strings.LastIndexByte(name, '-')
-	number, err := strconv.ParseUint(name[dash+1:], 10, 31)
-	if dash < 0 || err != nil {
+	digits := name[dash+1:]
+	number, err := strconv.ParseUint(digits, 10, 31)
+	if dash < 0 || err != nil || len(digits) > 1 && digits[0] == '0' {
 		return 0, fmt.Errorf("snowflake: host name %q does not end in -<ordinal>, want that of a StatefulSet's pod such as web-0", host)
 	}
 	return int64(number), nil

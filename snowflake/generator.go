@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -73,8 +74,9 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		random:       c.random,
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
-		ending:       newEnding(),
+		ending:       ending{gone: make(chan struct{})},
 	}
+	g.life, g.quit = context.WithCancel(context.Background())
 	if !g.clock.scripted && !g.logical {
 		g.span = g.clock.period
 	}

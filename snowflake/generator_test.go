@@ -206,6 +206,19 @@ func TestWorkerInUse(t *testing.T) {
 	open(t, snowflake.Static(15, 1))
 }
 
+// Datacenter and worker are one number: 5+5 and 0+10 bits give the same IDs,
+// and so does any width of the time.
+func TestWorkerInUseUnderAnotherSplit(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	open(t, snowflake.Static(1, 1), snowflake.WithLayout(l))
+	l.DatacenterBits, l.WorkerBits, l.TotalBits = 0, 10, 62
+	if g, err := snowflake.New(snowflake.Static(0, 33), snowflake.WithLayout(l)); !errors.Is(err, snowflake.ErrWorkerInUse) {
+		t.Errorf("got %v, %v, want ErrWorkerInUse", g, err)
+	}
+	open(t, snowflake.Static(0, 34), snowflake.WithLayout(l))
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	g := open(t, snowflake.Static(15, 3))
@@ -257,17 +270,42 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// Not parallel: it looks at the default logger.
-func TestExpiryWarning(t *testing.T) {
+// logged takes what is logged until the test ends. Not for parallel tests.
+func logged(t *testing.T) *bytes.Buffer {
+	t.Helper()
 	var log bytes.Buffer
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	defer slog.SetDefault(old)
+	t.Cleanup(func() { slog.SetDefault(old) })
+	return &log
+}
+
+// Not parallel: it looks at the default logger.
+func TestExpiryWarningInLogicalTime(t *testing.T) {
+	log, s, l := logged(t), newScript(), fresh()
+	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
+	g := open(t, granting(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
+	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
+		t.Fatalf("before the notice: %v, %q, want silence", err, log)
+	}
+	for range 3 {
+		if err := g.Fill(ctx, make([]id, 3*4096)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "the layout expires"); n != 1 {
+		t.Errorf("%d warnings, want one: %s", n, log)
+	}
+}
+
+// Not parallel: it looks at the default logger.
+func TestExpiryWarning(t *testing.T) {
+	log := logged(t)
 	s := newScript()
 	s.wall = snowflake.TwitterLayout().Expires().Add(-6 * 365 * 24 * time.Hour)
 	g := open(t, snowflake.Static(16, 3), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read), snowflake.WithMaxJump(2*365*24*time.Hour))
 	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
-		t.Fatalf("six years before: %v, %q, want silence", err, &log)
+		t.Fatalf("six years before: %v, %q, want silence", err, log)
 	}
 	s.step(365*24*time.Hour + time.Second)
 	for range 3 {
@@ -277,7 +315,7 @@ func TestExpiryWarning(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "the layout expires"); n != 1 || !strings.Contains(log.String(), "2080-07-10") {
-		t.Errorf("%d warnings, want one with the date: %s", n, &log)
+		t.Errorf("%d warnings, want one with the date: %s", n, log)
 	}
 }
 
@@ -300,12 +338,23 @@ func TestNewRefuses(t *testing.T) {
 		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns, want at least 0"},
 		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7), want Random or Zero"},
 		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil), want a clock"},
+		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 of New is nil"},
 		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns), want at least 0\nsnowflake: WithMaxJump"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
 		{
 			"layout of the source", newWindows(snowflake.JSSafeLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())},
 			"differs from the layout of the source",
+		},
+		{
+			"logical time and lag", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
+			[]snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(time.Second)},
+			"snowflake: WithLag beside WithLogicalTime",
+		},
+		{
+			"logical time and all else", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
+			[]snowflake.Option{snowflake.WithMaxJump(time.Second), snowflake.OnClockBackwards(snowflake.Fail), snowflake.WithLogicalTime()},
+			"snowflake: WithMaxJump, OnClockBackwards beside WithLogicalTime",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

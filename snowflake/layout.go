@@ -15,7 +15,8 @@ import (
 // its methods may be called concurrently.
 //
 // IDs of one layout sort by time. Two layouts are two ID spaces: never mix
-// them in one column.
+// them in one column. What the methods of a layout that is not valid return
+// means nothing; see [Layout.Validate].
 type Layout struct {
 	// Epoch is the time of tick zero: a whole number of ticks since the Unix
 	// epoch and not before it.
@@ -102,7 +103,7 @@ func (l Layout) validateBits() error {
 }
 
 // Expires is the first instant that the layout cannot express: its lifetime is
-// Expires minus Epoch. It means nothing for a layout that is not valid.
+// Expires minus Epoch.
 func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
 
 // Equal reports whether both layouts share out the bits alike and start at the
@@ -117,12 +118,13 @@ func (l Layout) String() string {
 
 // shape is the layout as a comparable value: one instant has many time.Times.
 type shape struct {
-	epochMillis, tickMillis             int64
+	epochMillis                         int64
+	tick                                time.Duration
 	datacenter, worker, sequence, total uint8
 }
 
 func (l Layout) shape() shape {
-	return shape{l.epochMillis(), l.tickMillis(), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits()}
+	return shape{l.epochMillis(), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits()}
 }
 
 func (l Layout) totalBits() uint8 {
@@ -139,7 +141,9 @@ func (l Layout) lowBits() int {
 
 func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
 func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
-func (l Layout) tickMillis() int64  { return l.Tick.Milliseconds() }
+
+// tickMillis is at least one, so that nothing divides by zero.
+func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
 // endTick is the first tick that the layout cannot express: for want of bits,
 // or because its milliseconds overflow, some 292 million years from now.
@@ -148,7 +152,7 @@ func (l Layout) endTick() int64 {
 	if l.timeBits() >= 63 {
 		return countable
 	}
-	return min(1<<l.timeBits(), countable)
+	return min(1<<max(0, l.timeBits()), countable)
 }
 
 // lastID is the last ID of the last tick.

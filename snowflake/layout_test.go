@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -259,4 +260,34 @@ func FuzzLayout(f *testing.F) {
 			t.Errorf("%v: %d is outside of [%d, %d]", l, id, l.Min(p.Time), l.Max(p.Time))
 		}
 	})
+}
+
+// What an invalid layout says means nothing, but it says it without a panic.
+func TestInvalidLayoutsDoNotPanic(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]snowflake.Layout{
+		"zero":           {},
+		"no tick":        {Epoch: date("2020-01-01T00:00:00Z"), WorkerBits: 10},
+		"negative tick":  {Tick: -time.Hour, WorkerBits: 10},
+		"too many bits":  {Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, DatacenterBits: 200, WorkerBits: 200, SequenceBits: 200},
+		"too many total": {Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, TotalBits: 255},
+		"before 1970":    {Epoch: time.UnixMilli(math.MinInt64), Tick: time.Millisecond, WorkerBits: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if l.Validate() == nil {
+				t.Fatal("the layout is valid")
+			}
+			for _, at := range []time.Time{{}, date("2026-11-20T12:00:00Z"), time.UnixMilli(math.MaxInt64)} {
+				id, _ := l.Compose(snowflake.Parts{Time: at})
+				l.Decompose(id)
+				l.Time(l.Min(at))
+				l.Time(l.Max(at))
+			}
+			_, _ = l.Expires(), l.String()
+			if l.Equal(snowflake.TwitterLayout()) {
+				t.Error("equals a valid layout")
+			}
+		})
+	}
 }

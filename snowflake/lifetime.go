@@ -37,9 +37,9 @@ func (g *Generator) expired() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
 }
 
-// warn says once that the layout's end is near.
-func (g *Generator) warn() {
-	if g.warned.Swap(true) {
+// heed warns once when the layout's end is near.
+func (g *Generator) heed(tick uint64) {
+	if tick < g.warnAt || g.warned.Swap(true) {
 		return
 	}
 	slog.Warn("snowflake: the layout expires", "at", g.layout.Expires(), "layout", g.layout.String())

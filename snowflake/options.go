@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -37,12 +38,42 @@ const (
 // newConfig applies all options to the defaults, so that one run shows every
 // mistake.
 func newConfig(opts []Option) (config, error) {
-	c := config{maxJump: defaultMaxJump, random: rand.Uint64N}
+	c := config{random: rand.Uint64N}
 	var errs []error
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			errs = append(errs, fmt.Errorf("snowflake: option %d of New is nil", i+1))
+			continue
+		}
 		errs = append(errs, opt.apply(&c))
 	}
+	errs = append(errs, c.contradiction())
+	if c.maxJump == 0 {
+		c.maxJump = defaultMaxJump
+	}
 	return c, errors.Join(errs...)
+}
+
+// contradiction names the options that logical time, which does not look at
+// the clock, would leave without effect.
+func (c *config) contradiction() error {
+	if !c.logical {
+		return nil
+	}
+	var names []string
+	if c.lag > 0 {
+		names = append(names, "WithLag")
+	}
+	if c.maxJump > 0 {
+		names = append(names, "WithMaxJump")
+	}
+	if c.policy != nil {
+		names = append(names, "OnClockBackwards")
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("snowflake: %s beside WithLogicalTime, which does not follow the clock: leave one of them out", strings.Join(names, ", "))
 }
 
 // adopt settles what a source decides and an option may not contradict.
@@ -92,7 +123,10 @@ func WithLayout(layout Layout) Option {
 // WithClock replaces the wall clock, which is [time.Now] by default. The
 // generator then takes the passing of time from the clock's small steps
 // forward, instead of from the machine's monotonic clock, so that a test can
-// script both; it reads the clock at every call.
+// script both; it reads the clock at every call. A step back of up to 20 ticks
+// is thus waited out whatever the policy: time stands still until the clock has
+// made up for it. That a fixed worker issues nothing in the tick of the
+// process's start does not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
@@ -141,7 +175,8 @@ func WithMaxJump(limit time.Duration) Option {
 // WithLogicalTime uses the generator's own time, which starts at the wall
 // clock and moves on only when a tick's sequence is used up: calls never wait
 // for the clock, and IDs are as dense as can be. It needs a source that grants
-// windows; under a fixed worker it is an error.
+// windows; under a fixed worker it is an error, and so is it beside WithLag,
+// WithMaxJump or OnClockBackwards, which would mean nothing.
 func WithLogicalTime() Option {
 	return optionFunc(func(c *config) error {
 		c.logical = true

@@ -16,11 +16,18 @@ type registry struct {
 	held map[identity]*tenure
 }
 
-// identity tells fixed workers apart: the same number under another layout is
-// another ID space.
+// identity tells fixed workers apart: two that have it in common issue the same
+// IDs. Datacenter and worker are one number, however it is split, and how many
+// bits are left for the time changes no ID.
 type identity struct {
 	shape shape
 	node  uint64
+}
+
+func (g *Grant) identity() identity {
+	shape := g.layout.shape()
+	shape.datacenter, shape.worker, shape.total = 0, g.nodeBits, 0
+	return identity{shape: shape, node: g.node}
 }
 
 type tenure struct {
@@ -49,7 +56,7 @@ func (r *registry) free(g *Grant, last time.Time) {
 }
 
 func (r *registry) tenure(g *Grant) *tenure {
-	key := identity{shape: g.layout.shape(), node: g.node}
+	key := g.identity()
 	if r.held == nil {
 		r.held = make(map[identity]*tenure)
 	}

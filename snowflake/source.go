@@ -12,7 +12,8 @@ import (
 // A source must never let two grants of one worker overlap in a tick, in any
 // process: that is all that uniqueness needs, and nothing else ensures it.
 // A generator calls Grant once and the other methods one at a time, except
-// that Retire may run while Extend is still waiting.
+// that Retire may run while Extend is still waiting. It refuses a grant that is
+// nil, made for another layout, used before, or already over.
 type WorkerSource interface {
 	// Layout is the layout that the source's worker numbers belong to. The
 	// zero Layout leaves the choice to [WithLayout].
@@ -23,19 +24,26 @@ type WorkerSource interface {
 	Clock() func() time.Time
 
 	// Grant returns a worker and a window of ticks, made by [NewGrant] for
-	// this layout. The source may extend the window on its own, ahead of
-	// need, by [Grant.Extend].
+	// this layout and for this call. The source should extend the window on
+	// its own, ahead of need, by [Grant.Extend]: [Generator.TryNext] never
+	// asks for more, and a source that extends only when asked leaves it with
+	// [ErrFenced] until another call asks.
 	Grant(ctx context.Context, layout Layout) (*Grant, error)
 
 	// Extend is called when the window of held has ended before the tick
 	// that starts at need. It returns held, with its window extended, or
-	// another grant, under which the generator goes on in a later tick; held
-	// is then retired. An error is returned to the caller of the generator
-	// and should wrap [ErrFenced]; the next call asks again.
+	// another grant, whose window reaches beyond need, and under which the
+	// generator goes on in a later tick; held is then retired. An error is
+	// returned to the caller of the generator and should wrap [ErrFenced];
+	// the next call asks again. It must return when ctx ends, which
+	// [Generator.Close] brings about too.
 	Extend(ctx context.Context, held *Grant, need time.Time) (*Grant, error)
 
 	// Retire is called once for every grant, when nothing more will be
-	// issued under it. The last tick issued starts at last; it lies before
-	// the window where nothing was issued.
+	// issued under it. The last tick that may have been issued starts at
+	// last. Where nothing was, that is the tick before the one in which the
+	// generator began, and for a grant that it refused the tick before the
+	// window. A grant refused because it was used before is not retired
+	// again.
 	Retire(ctx context.Context, held *Grant, last time.Time) error
 }

@@ -10,7 +10,9 @@ type Stats struct {
 	// Issued counts the IDs.
 	Issued uint64
 
-	// Waits counts the calls that had to wait for their tick.
+	// Waits counts the calls that had to wait for the tick of a slot they had
+	// taken. Waiting for a step back to be over, or for the source, is not
+	// counted.
 	Waits uint64
 
 	// BackwardSteps counts the steps back of the wall clock by at least a
@@ -33,6 +35,7 @@ type counters struct {
 	waits    atomic.Uint64
 	refusals atomic.Uint64
 	origin   slot
+	end      atomic.Uint64 // the last slot of the grant that was sealed last
 	skipped  atomic.Int64  // slots below the state that are not issued: passed over, lost or not due yet
 	issued   atomic.Uint64 // as last told
 }
@@ -47,11 +50,13 @@ func (g *Generator) Stats() Stats {
 		LargestBackwardStep: time.Duration(g.clock.largestBack.Load()),
 		Refusals:            g.refusals.Load(),
 	}
-	if last := grant.state.Load(); last != sealed {
-		g.settleIssued(last)
-		wall, _ := g.clock.read()
-		s.Lead = max(0, grant.timeOf(last).Sub(wall))
+	last := grant.state.Load()
+	if last == sealed {
+		last = g.end.Load()
 	}
+	g.settleIssued(last)
+	wall, _ := g.clock.read()
+	s.Lead = max(0, grant.timeOf(last).Sub(wall))
 	s.Issued = g.issued.Load()
 	return s
 }

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 )
@@ -11,6 +12,16 @@ func (g *Generator) extend(ctx context.Context, held *Grant, need slot) error {
 	if held.expires() {
 		return g.expired()
 	}
+	ctx, release := g.untilClosed(ctx)
+	defer release()
+	err := g.ask(ctx, held, need)
+	if err != nil && g.closed.Load() {
+		return ErrClosed
+	}
+	return err
+}
+
+func (g *Generator) ask(ctx context.Context, held *Grant, need slot) error {
 	if err := g.lock(ctx); err != nil {
 		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
 	}
@@ -26,22 +37,44 @@ func (g *Generator) extend(ctx context.Context, held *Grant, need slot) error {
 	case err != nil:
 		return err
 	case next != held:
-		g.replace(ctx, held, next)
+		return g.replace(context.WithoutCancel(ctx), held, next)
 	case need >= held.limit.Load():
 		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, held, held.Until())
 	}
 	return nil
 }
 
-// replace goes on under another grant. The old one is sealed first: only then
-// is it known which slot was its last.
-func (g *Generator) replace(ctx context.Context, old, next *Grant) {
-	last := old.seal()
-	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
-	g.grant.Store(next)
+// replace goes on under another grant, and gives back the one of the two under
+// which nothing will be issued.
+func (g *Generator) replace(ctx context.Context, old, next *Grant) error {
+	if err := g.accept(ctx, next, old.tickOf(old.state.Load())+1); err != nil {
+		if errors.Is(err, ErrFenced) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	last, ok := g.handOver(old, next)
+	if !ok {
+		return errors.Join(ErrClosed, g.source.Retire(ctx, next, next.unused()))
+	}
 	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
 		slog.Warn("snowflake: giving back a replaced worker", "worker", old.String(), "error", err)
 	}
+	return nil
+}
+
+// handOver puts the next grant in the old one's place. The old one is sealed
+// first: only then is it known which slot was its last.
+func (g *Generator) handOver(old, next *Grant) (last slot, ok bool) {
+	g.handover.Lock()
+	defer g.handover.Unlock()
+	if g.closed.Load() {
+		return 0, false
+	}
+	last = g.seal(old)
+	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
+	g.grant.Store(next)
+	return last, true
 }
 
 // lock is held to change the grant. It is a channel so that a call can give
@@ -56,7 +89,7 @@ func (g *Generator) lock(ctx context.Context) error {
 	case g.changing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return reason(ctx)
 	}
 }
 

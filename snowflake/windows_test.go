@@ -45,11 +45,10 @@ func (w *windows) without(t *testing.T) snowflake.WorkerSource {
 func (w *windows) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.take(0)
+	return w.take(0, w.now())
 }
 
-func (w *windows) take(worker int) (*snowflake.Grant, error) {
-	from := w.now()
+func (w *windows) take(worker int, from time.Time) (*snowflake.Grant, error) {
 	if w.bounds[worker].After(from) {
 		from = w.bounds[worker]
 	}
@@ -66,7 +65,7 @@ func (w *windows) Extend(_ context.Context, held *snowflake.Grant, need time.Tim
 	}
 	if w.lose {
 		w.lose = false
-		return w.take(w.held + 1)
+		return w.take(w.held+1, need)
 	}
 	w.bounds[w.held] = need.Add(w.width)
 	held.Extend(w.bounds[w.held])
@@ -166,8 +165,9 @@ func TestFenced(t *testing.T) {
 func TestSourceThatExtendsNothing(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	w := newWindows(snowflake.TwitterLayout(), s.now, 0)
+	w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
 	g := open(t, lazy{w}, snowflake.WithReadings(s.read))
+	s.pass(time.Millisecond)
 	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
 		t.Fatalf("got %v, want ErrFenced", err)
 	}

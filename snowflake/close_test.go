@@ -1,0 +1,180 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// silent is a generator at its window's end, with callers that wait for a
+// source that does not answer before its context ends.
+func silent(t *testing.T, callers int) (g *snowflake.Generator, src *faulty, results chan error) {
+	t.Helper()
+	s := newScript()
+	src = granting(s.now(), 10*time.Millisecond)
+	asked := make(chan struct{})
+	src.extend = func(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pass(time.Minute)
+	waiting, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	results = make(chan error, callers)
+	for range callers {
+		go func() {
+			_, err := g.Next(waiting)
+			results <- err
+		}()
+	}
+	<-asked
+	return g, src, results
+}
+
+func TestCloseDoesNotWaitForTheSource(t *testing.T) {
+	t.Parallel()
+	const callers = 5
+	g, src, results := silent(t, callers)
+	short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := g.Close(short); err != nil {
+		t.Fatal(err)
+	}
+	for range callers {
+		select {
+		case err := <-results:
+			if !errors.Is(err, snowflake.ErrClosed) {
+				t.Errorf("a waiting call got %v, want ErrClosed", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("a call still waits for the source")
+		}
+	}
+	if retired := src.retirements(); len(retired) != 1 {
+		t.Errorf("retired %v, want the grant", retired)
+	}
+}
+
+// A source that does not heed its context either cannot keep the generator
+// open; what it grants then is given back.
+func TestCloseBeforeTheSourceGrants(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), 10*time.Millisecond)
+	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		short, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if err := g.Close(short); err != nil {
+			t.Error(err)
+		}
+		return snowflake.NewGrant(g.Layout(), 0, 1, need, need.Add(time.Hour))
+	}
+	s.pass(time.Minute)
+	if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("got %d, %v, want ErrClosed", id, err)
+	}
+	if retired := src.retirements(); len(retired) != 2 || retired[1].grant.Worker() != 1 {
+		t.Errorf("retired %v, want worker 0, then worker 1", retired)
+	}
+}
+
+// Close seals whatever comes of giving back, and stays closed.
+func TestCloseTellsEveryCallerTheSame(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), time.Hour)
+	lost, entered, answer := errors.New("the store is down"), make(chan struct{}), make(chan struct{})
+	src.retire = func(*snowflake.Grant) error {
+		close(entered)
+		<-answer
+		return lost
+	}
+	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- g.Close(ctx) }()
+	<-entered
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := g.Close(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close that did not wait for the first: %v, want context.Canceled", err)
+	}
+	go func() { second <- g.Close(ctx) }()
+	select {
+	case err := <-second:
+		t.Fatalf("the second Close returned %v before the first", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(answer)
+	for _, result := range []chan error{first, second} {
+		if err := <-result; !errors.Is(err, lost) {
+			t.Errorf("got %v, want what the source said", err)
+		}
+	}
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("TryNext: %v, want ErrClosed", err)
+	}
+}
+
+// While the source gives the worker back, another process may hold it already.
+func TestNothingIsIssuedWhileRetiring(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), time.Hour)
+	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newChecker(t).try(g, 1)
+	src.retire = func(*snowflake.Grant) error {
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClosed) {
+			t.Errorf("got %d, %v, want ErrClosed", id, err)
+		}
+		return nil
+	}
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Calls that wait for slots already taken get them after Close, and count.
+func TestIssuedAfterClose(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g, err := snowflake.New(granting(s.now(), time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- g.Fill(ctx, make([]id, 20_000)) }()
+	for g.Stats().Lead == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Stats().Issued; got != 0 {
+		t.Errorf("%d issued before the wait is over, want 0", got)
+	}
+	s.pass(time.Second)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Stats().Issued; got != 20_000 {
+		t.Errorf("%d issued, want 20,000", got)
+	}
+}

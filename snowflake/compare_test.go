@@ -1,0 +1,181 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Every step back counts once, however many calls look at the clock.
+func TestStepsBackCountOnceUnderLoad(t *testing.T) {
+	t.Parallel()
+	const steps, step = 200, 10 * time.Millisecond
+	s := newScript()
+	g := open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	for range 8 {
+		wg.Go(func() {
+			for !stop.Load() {
+				_, _ = g.TryNext()
+			}
+		})
+	}
+	for i := range steps {
+		s.pass(time.Millisecond)
+		s.step(-step)
+		for deadline := time.Now().Add(10 * time.Second); g.Stats().BackwardSteps <= uint64(i) && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Microsecond)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	if got := g.Stats(); got.BackwardSteps != steps || got.LargestBackwardStep != step {
+		t.Errorf("%d steps, the largest %v, want %d of %v", got.BackwardSteps, got.LargestBackwardStep, steps, step)
+	}
+}
+
+// A step back is over once the wall clock has overtaken the last ID, also
+// where that took the window's last slot.
+func TestStepBackAtTheWindowsEnd(t *testing.T) {
+	t.Parallel()
+	for name, policy := range map[string]snowflake.ClockPolicy{"fail": snowflake.Fail, "wait": snowflake.Wait(time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, l := newScript(), fresh()
+			l.SequenceBits = 0
+			src := granting(s.now(), 10*time.Millisecond)
+			src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+				held.Extend(need.Add(time.Minute))
+				return held, nil
+			}
+			g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(policy))
+			c := newChecker(t)
+			for i := range 10 {
+				if i > 0 {
+					s.pass(time.Millisecond)
+				}
+				c.try(g, 1)
+			}
+			s.step(-5 * time.Millisecond)
+			s.pass(time.Hour)
+			short, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			id, err := g.Next(short)
+			if err != nil {
+				t.Fatalf("an hour later: %v", err)
+			}
+			c.add(id)
+			if got := g.Stats(); got.Issued != 11 {
+				t.Errorf("%d issued, want 11", got.Issued)
+			}
+		})
+	}
+}
+
+// A call that has read the time before a step back was taken does not issue in
+// it: the ID would be ahead of the clock, and all others would wait for it.
+// The call is held up at each of its readings in turn.
+func TestStepBackOvertakesACall(t *testing.T) {
+	t.Parallel()
+	for held := 1; held <= 4; held++ {
+		t.Run(fmt.Sprintf("reading %d", held), func(t *testing.T) {
+			t.Parallel()
+			s, l := newScript(), fresh()
+			l.SequenceBits = 0
+			var readings atomic.Int64
+			entered, goOn := make(chan struct{}), make(chan struct{})
+			read := func() (time.Time, time.Duration) {
+				wall, elapsed := s.read()
+				if readings.Add(1) == 0 {
+					close(entered)
+					<-goOn
+				}
+				return wall, elapsed
+			}
+			g := open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(read))
+			newChecker(t).try(g, 1)
+			s.pass(10 * time.Minute)
+			readings.Store(-int64(held))
+			issued := make(chan time.Time, 1)
+			go func() {
+				id, err := g.TryNext()
+				if err != nil {
+					t.Error(err)
+				}
+				issued <- g.Layout().Time(id)
+			}()
+			select {
+			case <-entered:
+				s.step(-9 * time.Minute)
+				// This call sees the step and takes no slot: it would wait too long.
+				short, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				if err := g.Fill(short, make([]id, 100_000)); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Fill: %v, want DeadlineExceeded", err)
+				}
+				noticed := g.Stats().BackwardSteps == 1 // not while the other call is comparing
+				close(goOn)
+				if at := <-issued; noticed && at.After(s.now()) {
+					t.Errorf("issued at %v, the clock shows %v", at, s.now())
+				}
+			case <-issued: // a call has fewer readings
+			}
+		})
+	}
+}
+
+// A generator that has to start ahead of the wall clock counts that as one
+// step back, at once.
+func TestStartAheadCountsAsOneStep(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	from := s.now().Add(time.Hour)
+	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+		return snowflake.NewGrant(l, 0, 0, from, from.Add(time.Hour))
+	}}
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	for range 3 {
+		if got := g.Stats(); got.BackwardSteps != 1 || got.LargestBackwardStep != time.Hour {
+			t.Errorf("%+v, want one step of 1h", got)
+		}
+		newChecker(t).try(g, 1)
+	}
+}
+
+// A wait of more than 292 years does not overflow into none.
+func TestWaitForCenturies(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour}
+	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+		return snowflake.NewGrant(l, 0, 0, l.Epoch, time.Time{})
+	}}
+	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+	short, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err := g.Fill(short, make([]id, 1000))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "is 2562047h47m16.854775807s away") {
+		t.Errorf("got %v, want DeadlineExceeded", err)
+	}
+}
+
+// A new process issues nothing in the tick of its start; New waits for the
+// next one where it is near, so that a first TryNext finds a slot.
+func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
+	t.Parallel()
+	// The ticks are decades; the second one begins in a moment.
+	next := time.Now().Add(15 * time.Millisecond)
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(next.UnixMilli()) * time.Millisecond}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
+	if id, err := g.TryNext(); err != nil {
+		t.Errorf("got %d, %v, want an ID", id, err)
+	}
+}

@@ -1,0 +1,217 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// faulty is a source whose answers are the test's.
+type faulty struct {
+	grant  func(snowflake.Layout) (*snowflake.Grant, error)
+	extend func(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error)
+	retire func(held *snowflake.Grant) error
+
+	mu      sync.Mutex
+	retired []retirement
+}
+
+type retirement struct {
+	grant *snowflake.Grant
+	last  time.Time
+	err   error // of the context
+}
+
+func (f *faulty) Layout() snowflake.Layout { return snowflake.Layout{} }
+func (f *faulty) Clock() func() time.Time  { return nil }
+
+func (f *faulty) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
+	return f.grant(l)
+}
+
+func (f *faulty) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+	return f.extend(ctx, held, need)
+}
+
+func (f *faulty) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
+	f.mu.Lock()
+	f.retired = append(f.retired, retirement{held, last, ctx.Err()})
+	f.mu.Unlock()
+	if f.retire == nil {
+		return nil
+	}
+	return f.retire(held)
+}
+
+func (f *faulty) retirements() []retirement {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.retired
+}
+
+// granting grants worker 0 from an hour before now until some time after it.
+func granting(now time.Time, window time.Duration) *faulty {
+	return &faulty{
+		grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+			return snowflake.NewGrant(l, 0, 0, now.Add(-time.Hour), now.Add(window))
+		},
+	}
+}
+
+// A grant that cannot be issued under is given back and refused; the next
+// call asks again.
+func TestRefusedGrants(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		grant func(l snowflake.Layout, now time.Time) (*snowflake.Grant, error)
+		want  string
+	}{
+		{"none", func(snowflake.Layout, time.Time) (*snowflake.Grant, error) {
+			return nil, nil
+		}, "the source has granted nothing"},
+		{"another layout", func(_ snowflake.Layout, now time.Time) (*snowflake.Grant, error) {
+			return snowflake.NewGrant(snowflake.JSSafeLayout(), 0, 3, now.Add(-time.Hour), now.Add(time.Hour))
+		}, "the source has granted datacenter 0 worker 3 of another layout, 39 bits of 10ms"},
+		{"past", func(l snowflake.Layout, now time.Time) (*snowflake.Grant, error) {
+			return snowflake.NewGrant(l, 0, 3, now.Add(-2*time.Hour), now.Add(-time.Hour))
+		}, "datacenter 0 worker 3 was granted until"},
+		{"empty", func(l snowflake.Layout, now time.Time) (*snowflake.Grant, error) {
+			return snowflake.NewGrant(l, 0, 3, now.Add(time.Hour), now.Add(time.Hour))
+		}, "datacenter 0 worker 3 was granted until"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("first", func(t *testing.T) {
+				t.Parallel()
+				s := newScript()
+				var refused *snowflake.Grant
+				src := &faulty{}
+				src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
+					refused, err = tt.grant(l, s.now())
+					return refused, err
+				}
+				g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+				if g != nil || err == nil || !strings.HasPrefix(err.Error(), "snowflake: ") || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				givenBack(t, src, refused)
+			})
+			t.Run("replacing", func(t *testing.T) {
+				t.Parallel()
+				s, c := newScript(), newChecker(t)
+				src := granting(s.now(), 10*time.Millisecond)
+				g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+				c.try(g, 1)
+				extends := 0
+				var refused *snowflake.Grant
+				src.extend = func(context.Context, *snowflake.Grant, time.Time) (_ *snowflake.Grant, err error) {
+					extends++
+					refused, err = tt.grant(g.Layout(), s.now())
+					return refused, err
+				}
+				s.pass(time.Minute)
+				short, cancel := context.WithTimeout(ctx, 5*time.Second)
+				defer cancel()
+				if _, err := g.Next(short); !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), tt.want) {
+					t.Fatalf("got %v, want ErrFenced and %q", err, tt.want)
+				}
+				if extends != 1 {
+					t.Errorf("%d extensions by one call, want 1", extends)
+				}
+				givenBack(t, src, refused)
+				src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+					held.Extend(need.Add(time.Hour))
+					return held, nil
+				}
+				if _, err := g.Next(ctx); err != nil {
+					t.Errorf("after the fault: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// givenBack checks that the grant alone was retired, below its first tick.
+func givenBack(t *testing.T, src *faulty, grant *snowflake.Grant) {
+	t.Helper()
+	retired := src.retirements()
+	if grant == nil {
+		if len(retired) != 0 {
+			t.Errorf("retired %v, want nothing", retired)
+		}
+		return
+	}
+	if len(retired) != 1 || retired[0].grant != grant || !retired[0].last.Before(grant.Until()) || retired[0].last.IsZero() {
+		t.Errorf("retired %v, want %v below its window", retired, grant)
+	}
+}
+
+// Two generators under one grant would issue the same IDs. The second one does
+// not retire what the first one holds.
+func TestGrantServesOneGenerator(t *testing.T) {
+	t.Parallel()
+	s, l := newScript(), fresh()
+	src := granting(s.now(), time.Hour)
+	grant, err := src.grant(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.grant = func(snowflake.Layout) (*snowflake.Grant, error) { return grant, nil }
+	opts := []snowflake.Option{snowflake.WithLayout(l), snowflake.WithReadings(s.read)}
+	g := open(t, src, opts...)
+	newChecker(t).try(g, 1)
+	second, err := snowflake.New(src, opts...)
+	if second != nil || err == nil || !strings.Contains(err.Error(), "snowflake: datacenter 0 worker 0 has been granted before") {
+		t.Errorf("got %v, want an error that names the worker", err)
+	}
+	if retired := src.retirements(); len(retired) != 0 {
+		t.Errorf("retired %v, under which a generator issues", retired)
+	}
+	newChecker(t).try(g, 1)
+}
+
+// The caller who asked for the new worker may have gone: the old one is given
+// back all the same.
+func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	s.pass(time.Minute)
+	canceled, cancel := context.WithCancel(ctx)
+	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		cancel()
+		return snowflake.NewGrant(g.Layout(), 0, 1, need, need.Add(time.Hour))
+	}
+	_, _ = g.Next(canceled)
+	retired := src.retirements()
+	if len(retired) != 1 || retired[0].err != nil {
+		t.Errorf("retired %v, want one with a live context", retired)
+	}
+}
+
+// A window begins with the first tick that lies in it as a whole, because its
+// predecessor's may end within the one before.
+func TestWindowBeginsWithAWholeTick(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	from := s.now().Add(time.Microsecond)
+	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+		return snowflake.NewGrant(l, 0, 0, from, from.Add(time.Hour))
+	}}
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Errorf("got %v, %v before the window's first whole tick", g.Layout().Time(id), err)
+	}
+	s.pass(time.Millisecond)
+	id, err := g.TryNext()
+	if at := g.Layout().Time(id); err != nil || at.Before(from) {
+		t.Errorf("got %v, %v, want not before %v", at, err, from)
+	}
+}
