@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -80,7 +81,7 @@ func (g *Generator) untilClosed(ctx context.Context) (_ context.Context, release
 // reason is why the context has ended: its error, and the cause if it has one.
 func reason(ctx context.Context) error {
 	err := ctx.Err()
-	if cause := context.Cause(ctx); cause != err {
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", err, cause)
 	}
 	return err

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -67,30 +68,36 @@ func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 // open; what it grants then is given back.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
-	s := newScript()
-	src := granting(s.now(), 10*time.Millisecond)
-	g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
-	if err != nil {
-		t.Fatal(err)
-	}
-	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
-		short, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if err := g.Close(short); err != nil {
-			t.Error(err)
-		}
-		return snowflake.NewGrant(g.Layout(), 0, 1, need, need.Add(time.Hour))
-	}
-	s.pass(time.Minute)
-	if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
-		t.Errorf("got %d, %v, want ErrClosed", id, err)
-	}
-	if retired := src.retirements(); len(retired) != 2 || retired[1].grant.Worker() != 1 {
-		t.Errorf("retired %v, want worker 0, then worker 1", retired)
+	for _, bits := range []uint8{0, 12} {
+		t.Run(fmt.Sprintf("%d sequence bits", bits), func(t *testing.T) {
+			t.Parallel()
+			s, l := newScript(), fresh()
+			l.SequenceBits = bits
+			src := granting(s.now(), 10*time.Millisecond)
+			g, err := snowflake.New(src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+			if err != nil {
+				t.Fatal(err)
+			}
+			src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+				short, cancel := context.WithTimeout(ctx, 5*time.Second)
+				defer cancel()
+				if err := g.Close(short); err != nil {
+					t.Error(err)
+				}
+				return snowflake.NewGrant(l, 0, 1, need, need.Add(time.Hour))
+			}
+			s.pass(time.Minute)
+			if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
+				t.Errorf("got %d, %v, want ErrClosed", id, err)
+			}
+			if retired := src.retirements(); len(retired) != 2 || retired[0].grant.Worker() != 0 || retired[1].grant.Worker() != 1 {
+				t.Errorf("retired %v, want worker 0, then worker 1", retired)
+			}
+		})
 	}
 }
 
-// Close seals whatever comes of giving back, and stays closed.
+// A second Close waits for the first, and says the same.
 func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScript()
