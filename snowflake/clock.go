@@ -130,9 +130,13 @@ func (k *clock) due(logical time.Duration) bool {
 	return last != now && k.compared.CompareAndSwap(last, now)
 }
 
-// periodOf is the start of the period that contains the logical time.
 func (k *clock) periodOf(logical time.Duration) uint64 {
-	return uint64(max(0, logical)) / k.period * k.period
+	return uint64(max(0, logical)) / k.period
+}
+
+// closes is the elapsed time at which the period of the logical time ends.
+func (k *clock) closes(logical time.Duration) time.Duration {
+	return time.Duration((k.periodOf(logical)+1)*k.period) - time.Duration(k.base.Load())
 }
 
 // compare holds logical time against the wall clock. A step forward is taken

@@ -12,8 +12,8 @@ import (
 type Generator struct {
 	grant        atomic.Pointer[Grant]
 	clock        *clock
-	span         uint64 // how long an opened tick serves the short path; 0 where none may take it
-	lag          uint64 // ticks
+	monotonic    time.Time // where the clock's elapsed time starts
+	lag          uint64    // ticks
 	sequenceBits uint8
 
 	layout  Layout
@@ -77,9 +77,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		ending:       ending{gone: make(chan struct{})},
 	}
 	g.life, g.quit = context.WithCancel(context.Background())
-	if !g.clock.scripted && !g.logical {
-		g.span = g.clock.period
-	}
+	g.monotonic = g.clock.start
 	return g
 }
 

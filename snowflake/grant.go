@@ -25,19 +25,20 @@ type Grant struct {
 	first              slot  // of the tick in which the generator began
 	fixed              bool  // nobody but the layout ends it
 	node               uint64
+	mask               uint64 // of the sequence
 	sequenceBits       uint8
 	nodeBits           uint8
 	limit              atomic.Uint64 // first slot that must not be issued
 	used               atomic.Bool   // given to a generator
 
-	// The tick that is open for the short path; see Generator.quick.
-	open   atomic.Uint64 // the slot after its last one, at most limit
-	opened atomic.Uint64 // logical time of the comparison with the wall clock that opened it
+	// The tick that is open to Generator.one.
+	open   atomic.Uint64 // above its last ID; that is below the limit
+	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
 	_     [64]byte
-	state atomic.Uint64 // the last slot issued or reserved
+	state atomic.Uint64 // the ID of the last slot issued or reserved, or sealed
 	_     [56]byte
 }
 
@@ -60,6 +61,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		from:         max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is no ID
 		fixed:        until.IsZero(),
 		node:         uint64(node) << layout.SequenceBits,
+		mask:         uint64(mask(layout.SequenceBits)),
 		sequenceBits: layout.SequenceBits,
 		nodeBits:     layout.DatacenterBits + layout.WorkerBits,
 	}
@@ -117,20 +119,28 @@ func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 // begin opens a grant that is not issuing yet, at the start of a tick.
 func (g *Grant) begin(tick uint64) (state slot) {
 	g.first = tick << g.sequenceBits
-	g.state.Store(g.first - 1)
+	g.state.Store(uint64(g.id(g.first - 1)))
 	return g.first - 1
 }
 
-// openFor lets the short path issue the rest of a tick that has come, for the
-// period of the clock that began at the given logical time.
-func (g *Grant) openFor(tick, period uint64) {
-	g.open.Store(min((tick+1)<<g.sequenceBits, g.limit.Load()))
-	g.opened.Store(period)
+// openTick lets the short path issue the rest of a tick that has come.
+func (g *Grant) openTick(tick uint64, closes time.Duration) {
+	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
+	g.open.Store(uint64(g.id(last)) + 1)
+	g.closes.Store(int64(closes))
 }
 
 // seal ends the grant for good, and returns the last slot issued or reserved:
 // whoever still holds the grant finds its state changed and cannot advance it.
-func (g *Grant) seal() slot { return g.state.Swap(sealed) }
+func (g *Grant) seal() slot { return g.slotOf(g.state.Swap(sealed)) }
+
+// last is the last slot issued or reserved, or sealed.
+func (g *Grant) last() slot { return g.slotOf(g.state.Load()) }
+
+// advance moves the state from one slot to a later one, unless it has moved.
+func (g *Grant) advance(from, to slot) bool {
+	return g.state.CompareAndSwap(uint64(g.id(from)), uint64(g.id(to)))
+}
 
 func (g *Grant) tickOf(s slot) int64 { return int64(s >> g.sequenceBits) }
 
@@ -138,6 +148,14 @@ func (g *Grant) timeOf(s slot) time.Time { return g.layout.timeOf(g.tickOf(s)) }
 
 // id puts the worker between the slot's tick and sequence.
 func (g *Grant) id(s slot) types.ID {
-	sequence := s & (1<<g.sequenceBits - 1)
+	sequence := s & g.mask
 	return types.ID((s^sequence)<<g.nodeBits | g.node | sequence)
+}
+
+// slotOf undoes id.
+func (g *Grant) slotOf(state uint64) slot {
+	if state == sealed {
+		return sealed
+	}
+	return state>>(g.nodeBits+g.sequenceBits)<<g.sequenceBits | state&g.mask
 }

@@ -15,27 +15,26 @@ import (
 // Errors wrap [ErrClockBackwards], [ErrFenced], [ErrExpired], [ErrClosed] or
 // what ended ctx. They pass by themselves but for ErrExpired and ErrClosed.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) {
-	if id, ok := g.quick(); ok {
-		return id, nil
+	// As long as a tick is open the next ID is the last one plus one: one
+	// reading of the clock, one load for the fence, one swap. All else is
+	// take's, which opens the ticks. The clock comes first and the swap last,
+	// so that everything in between overlaps with the latency of the clock.
+	elapsed := time.Since(g.monotonic)
+	grant := g.grant.Load()
+	last := grant.state.Load()
+	if int64(elapsed) < grant.closes.Load() && last+1 < grant.open.Load() {
+		if grant.state.CompareAndSwap(last, last+1) {
+			return types.ID(last + 1), nil
+		}
+		standBack()
 	}
-	c, err := g.take(ctx, 1, true)
-	if err != nil {
-		return 0, err
-	}
-	return c.grant.id(c.first), nil
+	return g.one(ctx, true)
 }
 
 // TryNext is [Generator.Next] without waiting: when there is no free slot at
 // this moment it returns [ErrSequenceExhausted].
 func (g *Generator) TryNext() (types.ID, error) {
-	if id, ok := g.quick(); ok {
-		return id, nil
-	}
-	c, err := g.take(context.Background(), 1, false)
-	if err != nil {
-		return 0, err
-	}
-	return c.grant.id(c.first), nil
+	return g.one(context.Background(), false)
 }
 
 // Fill sets every element of dst to a new ID, in rising order. It reserves the
@@ -66,29 +65,21 @@ func (g *Grant) write(dst []types.ID, first slot) {
 	}
 }
 
-// quick issues the slot after the last one while both the tick that is open and
-// the moment at which it was opened last: one reading of the clock, one load
-// for the fence, one compare-and-swap. Everything else is take's.
-//
-// The clock comes first, so that the loads overlap with its latency.
-func (g *Generator) quick() (types.ID, bool) {
-	now := uint64(g.clock.base.Load() + int64(time.Since(g.clock.start)))
-	grant := g.grant.Load()
-	for range attempts {
-		last := grant.state.Load()
-		if now-grant.opened.Load() >= g.span || last+1 >= grant.open.Load() {
-			return 0, false
-		}
-		if grant.state.CompareAndSwap(last, last+1) {
-			return grant.id(last + 1), true
-		}
-		now = g.clock.backOff()
+// standBack lets some 3 µs pass after another call has spoilt this one's
+// compare-and-swap: the cache line then stays with the other, which issues a
+// hundred IDs in the time in which the two would wrest fifty from each other.
+// It counts readings, as the clock may be one that does not move meanwhile.
+func standBack() {
+	start := time.Now()
+	for range 120 {
+		time.Since(start)
 	}
-	return 0, false
 }
 
-// attempts is how often quick tries before it leaves the rest to take. A call
-// whose compare-and-swap another one has spoilt stands back in between: the
-// cache line then stays with the other one, which issues a hundred IDs in the
-// time in which the two would wrest fifty from each other.
-const attempts = 4
+func (g *Generator) one(ctx context.Context, wait bool) (types.ID, error) {
+	c, err := g.take(ctx, 1, wait)
+	if err != nil {
+		return 0, err
+	}
+	return c.grant.id(c.first), nil
+}

@@ -55,12 +55,3 @@ func pause(ctx context.Context, d time.Duration) error {
 		return waiting(ctx)
 	}
 }
-
-// backOff lets some 3 µs pass, and returns the logical time after them. It
-// counts readings: the clock may be one that does not move meanwhile.
-func (k *clock) backOff() uint64 {
-	for range 120 {
-		k.elapsed()
-	}
-	return uint64(k.now())
-}

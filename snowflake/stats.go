@@ -50,7 +50,7 @@ func (g *Generator) Stats() Stats {
 		LargestBackwardStep: time.Duration(g.clock.largestBack.Load()),
 		Refusals:            g.refusals.Load(),
 	}
-	last := grant.state.Load()
+	last := grant.last()
 	if last == sealed {
 		last = g.end.Load()
 	}

@@ -10,7 +10,7 @@ import (
 // wait for the wall clock before that; an error is the policy's refusal.
 func (g *Generator) allowed(grant *Grant) (now, over time.Duration, err error) {
 	if g.logical {
-		g.heed(uint64(grant.tickOf(grant.state.Load() &^ sealed)))
+		g.heed(uint64(grant.tickOf(grant.last() &^ sealed)))
 		return math.MaxInt64, 0, nil
 	}
 	now = g.observe(grant)
@@ -39,7 +39,7 @@ func (g *Generator) observe(grant *Grant) time.Duration {
 // fails if the state is changed after the time, which burns one slot. At the
 // window's end there is none to burn, and none for that call to take.
 func (g *Generator) heal(grant *Grant, offset time.Duration) {
-	last := grant.state.Load()
+	last := grant.last()
 	wall := g.clock.tickAt(g.clock.now() + offset)
 	if last == sealed || uint64(grant.tickOf(last+1)) >= wall {
 		return
@@ -55,7 +55,7 @@ func (g *Generator) heal(grant *Grant, offset time.Duration) {
 // burn passes over the slot after the last one, unless that has been taken.
 func (g *Generator) burn(grant *Grant, last slot) bool {
 	g.skipped.Add(1)
-	if grant.state.CompareAndSwap(last, last+1) {
+	if grant.advance(last, last+1) {
 		return true
 	}
 	g.skipped.Add(-1)
@@ -75,7 +75,7 @@ func (g *Generator) verdict(grant *Grant) (over time.Duration, err error) {
 	case behind > g.policy.max:
 		return 0, fmt.Errorf("%w: it is %v behind, OnClockBackwards allows %v", ErrClockBackwards, behind, g.policy.max)
 	case g.policy.wait:
-		overtaken := uint64(grant.tickOf(grant.state.Load()+1)) + 1
+		overtaken := uint64(grant.tickOf(grant.last()+1)) + 1
 		return max(g.clock.until(overtaken)+behind, time.Microsecond), nil
 	}
 	return 0, nil

@@ -45,7 +45,7 @@ func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error
 // slot where something has to be done first: see admit.
 func (g *Generator) propose(n uint64) (claim, error) {
 	c := claim{grant: g.grant.Load()}
-	c.last = c.grant.state.Load() // before the clock: see heal
+	c.last = c.grant.last() // before the clock: see heal
 	if c.last == sealed {
 		if g.closed.Load() {
 			return c, ErrClosed
@@ -122,7 +122,7 @@ func (g *Generator) advance(c claim) bool {
 	if uncounted > 0 {
 		g.skipped.Add(uncounted)
 	}
-	if c.grant.state.CompareAndSwap(c.last, c.first+c.count-1) {
+	if c.grant.advance(c.last, c.first+c.count-1) {
 		return true
 	}
 	if uncounted > 0 {
@@ -146,7 +146,9 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 			g.skipped.Add(-int64(c.count))
 		}
 	}
-	c.grant.openFor(c.due, g.clock.periodOf(c.at))
+	if !g.clock.scripted && !g.logical && c.now <= c.due+g.lag {
+		c.grant.openTick(c.due, g.clock.closes(c.at))
+	}
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (g *Generator) ask(ctx context.Context, held *Grant, need slot) error {
 // replace goes on under another grant, and gives back the one of the two under
 // which nothing will be issued.
 func (g *Generator) replace(ctx context.Context, old, next *Grant) error {
-	if err := g.accept(ctx, next, old.tickOf(old.state.Load())+1); err != nil {
+	if err := g.accept(ctx, next, old.tickOf(old.last())+1); err != nil {
 		if errors.Is(err, ErrFenced) {
 			return err
 		}
