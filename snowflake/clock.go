@@ -28,6 +28,7 @@ type clock struct {
 	scripted bool
 	read     reading
 	maxJump  time.Duration
+	alarm    alarm
 
 	comparing sync.Mutex // held to change what follows
 
