@@ -408,3 +408,16 @@ func TestNothingInTheTickOfTheStart(t *testing.T) {
 		t.Errorf("got %d, %v, want ErrSequenceExhausted until the next tick", id, err)
 	}
 }
+
+// A new process issues nothing in the tick of its start; New waits for the
+// next one where it is near, so that a first TryNext finds a slot.
+func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
+	t.Parallel()
+	// The ticks are decades; the second one begins in a moment.
+	next := time.Now().Add(15 * time.Millisecond)
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(next.UnixMilli()) * time.Millisecond}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
+	if id, err := g.TryNext(); err != nil {
+		t.Errorf("got %d, %v, want an ID", id, err)
+	}
+}

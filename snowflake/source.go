@@ -32,11 +32,11 @@ type WorkerSource interface {
 
 	// Extend is called when the window of held has ended before the tick
 	// that starts at need. It returns held, with its window extended, or
-	// another grant, whose window reaches beyond need, and under which the
-	// generator goes on in a later tick; held is then retired. An error is
-	// returned to the caller of the generator and should wrap [ErrFenced];
-	// the next call asks again. It must return when ctx ends, which
-	// [Generator.Close] brings about too.
+	// another grant, whose window reaches beyond both need and the present,
+	// and under which the generator goes on in a later tick; held is then
+	// retired. An error is returned to the caller of the generator and should
+	// wrap [ErrFenced]; the next call asks again. It must return when ctx
+	// ends, which [Generator.Close] brings about too.
 	Extend(ctx context.Context, held *Grant, need time.Time) (*Grant, error)
 
 	// Retire is called once for every grant, when nothing more will be

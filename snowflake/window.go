@@ -48,7 +48,7 @@ func (g *Generator) ask(ctx context.Context, held *Grant, need slot) error {
 // which nothing will be issued.
 func (g *Generator) replace(ctx context.Context, old, next *Grant) error {
 	if err := g.accept(ctx, next, old.tickOf(old.last())+1); err != nil {
-		if errors.Is(err, ErrFenced) {
+		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", ErrFenced, err)
