@@ -3,12 +3,12 @@ package types_test
 import (
 	"context"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -16,11 +16,7 @@ import (
 // mode.
 func connect(t *testing.T, mode pgx.QueryExecMode) *pgx.Conn {
 	t.Helper()
-	dsn := os.Getenv("GORMFLAKE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("GORMFLAKE_TEST_POSTGRES is not set")
-	}
-	config, err := pgx.ParseConfig(dsn)
+	config, err := pgx.ParseConfig(testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,9 @@ var (
 	}
 )
 
+// knownNames are all that may be required; modules of their own test chromium.
+var knownNames = []string{mysqlService.name, postgresService.name, "chromium"}
+
 func services() []service { return []service{mysqlService, postgresService} }
 
 // url returns the server's URL, or ends t where none is set.
@@ -55,9 +58,9 @@ func (s service) required() bool {
 func checkRequired(t testing.TB) {
 	t.Helper()
 	for _, name := range requiredNames() {
-		if name != mysqlService.name && name != postgresService.name {
-			t.Fatalf("testdb: %s=%q: unknown name %q: want a comma-separated list of mysql, postgres",
-				requireVariable, os.Getenv(requireVariable), name)
+		if !slices.Contains(knownNames, name) {
+			t.Fatalf("testdb: %s=%q: unknown name %q: want a comma-separated list of %s",
+				requireVariable, os.Getenv(requireVariable), name, strings.Join(knownNames, ", "))
 		}
 	}
 }
