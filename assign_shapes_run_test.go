@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -55,8 +56,8 @@ func assignTables(t *testing.T, db *gorm.DB, models []any) {
 	t.Helper()
 	drop := func() {
 		_ = db.Migrator().DropTable("assign_post_tags")
-		for i := len(models) - 1; i >= 0; i-- {
-			if err := db.Migrator().DropTable(models[i]); err != nil {
+		for _, model := range slices.Backward(models) {
+			if err := db.Migrator().DropTable(model); err != nil {
 				t.Error(err)
 			}
 		}

@@ -135,9 +135,12 @@ func (k *clock) periodOf(logical time.Duration) uint64 {
 	return uint64(max(0, logical)) / k.period
 }
 
-// closes is the elapsed time at which the period of the logical time ends.
+// closes is the elapsed time at which the period of the logical time ends. It
+// is never more than a period from now: the base may have been moved since the
+// logical time was read.
 func (k *clock) closes(logical time.Duration) time.Duration {
-	return time.Duration((k.periodOf(logical)+1)*k.period) - time.Duration(k.base.Load())
+	end := time.Duration((k.periodOf(logical) + 1) * k.period)
+	return min(end-time.Duration(k.base.Load()), k.elapsed()+time.Duration(k.period))
 }
 
 // compare holds logical time against the wall clock. A step forward is taken

@@ -10,10 +10,12 @@ import (
 // Next returns a new ID, above all that this generator has returned before the
 // call began. It waits while the sequence of the current tick is used up, at
 // most until ctx ends; a deadline that is too close for the wait is refused at
-// once. ctx is looked at only when Next has to wait.
+// once. ctx is looked at only when Next has to wait: where there is a free slot,
+// a call whose ctx has ended gets an ID.
 //
-// Errors wrap [ErrClockBackwards], [ErrFenced], [ErrExpired], [ErrClosed] or
-// what ended ctx. They pass by themselves but for ErrExpired and ErrClosed.
+// The error wraps [ErrClockBackwards], [ErrFenced], [ErrExpired], [ErrClosed] or
+// what ended ctx, or it tells of a jump of the clock beyond [WithMaxJump], or it
+// is the source's own. All but ErrExpired and ErrClosed pass by themselves.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) {
 	// As long as a tick is open the next ID is the last one plus one: one
 	// reading of the clock, one load for the fence, one swap. All else is
@@ -32,7 +34,9 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) {
 }
 
 // TryNext is [Generator.Next] without waiting: when there is no free slot at
-// this moment it returns [ErrSequenceExhausted].
+// this moment it returns [ErrSequenceExhausted]. Nor does it ask the source for
+// more: at the end of the window it returns [ErrFenced] until a call of Next or
+// Fill has asked, or the source has extended the window by itself.
 func (g *Generator) TryNext() (types.ID, error) {
 	return g.one(context.Background(), false)
 }

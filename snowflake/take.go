@@ -154,9 +154,5 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 
 // waiting is the error of a call whose context has ended.
 func waiting(ctx context.Context) error {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); cause != err {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	return fmt.Errorf("snowflake: waiting for the clock: %w", err)
+	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
 }
