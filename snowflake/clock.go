@@ -11,8 +11,8 @@ import (
 // time has passed since some start, which never goes back.
 type reading func() (wall time.Time, elapsed time.Duration)
 
-// noise is the largest difference between two readings that is put down to
-// the moment between them rather than to a step.
+// noise is how far the wall may be behind before that is put down to a step
+// rather than to the moment between the two readings.
 const noise = 50 * time.Microsecond
 
 // maxPeriod is how long a step of the wall clock may go unnoticed where ticks
@@ -158,7 +158,8 @@ func (k *clock) compare() (offset time.Duration) {
 }
 
 // measure repeats a suspicious reading: the process may have been paused
-// between the two clocks.
+// between the two clocks. As the wall is read first, that makes it seem behind;
+// that it is ahead is always true, and taken however little it is.
 func (k *clock) measure() (offset time.Duration) {
 	for i := range 3 {
 		wall, elapsed := k.read()
@@ -170,8 +171,8 @@ func (k *clock) measure() (offset time.Duration) {
 			break
 		}
 	}
-	if !k.scripted && offset.Abs() < noise {
-		offset = 0
+	if !k.scripted && offset < 0 && -offset < noise {
+		return 0
 	}
 	return offset
 }
