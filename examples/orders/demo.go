@@ -126,7 +126,7 @@ func showComparison(out *report, ways []way, rounds int) error {
 	for _, w := range ways {
 		out.printf("  %-11s %s\n", w.name, w.about)
 	}
-	out.printf("No way pays for foreign key constraints, which cost each of them the same.\n")
+	out.printf("No way pays for foreign key constraints here: the tables have none.\n")
 	out.printf("\n  %-8s", "round")
 	for _, w := range ways {
 		out.printf("%14s", w.name)
