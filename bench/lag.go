@@ -36,9 +36,14 @@ func lag() (experiment, error) {
 	}
 	ctx := context.Background()
 	windows := []window{
-		lagWindow(lagged, with.Layout(), func() (types.ID, error) { return with.Next(ctx) }),
-		lagWindow(unlagged, without.Layout(), func() (types.ID, error) { return without.Next(ctx) }),
-		lagWindow(peers.Bwmarrin, snowflake.TwitterLayout(), func() (types.ID, error) { return types.ID(node.Generate()), nil }),
+		lagWindow(lagged, with.Layout(), nexts(ctx, with)),
+		lagWindow(unlagged, without.Layout(), nexts(ctx, without)),
+		lagWindow(peers.Bwmarrin, snowflake.TwitterLayout(), func(ids []types.ID) error {
+			for i := range ids {
+				ids[i] = types.ID(node.Generate())
+			}
+			return nil
+		}),
 	}
 	return experiment{
 		name:   "lag",
@@ -47,25 +52,38 @@ func lag() (experiment, error) {
 	}, nil
 }
 
+// nexts makes IDs one by one.
+func nexts(ctx context.Context, gen *snowflake.Generator) func([]types.ID) error {
+	return func(ids []types.ID) (err error) {
+		for i := range ids {
+			if ids[i], err = gen.Next(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // A mark is the clock after a stretch of a burst.
 type mark struct {
 	ids int
 	at  time.Time
 }
 
-func lagWindow(name string, layout snowflake.Layout, next func() (types.ID, error)) window {
-	ids, marks := make([]types.ID, burstSize), make([]mark, 0, burstSize)
+// stretch is how many IDs lie between two looks at the clock.
+const stretch = 500
+
+func lagWindow(name string, layout snowflake.Layout, fill func([]types.ID) error) window {
+	ids, marks := make([]types.ID, burstSize), make([]mark, 0, burstSize/stretch)
 	return window{name, func() (float64, error) {
 		time.Sleep(15 * time.Millisecond)
 		marks = marks[:0]
-		ns, err := timed(1, func() (err error) {
-			for i := range ids {
-				if ids[i], err = next(); err != nil {
+		ns, err := timed(1, func() error {
+			for i := 0; i < burstSize; i += stretch {
+				if err := fill(ids[i : i+stretch]); err != nil {
 					return err
 				}
-				if i%500 == 499 {
-					marks = append(marks, mark{i + 1, time.Now()})
-				}
+				marks = append(marks, mark{i + stretch, time.Now()})
 			}
 			return nil
 		})
