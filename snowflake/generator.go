@@ -12,7 +12,7 @@ import (
 type Generator struct {
 	grant        atomic.Pointer[Grant]
 	clock        *clock
-	monotonic    time.Time // where the clock's elapsed time starts
+	monotonic    time.Time // the clock's start, one load nearer to Next
 	lag          uint64    // ticks
 	sequenceBits uint8
 

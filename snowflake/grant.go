@@ -31,7 +31,7 @@ type Grant struct {
 	limit              atomic.Uint64 // first slot that must not be issued
 	used               atomic.Bool   // given to a generator
 
-	// The tick that is open to Generator.one.
+	// The tick that is open to Generator.Next; take opens it.
 	open   atomic.Uint64 // above its last ID; that is below the limit
 	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
 

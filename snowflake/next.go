@@ -11,7 +11,7 @@ import (
 // call began. It waits while the sequence of the current tick is used up, at
 // most until ctx ends; a deadline that is too close for the wait is refused at
 // once. ctx is looked at only when Next has to wait: where there is a free slot,
-// a call whose ctx has ended gets an ID.
+// a call whose ctx has ended may get an ID all the same.
 //
 // The error wraps [ErrClockBackwards], [ErrFenced], [ErrExpired], [ErrClosed] or
 // what ended ctx, or it tells of a jump of the clock beyond [WithMaxJump], or it
@@ -60,7 +60,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 // write lays out contiguous slots, tick by tick.
 func (g *Grant) write(dst []types.ID, first slot) {
 	for len(dst) > 0 {
-		inTick := min(uint64(len(dst)), 1<<g.sequenceBits-first&(1<<g.sequenceBits-1))
+		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask)
 		run, id := dst[:inTick], g.id(first)
 		for i := range run {
 			run[i] = id + types.ID(i)

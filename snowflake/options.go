@@ -130,7 +130,7 @@ func WithLayout(layout Layout) Option {
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
-			return errNoClock
+			return errors.New("snowflake: WithClock(nil), want a clock")
 		}
 		c.wall = now
 		return nil

@@ -1,7 +1,6 @@
 package snowflake
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -70,5 +69,3 @@ func (s SequenceStart) apply(c *config) error {
 	c.start = s
 	return nil
 }
-
-var errNoClock = errors.New("snowflake: WithClock(nil), want a clock")

@@ -36,6 +36,7 @@ func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error
 			return c, g.await(ctx, c)
 		}
 		if ctx.Err() != nil {
+			g.refusals.Add(1)
 			return c, waiting(ctx)
 		}
 	}
