@@ -83,3 +83,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 
 // Layout is the layout of the IDs that the generator issues.
 func (g *Generator) Layout() Layout { return g.layout }
+
+// Source is what the generator was made with: a *lease.Lease says there how it
+// is, for example.
+func (g *Generator) Source() WorkerSource { return g.source }

@@ -421,3 +421,17 @@ func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 		t.Errorf("got %d, %v, want an ID", id, err)
 	}
 }
+
+func TestLayoutOf(t *testing.T) {
+	t.Parallel()
+	if got, err := snowflake.LayoutOf(); err != nil || !got.Equal(snowflake.TwitterLayout()) {
+		t.Errorf("LayoutOf() = %v, %v, want the default", got, err)
+	}
+	want := snowflake.JSSafeLayout()
+	if got, err := snowflake.LayoutOf(snowflake.WithLag(time.Second), snowflake.WithLayout(want)); err != nil || !got.Equal(want) {
+		t.Errorf("LayoutOf = %v, %v, want %v", got, err, want)
+	}
+	if _, err := snowflake.LayoutOf(snowflake.WithLag(-1)); err == nil {
+		t.Error("a bad option is no error")
+	}
+}

@@ -97,6 +97,24 @@ func (g *Grant) Extend(until time.Time) {
 	}
 }
 
+// Revoke ends the window now, where the source has learnt that it is no longer
+// its own. Calls that are under way may still issue within the current tick.
+func (g *Grant) Revoke() {
+	g.limit.Store(slot(g.from) << g.sequenceBits)
+	g.open.Store(0)
+}
+
+// Last is the start of the last tick in which an ID was issued or reserved. It
+// is the zero time while the grant is not in use: before, and after it was
+// retired.
+func (g *Grant) Last() time.Time {
+	last := g.last()
+	if last == sealed {
+		return time.Time{}
+	}
+	return g.timeOf(last)
+}
+
 // String names the worker, for logs and errors.
 func (g *Grant) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)

@@ -54,6 +54,20 @@ func newConfig(opts []Option) (config, error) {
 	return c, errors.Join(errs...)
 }
 
+// LayoutOf returns the layout of a generator that [New] would make with these
+// options and a source that brings none, for code that makes such a source. A
+// bad option is an error, as it is for New.
+func LayoutOf(opts ...Option) (Layout, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return Layout{}, err
+	}
+	if c.layout == (Layout{}) {
+		c.layout = TwitterLayout()
+	}
+	return c.layout, c.layout.Validate()
+}
+
 // contradiction names the options that logical time, which does not look at
 // the clock, would leave without effect.
 func (c *config) contradiction() error {

@@ -364,3 +364,68 @@ func TestLogicalTimeNeedsWindows(t *testing.T) {
 	}
 	open(t, snowflake.Static(6, 6)) // the refused one does not hold the worker
 }
+
+// keeping is a source that remembers its first grant.
+type keeping struct {
+	*windows
+	grant *snowflake.Grant
+}
+
+func (k *keeping) Grant(ctx context.Context, l snowflake.Layout) (grant *snowflake.Grant, err error) {
+	k.grant, err = k.windows.Grant(ctx, l)
+	return k.grant, err
+}
+
+// A source that has learnt of a mistake takes the window away.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
+	gen, err := snowflake.New(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Close(t.Context())
+	if _, err := gen.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	src.grant.Revoke()
+	src.set(func() { src.refuse = snowflake.ErrFenced })
+	for range 3 {
+		if id, err := gen.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("Next = %d, %v after Revoke, want ErrFenced", id, err)
+		}
+		if _, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("TryNext: %v after Revoke, want ErrFenced", err)
+		}
+	}
+	src.set(func() { src.refuse, src.lose = nil, true })
+	id, err := gen.Next(t.Context())
+	if worker := gen.Layout().Decompose(id).Worker; err != nil || worker != 1 {
+		t.Errorf("worker %d, %v, want another worker", worker, err)
+	}
+}
+
+func TestGrantLast(t *testing.T) {
+	t.Parallel()
+	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
+	gen, err := snowflake.New(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		id, err := gen.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := src.grant.Last(), gen.Layout().Time(id); !got.Equal(want) {
+			t.Errorf("Last = %v, want %v", got, want)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	if err := gen.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := src.grant.Last(); !got.IsZero() {
+		t.Errorf("Last = %v after Close, want the zero time", got)
+	}
+}
