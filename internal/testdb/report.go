@@ -7,14 +7,23 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 // Main runs the tests of a package and then says which servers they went
 // without, and how to name them. Call it from TestMain of one package, the one
 // that takes longest, so that go test ./... says it once and near its end.
+//
+// It names the servers that tests start for themselves too, although those of
+// Redis, etcd and ZooKeeper are in modules that go test ./... does not enter:
+// there, go test shows nothing of what is skipped.
 func Main(m *testing.M) {
+	run(m, skippedNote()+missingNote(testserver.Missing()))
+}
+
+func run(m *testing.M, note string) {
 	flag.Parse()
-	note := skippedNote()
 	if note == "" || isSet("test.list") || isSet("test.fuzzworker") || !isSet("test.paniconexit0") {
 		m.Run()
 		return
@@ -27,7 +36,7 @@ func Main(m *testing.M) {
 	_, _ = fmt.Fprint(noteWriter(code), note)
 }
 
-// skippedNote is empty if no server is missing.
+// skippedNote is empty if every server has been named.
 func skippedNote() string {
 	var titles, settings []string
 	for _, s := range services() {
@@ -41,6 +50,16 @@ func skippedNote() string {
 	}
 	return fmt.Sprintf("note: tests on %s were skipped; to run them too:\n  %s go test ./...\n",
 		strings.Join(titles, " and "), strings.Join(settings, " "))
+}
+
+// missingNote is empty if every server is installed.
+func missingNote(titles, packages []string) string {
+	if len(titles) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("note: tests that start their own %s are skipped, here and in the modules under lease/; "+
+		"to run them too:\n  apt-get install %s && make test\n",
+		strings.Join(titles, ", "), strings.Join(packages, " "))
 }
 
 // isSet reports whether a flag of package testing is set. The flag

@@ -16,8 +16,9 @@ import (
 // role makes this test binary, started once more, play another part.
 const (
 	role        = "GORMFLAKE_TESTDB_ROLE"
-	roleGoTest  = "go test" // starts a package's tests and throws away what they print
-	rolePackage = "package" // is such a package, which calls testdb.Main
+	roleGoTest  = "go test"                  // starts a package's tests and throws away what they print
+	rolePackage = "package"                  // is such a package, which calls testdb.Main
+	missing     = "GORMFLAKE_TESTDB_MISSING" // for that package, the servers that are not installed
 )
 
 const (
@@ -28,7 +29,8 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case rolePackage:
-		testdb.Main(m)
+		names := strings.Fields(os.Getenv(missing))
+		testdb.MainMissing(m, names, names)
 	case roleGoTest:
 		playGoTest()
 	default:
@@ -48,33 +50,47 @@ func playGoTest() {
 	fmt.Fprintln(os.Stderr, "last")
 }
 
+const notInstalled = "note: tests that start their own redis, etcd are skipped, here and in the modules under lease/; " +
+	"to run them too:\n  apt-get install redis etcd && make test\n"
+
 func TestNote(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name, mysql, postgres string
-		args                  []string
-		want                  string
+		name, mysql, postgres, missing string
+		args                           []string
+		want                           string
 	}{
 		{
-			"both missing", "", "",
+			"both missing", "", "", "",
 			[]string{underGoTest},
 			"note: tests on MySQL and PostgreSQL were skipped; to run them too:\n  " +
 				mysqlSetting + " " + postgresSetting + " go test ./...\n",
 		},
 		{
-			"one missing", "mysql://x", "",
+			"one missing", "mysql://x", "", "",
 			[]string{underGoTest},
 			"note: tests on PostgreSQL were skipped; to run them too:\n  " + postgresSetting + " go test ./...\n",
 		},
-		{"none missing", "mysql://x", "postgres://x", []string{underGoTest}, ""},
-		{"listing", "", "", []string{underGoTest, "-test.list=."}, ""},
-		{"shown with verbose", "", "", []string{underGoTest, "-test.v"}, ""},
-		{"started by hand", "", "", nil, ""},
+		{
+			"not installed", "mysql://x", "postgres://x", "redis etcd",
+			[]string{underGoTest},
+			notInstalled,
+		},
+		{
+			"neither named nor installed", "mysql://x", "", "redis etcd",
+			[]string{underGoTest},
+			"note: tests on PostgreSQL were skipped; to run them too:\n  " + postgresSetting + " go test ./...\n" + notInstalled,
+		},
+		{"none missing", "mysql://x", "postgres://x", "", []string{underGoTest}, ""},
+		{"listing", "", "", "redis", []string{underGoTest, "-test.list=."}, ""},
+		{"shown with verbose", "", "", "redis", []string{underGoTest, "-test.v"}, ""},
+		{"started by hand", "", "", "redis", nil, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			goTest := binary(t, roleGoTest, test.mysql, test.postgres, test.args...)
+			goTest.Env = append(goTest.Env, missing+"="+test.missing)
 			stderr := new(bytes.Buffer)
 			goTest.Stderr = stderr
 			if err := goTest.Run(); err != nil {

@@ -10,12 +10,14 @@
 //	GORMFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test?sslmode=disable
 //	GORMFLAKE_TEST_REQUIRE   mysql,postgres: fail where a test would be skipped
 //
+// Package testserver starts servers of the test's own, and needs no variable.
 // The user must be allowed to create databases (MySQL) or schemas (PostgreSQL).
 // A variable that names a server which does not answer fails the test.
 package testdb
 
 import (
 	"maps"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -27,6 +29,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 // Target is a database together with the driver or mode in which GORM uses it.
@@ -106,9 +109,28 @@ func PostgresURL(t testing.TB, db *gorm.DB) string {
 	return d.DSN
 }
 
+// URL returns the URL, in the form of package dsn, of an empty database like
+// that of [Open], for a program that opens it itself.
+func URL(t testing.TB, target Target) string {
+	t.Helper()
+	switch d := dialector(t, target).(type) {
+	case *postgres.Dialector:
+		return d.DSN
+	case *mysql.Dialector:
+		u, err := url.Parse(mysqlService.url(t))
+		if err != nil {
+			t.Fatalf("testdb: %s: %v", mysqlService.variable, err)
+		}
+		u.Path = "/" + d.DSNConfig.DBName
+		return u.String()
+	default:
+		return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
+	}
+}
+
 func dialector(t testing.TB, target Target) gorm.Dialector {
 	t.Helper()
-	checkRequired(t)
+	testserver.CheckRequired(t)
 	switch target {
 	case SQLiteMattn:
 		return sqliteMattn(t)

@@ -1,0 +1,8 @@
+package testdb
+
+import "testing"
+
+// MainMissing is Main on a machine on which these servers are not installed.
+func MainMissing(m *testing.M, titles, packages []string) {
+	run(m, skippedNote()+missingNote(titles, packages))
+}

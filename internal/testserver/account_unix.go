@@ -1,0 +1,52 @@
+//go:build unix
+
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// account is who runs a server that refuses to be run by root. Its Debian
+// package has made it.
+const account = "postgres"
+
+// setAttributes makes command a child that ends with us, and runs it under
+// another account where it must not run under root's.
+func (s *Server) setAttributes(command *exec.Cmd) error {
+	command.SysProcAttr = sysProcAttr()
+	if !s.engine.notRoot || os.Geteuid() != 0 {
+		return nil
+	}
+	credential, err := credentialOf(account)
+	if err != nil {
+		return fmt.Errorf("testserver: %s refuses to run as root: %w", s.engine.title, err)
+	}
+	command.SysProcAttr.Credential = credential
+	for _, path := range []string{s.dir, s.logPath()} {
+		if err := os.Chown(path, int(credential.Uid), int(credential.Gid)); err != nil {
+			return fmt.Errorf("testserver: %w", err)
+		}
+	}
+	return nil
+}
+
+func credentialOf(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}

@@ -1,0 +1,31 @@
+package testserver
+
+import (
+	"io"
+	"net"
+	"time"
+)
+
+const askTimeout = time.Second
+
+// ask connects to the server, sends a question if it is not empty, and returns
+// the first bytes of what comes back. The servers are asked in their own
+// protocols, so that this package brings no client for any of them.
+func ask(s *Server, question string, size int) (string, error) {
+	conn, err := net.DialTimeout("tcp", s.address(), askTimeout)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return "", err
+	}
+	if question != "" {
+		if _, err := io.WriteString(conn, question); err != nil {
+			return "", err
+		}
+	}
+	reply := make([]byte, size)
+	_, err = io.ReadFull(conn, reply)
+	return string(reply), err
+}

@@ -1,0 +1,55 @@
+package testserver
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// process is a command with all that it starts.
+type process struct {
+	pid   int
+	done  chan struct{} // closed when the command itself has ended
+	guard func()        // while paused: dismisses what would kill it
+}
+
+// startProcess starts command and closes its output on our side.
+func startProcess(command *exec.Cmd) (*process, error) {
+	p := &process{done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// Linux ends the child together with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		if closer, ok := command.Stdout.(io.Closer); ok {
+			closer.Close()
+		}
+		if err == nil {
+			p.pid = command.Process.Pid
+		}
+		started <- err
+		if err == nil {
+			_ = command.Wait()
+			close(p.done)
+		}
+	}()
+	return p, <-started
+}
+
+// stop sends the signal that asks the server to end, and kills it if it does
+// not.
+func (p *process) stop(signal syscall.Signal, timeout time.Duration) error {
+	p.resume()
+	sendSignal(p.pid, signal)
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(timeout):
+		p.kill()
+		return fmt.Errorf("still running after %s: killed", timeout)
+	}
+}

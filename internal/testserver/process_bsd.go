@@ -1,0 +1,27 @@
+//go:build unix && !linux
+
+package testserver
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// sysProcAttr puts the child into a process group of its own, out of reach of
+// the terminal's ^C.
+func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func processes() map[int]family {
+	out, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,state=").Output()
+	all := make(map[int]family)
+	for line := range strings.Lines(string(out)) {
+		var pid int
+		var f family
+		if _, err := fmt.Sscanf(line, "%d %d %c", &pid, &f.parent, &f.state); err == nil {
+			all[pid] = f
+		}
+	}
+	return all
+}

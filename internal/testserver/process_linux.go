@@ -1,0 +1,37 @@
+package testserver
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// sysProcAttr puts the child into a process group of its own, out of reach of
+// the terminal's ^C, and ends it with the thread that started it.
+func sysProcAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func processes() map[int]family {
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	all := make(map[int]family, len(paths))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		// 17 (name, which may hold anything) S 1 …
+		var f family
+		if _, err := fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", &f.state, &f.parent); err == nil {
+			all[pid] = f
+		}
+	}
+	return all
+}

@@ -1,0 +1,134 @@
+//go:build unix
+
+package testserver
+
+import (
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const stateTimeout = 10 * time.Second
+
+// family is one entry of the system's list of processes.
+type family struct {
+	parent int
+	state  byte // T: stopped, Z: ended
+}
+
+// tree returns the process and its descendants, parents first. The process
+// group would not do: PostgreSQL gives each of its processes another one.
+func (p *process) tree() []int {
+	all := processes()
+	pids := []int{p.pid}
+	for i := 0; i < len(pids); i++ {
+		for pid, f := range all {
+			if f.parent == pids[i] {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// pause stops everything until resume.
+func (p *process) pause() error {
+	if p.guard != nil {
+		return nil // paused already
+	}
+	p.freeze()
+	return p.watch()
+}
+
+// freeze stops the process before its children, so that it can start no more
+// of them.
+func (p *process) freeze() {
+	sendSignal(p.pid, syscall.SIGSTOP)
+	awaitState([]int{p.pid}, "TZ")
+	pids := p.tree()
+	for _, pid := range pids[1:] {
+		sendSignal(pid, syscall.SIGSTOP)
+	}
+	awaitState(pids, "TZ")
+}
+
+// watch starts a shell that kills the paused processes if we die: of their own
+// accord, stopped children never see that their parent is gone.
+func (p *process) watch() error {
+	args := []string{"-c", `read -r _ || kill -KILL "$@"`, "sh"}
+	for _, pid := range p.tree() {
+		args = append(args, strconv.Itoa(pid))
+	}
+	guard := exec.Command("/bin/sh", args...)
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // lives on when a terminal's ^C ends us
+	end, err := guard.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := guard.Start(); err != nil {
+		return err
+	}
+	p.guard = func() {
+		_, _ = io.WriteString(end, "\n")
+		_ = guard.Wait()
+	}
+	return nil
+}
+
+// dismiss ends the shell before the processes that it would kill.
+func (p *process) dismiss() {
+	if p.guard != nil {
+		p.guard()
+		p.guard = nil
+	}
+}
+
+func (p *process) resume() {
+	p.dismiss()
+	for _, pid := range p.tree() {
+		sendSignal(pid, syscall.SIGCONT)
+	}
+}
+
+// kill stops everything first: children that live on after their parent are
+// nobody's descendants any more.
+func (p *process) kill() {
+	p.dismiss()
+	select {
+	case <-p.done:
+		return // the number may be another's by now
+	default:
+	}
+	p.freeze()
+	pids := p.tree()
+	for _, pid := range pids {
+		sendSignal(pid, syscall.SIGKILL)
+	}
+	<-p.done
+	awaitState(pids, "Z")
+}
+
+// awaitState returns when all the processes are gone or in one of the states. The
+// system stops and kills them some time after the signal.
+func awaitState(pids []int, states string) {
+	for deadline := time.Now().Add(stateTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if all := processes(); allIn(all, pids, states) {
+			return
+		}
+	}
+}
+
+func allIn(all map[int]family, pids []int, states string) bool {
+	for _, pid := range pids {
+		if f, ok := all[pid]; ok && strings.IndexByte(states, f.state) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sendSignal ignores that a process has ended meanwhile.
+func sendSignal(pid int, signal syscall.Signal) { _ = syscall.Kill(pid, signal) }

@@ -1,0 +1,57 @@
+package testserver
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const requireVariable = "GORMFLAKE_TEST_REQUIRE"
+
+// knownNames are all that may be required; chromium is tested by a module of
+// its own.
+var knownNames = []string{
+	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service, "chromium",
+}
+
+// Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test
+// that goes without it then fails instead of being skipped.
+func Required(service string) bool {
+	return slices.Contains(requiredNames(), service)
+}
+
+// CheckRequired fails t if GORMFLAKE_TEST_REQUIRE has a name that requires
+// nothing: a misspelled one would let the tests be skipped.
+func CheckRequired(t testing.TB) {
+	t.Helper()
+	for _, name := range requiredNames() {
+		if !slices.Contains(knownNames, name) {
+			t.Fatalf("testserver: %s=%q: unknown name %q: want a comma-separated list of %s",
+				requireVariable, os.Getenv(requireVariable), name, strings.Join(knownNames, ", "))
+		}
+	}
+}
+
+// Missing lists the servers that are not installed, and their Debian packages.
+func Missing() (titles, packages []string) {
+	for _, e := range []*engine{postgres, mariadb, redis, etcd, zookeeper} {
+		if _, err := e.find(); err != nil {
+			titles = append(titles, e.title)
+			packages = append(packages, e.pkg)
+		}
+	}
+	return titles, packages
+}
+
+func requiredNames() []string {
+	value := os.Getenv(requireVariable)
+	if value == "" {
+		return nil
+	}
+	names := strings.Split(value, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}

@@ -1,0 +1,231 @@
+// Package testserver gives a test a server process of its own, on a free port
+// of 127.0.0.1 and with its data in a temporary folder, that the test may stop,
+// kill, pause and start again on the same data and port.
+//
+// The server's programs must be installed. Where they are not, the test is
+// skipped, or fails if GORMFLAKE_TEST_REQUIRE, a comma-separated list, names
+// the service:
+//
+//	postgres   Debian package postgresql
+//	mysql      Debian package mariadb-server
+//	redis      Debian package redis-server
+//	etcd       Debian package etcd-server
+//	zookeeper  Debian package zookeeper
+//
+// A server is killed when its test ends, and under Linux also when the test
+// process dies in whatever way. Servers do not wait for the disk unless their
+// settings make them: killing a process loses nothing that it has written.
+package testserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	startTimeout = time.Minute
+	stopTimeout  = 30 * time.Second
+	portAttempts = 3
+)
+
+// Server is a server process. Its methods may be called concurrently.
+type Server struct {
+	t        testing.TB
+	engine   *engine
+	program  string
+	settings []string
+	dir      string // everything that the server writes
+	port     int
+
+	mu      sync.Mutex
+	process *process // nil while the server is down
+}
+
+// Postgres starts a PostgreSQL server with superuser postgres, who needs no
+// password, and an empty database of the same name. Settings are those of
+// postgresql.conf, such as "synchronous_commit=off".
+func Postgres(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, postgres, settings)
+}
+
+// MariaDB starts a MariaDB server with user root, who needs no password, and an
+// empty database test. Settings are those of the command line without their
+// dashes, such as "innodb_flush_log_at_trx_commit=0".
+func MariaDB(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, mariadb, settings)
+}
+
+// Redis starts a Redis server that keeps its data in memory only. Settings are
+// those of the command line, such as "--appendonly yes".
+func Redis(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, redis, settings)
+}
+
+// Etcd starts an etcd cluster of one member. Settings are those of the command
+// line, such as "--snapshot-count=100".
+func Etcd(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, etcd, settings)
+}
+
+// ZooKeeper starts a ZooKeeper server. Settings are lines of zoo.cfg, such as
+// "tickTime=500".
+func ZooKeeper(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, zookeeper, settings)
+}
+
+// URL is where the server listens, for its whole life: a URL for PostgreSQL,
+// MariaDB (both in the form of package dsn), Redis and etcd, host:port for
+// ZooKeeper.
+func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
+
+// Start starts the server again after Stop or Kill, and returns once it
+// answers.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		return fmt.Errorf("testserver: start %s: it is running", s.engine.title)
+	}
+	command, err := s.command(s.program, s.engine.args(s)...)
+	if err != nil {
+		return err
+	}
+	p, err := startProcess(command)
+	if err != nil {
+		return fmt.Errorf("testserver: start %s: %w", s.engine.title, err)
+	}
+	if err := s.await(p); err != nil {
+		p.kill()
+		return fmt.Errorf("testserver: start %s: %w; its last words:\n%s", s.engine.title, err, s.lastWords())
+	}
+	s.process = p
+	return nil
+}
+
+// Stop lets the server end in order, as its operator would. A server that is
+// paused goes on first; one that is down stays down.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return
+	}
+	if err := s.process.stop(s.engine.stopSignal, stopTimeout); err != nil {
+		s.t.Errorf("testserver: stop %s: %v; its last words:\n%s", s.engine.title, err, s.lastWords())
+	}
+	s.process = nil
+}
+
+// Kill ends the server and all its processes by SIGKILL, and returns when they
+// are gone. A server that is down stays down.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		s.process.kill()
+		s.process = nil
+	}
+}
+
+// Pause stops all processes of the server by SIGSTOP: connections stay open,
+// and nothing answers.
+func (s *Server) Pause() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		s.t.Errorf("testserver: pause %s: it is down", s.engine.title)
+		return
+	}
+	if err := s.process.pause(); err != nil {
+		s.t.Errorf("testserver: pause %s: %v", s.engine.title, err)
+	}
+}
+
+// Resume lets a paused server go on. It changes nothing for one that is not
+// paused.
+func (s *Server) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		s.process.resume()
+	}
+}
+
+func start(t testing.TB, e *engine, settings []string) *Server {
+	t.Helper()
+	CheckRequired(t)
+	program, err := e.find()
+	if err != nil {
+		missing(t, e, err)
+	}
+	var s *Server
+	for range portAttempts { // another process may take the free port first
+		s = &Server{t: t, engine: e, program: program, settings: slices.Clone(settings)}
+		if err = s.create(); err == nil {
+			return s
+		}
+	}
+	t.Fatal(err)
+	return nil
+}
+
+// create makes the data folder and starts the server for the first time.
+func (s *Server) create() (err error) {
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	// Not t.TempDir: no other user, such as postgres, can enter that one.
+	if s.dir, err = os.MkdirTemp("", "gormflake-"+s.engine.service+"-"); err != nil {
+		return fmt.Errorf("testserver: %w", err)
+	}
+	s.t.Cleanup(func() {
+		s.Kill()
+		if err := os.RemoveAll(s.dir); err != nil {
+			s.t.Errorf("testserver: %v", err)
+		}
+	})
+	if err := s.engine.setup(s); err != nil {
+		return fmt.Errorf("testserver: set up %s: %w; its last words:\n%s", s.engine.title, err, s.lastWords())
+	}
+	return s.Start()
+}
+
+// missing ends t because the programs of e are not installed.
+func missing(t testing.TB, e *engine, err error) {
+	t.Helper()
+	hint := fmt.Sprintf("testserver: no %s server: %v: install %s (Debian package)", e.title, err, e.pkg)
+	if Required(e.service) {
+		t.Fatalf("%s (%s names %s)", hint, requireVariable, e.service)
+	}
+	t.Skip(hint)
+}
+
+// await returns when the server answers, has ended, or takes too long.
+func (s *Server) await(p *process) error {
+	deadline := time.After(startTimeout)
+	for {
+		err := s.engine.answers(s)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return errors.New("it has ended")
+		case <-deadline:
+			return fmt.Errorf("no answer within %s: %w", startTimeout, err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
