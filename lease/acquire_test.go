@@ -1,0 +1,507 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestAcquireChooses(t *testing.T) {
+	t.Parallel()
+	const hour = 3_600_000
+	all := func(bounds ...int64) map[int]lease.Record {
+		records := map[int]lease.Record{}
+		for worker, bound := range bounds {
+			records[worker] = lease.Record{Bound: now() + bound, Owner: "other"}
+		}
+		return records
+	}
+	released := all(hour, 2*hour, hour, hour)
+	released[1] = lease.Record{Bound: released[1].Bound}
+	tests := []struct {
+		name    string
+		records map[int]lease.Record
+		opts    []lease.Option
+		want    int
+	}{
+		{"the one never used", all(-hour, -2*hour, -hour), nil, 3},
+		{"the lowest bound", all(-hour, -2*hour, -hour, -hour), nil, 1},
+		{"the only one free", all(hour, hour, -1, hour), nil, 2},
+		{"of the datacenter", all(-hour, -2*hour, -hour, -hour-1), []lease.Option{lease.WithDatacenter(1)}, 3},
+		{"of the range", all(-2*hour, -hour, -2*hour, -hour-1), []lease.Option{lease.WithWorkers(1, 1)}, 3},
+		{"this very one", all(-2*hour, -hour, -2*hour, -hour), []lease.Option{lease.WithWorker(1)}, 1},
+		{"this very one of a datacenter", all(-hour, -hour), []lease.Option{lease.WithWorker(1), lease.WithDatacenter(1)}, 3},
+		{"the lowest ahead", all(hour, hour, hour-1, hour), []lease.Option{lease.WithMaxAhead(time.Hour)}, 2},
+		{"one given back, though further ahead", released, []lease.Option{lease.WithMaxAhead(2 * time.Hour)}, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := leasetest.NewMemory()
+			for worker, r := range test.records {
+				store.Put(worker, r)
+			}
+			gen := generate(t, acquire(t, store, test.opts...))
+			id, got := next(t, gen)
+			if got != test.want {
+				t.Errorf("worker %d, want %d", got, test.want)
+			}
+			if tick := gen.Layout().Time(id).UnixMilli(); tick < test.records[got].Bound {
+				t.Errorf("first tick %d is below the bound %d found in the store", tick, test.records[got].Bound)
+			}
+		})
+	}
+}
+
+func TestAcquireWritesBeforeIssuing(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	gen := generate(t, acquire(t, store))
+	for range 1000 {
+		id, worker := next(t, gen)
+		if tick, r := gen.Layout().Time(id).UnixMilli(), store.Records()[worker]; tick >= r.Bound {
+			t.Fatalf("issued tick %d, bound in the store %d", tick, r.Bound)
+		}
+	}
+}
+
+func TestNoFreeWorker(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		bound  int64
+		opts   []lease.Option
+		phrase string
+	}{
+		{"all", 40_000, nil, "all 4 are held, the first is free in "},
+		{"names", 40_000, nil, "datacenter 1 worker 0 by other/2 until "},
+		{"this very one", 40_000, []lease.Option{lease.WithWorker(1)}, "all 1 are held"},
+		{"further ahead than allowed", 40_000, []lease.Option{lease.WithMaxAhead(30 * time.Second)}, "all 4 are held"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := leasetest.NewMemory()
+			held(store, now()+test.bound)
+			_, err := lease.Acquire(t.Context(), store, layout(), test.opts...)
+			var none *lease.NoFreeWorkerError
+			if !errors.Is(err, lease.ErrNoFreeWorker) || !errors.As(err, &none) {
+				t.Fatalf("error = %v, want ErrNoFreeWorker", err)
+			}
+			if !strings.Contains(err.Error(), test.phrase) {
+				t.Errorf("error = %q, want it to say %q", err, test.phrase)
+			}
+			if none.Wait < 39*time.Second || none.Wait > 41*time.Second {
+				t.Errorf("wait = %v, want about 40s", none.Wait)
+			}
+		})
+	}
+}
+
+// The error must stay readable with a thousand holders.
+func TestNoFreeWorkerNamesAFew(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	for worker := range 1024 {
+		store.Put(worker, lease.Record{Bound: now() + 60_000, Owner: fmt.Sprintf("host-%d", worker)})
+	}
+	_, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout())
+	if err == nil || !strings.Contains(err.Error(), "and 1020 more") || len(err.Error()) > 1000 {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestAcquireWaitsForOneGivenBackAMomentAgo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		held(store, now()+40_000)
+		store.Put(2, lease.Record{Bound: now() + 300})
+		start := time.Now()
+		l := acquire(t, store)
+		if waited := time.Since(start); l.Stats().Worker != 0 || l.Stats().Datacenter != 1 || waited != 300*time.Millisecond {
+			t.Errorf("took %+v after %v, want datacenter 1 worker 0 after 300ms", l.Stats(), waited)
+		}
+	})
+}
+
+func TestAcquireTogether(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	workers := make([]int, 64)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithWorkers(0, 1), lease.WithLogger(discard()))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = l.Release(context.Background()) }) // not before all have one
+			s := l.Stats()
+			workers[i] = int(s.Datacenter<<5 | s.Worker)
+		})
+	}
+	wg.Wait()
+	slices.Sort(workers)
+	if distinct := slices.Compact(slices.Clone(workers)); len(distinct) != len(workers) {
+		t.Errorf("%d distinct workers of %d: %v", len(distinct), len(workers), workers)
+	}
+}
+
+func TestLayoutIsCompared(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	acquire(t, store)
+	// Golden: processes of other versions compare with it.
+	const signature = "epoch=1990-01-01T00:00:00Z tick=1ms datacenter=1 worker=1 sequence=12 total=63"
+	if r := store.Records()[-1]; r != (lease.Record{Owner: signature}) {
+		t.Errorf("record -1 = %+v, want %q", r, signature)
+	}
+	same := layout()
+	same.TotalBits, same.Epoch = 63, same.Epoch.In(time.FixedZone("", 3600))
+	if _, err := lease.Acquire(t.Context(), store, same, lease.WithLogger(discard())); err != nil {
+		t.Errorf("the same layout in another form: %v", err)
+	}
+	for name, change := range map[string]func(*snowflake.Layout){
+		"epoch":    func(l *snowflake.Layout) { l.Epoch = l.Epoch.Add(time.Hour) },
+		"tick":     func(l *snowflake.Layout) { l.Tick = 10 * time.Millisecond },
+		"workers":  func(l *snowflake.Layout) { l.WorkerBits++ },
+		"sequence": func(l *snowflake.Layout) { l.SequenceBits++ },
+		"total":    func(l *snowflake.Layout) { l.TotalBits = 53 },
+	} {
+		other := layout()
+		change(&other)
+		before := store.Records()
+		_, err := lease.Acquire(t.Context(), store, other)
+		if err == nil || !strings.Contains(err.Error(), signature) {
+			t.Errorf("%s: error = %v, want one that names %q", name, err, signature)
+		}
+		if !maps.Equal(store.Records(), before) {
+			t.Errorf("%s: a refused layout has changed the store", name)
+		}
+	}
+}
+
+// Two processes that are the first ever agree on one layout.
+func TestLayoutIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	store.OnCall(func(c leasetest.Call) leasetest.Fault {
+		if c.Swap && c.Worker == -1 {
+			store.Put(-1, lease.Record{Owner: "another layout"})
+		}
+		return leasetest.None
+	})
+	if _, err := lease.Acquire(t.Context(), store, layout()); err == nil || !strings.Contains(err.Error(), "another layout") {
+		t.Errorf("error = %v, want the other layout named", err)
+	}
+}
+
+func TestOptionErrors(t *testing.T) {
+	t.Parallel()
+	slow := layout()
+	slow.Tick = 10 * time.Millisecond
+	tests := []struct {
+		name   string
+		layout snowflake.Layout
+		opt    lease.Option
+		want   string
+	}{
+		{"nil", layout(), nil, "option 1 of Acquire is nil"},
+		{"window too short", layout(), lease.WithWindow(9 * time.Millisecond), "WithWindow(9ms) out of range [10ms, 24h0m0s]"},
+		{"window too long", layout(), lease.WithWindow(25 * time.Hour), "out of range"},
+		{"window below three ticks", slow, lease.WithWindow(20 * time.Millisecond), "want at least three ticks of 10ms"},
+		{"settle", layout(), lease.WithSettle(-1), "WithSettle(-1ns), want at least 0"},
+		{"ahead", layout(), lease.WithMaxAhead(-1), "WithMaxAhead(-1ns), want at least 0"},
+		{"clock", layout(), lease.WithClock(nil), "WithClock(nil)"},
+		{"datacenter", layout(), lease.WithDatacenter(2), "datacenter 2 out of range [0, 1]"},
+		{"worker", layout(), lease.WithWorker(-1), "worker -1 out of range [0, 1]"},
+		{"workers", layout(), lease.WithWorkers(0, 2), "worker 2 out of range [0, 1]"},
+		{"workers in reverse", layout(), lease.WithWorkers(1, 0), "want the smaller number first"},
+		{"logger", layout(), lease.WithLogger(nil), "WithLogger(nil)"},
+		{"layout", snowflake.Layout{}, lease.WithWorker(0), "tick"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := leasetest.NewMemory()
+			_, err := lease.Acquire(t.Context(), store, test.layout, test.opt)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error = %v, want %q", err, test.want)
+			}
+			if calls := store.Calls(); calls != (leasetest.Calls{}) {
+				t.Errorf("the store was called: %+v", calls)
+			}
+		})
+	}
+	_, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithWorker(0), lease.WithWorkers(0, 1))
+	if err == nil || !strings.Contains(err.Error(), "WithWorker beside WithWorkers") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestAcquireUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		faults []leasetest.Fault
+		swaps  int // of the worker's record
+	}{
+		{"request lost", []leasetest.Fault{leasetest.LoseRequest}, 2},
+		{"reply lost", []leasetest.Fault{leasetest.LoseReply}, 1},
+		{"both", []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply}, 2},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			store := leasetest.NewMemory()
+			acquire(t, store) // writes the layout
+			before := store.Calls().Swaps
+			store.Fail(test.faults...)
+			l := acquire(t, store)
+			if swaps := store.Calls().Swaps - before; swaps != test.swaps {
+				t.Errorf("%d writes, want %d", swaps, test.swaps)
+			}
+			s := l.Stats()
+			if r := store.Records()[int(s.Datacenter<<1|s.Worker)]; r.Owner != s.Owner || r.Bound != s.Until.UnixMilli() {
+				t.Errorf("record = %+v, want that of %+v", r, s)
+			}
+		})
+	}
+}
+
+// The first process of all loses the answer to its first write.
+func TestLayoutUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	store.Fail(leasetest.LoseReply)
+	acquire(t, store)
+	lost := leasetest.NewMemory()
+	lost.Fail(leasetest.LoseRequest)
+	if _, err := lease.Acquire(t.Context(), lost, layout()); !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("error = %v, want the store's", err)
+	}
+}
+
+func TestAcquireGivesUp(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	store.Down()
+	if _, err := lease.Acquire(t.Context(), store, layout()); !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("store down: error = %v, want the store's", err)
+	}
+	store.Up()
+	acquire(t, store) // writes the layout
+	store.OnCall(func(c leasetest.Call) leasetest.Fault {
+		if c.Swap && c.New.Owner != "" {
+			return leasetest.LoseRequest
+		}
+		return leasetest.None
+	})
+	if _, err := lease.Acquire(t.Context(), store, layout()); !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("no write answered: error = %v, want the store's", err)
+	}
+}
+
+// A store that refuses every write is not asked in a tight loop.
+func TestAcquireStandsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := refusing{leasetest.NewMemory()}
+		held(store.Memory, now()-3_600_000)
+		store.OnCall(func(leasetest.Call) leasetest.Fault {
+			if store.Calls().Loads > 1000 {
+				return leasetest.LoseRequest
+			}
+			return leasetest.None
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := lease.Acquire(ctx, store, layout())
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline after fewer than 1000 tries", err)
+		}
+	})
+}
+
+// A write that lands only after the next attempt has been made must not become
+// a second worker of the same process, or a shared one.
+func TestAcquireLateDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		acquire(t, store, lease.WithDatacenter(1)) // writes the layout
+		store.Fail(leasetest.Hold)
+		l := acquire(t, store, lease.WithWorker(1))
+		if n := store.Deliver(); n != 1 {
+			t.Fatalf("%d writes on their way, want 1", n)
+		}
+		if r := store.Records()[1]; r.Owner != l.Stats().Owner || r.Bound != l.Stats().Until.UnixMilli() {
+			t.Errorf("record = %+v, want that of %+v", r, l.Stats())
+		}
+	})
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		start := time.Now()
+		l := acquire(t, store, lease.WithWindow(time.Second), lease.WithSettle(3*time.Second))
+		if waited := time.Since(start); waited < 3*time.Second || waited > 3*time.Second+2*time.Millisecond {
+			t.Errorf("issued after %v, want 3s and what bounds are rounded up by", waited)
+		}
+		if n := l.Stats().Extensions; n != 1 {
+			t.Errorf("%d extensions, want the one after settling", n)
+		}
+	})
+}
+
+func TestSettleShorterThanTheWindow(t *testing.T) {
+	t.Parallel()
+	for settle, want := range map[time.Duration]int{20 * time.Millisecond: 0, 19 * time.Millisecond: 1} {
+		log := new(journal)
+		acquire(t, leasetest.NewMemory(), lease.WithWindow(20*time.Millisecond), lease.WithSettle(settle), lease.WithLogger(log.logger()))
+		if got := log.count("shorter than the window"); got != want {
+			t.Errorf("settle %v is warned of %d times, want %d", settle, got, want)
+		}
+	}
+}
+
+// One write that fails does not cost another minute.
+func TestSettleTriesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		start := time.Now()
+		time.AfterFunc(30*time.Second, func() { store.Fail(leasetest.LoseRequest, leasetest.LoseReply) })
+		l := acquire(t, store, lease.WithSettle(time.Minute))
+		if took := time.Since(start); took > 62*time.Second || l.Stats().Losses > 0 {
+			t.Errorf("settled after %v, %+v", took, l.Stats())
+		}
+	})
+}
+
+// What settling is for: the store forgets that somebody holds the worker, and
+// that one notices within its window.
+func TestSettleSeesTheForgottenHolder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		settle := []lease.Option{lease.WithWindow(time.Second), lease.WithSettle(time.Second), lease.WithWorkers(0, 0), lease.WithDatacenter(0)}
+		first := generate(t, acquire(t, store, settle...))
+		forgotten := store.Records()
+		id, _ := next(t, first)
+		store.Put(0, lease.Record{})
+		second, err := lease.Acquire(t.Context(), store, layout(), append(settle, lease.WithLogger(discard()))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gen := generate(t, second)
+		later, _ := next(t, gen)
+		if !layout().Time(later).After(time.UnixMilli(forgotten[0].Bound)) || later <= id {
+			t.Errorf("the second issues %d within the forgotten window until %d", later, forgotten[0].Bound)
+		}
+		if _, err := first.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("the first goes on: %v", err)
+		}
+	})
+}
+
+// While a process settles the worker is taken, for everybody.
+func TestSettlingWorkerIsTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		only := []lease.Option{lease.WithWorker(0), lease.WithLogger(discard()), lease.WithWindow(time.Second)}
+		settled := make(chan *lease.Lease)
+		go func() {
+			l, err := lease.Acquire(t.Context(), store, layout(), append(only, lease.WithSettle(10*time.Second))...)
+			if err != nil {
+				t.Error(err)
+			}
+			settled <- l
+		}()
+		time.Sleep(9 * time.Second)
+		if _, err := lease.Acquire(t.Context(), store, layout(), only...); !errors.Is(err, lease.ErrNoFreeWorker) {
+			t.Errorf("error = %v, want ErrNoFreeWorker", err)
+		}
+		if l := <-settled; l != nil {
+			l.Release(t.Context())
+		}
+	})
+}
+
+// A process whose clock is fast takes the worker meanwhile: another is taken.
+func TestSettlingWorkerIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		held(store, now()+3_600_000)
+		store.Put(1, lease.Record{})
+		store.Put(2, lease.Record{Bound: 1})
+		time.AfterFunc(5*time.Second, func() { rob(store, 1) })
+		l := acquire(t, store, lease.WithSettle(10*time.Second))
+		if s := l.Stats(); s.Datacenter != 1 || s.Worker != 0 || s.Losses != 1 {
+			t.Errorf("stats %+v, want datacenter 1 worker 0 and a loss", s)
+		}
+	})
+}
+
+// Those who were too late choose at random, or they would meet again and again.
+func TestCollidedChooseAtRandom(t *testing.T) {
+	t.Parallel()
+	const workers = 32
+	chosen := map[int64]bool{}
+	for range 100 {
+		store := leasetest.NewMemory()
+		for worker := range 1024 {
+			store.Put(worker, lease.Record{Bound: int64(1 + worker)})
+		}
+		store.OnCall(func(c leasetest.Call) leasetest.Fault {
+			if c.Swap && c.Worker == 0 {
+				store.Put(0, lease.Record{Bound: now() + 60_000, Owner: "faster"})
+			}
+			return leasetest.None
+		})
+		l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithLogger(discard()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen[l.Stats().Datacenter*workers+l.Stats().Worker] = true
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(chosen) < 50 {
+		t.Errorf("a hundred processes that were too late chose %d workers", len(chosen))
+	}
+}
+
+func TestSettleGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := lease.Acquire(ctx, store, layout(), lease.WithSettle(time.Minute), lease.WithWorker(0), lease.WithLogger(discard()))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline", err)
+		}
+		if r := store.Records()[0]; r.Owner != "" {
+			t.Errorf("the worker stays taken: %+v", r)
+		}
+	})
+}

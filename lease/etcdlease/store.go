@@ -1,0 +1,104 @@
+package etcdlease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// New returns a store on the cluster that client is connected to. The client
+// stays the caller's, who closes it after the last generator.
+//
+// New asks nothing of the cluster. A nil client and a bad option fail every
+// call.
+func New(client *clientv3.Client, opts ...Option) lease.Store {
+	cfg, err := newConfig(opts)
+	if client == nil {
+		err = errors.Join(err, errors.New("etcdlease: client is nil"))
+	}
+	return &store{client: client, prefix: "gormflake/" + cfg.namespace + "/", err: err}
+}
+
+type store struct {
+	client *clientv3.Client
+	prefix string
+	err    error // of New
+}
+
+var _ lease.Store = (*store)(nil)
+
+// Load implements [lease.Store].
+func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	// Without options of its own a read goes through the leader.
+	reply, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, fmt.Errorf("etcdlease: load: %w", cause(ctx, err))
+	}
+	records := make(map[int]lease.Record, len(reply.Kvs))
+	for _, kv := range reply.Kvs {
+		worker, err := strconv.Atoi(strings.TrimPrefix(string(kv.Key), s.prefix))
+		if err != nil {
+			return nil, fmt.Errorf("etcdlease: key %q, want the number of a worker under %s", kv.Key, s.prefix)
+		}
+		if records[worker], err = lease.ParseRecord(string(kv.Value)); err != nil {
+			return nil, fmt.Errorf("worker %d: %w", worker, err)
+		}
+	}
+	return records, nil
+}
+
+// CompareAndSwap implements [lease.Store].
+func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
+	if s.err != nil {
+		return false, s.err
+	}
+	key := s.prefix + strconv.Itoa(worker)
+	unchanged := clientv3.Compare(clientv3.Value(key), "=", from.String()) // never true of an absent key
+	put, get := clientv3.OpPut(key, to.String()), clientv3.OpGet(key)
+	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
+	if from == (lease.Record{}) {
+		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+		written := clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{put}, []clientv3.Op{get})
+		txn = s.client.Txn(ctx).If(absent).Then(put).Else(written)
+	}
+	reply, err := txn.Commit()
+	if err != nil {
+		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
+	}
+	return swapped(reply, to.String()), nil
+}
+
+// swapped reports whether a transaction has written, or has found what it was
+// to write: the client repeats a request, which may have been carried out, if
+// somebody on the way has answered that it took too long.
+func swapped(reply *clientv3.TxnResponse, to string) bool {
+	if reply.Succeeded {
+		return true
+	}
+	for _, response := range reply.Responses {
+		if inner := response.GetResponseTxn(); inner != nil {
+			return swapped((*clientv3.TxnResponse)(inner), to)
+		}
+		for _, kv := range response.GetResponseRange().GetKvs() {
+			return string(kv.Value) == to
+		}
+	}
+	return false
+}
+
+// cause is why ctx has ended, if it has: the client says only that it did.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package etcdlease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/etcdlease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	server := testserver.Etcd(t)
+	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+		return etcdlease.New(connect(t, server.URL()), etcdlease.WithNamespace(namespace))
+	})
+}
+
+func TestSurvivesKill(t *testing.T) {
+	t.Parallel()
+	server := testserver.Etcd(t)
+	store := etcdlease.New(connect(t, server.URL()))
+	write(t, store, 3, lease.Record{}, first)
+	write(t, store, 3, first, second)
+	write(t, store, -1, lease.Record{}, first)
+	server.Kill()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := store.Load(ctx); err == nil {
+		t.Error("Load from a server that is down: want an error")
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, store, map[int]lease.Record{3: second, -1: first})
+}
+
+func TestLostAcknowledgement(t *testing.T) {
+	t.Parallel()
+	server := testserver.Etcd(t)
+	direct := connect(t, server.URL())
+	proxy := testserver.NewProxy(t, strings.TrimPrefix(server.URL(), "http://"))
+	store := etcdlease.New(connect(t, "http://"+proxy.Address()))
+	holds(t, store, map[int]lease.Record{})
+	proxy.Lose()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if swapped, err := store.CompareAndSwap(ctx, 1, lease.Record{}, first); err == nil {
+		t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
+	}
+	holds(t, etcdlease.New(direct), map[int]lease.Record{1: first})
+	reply, err := direct.Get(t.Context(), "gormflake/default/1")
+	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Version != 1 {
+		t.Errorf("key = %v, %v, want one that was written once", reply, err)
+	}
+}
+
+// The client, or what stands between, may repeat a request that has been
+// carried out.
+func TestRepeatedRequest(t *testing.T) {
+	t.Parallel()
+	client := connect(t, testserver.Etcd(t).URL())
+	client.KV = twice{client.KV}
+	write(t, etcdlease.New(client), 1, lease.Record{}, first)
+	write(t, etcdlease.New(client), 1, first, second)
+}
+
+// twice commits every transaction two times, and keeps the second reply.
+type twice struct{ clientv3.KV }
+
+func (k twice) Txn(ctx context.Context) clientv3.Txn {
+	return twiceTxn{k.KV.Txn(ctx), k.KV.Txn(ctx)}
+}
+
+type twiceTxn struct{ a, b clientv3.Txn }
+
+func (x twiceTxn) If(c ...clientv3.Cmp) clientv3.Txn { return twiceTxn{x.a.If(c...), x.b.If(c...)} }
+
+func (x twiceTxn) Then(o ...clientv3.Op) clientv3.Txn {
+	return twiceTxn{x.a.Then(o...), x.b.Then(o...)}
+}
+
+func (x twiceTxn) Else(o ...clientv3.Op) clientv3.Txn {
+	return twiceTxn{x.a.Else(o...), x.b.Else(o...)}
+}
+
+func (x twiceTxn) Commit() (*clientv3.TxnResponse, error) {
+	if _, err := x.a.Commit(); err != nil {
+		return nil, err
+	}
+	return x.b.Commit()
+}
+
+func TestContextEndsWhileServerIsPaused(t *testing.T) {
+	t.Parallel()
+	server := testserver.Etcd(t)
+	store := etcdlease.New(connect(t, server.URL()))
+	write(t, store, 1, lease.Record{}, first)
+	server.Pause()
+	stopped := errors.New("stopped")
+	calls := map[string]func(context.Context) error{
+		"Load": func(ctx context.Context) error { _, err := store.Load(ctx); return err },
+		"CompareAndSwap": func(ctx context.Context) error {
+			_, err := store.CompareAndSwap(ctx, 1, first, second)
+			return err
+		},
+	}
+	for name, call := range calls {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, stopped)
+		defer cancel()
+		began := time.Now()
+		if err := call(ctx); !errors.Is(err, stopped) {
+			t.Errorf("%s: %v, want the cause of the context", name, err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%s took %s, want 100ms", name, took)
+		}
+	}
+	server.Resume()
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Errorf("Load after Resume: %v", err)
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	client := connect(t, "http://127.0.0.1:1")
+	tests := []struct {
+		name  string
+		store lease.Store
+		want  string
+	}{
+		{"nil client", etcdlease.New(nil), "etcdlease: client is nil"},
+		{"nil option", etcdlease.New(client, nil), "etcdlease: option 1 of New is nil"},
+		{"empty namespace", etcdlease.New(client, etcdlease.WithNamespace("")), `etcdlease: WithNamespace(""): want 1 to 64 letters`},
+		{"slash in namespace", etcdlease.New(client, etcdlease.WithNamespace("a/b")), `etcdlease: WithNamespace("a/b"): want 1 to 64 letters`},
+		{"long namespace", etcdlease.New(client, etcdlease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
+		{"two mistakes", etcdlease.New(nil, nil), "option 1 of New is nil\netcdlease: client is nil"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := test.store.Load(t.Context())
+			_, casErr := test.store.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
+			for _, err := range []error{err, casErr} {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error = %v, want %q", err, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestForeignKey(t *testing.T) {
+	t.Parallel()
+	client := connect(t, testserver.Etcd(t).URL())
+	for key, value := range map[string]string{"one": "1|x", "2": "x"} {
+		if _, err := client.Put(t.Context(), "gormflake/"+key+"/"+key, value); err != nil {
+			t.Fatal(err)
+		}
+		records, err := etcdlease.New(client, etcdlease.WithNamespace(key)).Load(t.Context())
+		if err == nil {
+			t.Errorf("key %q with value %q: Load = %v, want an error", key, value, records)
+		}
+	}
+}
+
+func TestNeverExpires(t *testing.T) {
+	t.Parallel()
+	client := connect(t, testserver.Etcd(t).URL())
+	write(t, etcdlease.New(client), 1, lease.Record{}, first)
+	reply, err := client.Get(t.Context(), "gormflake/default/1")
+	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Lease != 0 {
+		t.Errorf("key = %v, %v, want one without a lease", reply, err)
+	}
+}

@@ -1,0 +1,31 @@
+package etcdlease_test
+
+import (
+	"context"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/etcdlease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestMain(m *testing.M) { leasetest.Main(m, dial) }
+
+// dial opens the store in a torture process.
+func dial(_ context.Context, endpoint, namespace string) (lease.Store, func(), error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, nil, err
+	}
+	return etcdlease.New(client, etcdlease.WithNamespace(namespace)), func() { client.Close() }, nil
+}
+
+func TestTorture(t *testing.T) {
+	t.Parallel()
+	server := testserver.Etcd(t)
+	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+}

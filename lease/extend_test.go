@@ -1,0 +1,458 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// One write per third of a window is the whole cost to the store, whatever the
+// generator does.
+func TestSteadyCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store))
+		start, before := time.Now(), store.Calls()
+		for time.Since(start) < time.Hour {
+			next(t, gen)
+			time.Sleep(time.Second)
+		}
+		calls := store.Calls()
+		if swaps, loads := calls.Swaps-before.Swaps, calls.Loads-before.Loads; swaps > 180 || swaps < 170 || loads != 0 {
+			t.Errorf("%d writes and %d reads in an hour, want 180 and none", swaps, loads)
+		}
+	})
+}
+
+// Idle processes keep their worker, so that the next ID needs no call.
+func TestTryNextFindsAWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gen := generate(t, acquire(t, leasetest.NewMemory()))
+		time.Sleep(10 * time.Minute)
+		if _, err := gen.TryNext(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShortOutageIsNotNoticed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, store, lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		time.Sleep(18 * time.Second)
+		store.Down()
+		last := time.Now()
+		for range 5000 {
+			id, _ := next(t, gen)
+			if tick := layout().Time(id); tick.Before(last) || time.Since(tick) > time.Millisecond {
+				t.Fatalf("gap: issued %v at %v", tick, time.Now())
+			}
+			last = time.Now()
+			time.Sleep(time.Millisecond)
+		}
+		if s := l.Stats(); s.FailingSince.IsZero() || s.Failure == nil || l.Health() != nil {
+			t.Errorf("stats %+v, health %v: want the failure in the stats, and health", s, l.Health())
+		}
+		store.Up()
+		time.Sleep(time.Second)
+		if s := l.Stats(); !s.FailingSince.IsZero() || s.Failure != nil || s.Failures == 0 {
+			t.Errorf("stats after recovery %+v", s)
+		}
+		if log.count("cannot be extended") != 1 || log.count("is extended again") != 1 {
+			t.Errorf("log:\n%s", &log.buf)
+		}
+	})
+}
+
+func TestLongOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, store, lease.WithWindow(3*time.Second), lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		store.Down()
+		until := l.Stats().Until
+		err := untilError(t, gen)
+		if now := time.Now(); now.Before(until) || now.Sub(until) > time.Millisecond {
+			t.Errorf("refused at %v, want within a tick of %v", now, until)
+		}
+		if !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, leasetest.ErrFault) {
+			t.Errorf("error = %v, want ErrFenced and what the store says", err)
+		}
+		time.Sleep(2 * time.Second)
+		_, err = gen.Next(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "refused for 2") {
+			t.Errorf("error = %v, want it to say for how long", err)
+		}
+		if err := l.Health(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("health = %v, want ErrFenced", err)
+		}
+		store.Up()
+		back := time.Now()
+		for _, err = gen.TryNext(); err != nil; _, err = gen.TryNext() {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(back); took > time.Second {
+			t.Errorf("served again after %v, want within a second", took)
+		}
+		if log.count("fenced") != 1 {
+			t.Errorf("fenced is not logged once:\n%s", &log.buf)
+		}
+	})
+}
+
+// A failure between two rounds of the keeper, whose next one may be far off.
+func TestRecoveryBetweenRounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store), snowflake.WithLogicalTime())
+		store.Down()
+		ids := make([]types.ID, 1<<20)
+		var err error
+		for err == nil {
+			err = gen.Fill(t.Context(), ids)
+		}
+		if !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatal(err)
+		}
+		store.Up()
+		back := time.Now()
+		for _, err = gen.Next(t.Context()); err != nil; _, err = gen.Next(t.Context()) {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(back); took > time.Second {
+			t.Errorf("served again after %v, want within a second", took)
+		}
+	})
+}
+
+// The write whose reply the outage has swallowed counts, but its window is over
+// too by the time it is found.
+func TestRecoveryAfterALostReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store)
+		gen := generate(t, l)
+		store.Fail(leasetest.LoseReply)
+		time.Sleep(20*time.Second + time.Nanosecond)
+		store.Down()
+		time.Sleep(10 * time.Minute)
+		store.Up()
+		time.Sleep(time.Second)
+		if _, err := gen.TryNext(); err != nil {
+			t.Errorf("a second after the outage: %v", err)
+		}
+		if err := l.Health(); err != nil {
+			t.Errorf("health = %v", err)
+		}
+	})
+}
+
+// untilError issues until that fails.
+func untilError(t *testing.T, gen *snowflake.Generator) error {
+	t.Helper()
+	for {
+		if _, err := gen.Next(t.Context()); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// The store hangs instead of failing: a call made before the first timeout
+// waits for that, those after it are refused at once.
+func TestHangingStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store)
+		gen := generate(t, l)
+		store.OnCall(func(leasetest.Call) leasetest.Fault { return leasetest.Hold })
+		until := l.Stats().Until
+		err := untilError(t, gen)
+		if late := time.Since(until); late < 0 || late > time.Millisecond || !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("refused %v after the bound: %v", late, err)
+		}
+		store.OnCall(nil)
+		store.Deliver()
+		time.Sleep(6 * time.Second)
+		next(t, gen)
+	})
+}
+
+// A paused process does not learn of the pause but by its clock.
+func TestPauseBeyondTheWindow(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := leasetest.NewMemory()
+			l := acquire(t, store, lease.WithWorkers(0, 0), lease.WithDatacenter(0))
+			gen := generate(t, l)
+			_, worker := next(t, gen)
+			wake := make(chan struct{})
+			store.OnCall(func(leasetest.Call) leasetest.Fault { // the keeper is asleep too
+				<-wake
+				return leasetest.None
+			})
+			time.Sleep(time.Hour)
+			bound := time.Now().Add(-time.Minute).UnixMilli()
+			if taken {
+				bound = time.Now().Add(10 * time.Second).UnixMilli()
+				store.Put(worker, lease.Record{Bound: bound, Owner: "other"})
+			}
+			if _, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+				t.Errorf("after the pause: %v, want ErrFenced", err)
+			}
+			close(wake)
+			time.Sleep(15 * time.Second)
+			id, _ := next(t, gen)
+			if tick := layout().Time(id).UnixMilli(); tick < bound {
+				t.Errorf("issued tick %d below the bound %d", tick, bound)
+			}
+		})
+	}
+}
+
+func TestExtensionUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply, leasetest.Hold} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				l := acquire(t, store, lease.WithWorker(0))
+				gen := generate(t, l)
+				until := l.Stats().Until
+				store.Fail(fault)
+				time.Sleep(20 * time.Second) // the keeper has tried, unanswered
+				if got := l.Stats().Until; !got.Equal(until) {
+					t.Errorf("an unanswered extension counts: %v, want %v", got, until)
+				}
+				time.Sleep(6 * time.Second)
+				store.Deliver()
+				time.Sleep(time.Minute)
+				if r := store.Records()[0]; l.Stats().Until.UnixMilli() != r.Bound || l.Stats().Losses != 0 || r.Owner != l.Stats().Owner {
+					t.Errorf("known %+v, stored %+v", l.Stats(), r)
+				}
+				next(t, gen)
+			})
+		})
+	}
+}
+
+// The extension whose request is overtaken lands after the worker was given
+// back: it must not take it again.
+func TestReleaseWithExtensionUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store, lease.WithWorker(0)))
+		store.Fail(leasetest.Hold)
+		time.Sleep(21 * time.Second)
+		if err := gen.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		store.Deliver()
+		if r := store.Records()[0]; r.Owner != "" || r.Bound > time.Now().UnixMilli() {
+			t.Errorf("record = %+v, want a free one", r)
+		}
+	})
+}
+
+func TestReleaseUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			store := leasetest.NewMemory()
+			gen := generate(t, acquire(t, store, lease.WithWorker(0)))
+			store.Fail(fault)
+			if err := gen.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if r := store.Records()[0]; r.Owner != "" {
+				t.Errorf("record = %+v, want a free one", r)
+			}
+		})
+	}
+}
+
+func TestReleaseFails(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	l := acquire(t, store, lease.WithWorker(0))
+	gen := generate(t, l)
+	store.Down()
+	err := gen.Close(context.Background())
+	if !errors.Is(err, leasetest.ErrFault) || !strings.Contains(err.Error(), "datacenter 0 worker 0 stays taken until ") {
+		t.Errorf("error = %v", err)
+	}
+	if err := l.Health(); err == nil {
+		t.Error("healthy after Close")
+	}
+}
+
+// The clock jumps decades ahead: that is not written, because nothing could
+// take it back.
+func TestAbsurdClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		clock := new(skew)
+		l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
+		time.Sleep(time.Minute)
+		clock.set(31 * 24 * time.Hour)
+		time.Sleep(time.Minute)
+		if ahead := store.Records()[0].Bound - now(); ahead > 60_000 {
+			t.Errorf("bound is %v ms ahead", ahead)
+		}
+		if s := l.Stats(); s.Failure == nil || !strings.Contains(s.Failure.Error(), "ahead of where it was") {
+			t.Errorf("failure = %v", s.Failure)
+		}
+		clock.set(29 * 24 * time.Hour)
+		time.Sleep(time.Minute)
+		if s := l.Stats(); s.Failure != nil {
+			t.Errorf("failure = %v, want none for 29 days", s.Failure)
+		}
+	})
+}
+
+// Nor does it matter how soon that happens, or whether the worker is lost.
+func TestAbsurdClockAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost=%v", lost), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, clock := leasetest.NewMemory(), new(skew)
+				acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
+				if lost {
+					rob(store, 0)
+				}
+				clock.set(31 * 24 * time.Hour)
+				time.Sleep(time.Minute)
+				if ahead := store.Records()[0].Bound - now(); ahead > 120_000 {
+					t.Errorf("bound is %v ms ahead", ahead)
+				}
+			})
+		})
+	}
+}
+
+// A clock that is set back leaves the window ample, while the generator goes on
+// in its own time: the window follows that.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		clock := new(skew)
+		l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
+		gen := generate(t, l)
+		next(t, gen)
+		clock.set(-time.Hour)
+		before, _ := next(t, gen)
+		for range 20_000 {
+			time.Sleep(10 * time.Millisecond)
+			id, err := gen.TryNext()
+			if err != nil || id <= before {
+				t.Fatalf("%d after %d, %v", id, before, err)
+			}
+			before = id
+		}
+		if l.Stats().Failures != 0 {
+			t.Errorf("stats %+v", l.Stats())
+		}
+	})
+}
+
+// A store that says no, and holds what it was asked to replace.
+type refusing struct{ *leasetest.Memory }
+
+func (r refusing) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	if old.Owner != "" {
+		return false, nil
+	}
+	return r.Memory.CompareAndSwap(ctx, worker, old, next)
+}
+
+func TestStoreThatRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := refusing{leasetest.NewMemory()}
+		l := acquire(t, store)
+		gen := generate(t, l)
+		time.Sleep(2 * time.Minute)
+		if err := l.Stats().Failure; err == nil || !strings.Contains(err.Error(), "refused to replace") {
+			t.Errorf("failure = %v", err)
+		}
+		if _, err := gen.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("error = %v, want ErrFenced", err)
+		}
+	})
+}
+
+// The clock is set back while a worker settles, so that its bound rises by no
+// more than it must: by a whole tick, or the rest of it would be of no use.
+func TestBoundsAreWholeTicks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, clock, coarse := leasetest.NewMemory(), new(skew), layout()
+		coarse.Tick = 10 * time.Millisecond
+		time.AfterFunc(time.Second, func() { clock.set(-2 * time.Minute) })
+		l, err := lease.Acquire(t.Context(), store, coarse, lease.WithWorker(0), lease.WithSettle(time.Minute),
+			lease.WithClock(clock.now), lease.WithLogger(discard()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bound := store.Records()[0].Bound; bound%10 != 0 {
+			t.Errorf("bound %d is not a whole number of ticks of 10ms", bound)
+		}
+		ids, gen := make([]types.ID, 1<<20), generate(t, l, snowflake.WithLogicalTime())
+		for range 100 {
+			if err := gen.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestLogicalTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWindow(100*time.Millisecond))
+		gen := generate(t, l, snowflake.WithLogicalTime())
+		last, _ := next(t, gen)
+		ids := make([]types.ID, 1000)
+		for range 3000 {
+			if err := gen.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+			if ids[0] <= last {
+				t.Fatalf("%d after %d", ids[0], last)
+			}
+			last = ids[len(ids)-1]
+			if tick, bound := layout().Time(last).UnixMilli(), store.Records()[key(layout(), last)].Bound; tick >= bound {
+				t.Fatalf("tick %d is not below the bound %d", tick, bound)
+			}
+		}
+		if ahead := time.Until(layout().Time(last)); ahead < 700*time.Millisecond {
+			t.Errorf("%v ahead of the clock, want 3,000,000 IDs of 4,096 a millisecond", ahead)
+		}
+	})
+}

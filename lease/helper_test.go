@@ -1,0 +1,100 @@
+package lease_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// layout has few workers, so that a test can use them up: keys 0 to 3.
+// Its epoch is before the time at which a bubble of testing/synctest begins.
+func layout() snowflake.Layout {
+	return snowflake.Layout{
+		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond,
+		DatacenterBits: 1, WorkerBits: 1, SequenceBits: 12,
+	}
+}
+
+// now is a time of the machine's clock at which bounds can be written down.
+func now() int64 { return time.Now().UnixMilli() }
+
+func acquire(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
+	t.Helper()
+	l, err := lease.Acquire(t.Context(), store, layout(), append([]lease.Option{lease.WithLogger(discard())}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Release(context.Background()) })
+	return l
+}
+
+func generate(t *testing.T, l *lease.Lease, opts ...snowflake.Option) *snowflake.Generator {
+	t.Helper()
+	gen, err := snowflake.New(l, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gen.Close(context.Background()) })
+	return gen
+}
+
+// next returns an ID and the key of its worker.
+func next(t *testing.T, gen *snowflake.Generator) (types.ID, int) {
+	t.Helper()
+	id, err := gen.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, key(gen.Layout(), id)
+}
+
+func key(l snowflake.Layout, id types.ID) int {
+	p := l.Decompose(id)
+	return int(p.Datacenter<<l.WorkerBits | p.Worker)
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// held fills all workers of the layout with records of others.
+func held(store *leasetest.Memory, bound int64) {
+	for worker := range 4 {
+		store.Put(worker, lease.Record{Bound: bound + int64(worker), Owner: "other/" + string(rune('0'+worker))})
+	}
+}
+
+// A skew is a clock beside the machine's.
+type skew struct{ offset atomic.Int64 }
+
+func (s *skew) set(d time.Duration) { s.offset.Store(int64(d)) }
+
+func (s *skew) now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
+
+// A journal collects what is logged.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) count(part string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.buf.String(), part)
+}

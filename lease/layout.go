@@ -1,0 +1,60 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func workers(l snowflake.Layout) int64     { return 1 << l.WorkerBits }
+func datacenters(l snowflake.Layout) int64 { return 1 << l.DatacenterBits }
+
+// numbers undoes key.
+func (c *config) numbers(key int) (datacenter, worker int64) {
+	return int64(key) >> c.layout.WorkerBits, int64(key) & (workers(c.layout) - 1)
+}
+
+func (c *config) key(datacenter, worker int64) int {
+	return int(datacenter<<c.layout.WorkerBits | worker)
+}
+
+// signature is what the store keeps of a layout. Its form must never change:
+// it is compared with what earlier versions have written.
+func signature(l snowflake.Layout) string {
+	total := l.TotalBits
+	if total == 0 {
+		total = 63
+	}
+	return fmt.Sprintf("epoch=%s tick=%v datacenter=%d worker=%d sequence=%d total=%d",
+		l.Epoch.UTC().Format(time.RFC3339Nano), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, total)
+}
+
+var errUnwritten = errors.New("the store refused to replace an absent record")
+
+// agree compares the layout with the one that the store's workers belong to,
+// and writes it where there is none: under two layouts one bound would mean two
+// different ticks.
+func (l *Lease) agree(ctx context.Context, stored Record) error {
+	own := Record{Owner: signature(l.layout)}
+	if stored == (Record{}) {
+		ok, err := l.swap(ctx, layoutKey, stored, own)
+		if ok {
+			return nil
+		}
+		records, loadErr := l.load(ctx)
+		if loadErr != nil {
+			return cmp.Or(err, loadErr)
+		}
+		if stored = records[layoutKey]; stored == (Record{}) {
+			return fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
+		}
+	}
+	if stored != own {
+		return fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use that layout, or another namespace and IDs that never meet the old ones", stored.Owner, own.Owner)
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestCloseGivesBack(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	gen := generate(t, acquire(t, store))
+	id, worker := next(t, gen)
+	if err := gen.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := lease.Record{Bound: layout().Time(id).UnixMilli() + 1}
+	if r := store.Records()[worker]; r != want {
+		t.Errorf("record = %+v, want %+v: the tick after the last one issued", r, want)
+	}
+}
+
+// Nothing was issued: the bound is what it was, so that no tick is wasted.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	bound := now() - 5
+	store.Put(1, lease.Record{Bound: bound, Owner: "dead"})
+	l := acquire(t, store, lease.WithWorker(1))
+	for range 2 {
+		if err := l.Release(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := store.Records()[1]; r != (lease.Record{Bound: bound}) {
+		t.Errorf("record = %+v, want bound %d", r, bound)
+	}
+	if err := l.Health(); err == nil {
+		t.Error("a released lease is healthy")
+	}
+	if _, err := snowflake.New(l); err == nil || !strings.Contains(err.Error(), "given back") {
+		t.Errorf("a generator on a released lease: %v", err)
+	}
+}
+
+func TestReleaseBesideGenerator(t *testing.T) {
+	t.Parallel()
+	l := acquire(t, leasetest.NewMemory())
+	gen := generate(t, l)
+	if err := l.Release(t.Context()); err == nil || !strings.Contains(err.Error(), "close that") {
+		t.Errorf("error = %v", err)
+	}
+	next(t, gen)
+}
+
+func TestOneGeneratorPerLease(t *testing.T) {
+	t.Parallel()
+	l := acquire(t, leasetest.NewMemory())
+	gen := generate(t, l)
+	if _, err := snowflake.New(l); err == nil || !strings.Contains(err.Error(), "serves a generator already") {
+		t.Errorf("error = %v", err)
+	}
+	next(t, gen)
+}
+
+// Both wait for a window, and one of them gets it.
+func TestGeneratorsMadeAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store)
+		release := make(chan struct{})
+		store.OnCall(func(leasetest.Call) leasetest.Fault { // the keeper hangs
+			<-release
+			return leasetest.None
+		})
+		time.Sleep(2 * time.Minute)
+		made := make([]*snowflake.Generator, 2)
+		for i := range made {
+			go func() { made[i], _ = snowflake.New(l) }()
+		}
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if (made[0] == nil) == (made[1] == nil) {
+			t.Errorf("generators %v of one lease, want one of them", made)
+		}
+		for _, gen := range made {
+			if gen != nil {
+				_ = gen.Close(context.Background())
+			}
+		}
+	})
+}
+
+// New refuses what contradicts the lease, and the worker is given back then.
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	clock := lease.WithClock(time.Now)
+	for name, test := range map[string]struct {
+		lease []lease.Option
+		opt   snowflake.Option
+	}{
+		"layout": {nil, snowflake.WithLayout(snowflake.TwitterLayout())},
+		"clock":  {[]lease.Option{clock}, snowflake.WithClock(time.Now)},
+	} {
+		l := acquire(t, leasetest.NewMemory(), test.lease...)
+		if _, err := snowflake.New(l, test.opt); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if err := l.Release(context.Background()); err != nil {
+			t.Errorf("%s: the lease cannot be given back: %v", name, err)
+		}
+	}
+}
+
+// The keeper works between Acquire and New too.
+func TestGeneratorMadeLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := acquire(t, leasetest.NewMemory())
+		time.Sleep(time.Hour)
+		next(t, generate(t, l))
+	})
+}
+
+// The caller gives up, and the write goes on: its outcome would be unknown
+// otherwise.
+func TestExtensionOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWorker(0), lease.WithWindow(100*time.Millisecond))
+		gen := generate(t, l, snowflake.WithLogicalTime())
+		release := make(chan struct{})
+		store.OnCall(func(leasetest.Call) leasetest.Fault {
+			<-release
+			return leasetest.None
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		err := drain(ctx, gen)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("error = %v, want the deadline", err)
+		}
+		until := l.Stats().Until
+		close(release)
+		synctest.Wait()
+		if !l.Stats().Until.After(until) || l.Stats().Failures != 0 {
+			t.Errorf("stats %+v, want the window extended beyond %v", l.Stats(), until)
+		}
+	})
+}
+
+// Callers come and go while the store hangs: they leave nothing behind that
+// would ask it again, one after the other.
+func TestCallersThatGaveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store))
+		release := make(chan struct{})
+		store.OnCall(func(leasetest.Call) leasetest.Fault {
+			<-release
+			return leasetest.LoseRequest
+		})
+		time.Sleep(2 * time.Minute)
+		for range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if _, err := gen.Next(ctx); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error = %v, want ErrFenced and the deadline", err)
+			}
+			cancel()
+		}
+		before := store.Calls().Swaps
+		close(release)
+		synctest.Wait()
+		if n := store.Calls().Swaps - before; n > 0 {
+			t.Errorf("%d writes for callers that have given up", n)
+		}
+	})
+}
+
+// drain issues in logical time until the window is used up.
+func drain(ctx context.Context, gen *snowflake.Generator) error {
+	for {
+		if _, err := gen.Next(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func TestClosingIsNotHeldUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		gen := generate(t, acquire(t, store, lease.WithLogger(log.logger())))
+		store.OnCall(func(leasetest.Call) leasetest.Fault { return leasetest.Hold })
+		time.Sleep(21 * time.Second) // the keeper's call hangs
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := gen.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("closed after %v, want 1s", took)
+		}
+		if log.count("cannot be extended") > 0 {
+			t.Errorf("closing is logged as a failure:\n%s", &log.buf)
+		}
+	})
+}
+
+// The store ignores its context, and its answer comes after Close has given up.
+func TestClosingWithAnExtensionUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, made := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := leasetest.NewMemory()
+			l := acquire(t, store)
+			end := l.Release
+			if made {
+				end = generate(t, l).Close
+			}
+			release := make(chan struct{})
+			store.OnCall(func(leasetest.Call) leasetest.Fault {
+				<-release
+				return leasetest.None
+			})
+			time.Sleep(21 * time.Second)
+			go func() {
+				time.Sleep(time.Second)
+				close(release)
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := end(ctx); err != nil && !strings.Contains(err.Error(), "stays taken until") {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWorker(1), lease.WithDatacenter(1))
+		time.Sleep(25 * time.Second)
+		s := l.Stats()
+		if s.Datacenter != 1 || s.Worker != 1 || s.Extensions != 1 || s.Until.UnixMilli() != store.Records()[3].Bound || s.Owner != store.Records()[3].Owner {
+			t.Errorf("stats %+v, records %+v", s, store.Records())
+		}
+	})
+}

@@ -1,0 +1,339 @@
+package leasetest_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+// A spoiledStore does one thing wrong. All handles of a namespace share one.
+type spoiledStore struct {
+	*leasetest.Memory
+	load func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
+	swap func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error)
+}
+
+func (s *spoiledStore) Load(ctx context.Context) (map[int]lease.Record, error) {
+	if s.load == nil {
+		return s.Memory.Load(ctx)
+	}
+	return s.load(ctx, s.Memory)
+}
+
+func (s *spoiledStore) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
+	if s.swap == nil {
+		return s.Memory.CompareAndSwap(ctx, worker, old, to)
+	}
+	return s.swap(ctx, s.Memory, worker, old, to)
+}
+
+type (
+	loadFunc = func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error)
+	swapFunc = func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error)
+)
+
+// comparing is a store that takes another record for the right one.
+func comparing(equal func(is, old lease.Record) bool) *spoiledStore {
+	return &spoiledStore{swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+		if is := m.Records()[worker]; equal(is, old) {
+			old = is
+		}
+		return m.CompareAndSwap(ctx, worker, old, to)
+	}}
+}
+
+// keeping is a store that keeps something else than it was given.
+func keeping(keep func(worker int, r lease.Record) (int, lease.Record)) *spoiledStore {
+	return &spoiledStore{swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+		_, old = keep(worker, old)
+		worker, to = keep(worker, to)
+		return m.CompareAndSwap(ctx, worker, old, to)
+	}}
+}
+
+func swapping(swap swapFunc) *spoiledStore { return &spoiledStore{swap: swap} }
+func loading(load loadFunc) *spoiledStore  { return &spoiledStore{load: load} }
+
+// spoiledStores are stores that each break a promise, and the subtests of
+// Conform that have to see it.
+var spoiledStores = []struct {
+	name  string
+	store func() *spoiledStore
+	seen  string
+}{
+	{"bound not compared", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool { return is.Owner == old.Owner })
+	}, "exact_compare"},
+	{"owner not compared", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool { return is.Bound == old.Bound })
+	}, "exact_compare"},
+	{"case folded", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool {
+			return is.Bound == old.Bound && strings.EqualFold(is.Owner, old.Owner)
+		})
+	}, "exact_compare"},
+	{"padded with blanks", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool {
+			return is.Bound == old.Bound && strings.TrimRight(is.Owner, " ") == strings.TrimRight(old.Owner, " ")
+		})
+	}, "exact_compare"},
+	{"prefix compared", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool {
+			return is.Bound == old.Bound && old.Owner != "" && strings.HasPrefix(is.Owner, old.Owner)
+		})
+	}, "exact_compare"},
+	{"bound as a double", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool {
+			return float64(is.Bound) == float64(old.Bound) && is.Owner == old.Owner
+		})
+	}, "bounds"},
+	{"lower bound compared", func() *spoiledStore {
+		return comparing(func(is, old lease.Record) bool { return is.Bound >= old.Bound && is.Owner == old.Owner })
+	}, "exact_compare"},
+	{"first write upserts", func() *spoiledStore {
+		return comparing(func(_, old lease.Record) bool { return old == lease.Record{} })
+	}, "absent_equals_zero"},
+	{"absent equals anything", func() *spoiledStore {
+		return comparing(func(is, _ lease.Record) bool { return is == lease.Record{} })
+	}, "absent_differs_from_the_rest"},
+	{"absent equals nothing", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if _, present := m.Records()[worker]; !present {
+				return false, ctx.Err()
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "absent_equals_zero"},
+	{"writes before it refuses", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if m.Records()[worker] == (lease.Record{}) {
+				m.Put(worker, to)
+				return old == lease.Record{}, ctx.Err()
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "absent_differs_from_the_rest"},
+	{"same again counts no row", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			swapped, err := m.CompareAndSwap(ctx, worker, old, to)
+			return swapped && old != to, err
+		})
+	}, "same_again"},
+	{"bound only rises", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if to.Bound < old.Bound {
+				return false, ctx.Err()
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "release_and_take_again"},
+	{"release deletes", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) {
+			if r.Owner == "" {
+				r.Bound = 0
+			}
+			return worker, r
+		})
+	}, "release_and_take_again"},
+	{"owner cut off", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) {
+			r.Owner = r.Owner[:min(100, len(r.Owner))]
+			return worker, r
+		})
+	}, "owners"},
+	{"owner split at the bar", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) {
+			r.Owner, _, _ = strings.Cut(r.Owner, "|")
+			return worker, r
+		})
+	}, "owners"},
+	{"bound in 32 bits", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) {
+			r.Bound = int64(int32(r.Bound))
+			return worker, r
+		})
+	}, "bounds"},
+	{"zero bound lost", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) {
+			if r.Bound == 0 {
+				r.Owner = ""
+			}
+			return worker, r
+		})
+	}, "layout_key"},
+	{"keys in 16 bits", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) { return int(int16(worker)), r })
+	}, "large_keys"},
+	{"keys without sign", func() *spoiledStore {
+		return keeping(func(worker int, r lease.Record) (int, lease.Record) { return max(worker, -worker), r })
+	}, "layout_key"},
+	{"first thousand loaded", func() *spoiledStore {
+		return loading(func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error) {
+			records, err := m.Load(ctx)
+			for key := range records {
+				if key >= 1000 {
+					delete(records, key)
+				}
+			}
+			return records, err
+		})
+	}, "1024_workers"},
+	{"shares its map", func() *spoiledStore {
+		var mu sync.Mutex
+		var shared map[int]lease.Record
+		return &spoiledStore{
+			load: func(ctx context.Context, m *leasetest.Memory) (map[int]lease.Record, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				var err error
+				if shared == nil {
+					shared, err = m.Load(ctx)
+				}
+				return shared, err
+			},
+			swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				shared = nil
+				return m.CompareAndSwap(ctx, worker, old, to)
+			},
+		}
+	}, "loaded_map_is_a_copy"},
+	{"reads lag behind", func() *spoiledStore {
+		var mu sync.Mutex
+		before := map[int]lease.Record{}
+		return &spoiledStore{
+			load: func(ctx context.Context, _ *leasetest.Memory) (map[int]lease.Record, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return maps.Clone(before), ctx.Err()
+			},
+			swap: func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				before = m.Records()
+				return m.CompareAndSwap(ctx, worker, old, to)
+			},
+		}
+	}, "visible_through_other_handles"},
+	{"compares, then swaps", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if m.Records()[worker] != old {
+				return false, ctx.Err()
+			}
+			time.Sleep(time.Millisecond)
+			m.Put(worker, to)
+			return true, ctx.Err()
+		})
+	}, "no_update_lost"},
+	{"forgets a write", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if m.Calls().Swaps%20 == 19 && m.Records()[worker] == old {
+				_, err := m.CompareAndSwap(ctx, worker, lease.Record{Bound: -1}, to)
+				return true, err
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "overwrite_chain"},
+	{"does not heed contexts", func() *spoiledStore {
+		return &spoiledStore{
+			load: func(_ context.Context, m *leasetest.Memory) (map[int]lease.Record, error) {
+				return m.Load(context.Background())
+			},
+			swap: func(_ context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+				return m.CompareAndSwap(context.Background(), worker, old, to)
+			},
+		}
+	}, "context_ended_before"},
+	{"outlives contexts", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if _, hurried := ctx.Deadline(); !hurried || ctx.Err() != nil {
+				time.Sleep(2200 * time.Millisecond)
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "context_ended_before"},
+	{"half a write after an error", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if ctx.Err() != nil {
+				m.Put(worker, lease.Record{Bound: to.Bound, Owner: old.Owner})
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "context_ended_before"},
+}
+
+// playSpoiled makes the test binary, started once more, run the suite on the
+// stores that it must not pass.
+const playSpoiled = "GORMFLAKE_LEASETEST_SPOILED"
+
+func TestSpoiledStores(t *testing.T) {
+	if os.Getenv(playSpoiled) == "" {
+		t.Skip("played by TestConformFindsSpoiledStores")
+	}
+	t.Parallel()
+	for _, test := range spoiledStores {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Conform(t, opener(func() lease.Store {
+				s := test.store()
+				s.Memory = leasetest.NewMemory()
+				return s
+			}))
+		})
+	}
+	t.Run("namespaces shared", func(t *testing.T) {
+		t.Parallel()
+		one := leasetest.NewMemory()
+		leasetest.Conform(t, func(*testing.T, string) lease.Store { return one })
+	})
+}
+
+// opener makes one store per namespace.
+func opener(open func() lease.Store) leasetest.Opener {
+	var mu sync.Mutex
+	stores := map[string]lease.Store{}
+	return func(_ *testing.T, namespace string) lease.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if stores[namespace] == nil {
+			stores[namespace] = open()
+		}
+		return stores[namespace]
+	}
+}
+
+func TestConformFindsSpoiledStores(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestSpoiledStores$", "-test.v", "-test.parallel=100")
+	cmd.Env = append(os.Environ(), playSpoiled+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Errorf("the suite passes spoiled stores")
+	}
+	want := func(store, subtest string) {
+		name := "--- FAIL: TestSpoiledStores/" + strings.ReplaceAll(store, " ", "_") + "/" + subtest + " ("
+		if !strings.Contains(string(out), name) {
+			t.Errorf("no %q", name)
+		}
+	}
+	for _, test := range spoiledStores {
+		want(test.name, test.seen)
+	}
+	want("namespaces shared", "namespaces_apart")
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}

@@ -1,0 +1,123 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// prompt is how long after the end of its context a call may still take, on a
+// machine that has other things to do.
+const prompt = 2 * time.Second
+
+func (s *suite) endedBefore() {
+	h := s.handle()
+	is := lease.Record{Bound: now, Owner: "owner"}
+	h.takes(1, lease.Record{}, is)
+	next := lease.Record{Bound: now + 1, Owner: "next"}
+	cancelled, cancel := context.WithCancel(s.Context())
+	cancel()
+	passed, cancelPassed := context.WithDeadline(s.Context(), time.Now().Add(-time.Second))
+	defer cancelPassed()
+	for name, ctx := range map[string]context.Context{"cancelled": cancelled, "deadline passed": passed} {
+		began := time.Now()
+		if swapped, err := h.CompareAndSwap(ctx, 1, is, next); err == nil {
+			s.Errorf("%s: CompareAndSwap = %v, want an error", name, swapped)
+		}
+		if records, err := h.Load(ctx); err == nil {
+			s.Errorf("%s: Load = %v, want an error", name, records)
+		}
+		if took := time.Since(began); took > prompt {
+			s.Errorf("%s: the calls returned after %v, want at once", name, took)
+		}
+	}
+	got := s.reload(h)[1]
+	if got != is && got != next {
+		s.Errorf("the record is %+v, want %+v or %+v", got, is, next)
+	}
+}
+
+// endsMeanwhile ends contexts while a write is on its way. Whatever the answer,
+// the record is one that was to be written, whole, and in its turn.
+func (s *suite) endsMeanwhile() {
+	writer, reader := s.handle(), s.handle()
+	var answered int
+	tried := map[lease.Record]bool{{}: true}
+	for i := range 40 {
+		from := s.reload(reader)[1]
+		to := lease.Record{Bound: now + int64(i), Owner: fmt.Sprint("try ", i, " of the writer")}
+		tried[to] = true
+		swapped, err := s.hurried(writer, i, from, to)
+		got := s.reload(reader)[1]
+		switch {
+		case !tried[got]:
+			s.Fatalf("the record is %+v, which nobody wrote", got)
+		case err == nil && swapped && got != to:
+			s.Fatalf("%+v was acknowledged, and the record is %+v", to, got)
+		case err == nil && !swapped && got == to:
+			s.Fatalf("%+v is there and was answered with false", to)
+		case err == nil:
+			answered++
+		}
+	}
+	s.Logf("%d of 40 writes were answered before their context ended", answered)
+	final := lease.Record{Bound: now + 100, Owner: "final"}
+	if err := insist(s.Context(), writer, 1, s.settled(reader), final); err != nil {
+		s.Errorf("after contexts that ended: %v", err)
+	}
+}
+
+// hurried swaps with a context that ends soon, by a deadline or by being
+// cancelled in turn.
+func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
+	s.Helper()
+	after := time.Duration(i*i) * 5 * time.Microsecond
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	if i%2 == 0 {
+		time.AfterFunc(after, cancel)
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, after)
+		defer cancel()
+	}
+	began := time.Now()
+	swapped, err := h.CompareAndSwap(ctx, 1, from, to)
+	if took := time.Since(began); took > after+prompt {
+		s.Fatalf("CompareAndSwap returned %v after its context had ended", took-after)
+	}
+	return swapped, err
+}
+
+// reload reads the records, if need be again: a store may need a moment after a
+// call that was broken off.
+func (s *suite) reload(h handle) map[int]lease.Record {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	for {
+		records, err := h.Load(ctx)
+		if err == nil {
+			return records
+		}
+		if ctx.Err() != nil {
+			s.Fatalf("Load: %v", err)
+		}
+	}
+}
+
+// settled waits until nothing is on its way any more, as far as one can see.
+func (s *suite) settled(h handle) lease.Record {
+	s.Helper()
+	before := s.reload(h)
+	for {
+		time.Sleep(50 * time.Millisecond)
+		after := s.reload(h)
+		if maps.Equal(before, after) {
+			return after[1]
+		}
+		before = after
+	}
+}

@@ -1,0 +1,210 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// insist writes a record that nobody else writes. A store may answer with an
+// error while others are busy in it, and then the write has to be looked for.
+func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		swapped, err := store.CompareAndSwap(ctx, key, from, to)
+		if swapped && err == nil {
+			return nil
+		}
+		records, loadErr := store.Load(ctx)
+		if is := records[key]; loadErr == nil && (err == nil || is != from) {
+			if is == to && err != nil {
+				return nil
+			}
+			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, is), err)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, loadErr)
+		}
+	}
+}
+
+// A contender is one of several that want to write at the same time.
+type contender struct {
+	record  lease.Record
+	swapped bool
+	err     error
+}
+
+// contend lets n writers swap from the same record at once.
+func (s *suite) contend(handles []handle, n, key int, from lease.Record) []contender {
+	all := make([]contender, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range all {
+		c := &all[i]
+		c.record = lease.Record{Bound: from.Bound + 1, Owner: fmt.Sprintf("writer%d of %d", i, from.Bound)}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(s.Context(), patience)
+			defer cancel()
+			<-start
+			c.swapped, c.err = handles[i%len(handles)].CompareAndSwap(ctx, key, from, c.record)
+		})
+	}
+	close(start)
+	wg.Wait()
+	return all
+}
+
+// settle checks that one at most has won, and returns what is there now.
+func (s *suite) settle(h handle, key int, from lease.Record, all []contender) lease.Record {
+	s.Helper()
+	is := h.load()[key]
+	var winners, unknown int
+	for _, c := range all {
+		switch {
+		case c.err != nil:
+			unknown++
+		case c.swapped:
+			winners++
+			if is != c.record {
+				s.Errorf("%+v was acknowledged, and the record is %+v", c.record, is)
+			}
+		case is == c.record:
+			s.Errorf("%+v is there and was answered with false", c.record)
+		}
+	}
+	if winners > 1 || winners == 0 && unknown == 0 {
+		s.Errorf("%d of %d writers were told that they swapped from %+v, want one", winners, len(all), from)
+	}
+	if unknown == len(all) {
+		s.Fatalf("all %d writers got an error, for example: %v", len(all), all[0].err)
+	}
+	return is
+}
+
+func (s *suite) oneFirst() {
+	handles := s.handles(4)
+	for key := range 12 {
+		all := s.contend(handles, 8, key, lease.Record{})
+		s.settle(handles[key%4], key, lease.Record{}, all)
+	}
+}
+
+func (s *suite) oneNext() {
+	handles := s.handles(4)
+	is := lease.Record{Bound: now, Owner: "start"}
+	handles[0].takes(1, lease.Record{}, is)
+	for round := range 12 {
+		all := s.contend(handles, 8, 1, is)
+		is = s.settle(handles[round%4], 1, is, all)
+	}
+}
+
+// increments is one goroutine's share of the work in noUpdateLost.
+type increments struct {
+	store         lease.Store
+	name          string
+	key, wanted   int
+	swaps, errors int64
+}
+
+// maxTries is far above the increments of all goroutines together.
+const maxTries = 1000
+
+// run raises the bound by one until it has been told so often enough that it
+// did. Every try has a token of its own.
+func (c *increments) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*patience)
+	defer cancel()
+	for try := 0; c.swaps < int64(c.wanted); try++ {
+		if try == maxTries {
+			return fmt.Errorf("%d of %d tries have succeeded, though each that fails is one of another that succeeds", c.swaps, try)
+		}
+		records, err := c.store.Load(ctx)
+		if err != nil {
+			return fmt.Errorf("Load: %w", err)
+		}
+		from := records[c.key]
+		to := lease.Record{Bound: from.Bound + 1, Owner: fmt.Sprint(c.name, " try ", try)}
+		swapped, err := c.store.CompareAndSwap(ctx, c.key, from, to)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("CompareAndSwap, %d swaps and %d errors before: %w", c.swaps, c.errors, err)
+		case err != nil:
+			c.errors++
+		case swapped:
+			c.swaps++
+		}
+	}
+	return nil
+}
+
+func (s *suite) noUpdateLost() {
+	handles := s.handles(4)
+	all := make([]increments, 8)
+	var wg sync.WaitGroup
+	for i := range all {
+		all[i] = increments{store: handles[i%4], name: fmt.Sprint("writer", i), key: 1, wanted: 15}
+		wg.Go(func() {
+			if err := all[i].run(s.Context()); err != nil {
+				s.Errorf("writer %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	var swaps, unknown int64
+	for i := range all {
+		swaps, unknown = swaps+all[i].swaps, unknown+all[i].errors
+	}
+	// A write that was answered with an error may have happened.
+	if got := handles[0].load()[1].Bound; got < swaps || got > swaps+unknown {
+		s.Errorf("the bound is %d after %d acknowledged increments and %d of unknown outcome", got, swaps, unknown)
+	}
+}
+
+// neverStale reads while another writes: a read that began after an
+// acknowledgement must show that write.
+func (s *suite) neverStale() {
+	handles := s.handles(4)
+	var acknowledged atomic.Int64
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, h := range handles[1:] {
+		wg.Go(func() {
+			for running(done) {
+				least := acknowledged.Load()
+				records, err := h.Load(s.Context())
+				if got := records[1].Bound; err == nil && got < least {
+					s.Errorf("Load shows the bound %d, %d had been acknowledged before", got, least)
+					return
+				}
+			}
+		})
+	}
+	is := lease.Record{}
+	for i := range int64(60) {
+		next := lease.Record{Bound: i + 1, Owner: fmt.Sprint("owner", i)}
+		if err := insist(s.Context(), handles[0], 1, is, next); err != nil {
+			s.Error(err)
+			break
+		}
+		is = next
+		acknowledged.Store(next.Bound)
+	}
+	close(done)
+	wg.Wait()
+}
+
+func running(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return false
+	default:
+		return true
+	}
+}

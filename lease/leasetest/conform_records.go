@@ -1,0 +1,234 @@
+package leasetest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// now is a bound of the usual size.
+const now = 1_760_000_000_123
+
+func (s *suite) absentEqualsZero() {
+	h := s.handle()
+	h.holdsAll(nil)
+	first := lease.Record{Bound: now, Owner: "first"}
+	h.takes(7, lease.Record{}, first)
+	h.refuses(7, lease.Record{}, lease.Record{Bound: now + 1, Owner: "second"}, first)
+	h.holdsAll(map[int]lease.Record{7: first})
+}
+
+func (s *suite) absentDiffers() {
+	h := s.handle()
+	for _, from := range []lease.Record{
+		{Bound: now, Owner: "owner"},
+		{Bound: now},
+		{Owner: "owner"},
+		{Bound: 1},
+		{Owner: " "},
+		{Owner: "0"},
+	} {
+		h.refuses(3, from, lease.Record{Bound: now + 1, Owner: "new"}, lease.Record{})
+	}
+	h.holdsAll(nil)
+}
+
+// Databases compare text by case-folding collations, pad it with blanks, and
+// take % and _ for patterns.
+func (s *suite) exactCompare() {
+	h := s.handle()
+	is := lease.Record{Bound: now, Owner: "Ab%_|x:1"}
+	h.takes(5, lease.Record{}, is)
+	for _, from := range []lease.Record{
+		{},
+		{Bound: now + 1, Owner: is.Owner},
+		{Bound: now - 1, Owner: is.Owner},
+		{Bound: 0, Owner: is.Owner},
+		{Bound: -now, Owner: is.Owner},
+		{Bound: now, Owner: ""},
+		{Bound: now, Owner: "Ab%_|x:2"},
+		{Bound: now, Owner: "ab%_|x:1"},
+		{Bound: now, Owner: "AB%_|X:1"},
+		{Bound: now, Owner: "Ab%_|x:1 "},
+		{Bound: now, Owner: " Ab%_|x:1"},
+		{Bound: now, Owner: "Ab%_|x:"},
+		{Bound: now, Owner: "Ab%_|x:11"},
+		{Bound: now, Owner: "Ab%"},
+		{Bound: now, Owner: "%"},
+		{Bound: now, Owner: "________"},
+		{Bound: now, Owner: "x:1"},
+	} {
+		h.refuses(5, from, lease.Record{Bound: now + 5, Owner: "thief"}, is)
+	}
+	h.takes(5, is, lease.Record{Bound: now + 5, Owner: "heir"})
+}
+
+func (s *suite) overwriteChain() {
+	h := s.handle()
+	is := lease.Record{}
+	for i := range int64(20) {
+		next := lease.Record{Bound: now + i/2, Owner: fmt.Sprint("owner", i%3)}
+		h.takes(1, is, next)
+		is = next
+	}
+	h.takes(1, is, lease.Record{Bound: now - 1, Owner: is.Owner}) // down as well
+	h.takes(1, lease.Record{Bound: now - 1, Owner: is.Owner}, lease.Record{Bound: now - 1, Owner: "other"})
+}
+
+// A write that changes nothing is a write: some databases count no row for it.
+func (s *suite) sameAgain() {
+	h := s.handle()
+	is := lease.Record{Bound: now, Owner: "same"}
+	h.takes(2, lease.Record{}, is)
+	h.takes(2, is, is)
+	h.takes(2, is, is)
+}
+
+func (s *suite) release() {
+	h := s.handle()
+	held, free := lease.Record{Bound: now, Owner: "holder"}, lease.Record{Bound: now - 100}
+	h.takes(9, lease.Record{}, held)
+	h.takes(9, held, free)
+	h.holdsAll(map[int]lease.Record{9: free})
+	h.refuses(9, lease.Record{}, held, free)
+	h.refuses(9, held, lease.Record{Bound: now + 1, Owner: "holder"}, free)
+	h.takes(9, free, lease.Record{Bound: now + 1, Owner: "next"})
+}
+
+// A zero record that was written equals one that never was.
+func (s *suite) zeroWritten() {
+	h := s.handle()
+	held := lease.Record{Bound: now, Owner: "holder"}
+	h.takes(4, lease.Record{}, lease.Record{})
+	h.takes(4, lease.Record{}, held)
+	h.takes(4, held, lease.Record{})
+	h.refuses(4, held, held, lease.Record{})
+	h.takes(4, lease.Record{}, held)
+}
+
+func (s *suite) layoutKey() {
+	h := s.handle()
+	layout := lease.Record{Owner: "41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence"}
+	h.takes(-1, lease.Record{}, layout)
+	h.refuses(-1, lease.Record{}, lease.Record{Owner: "another"}, layout)
+	h.takes(0, lease.Record{}, lease.Record{Bound: now, Owner: "zero"})
+	h.takes(1, lease.Record{}, lease.Record{Bound: now, Owner: "one"})
+	h.holds(-1, layout)
+}
+
+func (s *suite) bounds() {
+	h := s.handle()
+	is := lease.Record{}
+	for _, bound := range []int64{
+		0, 1, 9, 10, 999_999_999_999, now,
+		math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 + 1,
+		1<<53 - 1, 1 << 53, 1<<53 + 1, // where a double loses the last bit
+		math.MaxInt64 - 1, math.MaxInt64,
+	} {
+		next := lease.Record{Bound: bound, Owner: "owner"}
+		h.takes(6, is, next)
+		h.refuses(6, lease.Record{Bound: bound - 1, Owner: "owner"}, lease.Record{Bound: 5, Owner: "thief"}, next)
+		is = next
+	}
+}
+
+func (s *suite) owners() {
+	h := s.handle()
+	var printable strings.Builder
+	for c := byte(' '); c <= '~'; c++ {
+		printable.WriteByte(c)
+	}
+	is := lease.Record{}
+	for _, owner := range []string{
+		printable.String() + strings.Repeat("x", 128-printable.Len()),
+		strings.Repeat("|", 128),
+		strings.Repeat("'", 128),
+		strings.Repeat(`\`, 128),
+		"a|b", "|", "1|2|3", "12|", "|12",
+		`"`, `'`, "`", `\`, `\0`, `\n`, `\'`, `''`, "%", "%s%d", "_", "?", "$1", ":a", "@p1", "{}", "[1]", "null", "NULL", "nil", "0", "-1",
+		" ", "a ", " a", "--", "/*", ";", "#", "a/b", "../a", "&lt;", "%00", "~",
+	} {
+		next := lease.Record{Bound: now, Owner: owner}
+		h.takes(8, is, next)
+		is = next
+	}
+}
+
+func (s *suite) largeKeys() {
+	h := s.handle()
+	want := map[int]lease.Record{}
+	for _, key := range []int{0, 1, 10, 100, 1023, 1024, math.MaxUint16 + 1, 1<<22 - 1, 1 << 22} {
+		want[key] = lease.Record{Bound: now + int64(key), Owner: fmt.Sprint("owner", key)}
+		h.takes(key, lease.Record{}, want[key])
+	}
+	h.holdsAll(want)
+}
+
+// manyWorkers writes every worker of the default layout, through handles that
+// write at the same time.
+func (s *suite) manyWorkers() {
+	const workers, writers = 1024, 16
+	handles := s.handles(4)
+	want := map[int]lease.Record{}
+	for key := range workers {
+		want[key] = lease.Record{Bound: now + int64(key), Owner: fmt.Sprint("owner", key)}
+	}
+	var wg sync.WaitGroup
+	for writer := range writers {
+		wg.Go(func() {
+			for key := writer; key < workers; key += writers {
+				if err := insist(s.Context(), handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil {
+					s.Errorf("key %d: %v", key, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, h := range handles {
+		h.holdsAll(want)
+	}
+}
+
+func (s *suite) loadedCopy() {
+	h := s.handle()
+	is := lease.Record{Bound: now, Owner: "owner"}
+	h.takes(1, lease.Record{}, is)
+	h.load()[1] = lease.Record{}
+	delete(h.load(), 1)
+	h.holds(1, is)
+}
+
+func (s *suite) namespacesApart() {
+	names := []string{s.namespace, s.namespace + "1", s.namespace + "-1", s.namespace[:len(s.namespace)-1], strings.ToUpper(s.namespace)}
+	var handles []handle
+	for i, name := range names {
+		handles = append(handles, s.handleOn(name))
+		handles[i].holdsAll(nil)
+		handles[i].takes(1, lease.Record{}, lease.Record{Bound: now, Owner: name})
+	}
+	for i, h := range handles {
+		h.takes(10+i, lease.Record{}, lease.Record{Bound: now, Owner: names[i]})
+	}
+	for i, h := range handles {
+		is := lease.Record{Bound: now, Owner: names[i]}
+		h.holdsAll(map[int]lease.Record{1: is, 10 + i: is})
+	}
+}
+
+func (s *suite) visible() {
+	handles := s.handles(3)
+	is := lease.Record{}
+	for i := range 30 {
+		writer, reader := handles[i%3], handles[(i+1)%3]
+		next := lease.Record{Bound: now + int64(i), Owner: fmt.Sprint("owner", i)}
+		if !writer.swap(1, is, next) {
+			s.Fatalf("CompareAndSwap from %+v = false on another handle than the one that wrote it", is)
+		}
+		reader.holds(1, next)
+		is = next
+	}
+	s.handle().holds(1, is) // one opened afterwards
+}

@@ -1,0 +1,90 @@
+package leasetest
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// WithBreaker has all processes play a broken variant.
+var WithBreaker = withBreaker
+
+// MakeBreaker returns a breaker.
+func MakeBreaker(store func(lease.Store) lease.Store, source func(*lease.Lease) snowflake.WorkerSource) breaker {
+	return breaker{store, source}
+}
+
+// MainWith is Main with broken variants.
+func MainWith(m *testing.M, dial Dialer, breakers map[string]breaker) { runMain(m, dial, breakers) }
+
+// A Breaker breaks a rule.
+type Breaker = breaker
+
+// Findings runs a torture without judging it.
+func Findings(t *testing.T, address string, opts ...TortureOption) *findings {
+	t.Helper()
+	return torment(t, address, newTorture(t, opts))
+}
+
+// An Entry is one of a journal.
+type Entry = entry
+
+// Markers without a payload that matters.
+var (
+	Anew    = markerOf(anew, 0)
+	Refused = markerOf(refused, 0)
+	Stepped = markerOf(stepped, 1)
+)
+
+const testEpoch = 1_760_000_000_000
+
+// ID is an ID of that many milliseconds after some instant.
+func ID(worker, tick, sequence int64) Entry {
+	id, err := layout.Compose(snowflake.Parts{Time: time.UnixMilli(testEpoch + tick), Worker: worker, Sequence: sequence})
+	if err != nil {
+		panic(err)
+	}
+	return Entry(id)
+}
+
+// Grant is the marker of a grant that takes the place of one whose window ended
+// at a tick.
+func Grant(worker, boundary int64) Entry { return grantMarker(worker, testEpoch+boundary) }
+
+// Examine reads the journals of processes that have written these entries, and
+// some bytes of another.
+func Examine(t *testing.T, lives ...[]Entry) *findings {
+	t.Helper()
+	tm := &tormentor{began: time.Now()}
+	for number, entries := range lives {
+		c := &child{number: number, journal: filepath.Join(t.TempDir(), "journal")}
+		j, err := openJournal(c.journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tm.lives = append(tm.lives, c)
+		err = j.append(entries, nil)
+		_, cutErr := j.file.WriteString("cut")
+		if err := errors.Join(err, cutErr, j.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tm.examine()
+}
+
+// Judge judges findings of a torture with these options.
+func Judge(t *testing.T, f *findings, opts ...TortureOption) {
+	t.Helper()
+	newTorture(t, opts).judge(t, f)
+}
+
+// Counts are the findings that tests compare.
+type Counts struct{ IDs, Grants, Workers, Refusals, Steps, Duplicates, Shared, Falling, Strangers int }
+
+func (f *findings) Counts() Counts {
+	return Counts{f.ids, f.grants, f.workers, f.refusals, f.steps, f.duplicates, f.shared, f.falling, f.strangers}
+}

@@ -1,0 +1,201 @@
+package leasetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// findings are what all journals show together.
+type findings struct {
+	deeds
+	took                   time.Duration
+	lives, grants, workers int
+	ids, refusals, steps   int
+	duplicates, shared     int // IDs issued again; ticks of a worker under two grants
+	falling, strangers     int // IDs not above the one before; under a worker not granted
+	unreadable             int
+	examples               []string
+}
+
+const maxExamples = 8
+
+func (f *findings) example(format string, args ...any) {
+	if len(f.examples) < maxExamples {
+		f.examples = append(f.examples, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *findings) String() string {
+	return fmt.Sprintf("%d IDs in %v: %d processes, %d grants, %d workers; %d pauses longer than the window (longest %v), %d killed, %d ended, %d clock steps, %d outages, %d times fenced",
+		f.ids, f.took.Round(time.Millisecond), f.lives, f.grants, f.workers,
+		f.pauses, f.longest.Round(time.Millisecond), f.kills, f.ends, f.steps, f.outages, f.refusals)
+}
+
+// violations counts what must never be.
+func (f *findings) violations() int {
+	return f.duplicates + f.shared + f.falling + f.strangers + f.unreadable
+}
+
+func (c *torture) judge(t *testing.T, f *findings) {
+	t.Helper()
+	t.Log(f)
+	if f.violations() > 0 {
+		t.Errorf("%d IDs issued twice, %d ticks of a worker issued under two grants, %d IDs not above the one before, %d under a worker that was not granted, %d journals unreadable",
+			f.duplicates, f.shared, f.falling, f.strangers, f.unreadable)
+	}
+	for _, example := range f.examples {
+		t.Log(example)
+	}
+	if f.ids < c.ids || f.pauses < c.pauses || c.server != nil && f.outages == 0 {
+		t.Errorf("%d IDs, %d pauses longer than the window and %d outages within %v, want at least %d, %d and, with a server, one",
+			f.ids, f.pauses, f.outages, c.limit, c.ids, c.pauses)
+	}
+}
+
+// An issue is an ID, and the grant that it was issued under.
+type issue struct {
+	id    types.ID
+	grant int32
+}
+
+// A grantInfo is what a journal says of a grant.
+type grantInfo struct {
+	life     int
+	key      int64
+	boundary int64
+}
+
+// An examiner puts the journals together.
+type examiner struct {
+	findings
+	grants []grantInfo
+	issues []issue
+}
+
+// examine reads all journals.
+func (tm *tormentor) examine() *findings {
+	e := &examiner{findings: findings{deeds: tm.done, took: time.Since(tm.began), lives: len(tm.lives)}}
+	for _, c := range tm.lives {
+		if err := e.read(c.number, c.journal); err != nil {
+			e.unreadable++
+			e.example("%v: %v", c, err)
+		}
+	}
+	e.compare()
+	e.findings.grants = len(e.grants)
+	return &e.findings
+}
+
+// A reader goes through one journal.
+type reader struct {
+	*examiner
+	life    int
+	last    types.ID
+	current int32 // grant
+	pending []int32
+}
+
+func (e *examiner) read(life int, path string) error {
+	r := &reader{examiner: e, life: life, current: -1}
+	return readJournal(path, r.entry)
+}
+
+func (r *reader) entry(en entry) {
+	if en&marker == 0 {
+		r.id(types.ID(en))
+		return
+	}
+	switch payload := en & payloadMask; en &^ marker >> kindShift {
+	case granted:
+		r.pending = append(r.pending, int32(len(r.grants)))
+		r.grants = append(r.grants, grantInfo{r.life, int64(payload >> keyShift), int64(payload & timeMask)})
+	case anew:
+		r.last, r.current, r.pending = 0, -1, nil
+	case refused:
+		r.refusals++
+	case stepped:
+		r.steps++
+	}
+}
+
+func (r *reader) id(id types.ID) {
+	if id <= r.last {
+		r.falling++
+		r.example("process %d issued %v after %v", r.life, id, r.last)
+	}
+	r.last = id
+	r.findings.ids++
+	r.attribute(id)
+	if r.current < 0 || r.grants[r.current].key != keyOf(id) {
+		r.strangers++
+		r.example("process %d issued %v under worker %d, which it was not granted", r.life, id, keyOf(id))
+		return
+	}
+	r.issues = append(r.issues, issue{id, r.current})
+}
+
+// attribute finds out whether the ID is the first under a newer grant. Some IDs
+// that follow the marker of a grant may be of the one before.
+func (r *reader) attribute(id types.ID) {
+	for i, newer := range slices.Backward(r.pending) {
+		g := r.grants[newer]
+		changed := r.current < 0 || r.grants[r.current].key != g.key
+		if g.key == keyOf(id) && (changed || layout.Time(id).UnixMilli() >= g.boundary) {
+			r.current, r.pending = newer, r.pending[i+1:]
+			return
+		}
+	}
+}
+
+func keyOf(id types.ID) int64 {
+	p := layout.Decompose(id)
+	return p.Datacenter<<layout.WorkerBits | p.Worker
+}
+
+// compare looks for IDs and ticks that occur twice.
+func (e *examiner) compare() {
+	slices.SortFunc(e.issues, func(a, b issue) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.grant, b.grant))
+	})
+	workers := map[int64]bool{}
+	for rest := e.issues; len(rest) > 0; {
+		n := sameTick(rest)
+		workers[keyOf(rest[0].id)] = true
+		e.tick(rest[:n])
+		rest = rest[n:]
+	}
+	e.workers = len(workers)
+}
+
+// sameTick counts the issues at the start that share worker and tick.
+func sameTick(issues []issue) int {
+	n := 1
+	for n < len(issues) && issues[n].id>>layout.SequenceBits == issues[0].id>>layout.SequenceBits {
+		n++
+	}
+	return n
+}
+
+func (e *examiner) tick(issues []issue) {
+	other := -1
+	for i := 1; i < len(issues); i++ {
+		if issues[i].id == issues[i-1].id {
+			e.duplicates++
+		}
+		if issues[i].grant != issues[0].grant {
+			other = i
+		}
+	}
+	if other < 0 {
+		return
+	}
+	e.shared++
+	a, b := issues[0], issues[other]
+	e.example("worker %d, tick %s: %v by process %d and %v by process %d",
+		keyOf(a.id), layout.Time(a.id).Format("15:04:05.000"), a.id, e.grants[a.grant].life, b.id, e.grants[b.grant].life)
+}

@@ -1,0 +1,170 @@
+package leasetest_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	type entries = []leasetest.Entry
+	id, grant := leasetest.ID, leasetest.Grant
+	tests := []struct {
+		name  string
+		lives []entries
+		want  leasetest.Counts
+	}{
+		{"nothing", nil, leasetest.Counts{}},
+		{
+			"in order",
+			[]entries{{grant(1, 0), id(1, 5, 0), id(1, 5, 1), leasetest.Stepped, leasetest.Refused, id(1, 6, 0)}, {grant(2, 0), id(2, 5, 0)}},
+			leasetest.Counts{IDs: 4, Grants: 2, Workers: 2, Refusals: 1, Steps: 1},
+		},
+		{
+			"one ID of two processes",
+			[]entries{{grant(1, 0), id(1, 5, 0), id(1, 7, 0)}, {grant(1, 0), id(1, 5, 0), id(1, 6, 0)}},
+			leasetest.Counts{IDs: 4, Grants: 2, Workers: 1, Duplicates: 1, Shared: 1},
+		},
+		{
+			"one tick of two processes",
+			[]entries{{grant(1, 0), id(1, 5, 0)}, {grant(1, 0), id(1, 5, 1)}},
+			leasetest.Counts{IDs: 2, Grants: 2, Workers: 1, Shared: 1},
+		},
+		{
+			"one tick of three processes",
+			[]entries{{grant(1, 0), id(1, 5, 0)}, {grant(1, 0), id(1, 5, 0)}, {grant(1, 0), id(1, 5, 0)}},
+			leasetest.Counts{IDs: 3, Grants: 3, Workers: 1, Duplicates: 2, Shared: 1},
+		},
+		{
+			"one tick of two grants in one process",
+			[]entries{{grant(1, 0), id(1, 5, 0), grant(1, 5), id(1, 5, 1)}},
+			leasetest.Counts{IDs: 2, Grants: 2, Workers: 1, Shared: 1},
+		},
+		{
+			"a replaced grant's last IDs come after the marker",
+			[]entries{{grant(1, 0), id(1, 5, 0), grant(1, 6), id(1, 5, 1), id(1, 6, 0)}},
+			leasetest.Counts{IDs: 3, Grants: 2, Workers: 1},
+		},
+		{
+			"another worker's marker",
+			[]entries{{grant(1, 0), id(1, 5, 0), grant(2, 9), id(1, 5, 1), id(2, 6, 0), id(2, 9, 0)}},
+			leasetest.Counts{IDs: 4, Grants: 2, Workers: 2},
+		},
+		{
+			"a grant that was not used",
+			[]entries{{grant(1, 0), id(1, 5, 0), grant(2, 6), grant(3, 7), id(3, 8, 0)}},
+			leasetest.Counts{IDs: 2, Grants: 3, Workers: 2},
+		},
+		{
+			"back to a worker that was replaced",
+			[]entries{{grant(1, 0), id(1, 5, 0), grant(2, 6), id(2, 6, 0), id(1, 7, 0)}},
+			leasetest.Counts{IDs: 3, Grants: 2, Workers: 2, Strangers: 1},
+		},
+		{
+			"no grant",
+			[]entries{{id(1, 5, 0)}},
+			leasetest.Counts{IDs: 1, Strangers: 1},
+		},
+		{
+			"falling",
+			[]entries{{grant(1, 0), id(1, 5, 1), id(1, 5, 0)}},
+			leasetest.Counts{IDs: 2, Grants: 1, Workers: 1, Falling: 1},
+		},
+		{
+			"standing still",
+			[]entries{{grant(1, 0), id(1, 5, 1), id(1, 5, 1)}},
+			leasetest.Counts{IDs: 2, Grants: 1, Workers: 1, Falling: 1, Duplicates: 1},
+		},
+		{
+			"lower under another generator",
+			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Anew, grant(2, 0), id(2, 4, 0)}},
+			leasetest.Counts{IDs: 2, Grants: 2, Workers: 2},
+		},
+		{
+			"worker of another generator",
+			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Anew, id(1, 6, 0)}},
+			leasetest.Counts{IDs: 2, Grants: 1, Workers: 1, Strangers: 1},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := leasetest.Examine(t, test.lives...).Counts(); got != test.want {
+				t.Errorf("findings %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// playFailing makes the test binary, started once more, run tortures that must
+// fail.
+const playFailing = "GORMFLAKE_LEASETEST_FAILING"
+
+func TestFailingTortures(t *testing.T) {
+	if os.Getenv(playFailing) == "" {
+		t.Skip("played by TestTortureFails")
+	}
+	good := []leasetest.Entry{leasetest.Grant(1, 0), leasetest.ID(1, 5, 0), leasetest.ID(1, 6, 0)}
+	few := []leasetest.TortureOption{leasetest.WithIDs(2), leasetest.WithPauses(0)}
+	t.Run("none", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good), few...) })
+	t.Run("twice", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good, good), few...) })
+	t.Run("few IDs", func(t *testing.T) {
+		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithIDs(3))...)
+	})
+	t.Run("few pauses", func(t *testing.T) {
+		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithPauses(1))...)
+	})
+	t.Run("no outage", func(t *testing.T) {
+		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithServer(serve(t, nil)))...)
+	})
+	t.Run("process gives up", func(t *testing.T) {
+		leasetest.Torture(t, serve(t, nil).address, quick(leasetest.WithBreaker("quitter"))...)
+	})
+	t.Run("options", func(t *testing.T) {
+		leasetest.Torture(t, serve(t, nil).address,
+			leasetest.WithProcesses(0), leasetest.WithWorkers(33), leasetest.WithWindow(0), leasetest.WithSkew(-1), leasetest.WithServer(nil))
+	})
+}
+
+func TestTortureFails(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^TestFailingTortures$", "-test.v")
+	cmd.Env = append(os.Environ(), playFailing+"=1")
+	out, _ := cmd.CombinedOutput()
+	for _, want := range []string{
+		"--- PASS: TestFailingTortures/none (",
+		"--- FAIL: TestFailingTortures/twice (",
+		"2 IDs issued twice, 2 ticks of a worker issued under two grants",
+		"--- FAIL: TestFailingTortures/few_IDs (",
+		"--- FAIL: TestFailingTortures/few_pauses (",
+		"--- FAIL: TestFailingTortures/no_outage (",
+		"--- FAIL: TestFailingTortures/process_gives_up (",
+		"has ended by itself: exit status 1: torture process: quits",
+		"--- FAIL: TestFailingTortures/options (",
+		"leasetest: WithProcesses(0), want at least 1",
+		"leasetest: WithWorkers(33), want at most 32",
+		"leasetest: WithWindow(0s), want more than 0",
+		"leasetest: WithSkew(-1ns), want at least 0",
+		"leasetest: WithServer(nil), want a server",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %v: a process that gives up ends the torture", took)
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}

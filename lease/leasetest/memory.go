@@ -1,0 +1,230 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// ErrFault is wrapped by the errors that a [Memory] returns for a [Fault].
+var ErrFault = errors.New("leasetest: injected fault")
+
+// A Fault is what goes wrong with a call of a [Memory].
+type Fault int
+
+const (
+	// None lets the call be.
+	None Fault = iota
+	// LoseRequest answers with an error at once. The call has no effect.
+	LoseRequest
+	// LoseReply carries the call out and answers with an error at once.
+	LoseReply
+	// Hold keeps the call from being carried out and from being answered
+	// until [Memory.Deliver]. The caller stops waiting when its context ends,
+	// with an error; the call is then still on its way.
+	Hold
+)
+
+// String names the fault.
+func (f Fault) String() string {
+	switch f {
+	case None:
+		return "none"
+	case LoseRequest:
+		return "request lost"
+	case LoseReply:
+		return "reply lost"
+	case Hold:
+		return "held"
+	default:
+		return fmt.Sprintf("Fault(%d)", int(f))
+	}
+}
+
+// A Call is one call of a [Memory].
+type Call struct {
+	// Swap is true for CompareAndSwap and false for Load, for which the
+	// fields below are zero.
+	Swap     bool
+	Worker   int
+	Old, New lease.Record
+}
+
+// Calls counts the calls of a [Memory], those that failed included.
+type Calls struct{ Loads, Swaps int }
+
+// A Memory is a [lease.Store] in memory, for tests: it can be made to fail in
+// all the ways in which a real one fails. Its methods may be called
+// concurrently. Under testing/synctest it must be made inside the bubble.
+type Memory struct {
+	mu      sync.Mutex
+	records map[int]lease.Record
+	calls   Calls
+	down    bool
+	next    []Fault
+	decide  func(Call) Fault
+	held    []*heldCall
+}
+
+type heldCall struct {
+	carryOut func()
+	done     chan struct{}
+}
+
+var _ lease.Store = (*Memory)(nil)
+
+// NewMemory returns a store without records.
+func NewMemory() *Memory { return &Memory{records: map[int]lease.Record{}} }
+
+// Load returns a copy of all records.
+func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
+	var records map[int]lease.Record
+	err := m.call(ctx, Call{}, func() { records = maps.Clone(m.records) })
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// CompareAndSwap replaces a record that equals old.
+func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
+	var swapped bool
+	err := m.call(ctx, Call{true, worker, old, to}, func() {
+		if swapped = m.records[worker] == old; swapped {
+			m.records[worker] = to
+		}
+	})
+	if err != nil {
+		return false, err // swapped may yet be written, by Deliver
+	}
+	return swapped, nil
+}
+
+// call carries one call out, or what its fault leaves of it.
+func (m *Memory) call(ctx context.Context, c Call, carryOut func()) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch fault := m.fault(c); fault {
+	case None:
+		m.locked(carryOut)
+		return nil
+	case LoseReply:
+		m.locked(carryOut)
+		return fmt.Errorf("%w: %v", ErrFault, fault)
+	case Hold:
+		return m.hold(ctx, carryOut)
+	default:
+		return fmt.Errorf("%w: %v", ErrFault, fault)
+	}
+}
+
+func (m *Memory) locked(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
+// fault counts the call and says what becomes of it. The hook is called without
+// the lock, so that it may use the store.
+func (m *Memory) fault(c Call) Fault {
+	m.mu.Lock()
+	fault, decide := m.scripted(c), m.decide
+	m.mu.Unlock()
+	if fault == None && decide != nil {
+		return decide(c)
+	}
+	return fault
+}
+
+func (m *Memory) scripted(c Call) Fault {
+	if c.Swap {
+		m.calls.Swaps++
+	} else {
+		m.calls.Loads++
+	}
+	if m.down {
+		return LoseRequest
+	}
+	if !c.Swap || len(m.next) == 0 {
+		return None
+	}
+	fault := m.next[0]
+	m.next = m.next[1:]
+	return fault
+}
+
+func (m *Memory) hold(ctx context.Context, carryOut func()) error {
+	h := &heldCall{carryOut, make(chan struct{})}
+	m.locked(func() { m.held = append(m.held, h) })
+	select {
+	case <-h.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %v: %w", ErrFault, Hold, context.Cause(ctx))
+	}
+}
+
+// Fail sets the faults of the next calls of CompareAndSwap, one each, after
+// those that are set already.
+func (m *Memory) Fail(faults ...Fault) {
+	m.locked(func() { m.next = append(m.next, faults...) })
+}
+
+// OnCall sets a hook that is asked before every call for which neither
+// [Memory.Fail] nor [Memory.Down] has a fault. It may be called concurrently,
+// and may use the store. Nil removes it.
+func (m *Memory) OnCall(decide func(Call) Fault) {
+	m.locked(func() { m.decide = decide })
+}
+
+// Down makes all calls fail, without effect, until [Memory.Up].
+func (m *Memory) Down() { m.locked(func() { m.down = true }) }
+
+// Up ends [Memory.Down].
+func (m *Memory) Up() { m.locked(func() { m.down = false }) }
+
+// Deliver carries out the calls that are on [Hold], in their order, and says
+// how many there were. Callers who still wait get their answer.
+func (m *Memory) Deliver() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.held
+	m.held = nil
+	for _, h := range held {
+		h.carryOut()
+		close(h.done)
+	}
+	return len(held)
+}
+
+// Held is the number of calls that are on [Hold].
+func (m *Memory) Held() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.held)
+}
+
+// Put writes a record past all faults and comparisons: a store that forgets
+// is one in which an old record is put back.
+func (m *Memory) Put(worker int, record lease.Record) {
+	m.locked(func() { m.records[worker] = record })
+}
+
+// Records returns a copy of all records, past all faults and uncounted.
+func (m *Memory) Records() map[int]lease.Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.records)
+}
+
+// Calls returns how often the store was called so far.
+func (m *Memory) Calls() Calls {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls
+}

@@ -1,0 +1,132 @@
+package leasetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+var (
+	first  = lease.Record{Bound: 10, Owner: "first"}
+	second = lease.Record{Bound: 20, Owner: "second"}
+)
+
+func TestMemoryFaults(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		fault   leasetest.Fault
+		swapped bool
+		err     string
+		after   lease.Record
+	}{
+		{leasetest.None, true, "", first},
+		{leasetest.LoseRequest, false, "leasetest: injected fault: request lost", lease.Record{}},
+		{leasetest.LoseReply, false, "leasetest: injected fault: reply lost", first},
+	}
+	for _, test := range tests {
+		t.Run(test.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			m := leasetest.NewMemory()
+			m.Fail(test.fault)
+			swapped, err := m.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
+			if swapped != test.swapped || message(err) != test.err {
+				t.Errorf("CompareAndSwap = %v, %v, want %v, %q", swapped, err, test.swapped, test.err)
+			}
+			if err != nil && !errors.Is(err, leasetest.ErrFault) {
+				t.Errorf("error %v is no ErrFault", err)
+			}
+			if got := m.Records()[1]; got != test.after {
+				t.Errorf("record %+v, want %+v", got, test.after)
+			}
+			if swapped, err := m.CompareAndSwap(t.Context(), 1, test.after, second); !swapped || err != nil {
+				t.Errorf("the call after it = %v, %v, want true", swapped, err)
+			}
+		})
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestMemoryHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := leasetest.NewMemory()
+		m.Fail(leasetest.Hold, leasetest.Hold)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if swapped, err := m.CompareAndSwap(ctx, 1, lease.Record{}, first); swapped || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, leasetest.ErrFault) {
+			t.Errorf("CompareAndSwap = %v, %v, want its deadline", swapped, err)
+		}
+		answer := make(chan bool)
+		go func() {
+			swapped, err := m.CompareAndSwap(t.Context(), 1, first, second)
+			answer <- swapped && err == nil
+		}()
+		synctest.Wait()
+		if got := m.Records()[1]; got != (lease.Record{}) || m.Held() != 2 {
+			t.Errorf("record %+v, %d held, want none and 2", got, m.Held())
+		}
+		if n := m.Deliver(); n != 2 {
+			t.Errorf("%d delivered, want 2", n)
+		}
+		if !<-answer || m.Records()[1] != second || m.Held() != 0 {
+			t.Errorf("record %+v, %d held, want %+v and none", m.Records()[1], m.Held(), second)
+		}
+	})
+}
+
+func TestMemoryDown(t *testing.T) {
+	t.Parallel()
+	m := leasetest.NewMemory()
+	m.Put(1, first)
+	m.Down()
+	if _, err := m.Load(t.Context()); !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("Load while down: %v", err)
+	}
+	if swapped, err := m.CompareAndSwap(t.Context(), 1, first, second); swapped || !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("CompareAndSwap while down = %v, %v", swapped, err)
+	}
+	m.Up()
+	if records, err := m.Load(t.Context()); err != nil || records[1] != first {
+		t.Errorf("Load = %v, %v, want %+v", records, err, first)
+	}
+	if got, want := m.Calls(), (leasetest.Calls{Loads: 2, Swaps: 1}); got != want {
+		t.Errorf("calls %+v, want %+v", got, want)
+	}
+}
+
+// A hook may use the store, for example to be another process that comes first.
+func TestMemoryOnCall(t *testing.T) {
+	t.Parallel()
+	m := leasetest.NewMemory()
+	m.OnCall(func(c leasetest.Call) leasetest.Fault {
+		if !c.Swap {
+			return leasetest.LoseReply
+		}
+		if want := (leasetest.Call{Swap: true, Worker: 1, New: second}); c != want {
+			t.Errorf("call %+v, want %+v", c, want)
+		}
+		m.Put(1, first)
+		return leasetest.None
+	})
+	if swapped, err := m.CompareAndSwap(t.Context(), 1, lease.Record{}, second); swapped || err != nil {
+		t.Errorf("CompareAndSwap = %v, %v, want false", swapped, err)
+	}
+	if _, err := m.Load(t.Context()); !errors.Is(err, leasetest.ErrFault) {
+		t.Errorf("Load: %v, want a fault", err)
+	}
+	m.OnCall(nil)
+	if records, err := m.Load(t.Context()); err != nil || records[1] != first {
+		t.Errorf("Load = %v, %v", records, err)
+	}
+}

@@ -1,0 +1,85 @@
+package leasetest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestMain(m *testing.M) {
+	all := breakers()
+	all["quitter"] = quitter()
+	leasetest.MainWith(m, dialRemote, all)
+}
+
+func TestTorture(t *testing.T) {
+	t.Parallel()
+	remote := serve(t, nil)
+	leasetest.Torture(t, remote.address, leasetest.WithServer(remote))
+}
+
+func TestTortureFewWorkers(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, serve(t, nil).address, leasetest.WithWorkers(2), leasetest.WithDuration(4*time.Second))
+}
+
+// quick is a torture in which a broken variant shows within seconds.
+func quick(opts ...leasetest.TortureOption) []leasetest.TortureOption {
+	return append([]leasetest.TortureOption{
+		leasetest.WithProcesses(4),
+		leasetest.WithWorkers(2),
+		leasetest.WithWindow(brokenWindow),
+		leasetest.WithSkew(time.Second),
+		leasetest.WithDuration(3 * time.Second),
+		leasetest.WithIDs(2000),
+		leasetest.WithPauses(2),
+	}, opts...)
+}
+
+// faulty loses a third of all writes or their answers, or holds them up.
+func faulty(call leasetest.Call) leasetest.Fault {
+	if call.Swap && rand.IntN(3) == 0 {
+		return []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply, leasetest.Hold}[rand.IntN(3)]
+	}
+	return leasetest.None
+}
+
+func TestTortureFaults(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, serve(t, faulty).address, quick()...)
+}
+
+// losing loses most writes.
+func losing(call leasetest.Call) leasetest.Fault {
+	if call.Swap && rand.IntN(3) > 0 {
+		return leasetest.LoseRequest
+	}
+	return leasetest.None
+}
+
+// A torture that finds nothing may be blind: each broken rule must show, soon,
+// though not in every run of three seconds.
+func TestTortureFindsBrokenVariants(t *testing.T) {
+	t.Parallel()
+	for name := range breakers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			faults := faulty
+			if name == "trust-timeout" {
+				faults = losing
+			}
+			for range 5 {
+				f := leasetest.Findings(t, serve(t, faults).address, quick(leasetest.WithBreaker(name))...)
+				t.Log(f)
+				c := f.Counts()
+				t.Logf("%d IDs issued twice, %d ticks of a worker under two grants", c.Duplicates, c.Shared)
+				if c.Duplicates > 0 && c.Shared > 0 {
+					return
+				}
+			}
+			t.Error("the checker has found nothing, want IDs issued twice")
+		})
+	}
+}

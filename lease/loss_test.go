@@ -1,0 +1,433 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// rob lets another process take the worker, as one whose clock is fast does.
+func rob(store *leasetest.Memory, worker int) {
+	r := store.Records()[worker]
+	store.Put(worker, lease.Record{Bound: r.Bound + 60_000, Owner: "robber"})
+}
+
+func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, store, lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		last, first := next(t, gen)
+		bound := store.Records()[first].Bound
+		rob(store, first)
+		for range 300 {
+			time.Sleep(time.Second)
+			id, err := gen.TryNext()
+			if err != nil && time.Now().UnixMilli() > bound+1000 {
+				t.Fatalf("%v after the bound", err)
+			}
+			if err != nil {
+				id, _ = next(t, gen) // TryNext does not ask for the other worker
+			}
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			if tick := layout().Time(id).UnixMilli(); key(layout(), id) == first && tick >= bound {
+				t.Fatalf("tick %d under the lost worker, at or above its bound %d", tick, bound)
+			}
+			last = id
+		}
+		if key(layout(), last) == first {
+			t.Error("still under the lost worker")
+		}
+		if l.Stats().Losses != 1 || log.count("worker lost") != 1 || log.count("in place of the lost one") != 1 {
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), &log.buf)
+		}
+		if err := gen.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for worker, r := range store.Records() {
+			if worker >= 0 && r.Owner != "" && r.Owner != "robber" {
+				t.Errorf("worker %d stays taken: %+v", worker, r)
+			}
+		}
+	})
+}
+
+func TestLossOfThisVeryWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store, lease.WithWorker(1)))
+		next(t, gen)
+		rob(store, 1)
+		bound := store.Records()[1].Bound
+		time.Sleep(70 * time.Second)
+		_, err := gen.Next(t.Context())
+		for _, want := range []error{snowflake.ErrFenced, lease.ErrLost, lease.ErrNoFreeWorker} {
+			if !errors.Is(err, want) {
+				t.Errorf("error = %v, want it to wrap %v", err, want)
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "robber") {
+			t.Errorf("error = %v, want it to name the robber", err)
+		}
+		time.Sleep(time.Until(time.UnixMilli(bound)) + time.Second)
+		if id, worker := next(t, gen); worker != 1 || layout().Time(id).UnixMilli() < bound {
+			t.Errorf("worker %d at %v, want 1 above %d", worker, layout().Time(id), bound)
+		}
+	})
+}
+
+// More processes than workers: those without wait, and rob nobody who is alive.
+func TestNobodyIsRobbed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		opts := []lease.Option{lease.WithMaxAhead(time.Hour), lease.WithWindow(time.Second)}
+		var leases []*lease.Lease
+		for range 5 {
+			l := acquire(t, store, opts...)
+			generate(t, l)
+			leases = append(leases, l)
+		}
+		time.Sleep(10 * time.Minute)
+		var losses, failing uint64
+		for _, l := range leases {
+			losses += l.Stats().Losses
+			if l.Stats().Failure != nil {
+				failing++
+			}
+		}
+		if losses != 1 || failing != 1 {
+			t.Errorf("%d losses and %d without a worker, want 1 of each: the fifth has stepped in for one", losses, failing)
+		}
+	})
+}
+
+// A process that has lost its worker stands in for one that is dead, though its
+// bound is far ahead.
+func TestStandInForTheSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		held(store, now()+1_800_000)
+		store.Put(2, lease.Record{})
+		l := acquire(t, store, lease.WithMaxAhead(time.Hour), lease.WithWindow(time.Second))
+		gen := generate(t, l)
+		next(t, gen)
+		store.Put(2, lease.Record{Bound: now() + 1_900_000, Owner: "robber"})
+		time.Sleep(2 * time.Second)
+		if _, err := gen.Next(t.Context()); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("before they have been silent: %v, want ErrLost", err)
+		}
+		time.Sleep(3 * time.Second)
+		if _, worker := next(t, gen); worker != 0 {
+			t.Errorf("worker %d, want 0, of the lowest bound", worker)
+		}
+	})
+}
+
+// Restart with the clock set back, on the last worker left.
+func TestRestartWithTheClockSetBack(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		store := leasetest.NewMemory()
+		only := []lease.Option{lease.WithWorkers(0, 0), lease.WithDatacenter(0)}
+		gen := generate(t, acquire(t, store, only...))
+		last, _ := next(t, gen)
+		if !killed {
+			if err := gen.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bound := store.Records()[0].Bound
+
+		clock := new(skew)
+		clock.set(-time.Hour)
+		only = append(only, lease.WithClock(clock.now), lease.WithLogger(discard()))
+		_, err := lease.Acquire(t.Context(), store, layout(), only...)
+		var none *lease.NoFreeWorkerError
+		if !errors.As(err, &none) || none.Wait < time.Hour-time.Second || none.Wait > time.Hour+time.Minute {
+			t.Errorf("killed=%v: error = %v, want how long to wait", killed, err)
+		}
+		start := time.Now()
+		again := generate(t, acquire(t, store, append(only, lease.WithMaxAhead(2*time.Hour))...))
+		id, _ := next(t, again)
+		if id <= last || layout().Time(id).UnixMilli() < bound {
+			t.Errorf("killed=%v: %d after %d, bound %d", killed, id, last, bound)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("killed=%v: first ID after %v, want it at once", killed, took)
+		}
+	}
+}
+
+func TestStoreForgets(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		owner  func(own string) string
+		settle time.Duration
+		back   time.Duration // the clock meanwhile
+		// what happens by the next extension
+		losses, regressions uint64
+		fenced              bool
+	}{
+		{"our last bound", func(own string) string { return own }, 0, 0, 0, 1, false},
+		{"and another has taken the worker", func(string) string { return "robber" }, 0, 0, 1, 1, true},
+		{"our last bound, and the clock is set back", func(own string) string { return own }, 0, time.Hour, 0, 1, false},
+		{"our last bound, on a store that can", func(own string) string { return own }, time.Minute, 0, 0, 1, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, log := leasetest.NewMemory(), new(journal)
+				clock := new(skew)
+				l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(test.settle), lease.WithLogger(log.logger()), lease.WithClock(clock.now))
+				gen := generate(t, l)
+				time.Sleep(25 * time.Second)
+				s := l.Stats()
+				next(t, gen)
+				clock.set(-test.back)
+				forgotten := s.Until.Add(-20 * time.Second).UnixMilli()
+				store.Put(0, lease.Record{Bound: forgotten, Owner: test.owner(s.Owner)})
+				for range 2000 { // time passes for a scripted clock in small steps
+					_, _ = gen.TryNext()
+					time.Sleep(10 * time.Millisecond)
+				}
+				if got := l.Stats(); got.Losses != test.losses || got.Regressions != test.regressions {
+					t.Errorf("stats %+v, want %d losses and %d regressions", got, test.losses, test.regressions)
+				}
+				if log.count("has forgotten") != 1 {
+					t.Errorf("log:\n%s", &log.buf)
+				}
+				_, err := gen.TryNext()
+				if fenced := errors.Is(err, snowflake.ErrFenced); fenced != test.fenced {
+					t.Errorf("error = %v, want fenced = %v", err, test.fenced)
+				}
+				if r := store.Records()[0]; !test.fenced && (r.Bound < s.Until.UnixMilli() || r.Owner != s.Owner) {
+					t.Errorf("record = %+v, want it repaired to %v", r, s.Until)
+				}
+				clock.set(0)
+				time.Sleep(10 * time.Minute)
+				next(t, gen)
+			})
+		})
+	}
+}
+
+// Another worker is there: that the store hangs holds up nobody.
+func TestReplacedWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store))
+		_, worker := next(t, gen)
+		bound := store.Records()[worker].Bound
+		rob(store, worker)
+		time.Sleep(21 * time.Second) // the keeper has found out
+		store.OnCall(func(leasetest.Call) leasetest.Fault { return leasetest.Hold })
+		time.Sleep(time.Until(time.UnixMilli(bound)))
+		start := time.Now()
+		if _, again := next(t, gen); again == worker {
+			t.Error("still under the lost worker")
+		}
+		if took := time.Since(start); took > time.Millisecond {
+			t.Errorf("the other worker came after %v", took)
+		}
+	})
+}
+
+// A window that ends before its time is no health.
+func TestHealthOfARevokedWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(time.Minute))
+		gen := generate(t, l)
+		next(t, gen)
+		s := l.Stats()
+		store.Put(0, lease.Record{Bound: s.Until.Add(-20 * time.Second).UnixMilli(), Owner: s.Owner})
+		time.Sleep(25 * time.Second)
+		_, err := gen.Next(t.Context())
+		if !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), "refused for 25") {
+			t.Errorf("error = %v, want ErrFenced since the last ID", err)
+		}
+		if err := l.Health(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("health = %v, want ErrFenced", err)
+		}
+		if until := l.Stats().Until; until.After(time.Now()) {
+			t.Errorf("until %v, which is revoked", until)
+		}
+	})
+}
+
+// The generator's time is ahead of the clock: the worker that takes the lost
+// one's place needs a window up there.
+func TestLossWithTheClockSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, clock := leasetest.NewMemory(), new(skew)
+		gen := generate(t, acquire(t, store, lease.WithWindow(time.Second), lease.WithClock(clock.now)))
+		last, worker := next(t, gen)
+		clock.set(-time.Hour)
+		rob(store, worker)
+		for range 300 {
+			time.Sleep(10 * time.Millisecond)
+			id, _ := next(t, gen)
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+		}
+		if key(layout(), last) == worker {
+			t.Error("still under the lost worker")
+		}
+	})
+}
+
+// The call that finds the worker lost gets its IDs from another, with a window
+// where logical time is by then.
+func TestLossInLogicalTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store, lease.WithWindow(time.Second)), snowflake.WithLogicalTime())
+		last, worker := next(t, gen)
+		rob(store, worker)
+		ids := make([]types.ID, 1<<16)
+		for range 100 {
+			if err := gen.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+			if ids[0] <= last {
+				t.Fatalf("%d after %d", ids[0], last)
+			}
+			last = ids[len(ids)-1]
+		}
+		if key(layout(), last) == worker {
+			t.Error("still under the lost worker")
+		}
+	})
+}
+
+// Settling takes long: a caller is not to wait for it.
+func TestLossOnAStoreThatForgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWindow(100*time.Millisecond), lease.WithSettle(time.Minute))
+		gen := generate(t, l, snowflake.WithLogicalTime())
+		_, worker := next(t, gen)
+		rob(store, worker)
+		start := time.Now()
+		if err := drain(t.Context(), gen); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, lease.ErrLost) {
+			t.Errorf("error = %v, want ErrFenced and ErrLost", err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("refused after %v", took)
+		}
+		time.Sleep(62 * time.Second)
+		if _, again := next(t, gen); again == worker {
+			t.Error("still under the lost worker")
+		}
+	})
+}
+
+// Nor where it was the background that has found the loss.
+func TestNobodyWaitsForSettling(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		gen := generate(t, acquire(t, store, lease.WithSettle(10*time.Minute)))
+		_, worker := next(t, gen)
+		rob(store, worker)
+		time.Sleep(9 * time.Minute)
+		start := time.Now()
+		if _, err := gen.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, lease.ErrLost) {
+			t.Errorf("error = %v, want ErrFenced and ErrLost", err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("refused after %v", took)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, again := next(t, gen); again == worker {
+			t.Error("still under the lost worker")
+		}
+	})
+}
+
+// Eight goroutines are busy while the generator is closed, or its worker lost:
+// not one ID may lie at or above the bound that is given back.
+func TestNothingAfterTheRelease(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		for range 20 {
+			store := leasetest.NewMemory()
+			gen := generate(t, acquire(t, store, lease.WithWindow(30*time.Millisecond)))
+			_, first := next(t, gen)
+			busy := issue(gen, 8)
+			time.Sleep(15 * time.Millisecond)
+			if lost {
+				rob(store, first)
+				time.Sleep(60 * time.Millisecond)
+			}
+			if err := gen.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			ids := busy()
+			records := store.Records()
+			for _, id := range ids {
+				worker := key(layout(), id)
+				r := records[worker]
+				if tick := layout().Time(id).UnixMilli(); r.Owner == "" && tick >= r.Bound {
+					t.Fatalf("lost=%v: tick %d of worker %d was given back at %d", lost, tick, worker, r.Bound)
+				}
+				if tick := layout().Time(id).UnixMilli(); r.Owner == "robber" && tick >= r.Bound-60_000 {
+					t.Fatalf("tick %d of worker %d is the robber's from %d", tick, worker, r.Bound-60_000)
+				}
+			}
+			slices.Sort(ids)
+			if n := len(ids); len(slices.Compact(ids)) != n {
+				t.Fatal("duplicates")
+			}
+		}
+	}
+}
+
+// issue issues on n goroutines until the generator is closed. What it returns
+// waits for them, and has all IDs.
+func issue(gen *snowflake.Generator, n int) func() []types.ID {
+	all := make([][]types.ID, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			for {
+				id, err := gen.Next(context.Background())
+				if errors.Is(err, snowflake.ErrClosed) {
+					return
+				}
+				if err == nil {
+					all[i] = append(all[i], id)
+				}
+			}
+		})
+	}
+	return func() []types.ID {
+		wg.Wait()
+		return slices.Concat(all...)
+	}
+}

@@ -1,0 +1,186 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// An Option changes a default of [Acquire]. An option with a bad argument makes
+// Acquire fail.
+type Option interface{ apply(*config) error }
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+type config struct {
+	layout      snowflake.Layout
+	window      time.Duration
+	settle      time.Duration
+	maxAhead    time.Duration
+	clock       func() time.Time
+	log         *slog.Logger
+	datacenter  *int64
+	one         bool // WithWorker
+	ranged      bool // WithWorkers
+	first, last int64
+}
+
+const (
+	defaultWindow = time.Minute
+	minWindow     = 10 * time.Millisecond
+	maxWindow     = 24 * time.Hour
+
+	// maxCall bounds one call of the store: an outage of up to two thirds of
+	// the default window less this halts nobody.
+	maxCall = 5 * time.Second
+)
+
+// newConfig applies all options to the defaults, so that one run shows every
+// mistake.
+func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
+	if err := layout.Validate(); err != nil {
+		return config{}, err
+	}
+	c := config{layout: layout, window: defaultWindow, log: slog.Default(), last: workers(layout) - 1}
+	var errs []error
+	for i, opt := range opts {
+		if opt == nil {
+			errs = append(errs, fmt.Errorf("lease: option %d of Acquire is nil", i+1))
+			continue
+		}
+		errs = append(errs, opt.apply(&c))
+	}
+	errs = append(errs, c.contradiction())
+	return c, errors.Join(errs...)
+}
+
+func (c *config) contradiction() error {
+	switch {
+	case c.one && c.ranged:
+		return errors.New("lease: WithWorker beside WithWorkers: leave one of them out")
+	case c.window < 3*c.layout.Tick:
+		return fmt.Errorf("lease: WithWindow(%v), want at least three ticks of %v", c.window, c.layout.Tick)
+	}
+	return nil
+}
+
+// WithWindow sets for how long a worker is reserved ahead, in one write that
+// is repeated every third of it. The default is a minute; 10ms to 24h are
+// possible. The store may be down for two thirds of the window, less 5 seconds
+// that a call may take, without anybody noticing. A process that was killed
+// leaves its worker unusable for up to a window.
+func WithWindow(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < minWindow || d > maxWindow {
+			return fmt.Errorf("lease: WithWindow(%v) out of range [%v, %v]", d, minWindow, maxWindow)
+		}
+		c.window = d
+		return nil
+	})
+}
+
+// WithSettle waits that long after taking a worker, and writes once more,
+// before the first ID is issued. Give a window, or more, on a store that can
+// forget acknowledged writes, such as a Redis with asynchronous replicas: by
+// then whoever held the worker according to a forgotten write has reached the
+// end of its own window, or has found out. This relies on clocks that are
+// roughly right, and on nobody running ahead of them ([WithMaxAhead],
+// [snowflake.WithLogicalTime]). Less than a window protects from little, and is
+// logged as a warning. The default is zero.
+func WithSettle(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < 0 {
+			return fmt.Errorf("lease: WithSettle(%v), want at least 0", d)
+		}
+		c.settle = d
+		return nil
+	})
+}
+
+// WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the
+// clock if no other is free. The generator then runs that far ahead, and its
+// IDs are that much younger than they should be. A worker that was given back
+// goes first; otherwise it is the one with the lowest bound, and if its holder
+// is alive, that one loses it. It serves a restart with the clock set back, or
+// soon after a crash on the only worker. The default is zero: never.
+func WithMaxAhead(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < 0 {
+			return fmt.Errorf("lease: WithMaxAhead(%v), want at least 0", d)
+		}
+		c.maxAhead = d
+		return nil
+	})
+}
+
+// WithClock replaces the wall clock, which is [time.Now] by default, for the
+// lease and for the generator that it serves. See [snowflake.WithClock].
+func WithClock(now func() time.Time) Option {
+	return optionFunc(func(c *config) error {
+		if now == nil {
+			return errors.New("lease: WithClock(nil), want a clock")
+		}
+		c.clock = now
+		return nil
+	})
+}
+
+// WithDatacenter takes workers of that datacenter only. The default is all of
+// the layout's datacenters, or datacenter 0 under [WithWorker].
+func WithDatacenter(n int64) Option {
+	return optionFunc(func(c *config) error {
+		c.datacenter = &n
+		return inRange("WithDatacenter", "datacenter", n, datacenters(c.layout))
+	})
+}
+
+// WithWorker takes this very worker or none, for those who number their hosts,
+// as a StatefulSet does. The store adds what such a number lacks: two processes
+// that have it by mistake never issue at the same time, and a restart begins
+// above the last tick of the life before. After a crash the worker is free
+// once its bound has passed, in up to a window; see [WithMaxAhead].
+func WithWorker(n int64) Option {
+	return optionFunc(func(c *config) error {
+		c.one, c.first, c.last = true, n, n
+		return inRange("WithWorker", "worker", n, workers(c.layout))
+	})
+}
+
+// WithWorkers takes one of the workers first to last, both included, of each
+// datacenter. The default is all that the layout has.
+func WithWorkers(first, last int64) Option {
+	return optionFunc(func(c *config) error {
+		c.ranged, c.first, c.last = true, first, last
+		if first > last {
+			return fmt.Errorf("lease: WithWorkers(%d, %d), want the smaller number first", first, last)
+		}
+		return errors.Join(
+			inRange("WithWorkers", "worker", first, workers(c.layout)),
+			inRange("WithWorkers", "worker", last, workers(c.layout)))
+	})
+}
+
+// WithLogger sets where changes of state are logged: a worker taken, lost,
+// fenced, given back, the store failing and answering again. Nothing is logged
+// per ID or per extension. The default is [slog.Default].
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		if log == nil {
+			return errors.New("lease: WithLogger(nil), want a logger")
+		}
+		c.log = log
+		return nil
+	})
+}
+
+func inRange(option, what string, n, count int64) error {
+	if n < 0 || n >= count {
+		return fmt.Errorf("lease: %s: %s %d out of range [0, %d] of the layout", option, what, n, count-1)
+	}
+	return nil
+}

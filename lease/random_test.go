@@ -1,0 +1,214 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Random lives on a store that loses requests and replies and carries calls out
+// late, under clocks that step: no tick of a worker belongs to two lives.
+func TestRandomLives(t *testing.T) {
+	t.Parallel()
+	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+		for i := range 4 {
+			t.Run(fmt.Sprintf("tick=%v/%d", tick, i), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { newWorld(tick).run(t) })
+			})
+		}
+	}
+}
+
+// A world is six lives at a time that share four workers.
+type world struct {
+	layout snowflake.Layout
+	store  *leasetest.Memory
+	until  time.Time
+
+	mu     sync.Mutex
+	lives  int
+	issued map[place]int // the life that issued there
+	ids    map[types.ID]bool
+}
+
+// A place is a tick of a worker.
+type place struct {
+	worker int
+	tick   time.Time
+}
+
+func newWorld(tick time.Duration) *world {
+	l := layout()
+	l.Tick, l.SequenceBits = tick, 4
+	return &world{
+		layout: l, store: leasetest.NewMemory(), until: time.Now().Add(6000 * tick),
+		issued: map[place]int{}, ids: map[types.ID]bool{},
+	}
+}
+
+func (w *world) run(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			for time.Now().Before(w.until) {
+				w.live(t)
+			}
+		})
+	}
+	w.disturb()
+	wg.Wait()
+	if len(w.ids) < 10_000 {
+		t.Errorf("%d IDs of %d lives: too little happened", len(w.ids), w.lives)
+	}
+}
+
+// disturb loses every tenth call or its reply, and sometimes all for a while.
+func (w *world) disturb() {
+	w.store.OnCall(func(leasetest.Call) leasetest.Fault {
+		return [20]leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply}[rand.IntN(20)]
+	})
+	for time.Now().Before(w.until) {
+		time.Sleep(rand.N(400 * w.layout.Tick))
+		w.store.Down()
+		time.Sleep(rand.N(60 * w.layout.Tick))
+		w.store.Up()
+	}
+}
+
+// live is one life, from Acquire to its end, which may come without notice.
+func (w *world) live(t *testing.T) {
+	window := 10 * w.layout.Tick * time.Duration(1+rand.IntN(4))
+	store, clock := &mortal{Store: w.store}, new(skew)
+	step := func() {
+		if rand.IntN(2) == 0 {
+			clock.set(rand.N(6*window) - 3*window)
+		}
+	}
+	step()
+	gen := w.bear(t, store, window, lease.WithClock(clock.now))
+	if gen == nil {
+		time.Sleep(rand.N(window))
+		return
+	}
+	life := w.count()
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { w.issue(t, gen, window, life) })
+	}
+	for range rand.IntN(8) {
+		time.Sleep(rand.N(window))
+		step()
+	}
+	store.dead.Store(rand.IntN(3) == 0)
+	ctx, cancel := context.WithTimeout(context.Background(), rand.N(window))
+	defer cancel()
+	_ = gen.Close(ctx)
+	wg.Wait()
+}
+
+func (w *world) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lives++
+	return w.lives
+}
+
+// bear returns nil if no worker is free, or the store fails.
+func (w *world) bear(t *testing.T, store lease.Store, window time.Duration, clock lease.Option) *snowflake.Generator {
+	settle := []time.Duration{0, 0, 0, window}[rand.IntN(4)]
+	l, err := lease.Acquire(t.Context(), store, w.layout, clock, lease.WithLogger(discard()),
+		lease.WithWindow(window), lease.WithMaxAhead(rand.N(8*window)), lease.WithSettle(settle))
+	if err != nil {
+		return nil
+	}
+	time.Sleep(rand.N(2 * window))
+	way := []snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(window / 2), snowflake.WithSequenceStart(snowflake.Zero)}
+	gen, err := snowflake.New(l, way[rand.IntN(len(way))])
+	if err != nil {
+		_ = l.Release(t.Context())
+		return nil
+	}
+	return gen
+}
+
+// issue goes on until the generator is closed.
+func (w *world) issue(t *testing.T, gen *snowflake.Generator, window time.Duration, life int) {
+	for {
+		ids := make([]types.ID, 1+rand.IntN(40))
+		ctx, cancel := context.WithTimeout(context.Background(), rand.N(window))
+		err := gen.Fill(ctx, ids)
+		cancel()
+		if errors.Is(err, snowflake.ErrClosed) {
+			return
+		}
+		if err == nil {
+			w.check(t, ids, life)
+		}
+		time.Sleep(rand.N(window / 4))
+	}
+}
+
+func (w *world) check(t *testing.T, ids []types.ID, life int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	records := w.store.Records()
+	for _, id := range ids {
+		if w.ids[id] {
+			t.Errorf("%d was issued twice", id)
+		}
+		w.ids[id] = true
+		at := place{key(w.layout, id), w.layout.Time(id)}
+		if other, ok := w.issued[at]; ok && other != life {
+			t.Errorf("worker %d at %v belongs to the lives %d and %d", at.worker, at.tick, other, life)
+		}
+		w.issued[at] = life
+		if bound := records[at.worker].Bound; at.tick.UnixMilli() >= bound {
+			t.Errorf("worker %d at %v, and its bound is %v", at.worker, at.tick, time.UnixMilli(bound))
+		}
+	}
+}
+
+// A mortal makes every tenth write late, often so late that nobody waits for it
+// any more, and none once it is dead.
+type mortal struct {
+	lease.Store
+	dead atomic.Bool
+}
+
+var errDead = errors.New("dead")
+
+func (m *mortal) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	switch {
+	case m.dead.Load():
+		return false, errDead
+	case rand.IntN(10) > 0:
+		return m.Store.CompareAndSwap(ctx, worker, old, next)
+	}
+	type answer struct {
+		ok  bool
+		err error
+	}
+	answered := make(chan answer, 1)
+	time.AfterFunc(rand.N(2*time.Second), func() {
+		ok, err := m.Store.CompareAndSwap(context.Background(), worker, old, next)
+		answered <- answer{ok, err}
+	})
+	select {
+	case a := <-answered:
+		return a.ok, a.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}

@@ -1,0 +1,27 @@
+package redislease
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// decodeAll reads what HGETALL returns from a script: field and value in turn.
+func decodeAll(reply any) (map[int]lease.Record, error) {
+	fields, ok := reply.([]any)
+	if !ok || len(fields)%2 != 0 {
+		return nil, fmt.Errorf("redislease: reply %v, want fields and values", reply)
+	}
+	records := make(map[int]lease.Record, len(fields)/2)
+	for i := 0; i < len(fields); i += 2 {
+		worker, err := strconv.Atoi(fmt.Sprint(fields[i]))
+		if err != nil {
+			return nil, fmt.Errorf("redislease: field %q, want the number of a worker", fields[i])
+		}
+		if records[worker], err = lease.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
+			return nil, fmt.Errorf("worker %d: %w", worker, err)
+		}
+	}
+	return records, nil
+}

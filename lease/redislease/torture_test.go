@@ -1,0 +1,37 @@
+package redislease_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/redislease"
+)
+
+func TestMain(m *testing.M) { leasetest.Main(m, dial) }
+
+// dial opens the store in a torture process.
+func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := redis.NewClient(options)
+	return redislease.New(client, redislease.WithNamespace(namespace)), func() { client.Close() }, nil
+}
+
+func TestTorture(t *testing.T) {
+	t.Parallel()
+	server := testserver.Redis(t, durable...)
+	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+}
+
+// Two workers for eight processes: they change hands all the time.
+func TestTortureFewWorkers(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, testserver.Redis(t, durable...).URL(), leasetest.WithWorkers(2))
+}

@@ -1,0 +1,117 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	minPause = time.Millisecond
+	maxPause = 50 * time.Millisecond
+
+	// grace is how long a driver may take to notice that its context has
+	// ended.
+	grace = 100 * time.Millisecond
+)
+
+// attempt calls f with a connection, and again while the database was too busy
+// or the connection had died before anything was sent, until ctx ends. It takes
+// the connection itself: database/sql would repeat a statement by itself, and
+// could not say whether it waited for a connection or for an answer.
+func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
+	began := time.Now()
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		err := s.once(ctx, began, f)
+		if err == nil || ctx.Err() == nil && s.classify(err) != conflict {
+			return err
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return s.late(ctx, began, err)
+		}
+	}
+}
+
+func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return s.noConnection(ctx, began, err)
+	}
+	defer func() { _ = conn.Close() }()
+	return f(conn)
+}
+
+func (s *store) classify(err error) kind {
+	if errors.Is(err, driver.ErrBadConn) { // nothing was sent, by the driver's contract
+		return conflict
+	}
+	return s.dialect.classify(err)
+}
+
+// A waitError is what is left of a call whose context has ended.
+type waitError struct {
+	text  string
+	cause error
+}
+
+func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }
+func (e *waitError) Unwrap() error { return e.cause }
+
+func (s *store) noConnection(ctx context.Context, began time.Time, err error) error {
+	stats := s.pool.Stats()
+	if ctx.Err() == nil || stats.MaxOpenConnections == 0 || stats.InUse < stats.MaxOpenConnections {
+		return err
+	}
+	return &waitError{fmt.Sprintf("waited %v for a connection, and all %d of the pool are in use, "+
+		"perhaps by a transaction that waits for this call: end it first, or raise SetMaxOpenConns",
+		time.Since(began).Round(time.Millisecond), stats.MaxOpenConnections), context.Cause(ctx)}
+}
+
+// late is the error after ctx has ended; err is what the last attempt ran into.
+func (s *store) late(ctx context.Context, began time.Time, err error) error {
+	if wait := (*waitError)(nil); errors.As(err, &wait) {
+		return err
+	}
+	text := fmt.Sprintf("no answer after %v, perhaps because %s",
+		time.Since(began).Round(time.Millisecond), s.dialect.silence)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		text += " (" + err.Error() + ")"
+	}
+	return &waitError{text, context.Cause(ctx)}
+}
+
+// bounded answers soon after ctx has ended, also where f does not: SQLite's
+// drivers wait for its lock as long as the busy timeout lasts.
+func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	began := time.Now()
+	done := make(chan answer, 1)
+	go func() {
+		value, err := f()
+		if err != nil {
+			err = fmt.Errorf("sqllease: %w", err)
+		}
+		done <- answer{value, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-time.After(grace):
+		var none T
+		return none, fmt.Errorf("sqllease: %w", s.late(ctx, began, nil))
+	}
+}

@@ -1,0 +1,143 @@
+package sqllease_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+			return sqllease.New(again(t, db), sqllease.WithNamespace(namespace))
+		})
+	})
+}
+
+// The settings of a session that change what a statement does, or how it is
+// sent.
+func TestConformSettings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		target testdb.Target
+		adapt  func(t *testing.T, db *gorm.DB) gorm.Dialector
+	}{
+		{"rollback journal, no busy timeout", testdb.SQLite, sqliteWith("journal_mode(wal)", "journal_mode(delete)", "busy_timeout(5000)", "busy_timeout(0)")},
+		{"without settings", testdb.SQLiteMattn, sqliteBare},
+		{"read committed, clientFoundRows", testdb.MySQL, mysqlIsolation("READ-COMMITTED", func(c *mysql.Config) { c.DSNConfig.ClientFoundRows = true })},
+		{"serializable", testdb.MySQL, mysqlIsolation("SERIALIZABLE", func(*mysql.Config) {})},
+		{"ANSI, lenient, no backslashes", testdb.MySQL, mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.InterpolateParams = true
+			c.DSNConfig.Params = map[string]string{"sql_mode": "'ANSI,NO_BACKSLASH_ESCAPES'"}
+		})},
+		{"repeatable read", testdb.Postgres, postgresWith("default_transaction_isolation=repeatable%20read")},
+		{"serializable, simple protocol", testdb.Postgres, postgresSimple("default_transaction_isolation=serializable")},
+	} {
+		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, test.target)
+			leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+				return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+			})
+		})
+	}
+}
+
+// sqliteWith changes settings of the DSN, each from one value to another.
+func sqliteWith(changes ...string) func(*testing.T, *gorm.DB) gorm.Dialector {
+	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
+		t.Helper()
+		d := db.Dialector.(*sqlite.Dialector)
+		escape := strings.NewReplacer("(", "%28", ")", "%29")
+		with := d.DSN
+		for change := range slices.Chunk(changes, 2) {
+			before := with
+			with = strings.Replace(with, escape.Replace(change[0]), escape.Replace(change[1]), 1)
+			if with == before {
+				t.Fatalf("DSN %s does not contain %s", with, change[0])
+			}
+		}
+		return sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: with})
+	}
+}
+
+func sqliteBare(_ *testing.T, db *gorm.DB) gorm.Dialector {
+	file, _, _ := strings.Cut(db.Dialector.(*sqlite.Dialector).DSN, "?")
+	return sqlite.Open(file)
+}
+
+func mysqlWith(change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
+	return func(_ *testing.T, db *gorm.DB) gorm.Dialector {
+		config := mysql.Config{DSNConfig: db.Dialector.(*mysql.Dialector).DSNConfig.Clone()}
+		change(&config)
+		return mysql.New(config)
+	}
+}
+
+func mysqlIsolation(level string, change func(*mysql.Config)) func(*testing.T, *gorm.DB) gorm.Dialector {
+	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
+		t.Helper()
+		var version string
+		if err := db.Raw("SELECT VERSION()").Scan(&version).Error; err != nil {
+			t.Fatal(err)
+		}
+		variable := "transaction_isolation"
+		if strings.Contains(version, "MariaDB") {
+			variable = "tx_isolation"
+		}
+		return mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.Params = map[string]string{variable: "'" + level + "'"}
+			change(c)
+		})(t, db)
+	}
+}
+
+func postgresWith(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
+	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
+		t.Helper()
+		return postgres.Open(testdb.PostgresURL(t, db) + "&" + parameter)
+	}
+}
+
+func postgresSimple(parameter string) func(*testing.T, *gorm.DB) gorm.Dialector {
+	return func(t *testing.T, db *gorm.DB) gorm.Dialector {
+		t.Helper()
+		return postgres.New(postgres.Config{DSN: testdb.PostgresURL(t, db) + "&" + parameter, PreferSimpleProtocol: true})
+	}
+}
+
+// In memory, all handles must be one.
+func TestConformMemory(t *testing.T) {
+	t.Parallel()
+	d, err := dsn.Open("sqlite://:memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, d)
+	leasetest.Conform(t, func(_ *testing.T, namespace string) lease.Store {
+		return sqllease.New(db, sqllease.WithNamespace(namespace))
+	})
+}
+
+func TestConformSharedCache(t *testing.T) {
+	t.Parallel()
+	testdb.Open(t, testdb.SQLiteMattn) // skips without cgo
+	shared := func() gorm.Dialector { return sqlite.Open("file:sqllease?mode=memory&cache=shared") }
+	open(t, shared()) // keeps it
+	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+		return sqllease.New(open(t, shared()), sqllease.WithNamespace(namespace))
+	})
+}

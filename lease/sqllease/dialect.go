@@ -1,0 +1,110 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// A dialect is what differs between the databases. In its SQL, %s is the
+// quoted table and ? a parameter.
+type dialect struct {
+	name   string // as GORM's dialector has it
+	quote  string
+	create string
+	insert string
+	update string
+
+	// standby is an expression: whether the server that answers is one that
+	// lags behind another.
+	standby string
+
+	// silence says why an answer may be missing, and what to do about it.
+	silence string
+
+	rebind   func(statement string) string
+	classify func(err error) kind
+
+	// check looks for settings under which the database forgets.
+	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
+}
+
+// kind is what an error tells about the statement.
+type kind int
+
+const (
+	unknown   kind = iota // it may have been applied
+	missing               // not applied: there is no such table, as far as we may know
+	duplicate             // not applied: there is a row with that key
+	conflict              // not applied, and worth another try
+)
+
+// A finding is a setting under which the database can forget.
+type finding struct {
+	refuse bool
+	text   string // what is found and how to mend it
+}
+
+// table is a table's name, with the schema or without.
+type table struct {
+	schema, name string
+	quoted       string
+}
+
+const (
+	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
+	loadSQL  = "SELECT worker_id, bound, owner, %s FROM %%s WHERE namespace = ?"
+	lookSQL  = "SELECT bound, owner FROM %s WHERE namespace = ? AND worker_id = ?"
+
+	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
+  namespace %s NOT NULL,
+  worker_id INTEGER NOT NULL,
+  bound BIGINT NOT NULL,
+  owner %s NOT NULL,
+  PRIMARY KEY (namespace, worker_id)
+)%s;
+`
+	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
+	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
+)
+
+func dialectOf(name string) (*dialect, error) {
+	for _, d := range []*dialect{sqliteDialect, mysqlDialect, postgresDialect} {
+		if d.name == name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("sqllease: dialect %q is not supported: want sqlite, mysql or postgres", name)
+}
+
+// DDL returns the statement that creates the table, for those who do not let
+// their applications do it: dialect is "sqlite", "mysql" or "postgres". Of opts
+// only [WithTable] matters. Where the table exists, the store needs the rights
+// to SELECT, INSERT and UPDATE its rows.
+func DDL(dialect string, opts ...Option) (string, error) {
+	d, err := dialectOf(dialect)
+	if err != nil {
+		return "", err
+	}
+	cfg, err := configure(opts)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(d.create, d.table(cfg.table).quoted), nil
+}
+
+func (d *dialect) table(name string) table {
+	schema, base, found := strings.Cut(name, ".")
+	if !found {
+		return table{name: name, quoted: d.quote + name + d.quote}
+	}
+	return table{schema, base, d.quote + schema + d.quote + "." + d.quote + base + d.quote}
+}
+
+// statement completes one of the dialect's statements.
+func (d *dialect) statement(format string, t table) string {
+	return d.rebind(fmt.Sprintf(format, t.quoted))
+}
+
+func unchanged(statement string) string { return statement }

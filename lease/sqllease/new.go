@@ -1,0 +1,96 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// New returns a store in the database that db was opened on, for any number of
+// leases at once. It connects to nothing: that is done by the first call of the
+// store, which also creates the table if it is absent and checks the database's
+// settings, and which is repeated by the next call if it fails.
+//
+// What is wrong with db or opts is the error of every call: db must not be nil
+// or a transaction. A dialect other than sqlite, mysql and postgres is not
+// supported. There is nothing to close, but db's pool must stay open.
+func New(db *gorm.DB, opts ...Option) lease.Store {
+	s, err := newStore(db, opts)
+	if err != nil {
+		return refusal{err}
+	}
+	return s
+}
+
+func newStore(db *gorm.DB, opts []Option) (*store, error) {
+	cfg, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := poolOf(db)
+	if err != nil {
+		return nil, err
+	}
+	d, err := dialectOf(db.Dialector.Name())
+	if err != nil {
+		return nil, err
+	}
+	t := d.table(cfg.table)
+	return &store{
+		config:  cfg,
+		pool:    pool,
+		dialect: d,
+		table:   t,
+		load:    d.statement(fmt.Sprintf(loadSQL, d.standby), t),
+		look:    d.statement(lookSQL, t),
+		insert:  d.statement(d.insert, t),
+		update:  d.statement(d.update, t),
+		gate:    make(chan struct{}, 1),
+	}, nil
+}
+
+// poolOf returns the pool that db was opened with. A handle made from it can
+// carry another one in its statement: a replica, after dbresolver.Read, or one
+// of several sources, chosen at random, after dbresolver.Write.
+func poolOf(db *gorm.DB) (*sql.DB, error) {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return nil, errors.New("sqllease: db is nil or was not opened: want the handle that gorm.Open returned")
+	}
+	if isTransaction(db.Config.ConnPool) || db.Statement != nil && isTransaction(db.Statement.ConnPool) {
+		return nil, errors.New("sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned")
+	}
+	switch pool := db.Config.ConnPool.(type) {
+	case *sql.DB:
+		if pool != nil {
+			return pool, nil
+		}
+	case gorm.GetDBConnector: // *gorm.PreparedStmtDB is one
+		unwrapped, err := pool.GetDBConn()
+		if err != nil {
+			return nil, fmt.Errorf("sqllease: the pool of db: %w", err)
+		}
+		if unwrapped != nil {
+			return unwrapped, nil
+		}
+	}
+	return nil, fmt.Errorf("sqllease: the pool of db is a %T: want a *sql.DB or a gorm.GetDBConnector that returns one", db.Config.ConnPool)
+}
+
+func isTransaction(pool gorm.ConnPool) bool {
+	_, ok := pool.(gorm.TxCommitter)
+	return ok
+}
+
+// refusal is a store that cannot work.
+type refusal struct{ err error }
+
+func (r refusal) Load(context.Context) (map[int]lease.Record, error) { return nil, r.err }
+
+func (r refusal) CompareAndSwap(context.Context, int, lease.Record, lease.Record) (bool, error) {
+	return false, r.err
+}

@@ -1,0 +1,123 @@
+package sqllease
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+const (
+	defaultNamespace = "default"
+	defaultTable     = "snowflake_workers"
+
+	// maxIdentifier is PostgreSQL's limit, which cuts longer names without an
+	// error; MySQL's is 64.
+	maxIdentifier = 63
+	maxNamespace  = 64
+	maxOwner      = 128
+)
+
+// Option changes what [New] makes.
+type Option interface {
+	apply(cfg *config) error
+}
+
+type config struct {
+	namespace string
+	table     string // as given, without quotes
+	volatile  bool
+	logger    *slog.Logger
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(cfg *config) error { return f(cfg) }
+
+// WithNamespace keeps the workers of several applications apart in one table:
+// stores share their workers if, and only if, they share the namespace. It has
+// 1 to 64 characters of printable ASCII; case and blanks count. The default is
+// "default".
+func WithNamespace(name string) Option {
+	return optionFunc(func(cfg *config) error {
+		if name == "" || len(name) > maxNamespace || !printable(name) {
+			return fmt.Errorf("sqllease: WithNamespace(%q): want 1 to %d characters of printable ASCII", name, maxNamespace)
+		}
+		cfg.namespace = name
+		return nil
+	})
+}
+
+// WithTable names the table, or the schema and the table as "schema.table" (on
+// MySQL, the database and the table). Names consist of up to 63 ASCII letters,
+// digits, hyphens and underscores each, and are used exactly as written: GORM's
+// naming strategy does not apply. The default is "snowflake_workers".
+func WithTable(name string) Option {
+	return optionFunc(func(cfg *config) error {
+		parts := strings.Split(name, ".")
+		for _, part := range parts {
+			if len(parts) > 2 || !isIdentifier(part) {
+				return fmt.Errorf("sqllease: WithTable(%q): want a table or schema.table, each of up to %d ASCII letters, digits, hyphens and underscores", name, maxIdentifier)
+			}
+		}
+		cfg.table = name
+		return nil
+	})
+}
+
+// AllowVolatile accepts a database that may forget what it has acknowledged,
+// and which would be refused otherwise. It silences the warnings too. Combine
+// it with lease.WithSettle of at least one window, or IDs can be issued twice
+// after a crash.
+func AllowVolatile() Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.volatile = true
+		return nil
+	})
+}
+
+// WithLogger sets where warnings about the database's settings go, at first
+// use. The default is [slog.Default].
+func WithLogger(logger *slog.Logger) Option {
+	return optionFunc(func(cfg *config) error {
+		if logger == nil {
+			return errors.New("sqllease: WithLogger(nil): want a logger")
+		}
+		cfg.logger = logger
+		return nil
+	})
+}
+
+// configure reports every mistake at once.
+func configure(opts []Option) (config, error) {
+	cfg := config{namespace: defaultNamespace, table: defaultTable, logger: slog.Default()}
+	var errs []error
+	for _, opt := range opts {
+		if opt == nil {
+			errs = append(errs, errors.New("sqllease: option is nil"))
+			continue
+		}
+		errs = append(errs, opt.apply(&cfg))
+	}
+	return cfg, errors.Join(errs...)
+}
+
+func printable(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func isIdentifier(s string) bool {
+	for _, c := range []byte(s) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		digit := '0' <= c && c <= '9'
+		if !letter && !digit && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxIdentifier
+}

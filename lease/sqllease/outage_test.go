@@ -1,0 +1,102 @@
+package sqllease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// leased is a generator on a server that can be stopped.
+func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lease.Lease, *snowflake.Generator) {
+	t.Helper()
+	store := sqllease.New(open(t, postgres.Open(server.URL())))
+	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gen, err := snowflake.New(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gen.Close(context.Background()) })
+	return l, gen
+}
+
+// The database is down while the lease wants its next window, and back before
+// the one it has is over.
+func TestShortOutageIsNotNoticed(t *testing.T) {
+	t.Parallel()
+	window, before, down := 6*time.Second, time.Second, 2*time.Second
+	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
+		window, before, down = time.Minute, 18*time.Second, 5*time.Second
+	}
+	server := testserver.Postgres(t)
+	l, gen := leased(t, server, window)
+	time.Sleep(before)
+	server.Kill()
+	killed, last, failing := time.Now(), time.Now(), false
+	restarted := make(chan error, 1)
+	time.AfterFunc(down, func() { restarted <- server.Start() })
+	for time.Since(killed) < down+window/2 {
+		if _, err := gen.Next(t.Context()); err != nil {
+			t.Fatalf("%v into the outage: %v", time.Since(killed), err)
+		}
+		if gap := time.Since(last); gap > window/10 {
+			t.Errorf("no ID for %v", gap)
+		}
+		failing = failing || l.Stats().Failures > 0
+		last = time.Now()
+		time.Sleep(time.Millisecond)
+	}
+	if err := <-restarted; err != nil {
+		t.Fatal(err)
+	}
+	if s := l.Stats(); !failing || s.Failure != nil {
+		t.Errorf("stats %+v: want failures, and none now", s)
+	}
+}
+
+func TestLongOutage(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	l, gen := leased(t, server, 3*time.Second)
+	server.Kill()
+	until := l.Stats().Until
+	var err error
+	for err == nil {
+		_, err = gen.Next(t.Context())
+	}
+	// A loop at the layout's cap asks for the next tick before it has come; and
+	// the scheduler may keep the test waiting.
+	if late := time.Since(until); late < -time.Millisecond || late > 100*time.Millisecond || !errors.Is(err, snowflake.ErrFenced) {
+		t.Errorf("refused %v after the bound: %v", late, err)
+	} else {
+		t.Logf("refused %v after the bound: %v", late, err)
+	}
+	time.Sleep(2 * time.Second)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	for {
+		if _, err = gen.Next(t.Context()); err == nil || time.Since(back) > 10*time.Second {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if took := time.Since(back); took > time.Second {
+		t.Errorf("served again after %v, want within a second: %v", took, err)
+	} else {
+		t.Logf("served again after %v", took)
+	}
+}

@@ -1,0 +1,80 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// durable makes the commit of its own statement wait for the disk, whatever
+// synchronous_commit is for the session: off loses acknowledged writes in a
+// crash. PostgreSQL evaluates it before the first row is written, because the
+// row depends on it.
+const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
+
+// The collation "C" compares bytes, and an index under it does not depend on
+// the operating system's version.
+var postgresDialect = &dialect{
+	name:   "postgres",
+	quote:  `"`,
+	create: fmt.Sprintf(createSQL, `VARCHAR(64) COLLATE "C"`, `VARCHAR(128) COLLATE "C"`, ""),
+	insert: durable + `INSERT INTO %s (namespace, worker_id, bound, owner)
+SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
+	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
+WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
+	standby:  "pg_is_in_recovery()",
+	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	rebind:   dollars,
+	classify: classifyPostgres,
+	check:    checkPostgres,
+}
+
+// dollars numbers the parameters, as PostgreSQL wants them.
+func dollars(statement string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(statement, "?") {
+		if i > 0 {
+			b.WriteString("$" + strconv.Itoa(i))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+func classifyPostgres(err error) kind {
+	var state interface{ SQLState() string }
+	if !errors.As(err, &state) {
+		return unknown
+	}
+	switch state.SQLState() {
+	case "42P01":
+		return missing
+	case "23505":
+		return duplicate
+	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+		return conflict
+	}
+	return unknown
+}
+
+const postgresSettings = `SELECT current_setting('fsync'),
+  (SELECT CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))`
+
+func checkPostgres(ctx context.Context, conn *sql.Conn, t table) ([]finding, error) {
+	var fsync string
+	var persistence sql.NullString
+	if err := conn.QueryRowContext(ctx, postgresSettings, t.quoted).Scan(&fsync, &persistence); err != nil {
+		return nil, err
+	}
+	var findings []finding
+	if fsync == "off" {
+		findings = append(findings, finding{false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
+	}
+	if persistence.Valid && persistence.String != "p" {
+		findings = append(findings, finding{true, fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)})
+	}
+	return findings, nil
+}

@@ -1,0 +1,62 @@
+package sqllease_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+
+	"gorm.io/driver/sqlite"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+const (
+	childVariable = "SQLLEASE_TEST_DSN"
+	childSwaps    = 100
+)
+
+// Processes that write to one file lose nothing and need no busy timeout.
+func TestProcessesOnOneFile(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	dsn := sqliteWith("busy_timeout(5000)", "busy_timeout(0)")(t, db).(*sqlite.Dialector).DSN
+	const processes = 3
+	var wg sync.WaitGroup
+	for range processes {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProcessesOnOneFileChild$", "-test.count=1")
+		child.Env = append(os.Environ(), childVariable+"="+dsn)
+		wg.Go(func() {
+			if output, err := child.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, output)
+			}
+		})
+	}
+	wg.Wait()
+	if got := load(t, sqllease.New(db))[1].Bound; got != processes*childSwaps {
+		t.Errorf("the bound is %d after %d processes raised it %d times each", got, processes, childSwaps)
+	}
+}
+
+// TestProcessesOnOneFileChild is one of the processes.
+func TestProcessesOnOneFileChild(t *testing.T) {
+	dsn := os.Getenv(childVariable)
+	if dsn == "" {
+		t.Skip("started by TestProcessesOnOneFile")
+	}
+	store := sqllease.New(open(t, sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn})))
+	for swaps := 0; swaps < childSwaps; {
+		from := load(t, store)[1]
+		to := lease.Record{Bound: from.Bound + 1, Owner: strconv.Itoa(os.Getpid())}
+		written, err := store.CompareAndSwap(within(t, patience), 1, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written {
+			swaps++
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// A proxy stands between a pool and the real database, and may change what is
+// asked or answered.
+type proxy struct {
+	driver.Connector
+
+	mu sync.Mutex
+	// ask changes each statement. Nil changes nothing.
+	ask func(statement string) string
+	// write stands for the execution of each INSERT and UPDATE.
+	write func(execute func() (driver.Result, error)) (driver.Result, error)
+}
+
+// proxied opens the database of db through p.
+func proxied(t *testing.T, db *gorm.DB, p *proxy) *gorm.DB {
+	t.Helper()
+	switch d := db.Dialector.(type) {
+	case *sqlite.Dialector:
+		// Two copies of SQLite in one process break each other's locks.
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Connector = namedConnector{pool.Driver(), d.DSN}
+		return open(t, sqlite.New(sqlite.Config{Conn: sql.OpenDB(p)}))
+	case *mysql.Dialector:
+		connector, err := mysqldriver.NewConnector(d.DSNConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Connector = connector
+		return open(t, mysql.New(mysql.Config{Conn: sql.OpenDB(p)}))
+	case *postgres.Dialector:
+		config, err := pgx.ParseConfig(testdb.PostgresURL(t, db))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Connector = stdlib.GetConnector(*config)
+		return open(t, postgres.New(postgres.Config{Conn: sql.OpenDB(p)}))
+	}
+	t.Fatalf("no proxy for %T", db.Dialector)
+	return nil
+}
+
+type namedConnector struct {
+	driver driver.Driver
+	name   string
+}
+
+func (c namedConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }
+func (c namedConnector) Driver() driver.Driver                        { return c.driver }
+
+func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &proxyConn{conn, p}, nil
+}
+
+// onWrite sets what the next INSERT or UPDATE, and only that, goes through.
+func (p *proxy) onWrite(write func(execute func() (driver.Result, error)) (driver.Result, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write = write
+}
+
+func (p *proxy) takeWrite() func(func() (driver.Result, error)) (driver.Result, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	write := p.write
+	p.write = nil
+	return write
+}
+
+type proxyConn struct {
+	driver.Conn
+	proxy *proxy
+}
+
+func (c *proxyConn) asked(statement string) string {
+	if c.proxy.ask == nil {
+		return statement
+	}
+	return c.proxy.ask(statement)
+}
+
+func (c *proxyConn) PrepareContext(ctx context.Context, statement string) (driver.Stmt, error) {
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, c.asked(statement))
+}
+
+func (c *proxyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, c.asked(statement), args)
+}
+
+func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+	statement = c.asked(statement)
+	execute := func() (driver.Result, error) {
+		return c.execute(ctx, statement, args)
+	}
+	if strings.Contains(statement, "INSERT") || strings.Contains(statement, "UPDATE") {
+		if write := c.proxy.takeWrite(); write != nil {
+			return write(execute)
+		}
+	}
+	return execute()
+}
+
+// execute prepares the statement where the driver does not send arguments
+// otherwise.
+func (c *proxyConn) execute(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+	if !errors.Is(err, driver.ErrSkip) {
+		return result, err
+	}
+	prepared, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer prepared.Close()
+	return prepared.(driver.StmtExecContext).ExecContext(ctx, args)
+}

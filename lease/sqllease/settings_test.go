@@ -1,0 +1,207 @@
+package sqllease_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+const orAllow = " (or accept it with AllowVolatile and lease.WithSettle)"
+
+// What a database says about its durability. Where the setting belongs to the
+// whole server, a proxy puts another value into the question.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		target  testdb.Target
+		open    func(t *testing.T, db *gorm.DB) *gorm.DB
+		refused string
+		warned  string
+	}{
+		{"default", testdb.SQLite, same, "", ""},
+		{"default", testdb.MySQL, same, "", ""},
+		{"default", testdb.Postgres, same, "", ""},
+		{
+			"synchronous OFF", testdb.SQLite, synchronousOff,
+			"sqllease: PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL" + orAllow, "",
+		},
+		{
+			"flush 0", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
+			"sqllease: innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1" + orAllow, "",
+		},
+		{
+			"flush 2", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
+			"", "sqllease: innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1",
+		},
+		{
+			"MyISAM", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
+			"sqllease: table `snowflake_workers` has the engine MyISAM, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
+		},
+		{
+			"MEMORY", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
+			"sqllease: table `snowflake_workers` has the engine MEMORY, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
+		},
+		{
+			"fsync off", testdb.Postgres, instead("current_setting('fsync')", "'off'"),
+			"", "sqllease: fsync is off, which forgets (or ruins the database) when the machine dies: set it to on",
+		},
+		{
+			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
+			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
+		},
+	} {
+		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
+			t.Parallel()
+			db := test.open(t, testdb.Open(t, test.target))
+			var log syncBuffer
+			store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			if test.refused != "" {
+				wantError(t, test.name, store, test.refused)
+			} else {
+				swap(t, store, 1, lease.Record{}, first, true)
+				load(t, store)
+			}
+			wantWarning(t, &log, test.warned)
+			var silent syncBuffer
+			store = sqllease.New(db, sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.NewTextHandler(&silent, nil))))
+			swap(t, store, 2, lease.Record{}, first, true)
+			wantWarning(t, &silent, "")
+		})
+	}
+}
+
+func wantWarning(t *testing.T, log *syncBuffer, warning string) {
+	t.Helper()
+	lines := strings.Count(log.String(), "\n")
+	if warning == "" && lines > 0 || warning != "" && (lines != 1 || !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), warning)) {
+		t.Errorf("logged %q, want one warning %q", log.String(), warning)
+	}
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func same(_ *testing.T, db *gorm.DB) *gorm.DB { return db }
+
+func synchronousOff(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	return open(t, sqliteWith("journal_mode(wal)", "synchronous(0)")(t, db))
+}
+
+// instead asks for another expression.
+func instead(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
+	return func(t *testing.T, db *gorm.DB) *gorm.DB {
+		t.Helper()
+		return proxied(t, db, &proxy{ask: func(statement string) string {
+			return strings.ReplaceAll(statement, from, to)
+		}})
+	}
+}
+
+// created makes the table by a changed DDL.
+func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
+	return func(t *testing.T, db *gorm.DB) *gorm.DB {
+		t.Helper()
+		run(t, db, strings.Replace(ddl(t, db), from, to, 1))
+		return db
+	}
+}
+
+func ddl(t *testing.T, db *gorm.DB, opts ...sqllease.Option) string {
+	t.Helper()
+	statement, err := sqllease.DDL(db.Dialector.Name(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return statement
+}
+
+// A warning is logged once per store, however many calls come first at once.
+func TestWarnsOnce(t *testing.T) {
+	t.Parallel()
+	db := instead("current_setting('fsync')", "'off'")(t, testdb.Open(t, testdb.Postgres))
+	var log syncBuffer
+	store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { load(t, store) })
+	}
+	wg.Wait()
+	wantWarning(t, &log, "fsync is off")
+}
+
+// Without autocommit nothing would ever be committed, and every statement
+// would say that it had written.
+func TestMySQLAutocommit(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	without := open(t, mysqlWith(func(c *mysql.Config) {
+		c.DSNConfig.Params = map[string]string{"autocommit": "0"}
+	})(t, db))
+	wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
+		"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the DSN or the server's settings")
+}
+
+func TestPostgresStandby(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	swap(t, sqllease.New(db), 1, lease.Record{}, first, true)
+	store := sqllease.New(instead("pg_is_in_recovery()", "true")(t, db))
+	const want = "sqllease: the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)"
+	if records, err := store.Load(within(t, patience)); text(err) != want {
+		t.Errorf("Load = %v, %v, want %s", records, err, want)
+	}
+}
+
+// A trigger that PostgreSQL runs as part of the commit sees what the commit
+// goes by.
+func TestPostgresCommitsDurably(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	run(t, db, ddl(t, db), "CREATE TABLE commits (worker_id INTEGER, bound BIGINT, setting TEXT)",
+		`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+INSERT INTO commits VALUES (NEW.worker_id, NEW.bound, current_setting('synchronous_commit')); RETURN NULL; END $$`,
+		`CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT OR UPDATE ON snowflake_workers
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()`)
+	lax := open(t, postgresWith("synchronous_commit=off")(t, db))
+	store := sqllease.New(lax)
+	swap(t, store, 1, lease.Record{}, first, true)
+	swap(t, store, 1, first, second, true)
+	run(t, lax, "INSERT INTO snowflake_workers VALUES ('other', 9, 9, '')")
+	var got []string
+	if err := db.Raw("SELECT worker_id || ' ' || bound || ' ' || setting FROM commits ORDER BY bound").Scan(&got).Error; err != nil {
+		t.Fatal(err)
+	}
+	want := "9 9 off, 1 1000 on, 1 2000 on"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("commits were made under %q, want %q", got, want)
+	}
+	var left string
+	if err := lax.Raw("SHOW synchronous_commit").Scan(&left).Error; err != nil || left != "off" {
+		t.Errorf("the session has synchronous_commit=%s afterwards (%v), want off", left, err)
+	}
+}

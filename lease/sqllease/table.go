@@ -1,0 +1,81 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// prepare looks after the table and the settings, once for the life of the
+// store: a table that vanishes later has forgotten what it held, and an error
+// says more than an empty one.
+func (s *store) prepare(ctx context.Context) error {
+	if s.ready.Load() {
+		return nil
+	}
+	select {
+	case s.gate <- struct{}{}:
+		defer func() { <-s.gate }()
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for another call to look after table %s: %w", s.table.quoted, context.Cause(ctx))
+	}
+	if s.ready.Load() {
+		return nil
+	}
+	if err := s.ensureTable(ctx); err != nil {
+		return err
+	}
+	if err := s.checkSettings(ctx); err != nil {
+		return err
+	}
+	s.ready.Store(true)
+	return nil
+}
+
+// ensureTable creates the table only where the database says that there is
+// none: PostgreSQL, for one, would put another one before it in the search path.
+// Where creating it fails, somebody else may have done so in the same moment.
+func (s *store) ensureTable(ctx context.Context) error {
+	err := s.probe(ctx)
+	if err == nil || s.classify(err) != missing {
+		return err
+	}
+	createErr := s.attempt(ctx, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, fmt.Sprintf(s.dialect.create, s.table.quoted))
+		return err
+	})
+	if err = s.probe(ctx); err == nil || createErr == nil {
+		return err
+	}
+	return fmt.Errorf("table %s cannot be read (%w) or created (%w): allow it, or have the table created by the statement that sqllease.DDL(%q) returns",
+		s.table.quoted, err, createErr, s.dialect.name)
+}
+
+func (s *store) probe(ctx context.Context) error {
+	return s.attempt(ctx, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, s.dialect.statement(probeSQL, s.table))
+		return err
+	})
+}
+
+// checkSettings refuses a database that forgets, as far as it tells.
+func (s *store) checkSettings(ctx context.Context) error {
+	var findings []finding
+	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
+		findings, err = s.dialect.check(ctx, conn, s.table)
+		return err
+	})
+	if err != nil || s.volatile {
+		return err
+	}
+	var errs []error
+	for _, f := range findings {
+		if f.refuse {
+			errs = append(errs, fmt.Errorf("%s (or accept it with AllowVolatile and lease.WithSettle)", f.text))
+			continue
+		}
+		s.logger.WarnContext(ctx, "sqllease: "+f.text)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,82 @@
+package sqllease_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestMain(m *testing.M) { leasetest.Main(m, dial) }
+
+// dial opens the store in a torture process.
+func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, nil, err
+	}
+	return sqllease.New(db, sqllease.WithNamespace(namespace)), func() { pool.Close() }, nil
+}
+
+func TestTortureSQLite(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, sqliteURL(t))
+}
+
+func sqliteURL(t *testing.T) string {
+	return "sqlite://" + filepath.Join(t.TempDir(), "workers.db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)"
+}
+
+// Two workers for eight processes: they change hands all the time.
+func TestTortureFewWorkers(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, sqliteURL(t), leasetest.WithWorkers(2), leasetest.WithWindow(300*time.Millisecond))
+}
+
+// The server is killed while it is set to forget what it has acknowledged: the
+// store's own statements must keep it from that.
+func TestTorturePostgres(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t, "fsync=on", "synchronous_commit=off", "wal_writer_delay=10s")
+	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+}
+
+func TestTortureMariaDB(t *testing.T) {
+	t.Parallel()
+	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=1")
+	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+}
+
+// A server that is set to forget is refused, before a worker is taken.
+func TestMariaDBThatForgetsIsRefused(t *testing.T) {
+	t.Parallel()
+	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
+	store, closeStore, err := dial(t.Context(), server.URL(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore()
+	_, err = lease.Acquire(t.Context(), store, snowflake.TwitterLayout())
+	if err == nil || !strings.Contains(err.Error(), "innodb_flush_log_at_trx_commit is 0") {
+		t.Errorf("error = %v, want it to name the setting", err)
+	}
+}

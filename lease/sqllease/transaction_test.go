@@ -1,0 +1,242 @@
+package sqllease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/utils/tests"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+var (
+	first  = lease.Record{Bound: 1000, Owner: "first"}
+	second = lease.Record{Bound: 2000, Owner: "second"}
+	third  = lease.Record{Bound: 3000, Owner: "third"}
+)
+
+const transactionRefused = "sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned"
+
+func TestRefusesTransactions(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		tx := db.Begin()
+		defer tx.Rollback()
+		for name, handle := range map[string]*gorm.DB{
+			"begun":                  tx,
+			"new session":            tx.Session(&gorm.Session{NewDB: true}),
+			"prepared":               tx.Session(&gorm.Session{PrepareStmt: true}),
+			"prepared before":        beginPrepared(t, db),
+			"with a statement":       tx.Where("1 = 1").Table("orders"),
+			"opened on a connection": onConn(t, db, tx.Statement.ConnPool),
+		} {
+			store := sqllease.New(handle)
+			wantError(t, name, store, transactionRefused)
+		}
+	})
+}
+
+func beginPrepared(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	if strings.HasPrefix(string(testdb.TargetOf(db)), "sqlite") {
+		db = open(t, sqlite.New(sqlite.Config{DriverName: db.Dialector.(*sqlite.Dialector).DriverName, DSN: "file:" + t.TempDir() + "/other.db"}))
+	}
+	tx := db.Session(&gorm.Session{PrepareStmt: true}).Begin()
+	t.Cleanup(func() { tx.Rollback() })
+	return tx
+}
+
+// onConn is a handle whose root pool is already a transaction.
+func onConn(t *testing.T, db *gorm.DB, pool gorm.ConnPool) *gorm.DB {
+	t.Helper()
+	config := *db.Config
+	config.ConnPool = pool
+	return &gorm.DB{Config: &config}
+}
+
+// wantError expects the error of both methods.
+func wantError(t *testing.T, name string, store lease.Store, want string) {
+	t.Helper()
+	if _, err := store.Load(within(t, patience)); err == nil || err.Error() != want {
+		t.Errorf("%s: Load: %v, want %s", name, err, want)
+	}
+	if _, err := store.CompareAndSwap(within(t, patience), 1, lease.Record{}, first); err == nil || err.Error() != want {
+		t.Errorf("%s: CompareAndSwap: %v, want %s", name, err, want)
+	}
+}
+
+func TestRefusesHandles(t *testing.T) {
+	t.Parallel()
+	const unopened = "sqllease: db is nil or was not opened: want the handle that gorm.Open returned"
+	dummy, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{ConnPool: testdb.Open(t, testdb.SQLite).ConnPool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poolless := testdb.Open(t, testdb.SQLite)
+	config := *poolless.Config
+	config.ConnPool = nil
+	for _, test := range []struct {
+		name string
+		db   *gorm.DB
+		want string
+	}{
+		{"nil", nil, unopened},
+		{"zero", &gorm.DB{}, unopened},
+		{"no dialect", &gorm.DB{Config: &gorm.Config{}}, unopened},
+		{"no pool", &gorm.DB{Config: &config}, "sqllease: the pool of db is a <nil>: want a *sql.DB or a gorm.GetDBConnector that returns one"},
+		{"other dialect", dummy, `sqllease: dialect "dummy" is not supported: want sqlite, mysql or postgres`},
+	} {
+		wantError(t, test.name, sqllease.New(test.db), test.want)
+	}
+}
+
+// The store's writes stay when the transaction around the call is rolled back.
+func TestInsideTransaction(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
+		store := sqllease.New(db)
+		swap(t, store, 1, lease.Record{}, first, true)
+		rollback := errors.New("rollback")
+		err := deferred(t, db).Transaction(func(tx *gorm.DB) error {
+			var n int64
+			if err := tx.Table("orders").Count(&n).Error; err != nil {
+				return err
+			}
+			swap(t, store, 1, first, second, true)
+			if got := load(t, store)[1]; got != second {
+				t.Errorf("Load inside the transaction shows %+v, want %+v", got, second)
+			}
+			return rollback
+		})
+		if !errors.Is(err, rollback) {
+			t.Fatal(err)
+		}
+		if got := load(t, store)[1]; got != second {
+			t.Errorf("after the rollback the record is %+v, want %+v", got, second)
+		}
+	})
+}
+
+// deferred lets a transaction of SQLite begin without the writer lock.
+func deferred(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	d, ok := db.Dialector.(*sqlite.Dialector)
+	if !ok {
+		return db
+	}
+	file, _, _ := strings.Cut(d.DSN, "?")
+	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: file}))
+}
+
+// A transaction that has the only connection of the pool waits for the call,
+// and the call for the connection: the context ends it.
+func TestPoolOfOne(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1)
+		store := sqllease.New(db)
+		swap(t, store, 1, lease.Record{}, first, true)
+		tx := db.Begin()
+		wantLate(t, store, "for a connection, and all 1 of the pool are in use, perhaps by a transaction that waits for this call")
+		wantLate(t, sqllease.New(db), "for a connection, and all 1 of the pool are in use") // first use
+		if err := tx.Rollback().Error; err != nil {
+			t.Fatal(err)
+		}
+		swap(t, store, 1, first, second, true)
+	})
+}
+
+// wantLate expects both methods to end with their context, and to say why.
+func wantLate(t *testing.T, store lease.Store, text string) {
+	t.Helper()
+	wantLateSwap(t, store, text)
+	ctx := within(t, 200*time.Millisecond)
+	_, err := store.Load(ctx)
+	checkLate(t, "Load", ctx, err, text)
+}
+
+func wantLateSwap(t *testing.T, store lease.Store, text string) {
+	t.Helper()
+	ctx := within(t, 200*time.Millisecond)
+	_, err := store.CompareAndSwap(ctx, 1, first, second)
+	checkLate(t, "CompareAndSwap", ctx, err, text)
+}
+
+func checkLate(t *testing.T, call string, ctx context.Context, err error, text string) { //nolint:revive // reads as the call does
+	t.Helper()
+	deadline, _ := ctx.Deadline()
+	if late := time.Since(deadline); late > time.Second {
+		t.Errorf("%s returned %v after its context had ended", call, late)
+	}
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v, want a deadline exceeded that says %q", call, err, text)
+	}
+}
+
+const writerLock = "a transaction of the application, or of another process, holds SQLite's writer lock"
+
+// Whatever the busy timeout is, a call waits for the writer as long as its
+// context lasts, and not longer.
+func TestSQLiteWriter(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+		for _, timeout := range []string{"0", "5000"} {
+			t.Run(string(target)+" busy timeout "+timeout, func(t *testing.T) {
+				t.Parallel()
+				testSQLiteWriter(t, busyTimeout(t, testdb.Open(t, target), timeout))
+			})
+		}
+	}
+}
+
+func testSQLiteWriter(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	store := sqllease.New(db)
+	swap(t, store, 1, lease.Record{}, first, true)
+	tx := db.Begin()
+	if err := tx.Exec("CREATE TABLE orders (id INTEGER)").Error; err != nil {
+		t.Fatal(err)
+	}
+	wantLateSwap(t, store, writerLock)
+	answer := make(chan error, 1)
+	go func() {
+		swapped, err := store.CompareAndSwap(t.Context(), 1, first, second)
+		if err == nil && !swapped {
+			err = errors.New("false")
+		}
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		t.Errorf("CompareAndSwap while another writes: %v, want it to wait", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := tx.Commit().Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Errorf("CompareAndSwap after the other's commit: %v, want true", err)
+	}
+	if got := load(t, store)[1]; got != second {
+		t.Errorf("the record is %+v, want %+v", got, second)
+	}
+}
+
+func busyTimeout(t *testing.T, db *gorm.DB, milliseconds string) *gorm.DB {
+	t.Helper()
+	d := db.Dialector.(*sqlite.Dialector)
+	from := strings.NewReplacer("busy_timeout%285000%29", "busy_timeout%28"+milliseconds+"%29", "_busy_timeout=5000", "_busy_timeout="+milliseconds)
+	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: from.Replace(d.DSN)}))
+}

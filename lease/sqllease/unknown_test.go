@@ -1,0 +1,228 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+type execution = func() (driver.Result, error)
+
+var errReset = errors.New("connection reset by peer")
+
+// Every fault that a write can meet between the store and the database.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		fault   func(execute execution, other lease.Store) (driver.Result, error)
+		want    bool
+		wantErr string
+		left    func(from, to lease.Record) lease.Record
+	}{
+		{"acknowledgement lost", func(execute execution, _ lease.Store) (driver.Result, error) {
+			return ignore(execute, errReset)
+		}, true, "", written},
+		{"request lost", func(execution, lease.Store) (driver.Result, error) {
+			return nil, errReset
+		}, false, "sqllease: connection reset by peer", unwritten},
+		{"connection dead before", func(execution, lease.Store) (driver.Result, error) {
+			return nil, driver.ErrBadConn
+		}, true, "", written},
+		{"sent, and the driver says that it was not", func(execute execution, _ lease.Store) (driver.Result, error) {
+			return ignore(execute, driver.ErrBadConn)
+		}, true, "", written},
+		{"sent twice by a proxy", func(execute execution, _ lease.Store) (driver.Result, error) {
+			_, _ = execute()
+			return execute()
+		}, true, "", written},
+		{"another was first", func(execute execution, other lease.Store) (driver.Result, error) {
+			overwrite(other, third)
+			return execute()
+		}, false, "", overwritten},
+		{"acknowledgement lost, and another came after", func(execute execution, other lease.Store) (driver.Result, error) {
+			_, _ = execute()
+			overwrite(other, third)
+			return nil, errReset
+		}, false, "sqllease: connection reset by peer", overwritten},
+	} {
+		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
+			t.Run(test.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+					p := &proxy{}
+					store, other := sqllease.New(proxied(t, db, p)), sqllease.New(db)
+					if from != (lease.Record{}) {
+						swap(t, other, 1, lease.Record{}, from, true)
+					}
+					load(t, store)
+					p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
+						return test.fault(execute, other)
+					})
+					got, err := store.CompareAndSwap(within(t, patience), 1, from, second)
+					if got != test.want || text(err) != test.wantErr {
+						t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, test.want, test.wantErr)
+					}
+					if is, want := load(t, other)[1], test.left(from, second); is != want {
+						t.Errorf("the record is %+v, want %+v", is, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func written(_, to lease.Record) lease.Record             { return to }
+func unwritten(from, _ lease.Record) lease.Record         { return from }
+func overwritten(lease.Record, lease.Record) lease.Record { return third }
+
+func ignore(execute execution, err error) (driver.Result, error) {
+	_, _ = execute()
+	return nil, err
+}
+
+func overwrite(s lease.Store, to lease.Record) {
+	records, _ := s.Load(context.Background())
+	_, _ = s.CompareAndSwap(context.Background(), 1, records[1], to)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Errors of a busy database are worth another try.
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	for target, texts := range map[testdb.Target][]string{
+		testdb.SQLite: {"database is locked (5) (SQLITE_BUSY)", "database table is locked: snowflake_workers"},
+		testdb.MySQL: {
+			"Error 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
+			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction",
+			"Error 1020 (HY000): Record has changed since last read in table 'snowflake_workers'",
+		},
+		testdb.Postgres: {"40001", "40P01", "55P03"},
+	} {
+		for _, text := range texts {
+			t.Run(string(target)+" "+text, func(t *testing.T) {
+				t.Parallel()
+				p := &proxy{}
+				store := sqllease.New(proxied(t, testdb.Open(t, target), p))
+				swap(t, store, 1, lease.Record{}, first, true)
+				p.onWrite(func(execution) (driver.Result, error) { return nil, stateError(text) })
+				swap(t, store, 1, first, second, true)
+			})
+		}
+	}
+}
+
+// A stateError has its text for SQLSTATE, as those of PostgreSQL's drivers.
+type stateError string
+
+func (e stateError) Error() string    { return string(e) }
+func (e stateError) SQLState() string { return string(e) }
+
+// No row changed, and no time left to look why: that is not a no.
+func TestNoTimeToLook(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		p := &proxy{}
+		store := sqllease.New(proxied(t, db, p))
+		swap(t, store, 1, lease.Record{}, first, true)
+		ctx, cancel := context.WithCancel(t.Context())
+		p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
+			_, _ = execute()
+			result, err := execute()
+			cancel()
+			return result, err
+		})
+		if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
+			t.Errorf("CompareAndSwap = %v, %v, want false, %v", written, err, context.Canceled)
+		}
+	})
+}
+
+// Who wrote a record without a token cannot be seen.
+func TestReleasedByAnother(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		store := sqllease.New(db)
+		swap(t, store, 1, lease.Record{}, first, true)
+		released := lease.Record{Bound: 500}
+		swap(t, store, 1, first, released, true)
+		swap(t, store, 1, first, released, false)
+		swap(t, store, 1, released, released, true)
+	})
+}
+
+// Connections that have died in the pool cost another try, not an error.
+func TestPoolOfDeadConnections(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
+	store := sqllease.New(mine)
+	swap(t, store, 1, lease.Record{}, first, true)
+	killAll(t, db, mine, 5)
+	swap(t, store, 1, first, second, true)
+	killAll(t, db, mine, 5)
+	if got := load(t, store)[1]; got != second {
+		t.Errorf("the record is %+v, want %+v", got, second)
+	}
+}
+
+// killAll leaves n dead connections in the pool of mine.
+func killAll(t *testing.T, db, mine *gorm.DB, n int) {
+	t.Helper()
+	pool, err := mine.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.SetMaxIdleConns(n)
+	for range n {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		var id int64
+		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Exec("KILL ?", id).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRefusesRecords(t *testing.T) {
+	t.Parallel()
+	store := sqllease.New(testdb.Open(t, testdb.SQLite))
+	long := strings.Repeat("x", 129)
+	for _, test := range []struct {
+		worker int
+		record lease.Record
+		want   string
+	}{
+		{1, lease.Record{Owner: long}, `sqllease: owner "` + long + `": want at most 128 characters of printable ASCII`},
+		{1, lease.Record{Owner: "é"}, `sqllease: owner "é": want at most 128 characters of printable ASCII`},
+		{1, lease.Record{Owner: "a\n"}, `sqllease: owner "a\n": want at most 128 characters of printable ASCII`},
+		{1 << 31, first, "sqllease: worker 2147483648 is out of range: want 32 bits"},
+	} {
+		swapped, err := store.CompareAndSwap(within(t, patience), test.worker, lease.Record{}, test.record)
+		if swapped || text(err) != test.want {
+			t.Errorf("CompareAndSwap(%d, %+v) = %v, %v, want %s", test.worker, test.record, swapped, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package lease
+
+import "time"
+
+// Stats is what a lease holds, and what it has been through.
+type Stats struct {
+	Datacenter, Worker int64
+	Owner              string    // the token of this grant: host/process/random
+	Until              time.Time // the end of the window that the store has acknowledged
+
+	// Extensions counts the windows after the first. Failures counts the
+	// attempts at getting one that failed, Losses the workers that another
+	// process has taken, Regressions the acknowledged writes that the store has
+	// forgotten: every one of these is an alarm.
+	Extensions, Failures, Losses, Regressions uint64
+
+	// FailingSince and Failure are when the store, or the search for a free
+	// worker, began to fail, and the last error. They are zero while all is
+	// well.
+	FailingSince time.Time
+	Failure      error
+}
+
+type counts struct{ Extensions, Failures, Losses, Regressions uint64 }
+
+// Stats returns the state of the lease.
+func (l *Lease) Stats() Stats {
+	h := l.current()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Stats{
+		Datacenter:   h.datacenter,
+		Worker:       h.worker,
+		Owner:        h.known.Owner,
+		Until:        h.until(),
+		Extensions:   l.counts.Extensions,
+		Failures:     l.counts.Failures,
+		Losses:       l.counts.Losses,
+		Regressions:  l.counts.Regressions,
+		FailingSince: l.outage.since,
+		Failure:      l.outage.last,
+	}
+}
+
+// Health is nil while IDs can be issued. Otherwise it is the error that the
+// generator returns: the window has ended and the store fails or no worker is
+// free, or the lease has ended. It asks nothing of the store, so a probe may
+// call it as often as it likes. A store that fails within the window is no
+// error; see Stats.FailingSince.
+func (l *Lease) Health() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.kept()
+	switch {
+	case l.ended:
+		return errEnded
+	case h.known.Bound > max(l.now(), h.used()):
+		return nil
+	case l.outage.attempts > 0:
+		return l.refusal(h.grant.Load())
+	}
+	return l.fenced(h.grant.Load(), errNothing)
+}

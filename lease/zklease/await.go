@@ -1,0 +1,27 @@
+package zklease
+
+import "context"
+
+// await returns when call or ctx ends: the client knows no contexts, and waits
+// for a server as long as there is none.
+func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	results := make(chan result, 1)
+	go func() {
+		value, err := call()
+		results <- result{value, err}
+	}()
+	select {
+	case r := <-results:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}

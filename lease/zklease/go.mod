@@ -1,0 +1,15 @@
+module github.com/gormflake/gormflake/lease/zklease
+
+go 1.25.0
+
+require github.com/gormflake/gormflake v0.0.0
+
+require (
+	github.com/go-zookeeper/zk v1.0.4
+	github.com/jinzhu/inflection v1.0.0 // indirect
+	github.com/jinzhu/now v1.1.5 // indirect
+	golang.org/x/text v0.41.0 // indirect
+	gorm.io/gorm v1.31.2 // indirect
+)
+
+replace github.com/gormflake/gormflake => ../..
