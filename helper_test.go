@@ -2,6 +2,7 @@ package gormflake_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 
@@ -118,3 +119,5 @@ func (f *failing) Fill(ctx context.Context, dst []types.ID) error {
 	}
 	return f.counter.Fill(ctx, dst)
 }
+
+var discardLog = slog.New(slog.DiscardHandler)

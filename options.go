@@ -4,25 +4,52 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Option changes what [New] makes.
+// Option changes what [New] and [Open] make.
 type Option interface {
 	apply(cfg *config) error
 }
 
 type config struct {
 	generators map[string]Generator
+	opening    string // the name of an option that is for Open only
+	lease      []lease.Option
+	store      []sqllease.Option
+	snowflake  []snowflake.Option
 }
 
 type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
+// newConfig applies all options, so that one run shows every mistake.
+func newConfig(opts []Option) (*config, error) {
+	cfg := &config{generators: map[string]Generator{"": nil}}
+	var errs []error
+	for i, opt := range opts {
+		if opt == nil {
+			errs = append(errs, fmt.Errorf("gormflake: option %d is nil", i+1))
+			continue
+		}
+		errs = append(errs, opt.apply(cfg))
+	}
+	return cfg, errors.Join(errs...)
+}
+
+func (cfg *config) plugin(gen Generator) *Plugin {
+	cfg.generators[""] = gen
+	return &Plugin{generators: cfg.generators}
+}
+
 // WithGenerator adds a generator for the columns tagged gen=name, for example
 // `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to
-// [New]. An empty name, a name with a comma, a name given twice and a nil
-// generator are errors.
+// [New], or made by [Open]. An empty name, a name with a comma, a name given
+// twice and a nil generator are errors.
 func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
@@ -36,6 +63,36 @@ func WithGenerator(name string, gen Generator) Option {
 			return fmt.Errorf("gormflake: WithGenerator(%q): generator is nil", name)
 		}
 		cfg.generators[name] = gen
+		return nil
+	})
+}
+
+// WithLease passes options to the lease that [Open] acquires, for example
+// lease.WithWindow. It is for Open only.
+func WithLease(opts ...lease.Option) Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.opening = "WithLease"
+		cfg.lease = append(cfg.lease, opts...)
+		return nil
+	})
+}
+
+// WithStore passes options to the store from which [Open] leases, for example
+// sqllease.WithNamespace. It is for Open only.
+func WithStore(opts ...sqllease.Option) Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.opening = "WithStore"
+		cfg.store = append(cfg.store, opts...)
+		return nil
+	})
+}
+
+// WithSnowflake passes options to the generator that [Open] makes, for example
+// snowflake.WithLayout. It is for Open only.
+func WithSnowflake(opts ...snowflake.Option) Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.opening = "WithSnowflake"
+		cfg.snowflake = append(cfg.snowflake, opts...)
 		return nil
 	})
 }

@@ -1,9 +1,9 @@
 // Package gormflake gives GORM models Snowflake primary keys, assigned in
 // memory before the INSERT.
 //
-// Register the plugin once and tag the key:
+// Open once and tag the key:
 //
-//	db.Use(gormflake.New(gen))
+//	gen, err := gormflake.Open(ctx, db)
 //
 //	type Order struct {
 //		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -83,15 +83,22 @@ var _ gorm.Plugin = (*Plugin)(nil)
 //
 // All mistakes in gen and opts are returned by [gorm.DB.Use].
 func New(gen Generator, opts ...Option) *Plugin {
-	cfg := &config{generators: map[string]Generator{"": gen}}
+	cfg, err := newConfig(opts)
+	p := cfg.plugin(gen)
+	p.err = errors.Join(refused(gen, cfg), err)
+	return p
+}
+
+// refused says what New cannot work with.
+func refused(gen Generator, cfg *config) error {
 	var errs []error
 	if gen == nil {
 		errs = append(errs, errors.New("gormflake: New: generator is nil, want one, for example from snowflake.New"))
 	}
-	for _, opt := range opts {
-		errs = append(errs, opt.apply(cfg))
+	if cfg.opening != "" {
+		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: New is given a generator that is made already", cfg.opening))
 	}
-	return &Plugin{generators: cfg.generators, err: errors.Join(errs...)}
+	return errors.Join(errs...)
 }
 
 // Name returns "gormflake", the key of the plugin in the GORM configuration.

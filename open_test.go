@@ -1,0 +1,241 @@
+package gormflake_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// quiet is for leases whose changes of state nobody reads.
+var quiet = gormflake.WithLease(lease.WithLogger(discardLog))
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		gen, err := gormflake.Open(t.Context(), db, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type Note struct {
+			gormflake.Model
+			Text string
+		}
+		if err := db.AutoMigrate(&Note{}); err != nil {
+			t.Fatal(err)
+		}
+		note := Note{Text: "a"}
+		if err := db.Create(&note).Error; err != nil {
+			t.Fatal(err)
+		}
+		held := gen.Source().(*lease.Lease).Stats()
+		if p := gen.Layout().Decompose(note.ID); p.Worker != held.Worker || p.Datacenter != held.Datacenter {
+			t.Errorf("key %+v, lease %+v", p, held)
+		}
+		if err := gen.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if owners := owners(t, db); len(owners) > 0 {
+			t.Errorf("held after Close: %v", owners)
+		}
+		if err := db.Create(&Note{}).Error; !errors.Is(err, snowflake.ErrClosed) {
+			t.Errorf("create after Close: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// owners are those who hold a worker.
+func owners(t *testing.T, db *gorm.DB) []string {
+	t.Helper()
+	var owners []string
+	if err := db.Raw("SELECT owner FROM snowflake_workers WHERE worker_id >= 0 AND owner <> ''").Scan(&owners).Error; err != nil {
+		t.Fatal(err)
+	}
+	return owners
+}
+
+func TestOpenOptions(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	gen, err := gormflake.Open(t.Context(), db, quiet,
+		gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout())),
+		gormflake.WithLease(lease.WithWorker(7)),
+		gormflake.WithStore(sqllease.WithNamespace("billing"), sqllease.WithTable("numbers")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Close(context.Background())
+	id, err := gen.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if worker := snowflake.JSSafeLayout().Decompose(id).Worker; worker != 7 || id >= 1<<53 {
+		t.Errorf("ID %d of worker %d, want one of worker 7 below 2^53", id, worker)
+	}
+	var n int64
+	if err := db.Table("numbers").Where("namespace = ? AND worker_id = 7", "billing").Count(&n).Error; err != nil || n != 1 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		opts []gormflake.Option
+		want string
+	}{
+		{"nil option", []gormflake.Option{nil}, "option 1 is nil"},
+		{"generator's option", []gormflake.Option{gormflake.WithSnowflake(snowflake.WithLag(-1))}, "WithLag(-1ns)"},
+		{"lease's option", []gormflake.Option{gormflake.WithLease(lease.WithWorker(99))}, "worker 99 out of range [0, 31]"},
+		{"store's option", []gormflake.Option{gormflake.WithStore(sqllease.WithNamespace(""))}, "WithNamespace"},
+		{"clock beside the lease's", []gormflake.Option{gormflake.WithLease(lease.WithClock(time.Now)), gormflake.WithSnowflake(snowflake.WithClock(time.Now))}, "WithClock beside a source that brings its clock"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, testdb.SQLite)
+			gen, err := gormflake.Open(t.Context(), db, append(test.opts, quiet)...)
+			if gen != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("Open = %v, %v, want an error with %q", gen, err, test.want)
+			}
+			if gen, err = gormflake.Open(t.Context(), db, quiet); err != nil {
+				t.Fatalf("again, without the mistake: %v", err)
+			}
+			defer gen.Close(context.Background())
+			if got := owners(t, db); len(got) != 1 {
+				t.Errorf("owners %v, want one: the failed Open holds a worker", got)
+			}
+		})
+	}
+}
+
+// The second generator would otherwise hold a worker that no create uses.
+func TestOpenTwice(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	gen, err := gormflake.Open(t.Context(), db, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Close(context.Background())
+	if _, err := gormflake.Open(t.Context(), db, quiet); !errors.Is(err, gorm.ErrRegistered) {
+		t.Errorf("error = %v, want ErrRegistered", err)
+	}
+	if got := owners(t, db); len(got) != 1 {
+		t.Errorf("owners %v, want one", got)
+	}
+}
+
+func TestOpenRefusesTransaction(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		err := db.Transaction(func(tx *gorm.DB) error {
+			_, err := gormflake.Open(t.Context(), tx, quiet)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "transaction") {
+			t.Errorf("error = %v, want it to name the transaction", err)
+		}
+	})
+}
+
+func TestNewRefusesOptionsOfOpen(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]gormflake.Option{
+		"WithLease":     gormflake.WithLease(),
+		"WithStore":     gormflake.WithStore(),
+		"WithSnowflake": gormflake.WithSnowflake(),
+	} {
+		err := testdb.Open(t, testdb.SQLite).Use(gormflake.New(&counter{}, opt))
+		if err == nil || !strings.Contains(err.Error(), name+" is for Open") {
+			t.Errorf("error = %v, want it to name %s", err, name)
+		}
+	}
+}
+
+// The window ends inside the application's transaction, which has the only
+// connection: an error within the call's timeout, never a deadlock.
+func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1)
+		gen, err := gormflake.Open(t.Context(), db, quiet, gormflake.WithLease(lease.WithWindow(300*time.Millisecond)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gen.Close(context.Background())
+		err = db.Transaction(func(*gorm.DB) error {
+			time.Sleep(400 * time.Millisecond)
+			start := time.Now()
+			_, err := gen.Next(t.Context())
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("answered after %v", took)
+			}
+			return err
+		})
+		if !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("inside the transaction: %v, want ErrFenced", err)
+		}
+		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if _, err = gen.Next(t.Context()); err == nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		if err != nil {
+			t.Errorf("after the transaction: %v", err)
+		}
+	})
+}
+
+// Many replicas write masters and details at once, each under a worker of its
+// own.
+func TestOpenReplicas(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		const replicas = 8
+		keys := make([][]types.ID, replicas)
+		var wg sync.WaitGroup
+		for i := range replicas {
+			// A plugin belongs to one gorm.DB: each replica has its own.
+			own, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, Logger: db.Logger})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				gen, err := gormflake.Open(t.Context(), own, quiet)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer gen.Close(context.Background())
+				keys[i] = make([]types.ID, 10_000)
+				if err := gen.Fill(t.Context(), keys[i]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		all := slices.Concat(keys...)
+		slices.Sort(all)
+		if n := len(slices.Compact(slices.Clone(all))); n != replicas*10_000 {
+			t.Errorf("%d distinct keys of %d", n, replicas*10_000)
+		}
+	})
+}
