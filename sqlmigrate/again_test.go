@@ -1,0 +1,48 @@
+package sqlmigrate_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// A pool that has asked for the columns before they were widened must not take
+// the answer to the next question for a table that is not there: its reference
+// would be forgotten.
+func TestInspectAgainOnThePool(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1)
+		key := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "SERIAL PRIMARY KEY"}[db.Dialector.Name()]
+		for _, statement := range []string{
+			"CREATE TABLE parents (id " + key + ")",
+			"CREATE TABLE notes (parent_id INT NOT NULL)",
+		} {
+			if err := db.Exec(statement).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 2 {
+			plan, err := sqlmigrate.Inspect(t.Context(), db, "parents", sqlmigrate.WithReference("notes.parent_id", "parents.id"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(plan.Tables) != 2 {
+				t.Errorf("round %d: tables %v, want both", round, plan.Tables)
+			}
+			if empty := plan.Empty(); empty != (round == 1) {
+				t.Errorf("round %d: empty = %v:\n%v", round, empty, plan)
+			}
+			if err := plan.Apply(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

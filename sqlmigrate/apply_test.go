@@ -1,0 +1,185 @@
+package sqlmigrate_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+func TestApplyOrder(t *testing.T) {
+	t.Parallel()
+	f := &sqlmigrate.FakeEngine{}
+	if err := handPlan(f).Apply(t.Context(), sqlite(t), sqlmigrate.WithLockTimeout(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	wantRuns(t, f, [][]string{{"up 1", "up 2", table12}, {"up 4"}})
+	if got := f.Runs[0].LockTimeout; got != time.Second {
+		t.Errorf("lock timeout %v, want 1s", got)
+	}
+}
+
+var table12 = handPlan(nil).Phases[0].Steps[1].Up[0].SQL
+
+func TestRevertOrder(t *testing.T) {
+	t.Parallel()
+	f := &sqlmigrate.FakeEngine{}
+	if err := handPlan(f).Revert(t.Context(), sqlite(t)); err != nil {
+		t.Fatal(err)
+	}
+	wantRuns(t, f, [][]string{{"check 2"}, {"check 1"}, {"check 2", "down 4"}, {"check 1", "down 3", "down 1", "down 2"}})
+}
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	f := &sqlmigrate.FakeEngine{}
+	if err := handPlan(f).Apply(t.Context(), sqlite(t), sqlmigrate.WithPhases(sqlmigrate.Guard, sqlmigrate.Detach)); err != nil {
+		t.Fatal(err)
+	}
+	if err := handPlan(f).Revert(t.Context(), sqlite(t), sqlmigrate.WithPhases(sqlmigrate.Guard)); err != nil {
+		t.Fatal(err)
+	}
+	wantRuns(t, f, [][]string{{"up 4"}, {"check 2"}, {"check 2", "down 4"}})
+}
+
+func wantRuns(t *testing.T, f *sqlmigrate.FakeEngine, want [][]string) {
+	t.Helper()
+	var got [][]string
+	for _, r := range f.Runs {
+		got = append(got, r.SQL)
+	}
+	if !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("ran %q, want %q", got, want)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var got []string
+	last := time.Duration(-1)
+	err := handPlan(&sqlmigrate.FakeEngine{}).Apply(t.Context(), sqlite(t), sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		got = append(got, fmt.Sprintf("%s %s/%s %d of %d %.4q", p.Phase, p.Table, p.Step, p.Done, p.Of, p.SQL))
+		if p.Elapsed < last {
+			t.Errorf("elapsed %v after %v", p.Elapsed, last)
+		}
+		last = p.Elapsed
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`widen orders/id and manager_id become bigint 0 of 3 "up 1"`,
+		`widen orders/id and manager_id become bigint 1 of 3 "up 2"`,
+		`widen lines/a foreign key is checked 2 of 3 "CREA"`,
+		`widen / 3 of 3 ""`,
+		`guard orders/a CHECK 0 of 1 "up 4"`,
+		`guard / 1 of 1 ""`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("progress\n%q, want\n%q", got, want)
+	}
+}
+
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	const rolledBack = "(nothing of this phase has been changed"
+	tests := []struct {
+		name   string
+		failAt int
+		mysql  bool
+		revert bool
+		phase  sqlmigrate.PhaseName
+		want   string
+	}{
+		{"first", 1, false, false, sqlmigrate.Widen, "sqlmigrate: phase widen, table orders, statement 1 of 3, up 1: broken " + rolledBack + ")"},
+		{"third", 3, false, false, sqlmigrate.Widen, "sqlmigrate: phase widen, table lines, statement 3 of 3, CREATE TABLE t ( id integer, name text, name text, name text, name text, name text, name text, name text, name text, name text, name text, name text, name text,…: broken " + rolledBack + ")"},
+		{"commit", 9, false, false, sqlmigrate.Widen, "sqlmigrate: phase widen, after its last statement: broken " + rolledBack + ")"},
+		{"check", 1, false, true, sqlmigrate.Guard, "sqlmigrate: phase guard, statement 1 of 1, check 2: broken " + rolledBack + ")"},
+		{"mysql first", 1, true, false, sqlmigrate.Widen, "up 1: broken (no statement of this phase has been carried out)"},
+		{"mysql checks, which change nothing", 2, true, true, sqlmigrate.Guard, "after its last statement: broken (no statement of this phase has been carried out)"},
+		{"mysql second", 2, true, false, sqlmigrate.Widen, "up 2: broken (the first 1 statements of this phase have been carried out and stay; when the cause is mended, run the same plan again, which goes on from there)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			broken := errors.New("broken")
+			p := handPlan(&sqlmigrate.FakeEngine{FailAt: test.failAt, Err: broken})
+			db := sqlite(t)
+			do := p.Apply
+			if test.revert {
+				do = p.Revert
+			}
+			if test.mysql {
+				p.Dialect = "mysql"
+				db = mysqlHandle(t)
+			}
+			err := do(t.Context(), db, sqlmigrate.WithPhases(test.phase))
+			if !errors.Is(err, broken) {
+				t.Errorf("error %v, want one that wraps the engine's", err)
+			}
+			wantError(t, err, test.want)
+		})
+	}
+}
+
+func TestFailureAfterPhase(t *testing.T) {
+	t.Parallel()
+	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: errors.New("broken")}
+	p := handPlan(f)
+	p.Phases[0].Steps = p.Phases[0].Steps[1:]
+	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
+	err := p.Apply(t.Context(), sqlite(t))
+	wantError(t, err, "phase widen, after its last") // the fake fails there
+	f.FailAt = 0
+	p.Phases[0].Steps[0].Up = nil
+	f.FailAt = 2
+	wantError(t, p.Apply(t.Context(), sqlite(t)), "phase guard, table orders, statement 2 of 2, up 5: broken (nothing of this phase has been changed, widen has been applied)")
+}
+
+func TestRefusesToRun(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	tx := sqlite(t).Begin()
+	defer tx.Rollback()
+	tests := []struct {
+		name string
+		plan *sqlmigrate.Plan
+		opts []sqlmigrate.ApplyOption
+		want string
+	}{
+		{"blockers", blocked(), nil, "view v_orders stands in the way"},
+		{"other dialect", &sqlmigrate.Plan{Dialect: "postgres", Phases: handPlan(nil).Phases}, nil, "sqlmigrate: the plan is for postgres and db is sqlite"},
+		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option is nil"},
+		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},
+		{"unknown phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases("widenn")}, `unknown phase "widenn": want widen, detach or guard`},
+		{"no function", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(nil)}, "WithProgress(nil)"},
+		{"negative timeout", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(-1)}, "WithLockTimeout(-1ns): want zero or more"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			f := &sqlmigrate.FakeEngine{}
+			sqlmigrate.SetEngine(test.plan, f)
+			wantError(t, test.plan.Apply(t.Context(), db, test.opts...), test.want)
+			wantError(t, test.plan.Revert(t.Context(), db, test.opts...), test.want)
+			if len(f.Runs) > 0 {
+				t.Errorf("it ran %q", f.Runs)
+			}
+		})
+	}
+	wantError(t, handPlan(nil).Apply(t.Context(), tx), "sqlmigrate: db is a transaction")
+	wantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
+}
+
+func TestEmptyPlan(t *testing.T) {
+	t.Parallel()
+	p := &sqlmigrate.Plan{Dialect: "sqlite"}
+	sqlmigrate.SetEngine(p, &sqlmigrate.FakeEngine{})
+	if err := p.Apply(t.Context(), sqlite(t)); err != nil {
+		t.Errorf("Apply: %v", err)
+	}
+	wantError(t, p.Revert(t.Context(), sqlite(t)), "sqlmigrate: the plan is empty, so it does not say what to take back")
+}

@@ -1,0 +1,98 @@
+package sqlmigrate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// run executes statements one by one.
+func run(t *testing.T, db *gorm.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// wantError expects an error that contains every text.
+func wantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q, want it to say %q", err, text)
+		}
+	}
+}
+
+// handPlan is one that was made by hand for SQLite, under an engine that
+// records.
+func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
+	p := &sqlmigrate.Plan{
+		Dialect: "sqlite",
+		Tables: []sqlmigrate.Table{
+			{
+				Name: "orders", Rows: 1_000_000, Bytes: 134_217_728, MaxKey: 1_000_000,
+				Columns: []sqlmigrate.Column{
+					{Name: "id", Type: "integer", To: "bigint", Key: true, Auto: "serial"},
+					{Name: "manager_id", Type: "integer", To: "bigint", Refers: []string{"users.id", "people.id"}},
+				},
+			},
+			{Schema: "shop", Name: "odd.name", Rows: 1, Bytes: 1, Columns: []sqlmigrate.Column{{Name: "id", Type: "bigint", Key: true}}},
+		},
+		Phases: []sqlmigrate.Phase{
+			{
+				Name: sqlmigrate.Widen,
+				Steps: []sqlmigrate.Step{
+					{
+						Table: "orders", Text: "id and manager_id become bigint",
+						Up:   []sqlmigrate.Statement{{SQL: "up 1"}, {SQL: "up 2"}},
+						Down: []sqlmigrate.Statement{{SQL: "down 1"}, {SQL: "down 2"}},
+						Rows: 1_000_000, Bytes: 134_217_728, Rewrites: true, Estimate: 2300 * time.Millisecond,
+						Locks: "ACCESS EXCLUSIVE on orders and on every table whose foreign key refers to it: reads and writes wait until the end",
+					},
+					{
+						Table: "lines", Text: "a foreign key is checked",
+						Up:   []sqlmigrate.Statement{{SQL: "CREATE TABLE t (\n  id integer,\n  " + strings.Repeat("name text, ", 12) + "x text\n)"}},
+						Down: []sqlmigrate.Statement{{SQL: "down 3"}},
+						Rows: 10, Bytes: 9_999_999, Estimate: 90 * time.Minute,
+					},
+				},
+				Check: []sqlmigrate.Statement{{SQL: "check 1"}},
+			},
+			{
+				Name:  sqlmigrate.Guard,
+				Steps: []sqlmigrate.Step{{Table: "orders", Text: "a CHECK", Up: []sqlmigrate.Statement{{SQL: "up 4"}}, Down: []sqlmigrate.Statement{{SQL: "down 4"}}}},
+				Check: []sqlmigrate.Statement{{SQL: "check 2"}},
+			},
+		},
+		Notes: []string{"Restart programs that have prepared statements: " + strings.Repeat("words and ", 12) + "words."},
+	}
+	if f != nil {
+		sqlmigrate.SetEngine(p, f)
+	}
+	return p
+}
+
+func blocked() *sqlmigrate.Plan {
+	p := handPlan(&sqlmigrate.FakeEngine{})
+	p.Blockers = []sqlmigrate.Blocker{
+		{Table: "orders", Object: "view v_orders", Reason: "it uses column id", Mend: "drop it before and create it afterwards"},
+		{Table: "users", Object: "policy p", Reason: "it uses column id", Mend: "drop it"},
+	}
+	return p
+}
+
+func sqlite(t *testing.T) *gorm.DB {
+	t.Helper()
+	return testdb.Open(t, testdb.SQLite)
+}

@@ -1,0 +1,94 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+func checkHandle(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return errors.New("sqlmigrate: db is nil or was not opened: want the handle that gorm.Open returned")
+	}
+	return nil
+}
+
+// withConn calls fn with one connection: that of db if it is a handle of
+// [gorm.DB.Connection] or was opened on one, and else one of its pool, which
+// goes back afterwards.
+func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error {
+	conn, pool, err := poolOf(db)
+	if err != nil {
+		return err
+	}
+	if conn != nil {
+		return fn(conn)
+	}
+	conn, err = pool.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: get a connection: %w", err)
+	}
+	return errors.Join(fn(conn), giveBack(conn))
+}
+
+// giveBack does not mind that the engine, or the database, has ended the
+// connection.
+func giveBack(conn *sql.Conn) error {
+	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)
+	}
+	return nil
+}
+
+// poolOf goes by the pool that db was opened with: a handle made from it can
+// carry that of a replica.
+func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
+	root := db.Config.ConnPool
+	current := root
+	if db.Statement != nil && db.Statement.ConnPool != nil {
+		current = db.Statement.ConnPool
+	}
+	if isTransaction(root) || isTransaction(current) {
+		return nil, nil, errors.New("sqlmigrate: db is a transaction, and what has to be done around one cannot be done in it: pass the handle that gorm.Open returned")
+	}
+	for _, pool := range []gorm.ConnPool{current, root} {
+		if conn, ok := unprepared(pool).(*sql.Conn); ok && conn != nil {
+			return conn, nil, nil
+		}
+	}
+	pool, err := unwrap(root)
+	return nil, pool, err
+}
+
+func unwrap(root gorm.ConnPool) (*sql.DB, error) {
+	switch pool := root.(type) {
+	case *sql.DB:
+		if pool != nil {
+			return pool, nil
+		}
+	case gorm.GetDBConnector:
+		unwrapped, err := pool.GetDBConn()
+		if err != nil {
+			return nil, fmt.Errorf("sqlmigrate: the pool of db: %w", err)
+		}
+		if unwrapped != nil {
+			return unwrapped, nil
+		}
+	}
+	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", root)
+}
+
+func unprepared(pool gorm.ConnPool) gorm.ConnPool {
+	if prepared, ok := pool.(*gorm.PreparedStmtDB); ok && prepared != nil {
+		return prepared.ConnPool
+	}
+	return pool
+}
+
+func isTransaction(pool gorm.ConnPool) bool {
+	_, ok := pool.(gorm.TxCommitter)
+	return ok
+}

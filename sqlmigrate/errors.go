@@ -1,0 +1,16 @@
+package sqlmigrate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Err returns nil, or one error that names every blocker, each on a line of its
+// own.
+func (p *Plan) Err() error {
+	errs := make([]error, len(p.Blockers))
+	for i, b := range p.Blockers {
+		errs[i] = fmt.Errorf("sqlmigrate: table %s: %s stands in the way: %s: %s", b.Table, b.Object, b.Reason, b.Mend)
+	}
+	return errors.Join(errs...)
+}

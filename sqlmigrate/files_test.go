@@ -1,0 +1,265 @@
+package sqlmigrate_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+const stampForm = "20060102150405"
+
+func TestWriteFiles(t *testing.T) {
+	t.Parallel()
+	const (
+		widenUp   = "up 1;\nup 2;\n"
+		widenDown = "check 1;\ndown 1;\ndown 2;\n"
+		guardUp   = "up 4;\n"
+		guardDown = "check 2;\ndown 4;\n"
+	)
+	tests := []struct {
+		format sqlmigrate.Format
+		want   map[string]string
+	}{
+		{sqlmigrate.GolangMigrate, map[string]string{
+			"0_snowflake_widen.up.sql":   "-- golang-migrate\n" + widenUp,
+			"0_snowflake_widen.down.sql": "-- golang-migrate\n" + widenDown,
+			"1_snowflake_guard.up.sql":   "-- golang-migrate\n" + guardUp,
+			"1_snowflake_guard.down.sql": "-- golang-migrate\n" + guardDown,
+		}},
+		{sqlmigrate.Goose, map[string]string{
+			"0_snowflake_widen.sql": "-- +goose Up\n-- goose\n" + widenUp + "\n-- +goose Down\n-- goose\n" + widenDown,
+			"1_snowflake_guard.sql": "-- +goose Up\n-- goose\n" + guardUp + "\n-- +goose Down\n-- goose\n" + guardDown,
+		}},
+	}
+	for _, test := range tests {
+		t.Run(string(test.format), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "new", "migrations")
+			before := time.Now().UTC().Truncate(time.Second)
+			if err := shortPlan().WriteFiles(dir, test.format); err != nil {
+				t.Fatal(err)
+			}
+			got, first := readFiles(t, dir)
+			if first.Before(before) || first.After(time.Now().UTC()) {
+				t.Errorf("first version %v, want now", first)
+			}
+			wantFiles(t, got, test.want)
+		})
+	}
+}
+
+func shortPlan() *sqlmigrate.Plan {
+	p := handPlan(&sqlmigrate.FakeEngine{})
+	p.Phases[0].Steps = p.Phases[0].Steps[:1]
+	return p
+}
+
+// readFiles returns the files under names that begin with the seconds since the
+// first of them.
+func readFiles(t *testing.T, dir string) (map[string]string, time.Time) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first time.Time
+	files := map[string]string{}
+	for _, entry := range entries {
+		version, rest, _ := strings.Cut(entry.Name(), "_")
+		stamp, err := time.Parse(stampForm, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.IsZero() {
+			first = stamp
+		}
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[fmt.Sprintf("%d_%s", int(stamp.Sub(first).Seconds()), rest)] = string(text)
+	}
+	return files, first
+}
+
+func wantFiles(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("file %s has %q, want %q", name, got[name], text)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("file %s is not wanted", name)
+		}
+	}
+}
+
+func TestWriteFilesRefusals(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		plan    *sqlmigrate.Plan
+		format  sqlmigrate.Format
+		present string
+		want    string
+	}{
+		{"blockers", blocked(), sqlmigrate.Goose, "", "view v_orders stands in the way"},
+		{"empty", &sqlmigrate.Plan{Dialect: "sqlite"}, sqlmigrate.Goose, "", "sqlmigrate: the plan is empty: there is nothing to write"},
+		{"format", shortPlan(), "flyway", "", `sqlmigrate: unknown format "flyway": want golang-migrate or goose`},
+		{"pairs under goose", shortPlan(), sqlmigrate.Goose, "1_a.up.sql", "1_a.up.sql is no file of goose"},
+		{"goose under golang-migrate", shortPlan(), sqlmigrate.GolangMigrate, "00001_a.sql", "00001_a.sql is no file of golang-migrate"},
+		{"version above all", shortPlan(), sqlmigrate.Goose, "99999999999999_a.sql", "99999999999999_a.sql has a version that is above every timestamp"},
+		{"version too large", shortPlan(), sqlmigrate.Goose, "99999999999999999999_a.sql", "value out of range"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if test.present != "" {
+				touch(t, filepath.Join(dir, test.present))
+			}
+			wantError(t, test.plan.WriteFiles(dir, test.format), test.want)
+			wantNames(t, dir, test.present)
+		})
+	}
+}
+
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantNames expects these files and no others.
+func wantNames(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	want = slices.DeleteFunc(want, func(name string) bool { return name == "" })
+	if !slices.Equal(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+}
+
+// A second call in the same second, for another plan, comes after the first.
+func TestWriteFilesAfterOthers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const newest = "20991231235959_last.sql"
+	touch(t, filepath.Join(dir, "00007_first.sql"))
+	touch(t, filepath.Join(dir, newest))
+	touch(t, filepath.Join(dir, "README.md"))
+	if err := shortPlan().WriteFiles(dir, sqlmigrate.Goose); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, dir, "00007_first.sql", newest, "21000101000000_snowflake_widen.sql", "21000101000001_snowflake_guard.sql", "README.md")
+}
+
+func TestWriteFilesTwice(t *testing.T) {
+	t.Parallel()
+	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := shortPlan().WriteFiles(dir, format); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := readFiles(t, dir)
+			wantError(t, shortPlan().WriteFiles(dir, format), "_snowflake_widen", "is this migration already: remove it, or write to another directory")
+			after, _ := readFiles(t, dir)
+			wantFiles(t, after, before)
+			other := shortPlan()
+			other.Phases[0].Steps[0].Up[0].SQL = "up 9"
+			other.Phases = other.Phases[:1]
+			if err := other.WriteFiles(dir, format); err != nil {
+				t.Errorf("another plan: %v", err)
+			}
+		})
+	}
+}
+
+// A file that cannot be written leaves none of the others behind.
+func TestWriteFilesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := []sqlmigrate.File{{Name: "1_a.sql", Text: "a"}, {Name: "2_b.sql", Text: "b"}, {Name: "3_c.sql", Text: "c"}}
+	touch(t, filepath.Join(dir, "3_c.sql"))
+	err := sqlmigrate.WriteAll(dir, files)
+	if !errors.Is(err, os.ErrExist) {
+		t.Errorf("error %v, want that the file exists", err)
+	}
+	wantNames(t, dir, "3_c.sql")
+	if text, err := os.ReadFile(filepath.Join(dir, "3_c.sql")); err != nil || len(text) > 0 {
+		t.Errorf("the file that was there has now %q, %v", text, err)
+	}
+}
+
+func TestWriteLeaseTable(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"sqlite", "mysql", "postgres"} {
+		for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+			t.Run(dialect+" "+string(format), func(t *testing.T) {
+				t.Parallel()
+				if !sqlmigrate.HasEngine(dialect) {
+					t.Skip("no engine")
+				}
+				testWriteLeaseTable(t, dialect, format)
+			})
+		}
+	}
+}
+
+func testWriteLeaseTable(t *testing.T, dialect string, format sqlmigrate.Format) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := sqlmigrate.WriteLeaseTable(dir, format, dialect, sqllease.WithTable("shop.workers")); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := readFiles(t, dir)
+	up, down := files["0_snowflake_lease.up.sql"], files["0_snowflake_lease.down.sql"]
+	if format == sqlmigrate.Goose {
+		up, down, _ = strings.Cut(files["0_snowflake_lease.sql"], "-- +goose Down\n")
+	}
+	ddl, err := sqllease.DDL(dialect, sqllease.WithTable("shop.workers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.TrimSuffix(strings.TrimSpace(ddl), ";"); !strings.Contains(up, want) {
+		t.Errorf("up:\n%s\nwant it to have\n%s", up, want)
+	}
+	quote := `"`
+	if dialect == "mysql" {
+		quote = "`"
+	}
+	if want := "DROP TABLE IF EXISTS " + quote + "shop" + quote + "." + quote + "workers" + quote; !strings.Contains(down, want) {
+		t.Errorf("down:\n%s\nwant it to have %s", down, want)
+	}
+	wantError(t, sqlmigrate.WriteLeaseTable(dir, format, dialect, sqllease.WithTable("shop.workers")), "is this migration already")
+}
+
+func TestWriteLeaseTableRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	wantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "oracle"), `sqlmigrate: dialect "oracle" is not supported: want sqlite, mysql or postgres`)
+	if sqlmigrate.HasEngine("sqlite") {
+		wantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "sqlite", sqllease.WithTable("a.b.c")), `WithTable("a.b.c")`)
+	}
+	wantNames(t, dir)
+}

@@ -1,0 +1,164 @@
+package filestest_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
+	migratemysql "github.com/golang-migrate/migrate/v4/database/mysql"
+	migratepostgres "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	migratesqlite "github.com/golang-migrate/migrate/v4/database/sqlite"
+	migratesqlite3 "github.com/golang-migrate/migrate/v4/database/sqlite3"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/pressly/goose/v3"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// A tool runs all migrations of a directory up or down, on connections of its
+// own.
+type tool struct {
+	name   string
+	format sqlmigrate.Format
+	open   func(t *testing.T, db *gorm.DB, dir string) (up, down func() error)
+}
+
+// tools are all ways in which the files for a target are run.
+func tools(target testdb.Target) []tool {
+	tools := []tool{
+		{"golang-migrate", sqlmigrate.GolangMigrate, openMigrate(false)},
+		{"goose", sqlmigrate.Goose, openGoose},
+	}
+	if target == testdb.SQLite || target == testdb.SQLiteMattn {
+		tools = append(tools, tool{"golang-migrate without transactions", sqlmigrate.GolangMigrate, openMigrate(true)})
+	}
+	return tools
+}
+
+// each runs fn for every target and tool.
+func each(t *testing.T, targets []testdb.Target, fn func(t *testing.T, db *gorm.DB, tool tool)) {
+	t.Helper()
+	for _, target := range targets {
+		for _, tool := range tools(target) {
+			t.Run(string(target)+"/"+tool.name, func(t *testing.T) {
+				t.Parallel()
+				fn(t, testdb.Open(t, target), tool)
+			})
+		}
+	}
+}
+
+// pool is one of the tool's own, with foreign keys on, as the tools' own URLs
+// would make it.
+func pool(t *testing.T, db *gorm.DB) *sql.DB {
+	t.Helper()
+	driver, dsn := source(t, db)
+	p, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func source(t *testing.T, db *gorm.DB) (driver, dsn string) {
+	t.Helper()
+	switch d := db.Dialector.(type) {
+	case *sqlite.Dialector:
+		if d.DriverName == "" {
+			return "sqlite3", d.DSN
+		}
+		return d.DriverName, d.DSN
+	case *mysql.Dialector:
+		config := d.DSNConfig.Clone()
+		config.MultiStatements = true // golang-migrate sets it in its URLs
+		return "mysql", config.FormatDSN()
+	case *postgres.Dialector:
+		return "pgx", d.DSN
+	}
+	t.Fatalf("no tool for a %T", db.Dialector)
+	return "", ""
+}
+
+func openMigrate(noTxWrap bool) func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
+	return func(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
+		t.Helper()
+		driver, err := migrateDriver(t, db, noTxWrap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := iofs.New(os.DirFS(dir), ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := migrate.NewWithInstance("iofs", files, "test", driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = m.Close() })
+		return m.Up, m.Down
+	}
+}
+
+func migrateDriver(t *testing.T, db *gorm.DB, noTxWrap bool) (database.Driver, error) {
+	t.Helper()
+	p := pool(t, db)
+	switch testdb.TargetOf(db) {
+	case testdb.SQLite:
+		return migratesqlite.WithInstance(p, &migratesqlite.Config{NoTxWrap: noTxWrap})
+	case testdb.SQLiteMattn:
+		return migratesqlite3.WithInstance(p, &migratesqlite3.Config{NoTxWrap: noTxWrap})
+	case testdb.MySQL:
+		return migratemysql.WithInstance(p, &migratemysql.Config{})
+	default:
+		return migratepostgres.WithInstance(p, &migratepostgres.Config{})
+	}
+}
+
+func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
+	t.Helper()
+	dialect := map[string]goose.Dialect{
+		"sqlite": goose.DialectSQLite3, "mysql": goose.DialectMySQL, "postgres": goose.DialectPostgres,
+	}[db.Dialector.Name()]
+	provider, err := goose.NewProvider(dialect, pool(t, db), os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	up = func() error { _, err := provider.Up(t.Context()); return err }
+	down = func() error { _, err := provider.DownTo(t.Context(), 0); return err }
+	return up, down
+}
+
+func mustRun(t *testing.T, db *gorm.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func countOf(t *testing.T, db *gorm.DB, table string) int64 {
+	t.Helper()
+	var n int64
+	if err := db.Table(table).Count(&n).Error; err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// errText is empty for nil.
+func errText(err error) string {
+	if err == nil || errors.Is(err, migrate.ErrNoChange) {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,344 @@
+package sqlmigrate_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+const (
+	millionFactor   = 4                      // by which an estimate may be wrong
+	millionJudged   = 500 * time.Millisecond // shorter ones are too short to tell
+	millionHeap     = 16 << 20               // by which the heap may grow, in bytes
+	millionInterval = 10 * time.Millisecond  // between two samples
+)
+
+// GORMFLAKE_TEST_ROWS=1000000 takes some 3 minutes on two cores. It is the
+// number of parents; there are twice as many children.
+func TestMillion(t *testing.T) {
+	text := os.Getenv("GORMFLAKE_TEST_ROWS")
+	if text == "" {
+		t.Skip("GORMFLAKE_TEST_ROWS is not set: the number of parents, as 1000000")
+	}
+	parents, err := strconv.Atoi(text)
+	if err != nil || parents < 100 || parents > 500_000_000 {
+		t.Fatalf("GORMFLAKE_TEST_ROWS = %q, want a number from 100 to 500000000", text)
+	}
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MySQL} {
+		t.Run(string(target), func(t *testing.T) { // not in parallel: it takes the time
+			newMillion(t, target, parents).move(t)
+		})
+	}
+}
+
+// A million is an old shop.
+type million struct {
+	*gorm.DB
+	pool     *sql.DB
+	parents  int
+	children int
+}
+
+func newMillion(t *testing.T, target testdb.Target, parents int) *million {
+	t.Helper()
+	db := testdb.Open(t, target)
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &million{db, pool, parents, 2 * parents}
+	begun := time.Now()
+	key, analyze := "SERIAL", "ANALYZE "
+	if target == testdb.MySQL {
+		key, analyze = "INT AUTO_INCREMENT", "ANALYZE TABLE "
+	}
+	run(t, db,
+		"CREATE TABLE parents (id "+key+" PRIMARY KEY, leader_id INT NULL, name VARCHAR(100) NOT NULL, email VARCHAR(100) NOT NULL, "+
+			"CONSTRAINT fk_leader FOREIGN KEY (leader_id) REFERENCES parents (id))",
+		"CREATE INDEX ix_leader ON parents (leader_id)",
+		"CREATE INDEX ix_email ON parents (email)",
+		"CREATE TABLE children (id "+key+" PRIMARY KEY, parent_id INT NOT NULL, "+
+			"CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id) ON DELETE CASCADE)",
+		"CREATE INDEX ix_parent ON children (parent_id)",
+		"INSERT INTO parents (leader_id, name, email) SELECT NULLIF(n % 100, 0), concat('Customer ', n), concat('customer', n, '@example.com') FROM "+m.numbers(m.parents),
+		fmt.Sprintf("INSERT INTO children (parent_id) SELECT 1 + n %% %d FROM %s", m.parents, m.numbers(m.children)),
+		analyze+"parents", analyze+"children",
+	)
+	t.Logf("%d parents and %d children made in %v", m.parents, m.children, time.Since(begun).Round(time.Millisecond))
+	return m
+}
+
+// numbers is a table of all n from 1 to the largest, in order.
+func (m *million) numbers(largest int) string {
+	if m.Dialector.Name() == "postgres" {
+		return fmt.Sprintf("generate_series(1, %d) AS numbers (n)", largest)
+	}
+	const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 " +
+		"UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	var sums, joins []string
+	for i, power := 0, 1; power <= largest; i, power = i+1, power*10 {
+		sums = append(sums, fmt.Sprintf("t%d.d * %d", i, power))
+		joins = append(joins, fmt.Sprintf("%s AS t%d", digits, i))
+	}
+	return fmt.Sprintf("(SELECT %s AS n FROM %s) AS numbers WHERE n BETWEEN 1 AND %d ORDER BY n",
+		strings.Join(sums, " + "), strings.Join(joins, " CROSS JOIN "), largest)
+}
+
+func (m *million) move(t *testing.T) {
+	begun := time.Now()
+	plan, err := sqlmigrate.Inspect(t.Context(), m.DB, "parents", "children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Inspect took %v:\n%v", time.Since(begun).Round(time.Millisecond), plan)
+	if len(plan.Tables) != 2 || len(plan.Phases) != 3 {
+		t.Fatalf("%d tables and %d phases, want 2 and 3", len(plan.Tables), len(plan.Phases))
+	}
+	growth := watchHeap()
+	for _, phase := range plan.Phases {
+		m.phase(t, plan, phase)
+	}
+	if grown := growth(); grown > millionHeap {
+		t.Errorf("the heap grew by %d KiB, want at most %d", grown>>10, millionHeap>>10)
+	} else {
+		t.Logf("the heap grew by %d KiB at most", grown>>10)
+	}
+	m.checkMoved(t)
+	m.revert(t, plan)
+}
+
+// phase applies one, while other programs go on.
+func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Phase) {
+	t.Helper()
+	clients := []*millionClient{
+		{name: "SELECT", do: millionRead},
+		{name: "INSERT", do: millionWrite},
+	}
+	stop := m.start(t, clients)
+	times := stepTimes{taken: map[[2]string]time.Duration{}}
+	begun := time.Now()
+	err := plan.Apply(t.Context(), m.DB, sqlmigrate.WithPhases(phase.Name), sqlmigrate.WithProgress(times.see))
+	taken := time.Since(begun)
+	stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var estimate time.Duration
+	for _, step := range phase.Steps {
+		estimate += step.Estimate
+		t.Logf("  %s, %s: took %v, estimate %v", step.Table, step.Text, times.taken[[2]string{step.Table, step.Text}].Round(time.Millisecond), step.Estimate.Round(time.Millisecond))
+	}
+	t.Logf("phase %s took %v, estimate %v%s", phase.Name, taken.Round(time.Millisecond), estimate.Round(time.Millisecond), millionError(estimate, taken))
+	if max(estimate, taken) > millionJudged && (estimate > millionFactor*taken || taken > millionFactor*estimate) {
+		t.Errorf("phase %s took %v, estimate %v: want it to be wrong by a factor of %d at most", phase.Name, taken, estimate, millionFactor)
+	}
+	for _, c := range clients {
+		c.report(t)
+	}
+}
+
+func millionError(estimate, taken time.Duration) string {
+	if estimate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", error %+.0f %%", 100*(float64(estimate)/float64(taken)-1))
+}
+
+// stepTimes are what the steps of a phase have taken, by table and text.
+type stepTimes struct {
+	taken map[[2]string]time.Duration
+	now   [2]string
+	since time.Duration
+}
+
+func (s *stepTimes) see(p sqlmigrate.Progress) {
+	s.taken[s.now] += p.Elapsed - s.since
+	s.now, s.since = [2]string{p.Table, p.Step}, p.Elapsed
+}
+
+// A millionClient is another program, which does the same again and again.
+type millionClient struct {
+	name      string
+	do        func(context.Context, *sql.Conn) error
+	times     int
+	longest   time.Duration
+	deadlocks int
+	err       error
+}
+
+// millionRead and millionWrite come to the parents first, as the plan does:
+// whoever comes to the children first can meet it in a deadlock.
+func millionRead(ctx context.Context, conn *sql.Conn) error {
+	var n int
+	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
+}
+
+func millionWrite(ctx context.Context, conn *sql.Conn) error {
+	const id = "2000000000" // an integer holds it
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // it is never committed
+	if _, err := tx.ExecContext(ctx, "INSERT INTO parents (id, name, email) VALUES ("+id+", 'new', 'new')"); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO children (id, parent_id) VALUES ("+id+", "+id+")")
+	return err
+}
+
+// start returns when each client has been served once. The function that it
+// returns stops them.
+func (m *million) start(t *testing.T, clients []*millionClient) (stop func()) {
+	t.Helper()
+	over := make(chan struct{})
+	var running sync.WaitGroup
+	for _, c := range clients {
+		conn, err := m.pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.do(t.Context(), conn); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		running.Go(func() {
+			defer conn.Close()
+			c.run(t.Context(), conn, over)
+		})
+	}
+	return func() {
+		close(over)
+		running.Wait()
+	}
+}
+
+func (c *millionClient) run(ctx context.Context, conn *sql.Conn, over <-chan struct{}) {
+	ticker := time.NewTicker(millionInterval)
+	defer ticker.Stop()
+	for c.err == nil {
+		begun := time.Now()
+		err := c.do(ctx, conn)
+		c.longest, c.times = max(c.longest, time.Since(begun)), c.times+1
+		switch {
+		case err == nil:
+		case strings.Contains(strings.ToLower(err.Error()), "deadlock"): // the program has to do it again
+			c.deadlocks++
+		default:
+			c.err = err
+		}
+		select {
+		case <-over:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (c *millionClient) report(t *testing.T) {
+	t.Helper()
+	t.Logf("  %s of another connection: %d times, the longest took %v, %d deadlocks", c.name, c.times, c.longest.Round(time.Millisecond), c.deadlocks)
+	if c.err != nil {
+		t.Errorf("%s of another connection: %v", c.name, c.err)
+	}
+}
+
+// watchHeap looks at the heap until the function that it returns is called, which
+// returns by how many bytes it has grown at most.
+func watchHeap() (growth func() uint64) {
+	runtime.GC()
+	before := heapBytes()
+	most := before
+	over := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		ticker := time.NewTicker(millionInterval)
+		defer ticker.Stop()
+		for {
+			most = max(most, heapBytes())
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+	return func() uint64 {
+		close(over)
+		running.Wait()
+		return most - before
+	}
+}
+
+func heapBytes() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+func (m *million) checkMoved(t *testing.T) {
+	t.Helper()
+	m.checkRows(t)
+	for _, insert := range []string{
+		"INSERT INTO parents (id, leader_id, name, email) VALUES (2000000000, 1999999999, 'x', 'x')",
+		"INSERT INTO children (id, parent_id) VALUES (2000000000, 1999999999)",
+	} {
+		if err := m.Exec(insert).Error; err == nil || !strings.Contains(strings.ToLower(err.Error()), "foreign key constraint") {
+			t.Errorf("%s: %v, want the error of a foreign key", insert, err)
+		}
+	}
+	id := snowflake.TwitterLayout().Min(time.Now()).Int64()
+	run(t, m.DB,
+		fmt.Sprintf("INSERT INTO parents (id, leader_id, name, email) VALUES (%d, 1, 'new', 'new')", id),
+		fmt.Sprintf("INSERT INTO children (id, parent_id) VALUES (%d, %d)", id+1, id),
+		fmt.Sprintf("DELETE FROM parents WHERE id = %d", id), // and the child with it
+	)
+	m.checkRows(t)
+	if again, err := sqlmigrate.Inspect(t.Context(), m.DB, "parents", "children"); err != nil || !again.Empty() {
+		t.Errorf("a second plan: %v, %v, want an empty one", again, err)
+	}
+}
+
+func (m *million) checkRows(t *testing.T) {
+	t.Helper()
+	m.checkCount(t, m.parents, "SELECT count(*) FROM parents")
+	m.checkCount(t, m.children, "SELECT count(*) FROM children c JOIN parents p ON p.id = c.parent_id")
+	m.checkCount(t, m.children, "SELECT count(*) FROM children")
+	m.checkCount(t, m.parents-m.parents/100, "SELECT count(*) FROM parents p JOIN parents l ON l.id = p.leader_id")
+}
+
+func (m *million) checkCount(t *testing.T, want int, query string) {
+	t.Helper()
+	var got int
+	if err := m.Raw(query).Scan(&got).Error; err != nil || got != want {
+		t.Errorf("%s: %d, %v, want %d", query, got, err, want)
+	}
+}
+
+func (m *million) revert(t *testing.T, plan *sqlmigrate.Plan) {
+	t.Helper()
+	begun := time.Now()
+	if err := plan.Revert(t.Context(), m.DB); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Revert took %v", time.Since(begun).Round(time.Millisecond))
+	m.checkRows(t)
+	run(t, m.DB,
+		"INSERT INTO parents (name, email) VALUES ('next', 'next')",
+		"INSERT INTO children (parent_id) VALUES (1)",
+	)
+	m.checkCount(t, m.parents+1, "SELECT max(id) FROM parents")
+	m.checkCount(t, m.children+1, "SELECT max(id) FROM children")
+}

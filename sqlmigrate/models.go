@@ -1,0 +1,185 @@
+package sqlmigrate
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm/schema"
+)
+
+// modelReferences finds the columns that hold keys of another model's table: in
+// the model, in those it is associated with, however far, and in their join
+// tables. They are the only record of what has no constraint.
+func modelReferences(s *schema.Schema) []reference {
+	w := modelWalk{seen: map[*schema.Schema]bool{}}
+	w.visit(s)
+	return w.references
+}
+
+type modelWalk struct {
+	seen       map[*schema.Schema]bool
+	references []reference
+}
+
+func (w *modelWalk) visit(s *schema.Schema) {
+	if s == nil || w.seen[s] {
+		return
+	}
+	w.seen[s] = true
+	w.visitAll(&s.Relationships)
+}
+
+// visitAll follows those of embedded structs too: two of them may have the same
+// name, and only one of these is in the map of the whole.
+func (w *modelWalk) visitAll(all *schema.Relationships) {
+	for _, rel := range all.Relations {
+		for _, ref := range rel.References {
+			w.add(ref)
+		}
+		w.visit(rel.FieldSchema)
+		w.visit(rel.JoinTable)
+	}
+	for _, embedded := range all.EmbeddedRelations {
+		w.visitAll(embedded)
+	}
+}
+
+// add leaves out the type column of a polymorphic association, which refers to
+// nothing. A column that is no key can hand on that of another table.
+func (w *modelWalk) add(ref *schema.Reference) {
+	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
+		return
+	}
+	from, errFrom := tableOfModel(ref.ForeignKey.Schema.Table)
+	to, errTo := tableOfModel(ref.PrimaryKey.Schema.Table)
+	if errFrom == nil && errTo == nil {
+		w.references = append(w.references, reference{from, ref.ForeignKey.DBName, to, ref.PrimaryKey.DBName})
+	}
+}
+
+// existing sorts out references to what is not there. One that was named is an
+// error then. One of a model is a note: not every model needs a table.
+func (c *config) existing(ctx context.Context, conn *sql.Conn, dialect string) ([]reference, []string, error) {
+	look := columnLook{ctx, conn, dialect, map[tableName]columnsFound{}}
+	for _, ref := range c.references {
+		if err := look.reference(ref); err != nil {
+			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
+		}
+	}
+	found := slices.Clone(c.references)
+	missing := map[string]bool{}
+	for _, ref := range c.modelled {
+		switch err := look.reference(ref); {
+		case err == nil:
+			found = append(found, ref)
+		case errors.Is(err, errAbsent):
+			missing["A model's reference is left out: "+err.Error()+"."] = true
+		default:
+			return nil, nil, fmt.Errorf("sqlmigrate: %w", err)
+		}
+	}
+	return sorted(found), slices.Sorted(maps.Keys(missing)), nil
+}
+
+func sorted(references []reference) []reference {
+	slices.SortFunc(references, func(a, b reference) int {
+		return cmp.Or(
+			cmp.Compare(a.table.schema, b.table.schema), cmp.Compare(a.table.name, b.table.name), cmp.Compare(a.column, b.column),
+			cmp.Compare(a.toTable.schema, b.toTable.schema), cmp.Compare(a.toTable.name, b.toTable.name), cmp.Compare(a.toColumn, b.toColumn))
+	})
+	return slices.Compact(references)
+}
+
+// columnLook asks once for each table.
+type columnLook struct {
+	ctx     context.Context
+	conn    *sql.Conn
+	dialect string
+	found   map[tableName]columnsFound
+}
+
+type columnsFound struct {
+	names []string
+	err   error
+}
+
+func (l columnLook) reference(ref reference) error {
+	if err := l.column(ref.table, ref.column); err != nil {
+		return err
+	}
+	return l.column(ref.toTable, ref.toColumn)
+}
+
+func (l columnLook) column(table tableName, column string) error {
+	found, ok := l.found[table]
+	if !ok {
+		found.names, found.err = l.columns(table)
+		l.found[table] = found
+	}
+	if found.err != nil {
+		return fmt.Errorf("table %s cannot be read: %w", table, found.err)
+	}
+	if !slices.ContainsFunc(found.names, func(name string) bool { return l.same(name, column) }) {
+		return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, found.names))
+	}
+	return nil
+}
+
+// errAbsent is that of a table or a column that does not exist.
+var errAbsent = errors.New("absent")
+
+type absentError string
+
+func (e absentError) Error() string        { return string(e) }
+func (e absentError) Is(target error) bool { return target == errAbsent }
+
+// absent makes an error of the database one of a table that does not exist, if
+// that is what it says.
+func absent(err error) error {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) && (state.SQLState() == "42P01" || state.SQLState() == "3F000") || noTable.MatchString(err.Error()) {
+		return absentError(err.Error())
+	}
+	return err
+}
+
+// noTable is what the drivers of SQLite and MySQL write.
+var noTable = regexp.MustCompile(`no such table|unknown database|Error 1146|Error 1049`)
+
+// same knows that only PostgreSQL minds the case of a column's name.
+func (l columnLook) same(a, b string) bool {
+	return a == b || l.dialect != "postgres" && strings.EqualFold(a, b)
+}
+
+// columns asks twice: a driver that has prepared the statement before the
+// table was changed learns of that by its first answer.
+func (l columnLook) columns(table tableName) ([]string, error) {
+	names, err := l.columnsOnce(table)
+	if err != nil {
+		names, err = l.columnsOnce(table)
+	}
+	if err != nil {
+		return nil, absent(err)
+	}
+	return names, nil
+}
+
+func (l columnLook) columnsOnce(table tableName) ([]string, error) {
+	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+quoteName(l.dialect, table)+" WHERE 1 = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	return names, rows.Err()
+}

@@ -1,0 +1,59 @@
+package sqlmigrate_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+type viewedOrder struct {
+	ID    int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
+	Total []orderTotal
+}
+
+type orderTotal struct{ ViewedOrderID, Sum int64 }
+
+// A view has no columns of its own to be changed.
+func TestModelOfAView(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		run(t, db,
+			"CREATE TABLE viewed_orders (id BIGINT NOT NULL PRIMARY KEY)",
+			"CREATE TABLE parts (order_id BIGINT)",
+			"CREATE VIEW order_totals AS SELECT order_id AS viewed_order_id, count(*) AS sum FROM parts GROUP BY order_id")
+		plan, err := sqlmigrate.Inspect(t.Context(), db, &viewedOrder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan.Tables) != 1 || plan.Tables[0].Name != "viewed_orders" {
+			t.Errorf("tables %v, want viewed_orders alone", plan.Tables)
+		}
+	})
+}
+
+type guardedOrder struct {
+	ID int64 `gorm:"primaryKey;autoIncrement:false;check:id > 0"`
+}
+
+// The guard is the CHECK of a model that has one, so AutoMigrate adds no other.
+// SQLite's is a trigger.
+func TestGuardIsThatOfGORM(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		run(t, db, "CREATE TABLE guarded_orders (id BIGINT NOT NULL PRIMARY KEY)")
+		plan, err := sqlmigrate.Inspect(t.Context(), db, &guardedOrder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Apply(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		want := db.Dialector.Name() != "sqlite"
+		if got := db.Migrator().HasConstraint(&guardedOrder{}, "chk_guarded_orders_id"); got != want {
+			t.Errorf("the table has the model's CHECK: %t, want %t:\n%s", got, want, plan)
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// readKeys finds the largest key of each table, and whether a CHECK for
+// positive keys would be refused.
+func (in *mysqlInspection) readKeys() error {
+	for _, c := range in.moved {
+		if !c.primary {
+			continue
+		}
+		query := "SELECT COALESCE(MAX(%[1]s), ''), COALESCE(MIN(%[1]s) <= 0, FALSE) FROM %[2]s"
+		var largest string
+		var notPositive bool
+		row := in.conn.QueryRowContext(in.ctx, fmt.Sprintf(query, mysqlQuote(c.name), mysqlQuoteTable(c.table.name)))
+		if err := row.Scan(&largest, &notPositive); err != nil {
+			return fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.table.name, err)
+		}
+		if c.table.maxKey == "" || mysqlAbove(largest, mysqlInt(c.table.maxKey)) {
+			c.table.maxKey = largest
+		}
+		c.table.notPositive = c.table.notPositive || notPositive
+	}
+	return nil
+}
+
+// mysqlInt is the largest int64 if the number is beyond it.
+func mysqlInt(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+func mysqlAbove(s string, than int64) bool { return s != "" && mysqlInt(s) > than }
+
+// judge finds what stands in the way of what has to be done.
+func (in *mysqlInspection) judge() error {
+	for _, columns := range mysqlByTable(slices.Concat(in.moved, in.resumed)) {
+		t := columns[0].table
+		in.judgeTable(t)
+		for _, c := range columns {
+			in.judgeColumn(c)
+		}
+		if err := in.judgePartitions(t, columns); err != nil {
+			return fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t.name, err)
+		}
+		if err := in.judgeTriggers(t); err != nil {
+			return fmt.Errorf("sqlmigrate: table %s: read its triggers: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+func (in *mysqlInspection) judgeTable(t *mysqlTable) {
+	if t.kind == "SYSTEM VERSIONED" {
+		in.block(t, "table "+t.name.String(), "it is system-versioned, and its history keeps such a table from being changed",
+			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
+	}
+	if !strings.EqualFold(t.engine, "InnoDB") {
+		in.note("Table %s has the engine %s, which has no foreign keys and can lose a change when the server dies.", t.name, t.engine)
+	}
+}
+
+func (in *mysqlInspection) judgeColumn(c *mysqlColumn) {
+	t := c.table
+	switch {
+	case c.typ().base == "":
+		in.judgeForeignType(c)
+	case c.generated != "":
+		in.block(t, "generated column "+c.name, "the database computes it, and it refers to a key", "make it a plain column")
+	case strings.HasSuffix(strings.ToLower(c.columnType), " zerofill") && c.widens():
+		in.note("Column %s loses ZEROFILL.", c)
+	}
+	if in.want.limit > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
+		mysqlAbove(t.maxKey, in.want.limit-1) {
+		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.limit),
+			"use a layout or an epoch with larger IDs, or give the rows other keys")
+	}
+	if c.typ() == (mysqlType{"bigint", true}) && c.primary {
+		in.note("Column %s stays bigint unsigned, which holds every ID. A new column with a foreign key to it has to be bigint unsigned too: gorm:\"type:bigint unsigned\".", c)
+	}
+	for _, g := range t.columns {
+		in.judgeGenerated(c, g)
+	}
+}
+
+var mysqlText = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
+
+// judgeForeignType is about a column that refers to a key without a constraint.
+func (in *mysqlInspection) judgeForeignType(c *mysqlColumn) {
+	const digits = 19
+	if strings.Contains(strings.ToLower(c.columnType), "text") {
+		return
+	}
+	if m := mysqlText.FindStringSubmatch(c.columnType); m != nil && mysqlInt(m[1]) >= digits {
+		return
+	}
+	in.block(c.table, "column "+c.name, "its type is "+c.columnType+", which does not hold every ID",
+		"make it bigint, or a string of 19 characters or more")
+}
+
+// judgeGenerated is about what is computed from a column. The servers accept the
+// change, and refuse rows afterwards whose value no longer fits.
+func (in *mysqlInspection) judgeGenerated(c, g *mysqlColumn) {
+	if g.generated == "" || g == c || !c.widens() || !mysqlMentions(g.generated, c.name) {
+		return
+	}
+	if base := mysqlTypeOf(g.columnType).base; base != "" && base != "bigint" {
+		in.block(c.table, "generated column "+g.name, "it is computed from column "+c.name+" and is "+g.columnType+", which does not hold every ID",
+			"ALTER TABLE … MODIFY it to bigint")
+		return
+	}
+	in.note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", g, c.name, g.columnType)
+}
+
+// mysqlMentions is true if an expression of the catalog names the column.
+func mysqlMentions(expression, column string) bool {
+	if slices.ContainsFunc(mysqlNames(expression), func(name string) bool { return strings.EqualFold(name, column) }) {
+		return true
+	}
+	bare := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
+	return slices.ContainsFunc(bare, func(word string) bool { return strings.EqualFold(word, column) })
+}
+
+const mysqlPartitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
+	"FROM information_schema.PARTITIONS WHERE PARTITION_NAME IS NOT NULL AND "
+
+// mysqlDefaultPartition is one that takes what no other lists. Only the
+// definition tells it apart.
+var mysqlDefaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
+
+// judgePartitions looks for a partition that takes what has no limit.
+func (in *mysqlInspection) judgePartitions(t *mysqlTable, columns []*mysqlColumn) error {
+	last, by, open := "", "", false
+	err := in.query(mysqlPartitions+mysqlOf(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
+		var method, expression, limit string
+		if err := scan(&last, &method, &expression, &limit); err != nil {
+			return err
+		}
+		switch {
+		case method == "RANGE COLUMNS": // the others decide only where the first is equal to the limit
+			by, _, _ = strings.Cut(expression, ",")
+		case strings.HasPrefix(method, "RANGE"), strings.HasPrefix(method, "LIST"):
+			by = expression
+		}
+		open = strings.HasPrefix(limit, "MAXVALUE") || mysqlDefaultPartition.MatchString(t.options)
+		return nil
+	})
+	if err != nil || by == "" {
+		return err
+	}
+	for _, c := range columns {
+		switch {
+		case !mysqlMentions(by, c.name):
+		case open:
+			in.note("Table %s is partitioned by column %s: all new rows go into one partition.", t.name, c.name)
+		default:
+			in.block(t, "partition "+last, "the table is partitioned by column "+c.name+", and no partition takes Snowflake IDs",
+				"ALTER TABLE … ADD PARTITION one with VALUES LESS THAN MAXVALUE, or a DEFAULT one")
+		}
+	}
+	return nil
+}
+
+var mysqlNarrowVariable = regexp.MustCompile(`(?is)\bdeclare\b[^;]*\b(?:tiny|small|medium)?int(?:eger)?\b`)
+
+func (in *mysqlInspection) judgeTriggers(t *mysqlTable) error {
+	query := "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + mysqlSchemaOf(t.name) +
+		" AND EVENT_OBJECT_TABLE = " + mysqlLiteral(t.name.name) + " ORDER BY TRIGGER_NAME"
+	return in.query(query, func(scan func(...any) error) error {
+		var name, body string
+		if err := scan(&name, &body); err != nil {
+			return err
+		}
+		if mysqlNarrowVariable.MatchString(body) {
+			in.note("Trigger %s on table %s declares a variable that is narrower than bigint: if it takes a key, inserts fail as soon as keys are Snowflake IDs.", name, t.name)
+		}
+		return nil
+	})
+}
+
+func mysqlID(s string) types.ID { return types.ID(max(mysqlInt(s), 0)) }

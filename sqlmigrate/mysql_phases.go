@@ -1,0 +1,281 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm/schema"
+)
+
+const mysqlForeignKind, mysqlCheckKind = "FOREIGN KEY", "CHECK"
+
+// widenPhase drops foreign keys first, because no server changes the type of a
+// column that has one, whatever foreign_key_checks says.
+func (in *mysqlInspection) widenPhase() Phase {
+	phase := Phase{Name: Widen}
+	keys := mysqlByChild(in.dropped())
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, in.dropStep(same))
+	}
+	for _, columns := range mysqlByTable(in.widened()) {
+		phase.Steps = append(phase.Steps, in.widenStep(columns))
+		phase.Check = append(phase.Check, mysqlFit(columns)...)
+	}
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, in.addStep(same))
+	}
+	if len(keys) > 0 {
+		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are away from the first statement to the last: nothing checks rows that are written meanwhile, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: mend the row, and run the same again.")
+	}
+	return phase
+}
+
+// mysqlByChild takes sorted keys.
+func mysqlByChild(keys []mysqlForeignKey) [][]mysqlForeignKey {
+	var tables [][]mysqlForeignKey
+	for i, f := range keys {
+		if i == 0 || f.child != keys[i-1].child {
+			tables = append(tables, nil)
+		}
+		last := len(tables) - 1
+		tables[last] = append(tables[last], f)
+	}
+	return tables
+}
+
+func mysqlForeignNames(keys []mysqlForeignKey) []string {
+	names := make([]string, len(keys))
+	for i, f := range keys {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (in *mysqlInspection) dropStep(keys []mysqlForeignKey) Step {
+	t := in.tables[keys[0].child]
+	step := Step{
+		Table: t.name.String(),
+		Text:  "drop foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " for the time being",
+		Down:  []Statement{mysqlAdd(t, keys)},
+		Locks: "waits for transactions that use the table or those that it refers to, and all others wait meanwhile",
+	}
+	step.Up = []Statement{in.drop(t, keys, (*mysqlColumn).wideType)}
+	return step
+}
+
+// addStep adds all foreign keys of a table at once, because that copies it.
+func (in *mysqlInspection) addStep(keys []mysqlForeignKey) Step {
+	t := in.tables[keys[0].child]
+	step := in.rewrite(t, Step{
+		Text: "add foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " back",
+		Up:   []Statement{mysqlAdd(t, keys)},
+		Down: []Statement{in.drop(t, keys, (*mysqlColumn).typ)},
+	}, true)
+	step.Locks += "; changes to the schema of the tables that it refers to wait too"
+	return step
+}
+
+// drop is one statement, so that all of a table's are there or none. It is left
+// out where the columns have their new types already.
+func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf func(*mysqlColumn) mysqlType) Statement {
+	var columns []*mysqlColumn
+	drops := make([]string, len(keys))
+	for i, f := range keys {
+		columns = append(columns, in.columnsOf(f)...)
+		drops[i] = "DROP FOREIGN KEY " + mysqlQuote(f.name)
+	}
+	unless := "SELECT TRUE" // an earlier run has done it
+	if len(columns) > 0 {
+		unless = "SELECT (" + mysqlHasNone(t.name, mysqlForeignKind, mysqlForeignNames(keys)...) + ")"
+		var are []string
+		for _, columns := range mysqlByTable(columns) {
+			are = append(are, "("+mysqlColumnsAre(columns, typeOf)+")")
+		}
+		unless += " OR " + strings.Join(are, " AND ")
+	}
+	return Statement{SQL: mysqlAlter(t, drops...), Unless: unless}
+}
+
+func mysqlAdd(t *mysqlTable, keys []mysqlForeignKey) Statement {
+	changes := make([]string, len(keys))
+	for i, f := range keys {
+		changes[i] = "ADD " + f.text
+	}
+	return Statement{SQL: mysqlAlter(t, changes...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
+}
+
+func (in *mysqlInspection) widenStep(columns []*mysqlColumn) Step {
+	var up, down []string
+	for _, c := range columns {
+		up = append(up, "MODIFY "+string(c.settled()))
+		down = append(down, "MODIFY "+string(c.definition))
+	}
+	t := columns[0].table
+	up = append(up, in.ownIndexes(t)...)
+	return in.rewrite(t, Step{
+		Text: mysqlNamesOf(columns),
+		Up:   []Statement{{mysqlAlter(t, up...), mysqlColumnsAre(columns, (*mysqlColumn).wideType)}},
+		Down: []Statement{{mysqlAlter(t, down...), mysqlColumnsAre(columns, (*mysqlColumn).typ)}},
+	}, false)
+}
+
+// ownIndexes makes an index the table's own that a foreign key has brought: the
+// server replaces such a one when the foreign key is added back, under another
+// name or at another place among the others. Those that come after it are made
+// anew too, so that they stay in their order. The table is copied anyway.
+func (in *mysqlInspection) ownIndexes(t *mysqlTable) []string {
+	var drop, add []string
+	for _, e := range in.ownElements(t) {
+		drop = append(drop, "DROP KEY "+mysqlQuote(mysqlNames(e)[0]))
+		add = append(add, "ADD "+e)
+	}
+	return append(drop, add...)
+}
+
+func (in *mysqlInspection) ownIndexNames(t *mysqlTable) []string {
+	var names []string
+	for _, e := range in.ownElements(t) {
+		names = append(names, mysqlNames(e)[0])
+	}
+	return names
+}
+
+func (in *mysqlInspection) ownElements(t *mysqlTable) []string {
+	var own []string
+	for _, e := range t.elements {
+		if !strings.HasPrefix(e, "KEY `") {
+			continue
+		}
+		if len(own) > 0 || slices.ContainsFunc(in.dropped(), func(f mysqlForeignKey) bool {
+			return f.child == t.name && mysqlIsIndexOf(e, f)
+		}) {
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+// mysqlFit refuses to go back to types that do not hold what is there.
+func mysqlFit(columns []*mysqlColumn) []Statement {
+	statements := make([]Statement, len(columns))
+	for i, c := range columns {
+		low, high := c.typ().holds()
+		statements[i] = mysqlRefusal(
+			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.typ(), c),
+			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %s AND %s)",
+				mysqlQuoteTable(c.table.name), mysqlQuote(c.name), low, high))
+	}
+	return statements
+}
+
+func (in *mysqlInspection) detachPhase() Phase {
+	phase := Phase{Name: Detach}
+	for _, columns := range mysqlByTable(in.assigned()) {
+		for _, c := range columns {
+			phase.Steps = append(phase.Steps, in.detachStep(c))
+			if in.want.limit > 0 {
+				phase.Check = append(phase.Check, in.mysqlOld(c))
+			}
+		}
+	}
+	return phase
+}
+
+// detachStep switches the checks of foreign keys off where something refers to
+// the column: MySQL refuses the change otherwise, although the type stays.
+func (in *mysqlInspection) detachStep(c *mysqlColumn) Step {
+	t := c.table
+	with, without := c.isAssigned()
+	step := Step{Table: t.name.String(), Text: "the database assigns " + c.name + " no more", Locks: "everybody waits for a moment"}
+	up := mysqlAlter(t, "MODIFY "+string(c.settled().unassigned()))
+	if c.definition.auto() < 0 {
+		up = mysqlAlter(t, "ALTER COLUMN "+mysqlQuote(c.name)+" DROP DEFAULT")
+	} else if !in.mariadb {
+		step = in.rewrite(t, step, false)
+	}
+	step.Up = mysqlUnchecked(Statement{up, without})
+	step.Down = mysqlUnchecked(Statement{mysqlAlter(t, "MODIFY "+string(c.settled())), with})
+	return step
+}
+
+// isAssigned are queries that are true if the database assigns the column, and
+// if it does not.
+func (c *mysqlColumn) isAssigned() (with, without string) {
+	if c.definition.auto() < 0 {
+		return mysqlHasColumn(c, "COLUMN_DEFAULT IS NOT NULL"), mysqlHasColumn(c, "COLUMN_DEFAULT IS NULL")
+	}
+	return mysqlHasColumn(c, "EXTRA LIKE '%auto_increment%'"), mysqlHasColumn(c, "EXTRA NOT LIKE '%auto_increment%'")
+}
+
+func mysqlUnchecked(s Statement) []Statement {
+	return []Statement{{SQL: "SET SESSION foreign_key_checks = 0"}, s, {SQL: "SET SESSION foreign_key_checks = 1"}}
+}
+
+// mysqlOld refuses to let the database assign keys again where IDs have been
+// issued: it would go on from the largest, with IDs that are issued too.
+func (in *mysqlInspection) mysqlOld(c *mysqlColumn) Statement {
+	return mysqlRefusal(
+		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would go on from them", c),
+		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %s)",
+			mysqlQuoteTable(c.table.name), mysqlQuote(c.name), strconv.FormatInt(in.want.limit, 10)))
+}
+
+// guardPhase is for the keys that are not those of another table, which has a
+// guard of its own.
+func (in *mysqlInspection) guardPhase() Phase {
+	phase := Phase{Name: Guard}
+	for _, columns := range mysqlByTable(in.moved) {
+		for _, c := range columns {
+			if c.primary && !c.hasForeignKey() && c.typ().base != "" && !c.guarded() {
+				if c.table.notPositive {
+					in.note("Table %s has keys that are not positive, so it gets no guard.", c.table.name)
+					continue
+				}
+				phase.Steps = append(phase.Steps, in.guardStep(c))
+			}
+		}
+	}
+	return phase
+}
+
+// guarded reports whether a CHECK of this meaning is there, whoever made it.
+func (c *mysqlColumn) guarded() bool {
+	condition := mysqlQuote(c.name) + " > 0"
+	return slices.ContainsFunc(c.table.elements, func(e string) bool {
+		return strings.Contains(e, "CHECK ("+condition+")") || strings.Contains(e, "CHECK (("+condition+"))")
+	})
+}
+
+// mysqlGuardName is what GORM names the CHECK of a model with check:id > 0, so
+// that AutoMigrate does not add another one.
+func mysqlGuardName(t *mysqlTable, column string) string {
+	for {
+		// GORM cuts a name that is too long without a look at its characters.
+		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.name.name, column), "")
+		if !slices.ContainsFunc(t.elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mysqlQuote(name)+" ") }) {
+			return name
+		}
+		column += "_positive"
+	}
+}
+
+func (in *mysqlInspection) guardStep(c *mysqlColumn) Step {
+	t := c.table
+	name := mysqlGuardName(t, c.name)
+	step := in.rewrite(t, Step{
+		Text: "refuse keys that are not positive",
+		Up: []Statement{{
+			mysqlAlter(t, "ADD CONSTRAINT "+mysqlQuote(name)+" CHECK ("+mysqlQuote(c.name)+" > 0)"),
+			mysqlHasAll(t.name, mysqlCheckKind, name),
+		}},
+		Down: []Statement{{
+			mysqlAlter(t, "DROP CONSTRAINT "+mysqlQuote(name)),
+			mysqlHasNone(t.name, mysqlCheckKind, name),
+		}},
+	}, false)
+	step.Locks += "; it also waits for transactions that write the tables it refers to or that refer to it, " +
+		"and a program that has written one and goes on to the other gets error 1213 and must repeat its transaction"
+	return step
+}

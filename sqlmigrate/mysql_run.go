@@ -1,0 +1,147 @@
+package sqlmigrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// mysqlMode keeps values from being cut when they are changed, and a key of
+	// 0 from becoming 1 when AUTO_INCREMENT comes back. What it leaves out
+	// would refuse columns that are already there, or quote names another way.
+	mysqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
+
+	// mysqlInspectWait is for a run that has lost its client: the server ends
+	// its statement first.
+	mysqlInspectWait = 10 * time.Second
+
+	mysqlRestoreTimeout = 5 * time.Second
+)
+
+func (mysqlEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) (err error) {
+	session, err := mysqlOpenSession(ctx, conn, s.lockTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = session.close(err) }()
+	if err := session.lockTimeout(s.lockTimeout); err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if err := mysqlCarryOut(ctx, conn, statement); err != nil {
+			return err
+		}
+		done(statement)
+	}
+	return nil
+}
+
+func mysqlCarryOut(ctx context.Context, conn *sql.Conn, s Statement) error {
+	if s.Unless != "" {
+		var over bool
+		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {
+			return fmt.Errorf("ask whether that has been done: %w", err)
+		}
+		if over {
+			return nil
+		}
+	}
+	_, err := conn.ExecContext(ctx, s.SQL)
+	return err
+}
+
+// A mysqlSession has settings of the package's own, and the name of the
+// database's runs, so that there is one at a time.
+type mysqlSession struct {
+	ctx  context.Context
+	conn *sql.Conn
+
+	mode             string
+	checks           int
+	lockWait, innodb int64
+	autocommit       int
+	name             string
+}
+
+func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*mysqlSession, error) {
+	s := &mysqlSession{ctx: ctx, conn: conn}
+	var database string
+	err := conn.QueryRowContext(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
+		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
+		Scan(&s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &database)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
+	}
+	sum := sha256.Sum256([]byte(database))
+	s.name = "sqlmigrate " + hex.EncodeToString(sum[:])[:40]
+	if err := s.claim(wait); err != nil {
+		return nil, err
+	}
+	if err := s.set(mysqlMode, 1, 1); err != nil {
+		return nil, s.close(err)
+	}
+	return s, nil
+}
+
+// claim waits for another run to end.
+func (s *mysqlSession) claim(wait time.Duration) error {
+	seconds := mysqlSeconds(wait)
+	if seconds == 0 {
+		seconds = s.lockWait
+	}
+	var got sql.NullBool
+	if err := s.conn.QueryRowContext(s.ctx, fmt.Sprintf("SELECT GET_LOCK('%s', %d)", s.name, seconds)).Scan(&got); err != nil {
+		return fmt.Errorf("sqlmigrate: wait for another run to end: %w", err)
+	}
+	if !got.Bool {
+		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it is over")
+	}
+	return nil
+}
+
+func (s *mysqlSession) set(mode string, checks, autocommit int) error {
+	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d",
+		mysqlLiteral(mode), checks, autocommit))
+	return err
+}
+
+// lockTimeout is that of locks on tables, and on rows.
+func (s *mysqlSession) lockTimeout(d time.Duration) error {
+	seconds := mysqlSeconds(d)
+	if seconds == 0 {
+		return nil
+	}
+	return s.setTimeouts(seconds, seconds)
+}
+
+func (s *mysqlSession) setTimeouts(lockWait, innodb int64) error {
+	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
+	return err
+}
+
+// mysqlSeconds rounds up: the servers count in seconds.
+func mysqlSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// close puts the connection back as it was, or ends it if that cannot be done.
+func (s *mysqlSession) close(err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), mysqlRestoreTimeout)
+	defer cancel()
+	s.ctx = ctx
+	failed := errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
+	if failed == nil {
+		return err
+	}
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	return err
+}
+
+func (s *mysqlSession) release() error {
+	_, err := s.conn.ExecContext(s.ctx, "DO RELEASE_LOCK('"+s.name+"')")
+	return err
+}

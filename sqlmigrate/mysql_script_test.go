@@ -1,0 +1,276 @@
+package sqlmigrate_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/types"
+)
+
+// mysqlScripts are the files of a plan, in order, as lists of what a tool sends
+// to the server at once.
+func mysqlScripts(t *testing.T, plan *sqlmigrate.Plan, format sqlmigrate.Format) (up, down [][]string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := plan.WriteFiles(dir, format); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names { // sorted
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case strings.HasSuffix(name, ".up.sql"):
+			up = append(up, []string{string(text)})
+		case strings.HasSuffix(name, ".down.sql"):
+			down = append([][]string{{string(text)}}, down...)
+		default:
+			first, second, _ := strings.Cut(string(text), "-- +goose Down\n")
+			up = append(up, mysqlGooseStatements(t, first))
+			down = append([][]string{mysqlGooseStatements(t, second)}, down...)
+		}
+	}
+	return up, down
+}
+
+func mysqlGooseStatements(t *testing.T, text string) []string {
+	t.Helper()
+	var statements []string
+	for i, block := range strings.Split(text, "-- +goose StatementBegin\n") {
+		statement, rest, ok := strings.Cut(block, ";\n-- +goose StatementEnd\n")
+		if ok != (i > 0) || i > 0 && strings.TrimSpace(rest) != "" {
+			t.Fatalf("outside of a statement: %q", block)
+		}
+		if ok {
+			statements = append(statements, statement)
+		}
+	}
+	return statements
+}
+
+// mysqlTool runs scripts, each on a connection of its own, as the tools do.
+func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
+	t.Helper()
+	for _, script := range scripts {
+		tool := mysqlWith(t, db, func(c *driver.Config) { c.MultiStatements = len(script) == 1 })
+		pool := mysqlPool(t, tool)
+		pool.SetMaxOpenConns(1)
+		for _, statement := range script {
+			if _, err := pool.ExecContext(t.Context(), statement); err != nil {
+				return fmt.Errorf("%w in %s", err, statement)
+			}
+		}
+		if got := mysqlRow(t, tool, "SELECT @@SESSION.sql_mode = @@GLOBAL.sql_mode, @@SESSION.foreign_key_checks")[1]; got != "1" {
+			t.Error("a script leaves settings behind")
+		}
+		pool.Close()
+	}
+	return nil
+}
+
+func TestMySQLScripts(t *testing.T) {
+	t.Parallel()
+	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			before, schema, data := mysqlMoved(t)
+			db := mysqlSmall(t)
+			up, down := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
+			for range 2 { // each of them can be run again
+				if err := mysqlTool(t, db, up); err != nil {
+					t.Fatal(err)
+				}
+				mysqlSame(t, "schema after up", mysqlSchema(t, db), schema)
+				mysqlSame(t, "data after up", mysqlData(t, db), data)
+			}
+			mysqlExec(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", mysqlID))
+			err := mysqlTool(t, db, down[1:])
+			if err == nil || !strings.Contains(err.Error(), "refused: orders.id has Snowflake IDs") {
+				t.Errorf("down with a large key: %v, want an error that says so", err)
+			}
+			mysqlExec(t, db, "DELETE FROM orders WHERE id > 99")
+			mysqlSame(t, "schema after a refused down", mysqlSchema(t, db), schema)
+			for range 2 {
+				if err := mysqlTool(t, db, down); err != nil {
+					t.Fatal(err)
+				}
+				mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
+				mysqlSame(t, "data after down", mysqlData(t, db), data)
+			}
+		})
+	}
+}
+
+func TestMySQLScriptsAfterOrphan(t *testing.T) {
+	t.Parallel()
+	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			_, schema, data := mysqlMoved(t)
+			db := mysqlSmall(t)
+			up, _ := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
+			orphan := mysqlWith(t, db, func(c *driver.Config) { c.Params = map[string]string{"foreign_key_checks": "0"} })
+			mysqlExec(t, orphan, "INSERT INTO orders (id, a_id) VALUES (77, 99)")
+			if err := mysqlTool(t, db, up); err == nil || !strings.Contains(err.Error(), "1452") {
+				t.Fatalf("up with an orphan: %v, want error 1452", err)
+			}
+			mysqlExec(t, db, "DELETE FROM orders WHERE id = 77")
+			if err := mysqlTool(t, db, up); err != nil {
+				t.Fatal(err)
+			}
+			mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+			mysqlSame(t, "data", mysqlData(t, db), data)
+		})
+	}
+}
+
+// A tool that is killed after any statement, and run again, or helped by the
+// library.
+func TestMySQLScriptsResume(t *testing.T) {
+	t.Parallel()
+	before, schema, data := mysqlMoved(t)
+	up, down := mysqlScripts(t, mysqlInspect(t, mysqlSmall(t), mysqlSmallTargets()...), sqlmigrate.Goose)
+	for n := range up[0] {
+		t.Run(fmt.Sprintf("up %d", n), func(t *testing.T) {
+			t.Parallel()
+			db := mysqlSmall(t)
+			mysqlPart(t, db, up[0][:n])
+			if n%3 == 0 {
+				mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
+			}
+			if err := mysqlTool(t, db, up); err != nil {
+				t.Fatal(err)
+			}
+			mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+			mysqlSame(t, "data", mysqlData(t, db), data)
+		})
+	}
+	for n := range down[2] {
+		t.Run(fmt.Sprintf("down %d", n), func(t *testing.T) {
+			t.Parallel()
+			db := mysqlSmall(t)
+			if err := mysqlTool(t, db, append(append([][]string{}, up...), down[:2]...)); err != nil {
+				t.Fatal(err)
+			}
+			mysqlPart(t, db, down[2][:n])
+			if err := mysqlTool(t, db, down[2:]); err != nil {
+				t.Fatal(err)
+			}
+			mysqlSame(t, "schema", mysqlSchema(t, db), before)
+			mysqlSame(t, "data", mysqlData(t, db), data)
+		})
+	}
+}
+
+// mysqlPart runs statements on a connection that is closed then.
+func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
+	t.Helper()
+	tool := mysqlWith(t, db, func(*driver.Config) {})
+	mysqlPool(t, tool).SetMaxOpenConns(1)
+	mysqlExec(t, tool, statements...)
+	mysqlPool(t, tool).Close()
+}
+
+// The server goes on with a statement whose client has gone.
+func TestMySQLResumesBehindLostStatement(t *testing.T) {
+	t.Parallel()
+	before, schema, _ := mysqlMoved(t)
+	db := mysqlSmall(t)
+	for range 15 {
+		mysqlExec(t, db, "INSERT INTO orders (a_id) SELECT 1 FROM orders")
+	}
+	rows := mysqlRow(t, db, "SELECT COUNT(*) FROM orders")
+	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := plan.Apply(ctx, db, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		if strings.Contains(p.SQL, "ALTER TABLE `orders` MODIFY") {
+			go mysqlCancelWhenRunning(ctx, mysqlPool(t, db), cancel)
+		}
+	}))
+	t.Logf("the run that lost its client: %v", err)
+	mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
+	mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+	if got := mysqlRow(t, db, "SELECT COUNT(*) FROM orders"); got[0] != rows[0] {
+		t.Errorf("orders has %s rows, want %s", got[0], rows[0])
+	}
+	mysqlRevert(t, db, plan)
+	mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
+}
+
+func TestMySQLAutoMigrateHasNothingToDo(t *testing.T) {
+	t.Parallel()
+	db := mysqlOpen(t)
+	if err := db.AutoMigrate(&mysqlOldUser{}, &mysqlOldOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
+	schema := mysqlSchema(t, db)
+	if err := db.AutoMigrate(&mysqlNewUser{}, &mysqlNewOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	mysqlSame(t, "schema after AutoMigrate", mysqlSchema(t, db), schema)
+}
+
+type (
+	mysqlOldUser struct {
+		ID     uint32
+		Orders []mysqlOldOrder `gorm:"foreignKey:UserID"`
+	}
+	mysqlOldOrder struct {
+		ID     int32
+		UserID uint32
+	}
+	mysqlNewUser struct {
+		ID     types.ID        `gorm:"primaryKey;autoIncrement:false;not null;check:id > 0" snowflake:"pk"`
+		Orders []mysqlNewOrder `gorm:"foreignKey:UserID"`
+	}
+	mysqlNewOrder struct {
+		ID     types.ID `gorm:"primaryKey;autoIncrement:false;not null;check:id > 0" snowflake:"pk"`
+		UserID types.ID
+	}
+)
+
+func (mysqlOldUser) TableName() string  { return "users" }
+func (mysqlOldOrder) TableName() string { return "orders" }
+func (mysqlNewUser) TableName() string  { return "users" }
+func (mysqlNewOrder) TableName() string { return "orders" }
+
+// mysqlCancelWhenRunning cancels once the server shows a statement that copies
+// the table.
+func mysqlCancelWhenRunning(ctx context.Context, pool *sql.DB, cancel context.CancelFunc) {
+	defer cancel()
+	const copying = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND info LIKE 'ALTER TABLE `orders` MODIFY%' AND state LIKE '%copy%'"
+	for running := 0; running == 0; {
+		if pool.QueryRowContext(ctx, copying).Scan(&running) != nil {
+			return
+		}
+	}
+}
+
+// The tools' own SQL mode would make 1 of a key of 0.
+func TestMySQLScriptsKeepKeyZero(t *testing.T) {
+	t.Parallel()
+	db := mysqlOpen(t, "CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
+		"INSERT INTO users VALUES (4), (5)", "UPDATE users SET id = 0 WHERE id = 4")
+	data := mysqlData(t, db)
+	up, down := mysqlScripts(t, mysqlInspect(t, db, "users"), sqlmigrate.Goose)
+	if err := mysqlTool(t, db, append(up, down...)); err != nil {
+		t.Fatal(err)
+	}
+	mysqlSame(t, "data after down", mysqlData(t, db), data)
+}

@@ -1,0 +1,186 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A MODIFY and an ADD CONSTRAINT repeat the whole of what was inspected, so
+// they would silently put it back where somebody has changed it since, or where
+// files are run on another database. The statements in this file refuse that
+// before a phase begins. They leave alone what the phase leaves out because it
+// is done already.
+
+// These describe a column as the catalog has it, without what a phase changes.
+// A default loses its zeros in front when ZEROFILL goes.
+const (
+	mysqlDefaultIs = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
+	mysqlRestIs    = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
+		"REPLACE(REPLACE(REPLACE(REPLACE(EXTRA, 'auto_increment', ''), 'DEFAULT_GENERATED', ''), ',', ''), ' ', '')), QUOTE(COLUMN_COMMENT))"
+	mysqlNoDefault = "NULL"
+)
+
+// mysqlExactly compares all bytes: the catalog takes letters of either case and
+// with or without an accent for equal.
+func mysqlExactly(expression, value string) string {
+	return "CAST(" + expression + " AS BINARY) = CAST(" + mysqlLiteral(value) + " AS BINARY)"
+}
+
+// unchanged is a condition: the column is as it was inspected, with its old
+// type or the new one.
+func (c *mysqlColumn) unchanged(auto bool, preset string) string {
+	extra := "EXTRA NOT LIKE '%auto_increment%'"
+	if auto {
+		extra = "EXTRA LIKE '%auto_increment%'"
+	}
+	typ := "(" + c.typ().condition() + ")"
+	if c.widens() {
+		typ += " OR (" + c.wide.condition() + ")"
+	}
+	return "(" + mysqlHasColumn(c, strings.Join([]string{
+		"(" + typ + ")", extra, mysqlExactly(mysqlDefaultIs, preset), mysqlExactly(mysqlRestIs, c.rest),
+	}, " AND ")) + ")"
+}
+
+// mysqlUnchanged are conditions by table.
+type mysqlUnchanged map[tableName][]string
+
+func (u mysqlUnchanged) refusals() []Statement {
+	var tables []tableName
+	for t := range u {
+		tables = append(tables, t)
+	}
+	slices.SortFunc(tables, func(a, b tableName) int { return strings.Compare(a.String(), b.String()) })
+	statements := make([]Statement, len(tables))
+	for i, t := range tables {
+		statements[i] = mysqlRefusal(fmt.Sprintf("sqlmigrate: refused: table %s has changed since it was inspected: inspect it again (or the account may not ALTER it)", t),
+			"SELECT "+strings.Join(u[t], "\nAND "))
+	}
+	return statements
+}
+
+// unchangedFor are the refusals of a phase, up or down.
+func (in *mysqlInspection) unchangedFor(phase PhaseName, down bool) []Statement {
+	u := mysqlUnchanged{}
+	if phase == Detach {
+		for _, c := range in.assigned() {
+			u[c.table.name] = append(u[c.table.name], c.unassignedOr(down))
+		}
+		return u.refusals()
+	}
+	for _, columns := range mysqlByTable(in.widened()) {
+		t := columns[0].table
+		u[t.name] = append(u[t.name], in.widenedOr(columns, down))
+	}
+	for _, f := range in.dropped() {
+		u[f.child] = append(u[f.child], f.unchanged())
+	}
+	return u.refusals()
+}
+
+func (in *mysqlInspection) widenedOr(columns []*mysqlColumn, down bool) string {
+	done := (*mysqlColumn).wideType
+	if down {
+		done = (*mysqlColumn).typ
+	}
+	var unchanged []string
+	for _, c := range columns {
+		unchanged = append(unchanged, c.unchanged(c.definition.auto() >= 0, c.preset))
+	}
+	if !down {
+		for _, name := range in.ownIndexNames(columns[0].table) {
+			unchanged = append(unchanged, columns[0].table.unchangedIndex(name))
+		}
+	}
+	return "((" + mysqlColumnsAre(columns, done) + ")\nOR " + strings.Join(unchanged, "\nAND ") + ")"
+}
+
+func (c *mysqlColumn) unassignedOr(down bool) string {
+	with, without := c.isAssigned()
+	auto, preset := c.definition.auto() >= 0, c.preset
+	done := without
+	if down {
+		done = with
+		if !auto {
+			preset = mysqlNoDefault
+		}
+		auto = false
+	}
+	return "((" + done + ")\nOR " + c.unchanged(auto, preset) + ")"
+}
+
+// unchanged is a condition: the foreign key is as it was inspected, or away
+// while there is a journal, see mysqlMissing.
+func (f mysqlForeignKey) unchanged() string {
+	same := make([]string, len(f.columns))
+	for i := range f.columns {
+		same[i] = fmt.Sprintf("(ORDINAL_POSITION = %d AND COLUMN_NAME = %s AND REFERENCED_COLUMN_NAME = %s)",
+			i+1, mysqlLiteral(f.columns[i]), mysqlLiteral(f.refers[i]))
+	}
+	name, n := mysqlLiteral(f.name), len(f.columns)
+	columns := fmt.Sprintf("(SELECT COUNT(*) = %d AND SUM(REFERENCED_TABLE_SCHEMA = %s AND REFERENCED_TABLE_NAME = %s AND (%s)) = %d "+
+		"FROM information_schema.KEY_COLUMN_USAGE WHERE %s AND CONSTRAINT_NAME = %s AND REFERENCED_TABLE_NAME IS NOT NULL)",
+		n, mysqlSchemaOf(f.parent), mysqlLiteral(f.parent.name), strings.Join(same, " OR "), n, mysqlOf(f.child), name)
+	rules := fmt.Sprintf("(SELECT COUNT(*) = 1 FROM information_schema.REFERENTIAL_CONSTRAINTS "+
+		"WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = %s AND DELETE_RULE IN (%s) AND UPDATE_RULE IN (%s))",
+		mysqlSchemaOf(f.child), mysqlLiteral(f.child.name), name, f.rule("DELETE"), f.rule("UPDATE"))
+	away := "(" + mysqlHasNone(f.child, mysqlForeignKind, f.name) + ") AND (SELECT COUNT(*) = 1 FROM information_schema.TABLES WHERE " +
+		mysqlOf(tableName{name: mysqlJournalTable}) + ")"
+	return "(" + columns + " AND " + rules + "\nOR " + away + ")"
+}
+
+// rule are the names of what happens on an event. InnoDB does the same for two
+// of them, and servers differ in which one they leave out of the definition.
+func (f mysqlForeignKey) rule(event string) string {
+	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
+		clause := " ON " + event + " " + rule
+		if mysqlFind(f.text, func(s string, i int) bool { return strings.HasPrefix(s[i:], clause) }) >= 0 {
+			return mysqlLiteral(rule)
+		}
+	}
+	return "'RESTRICT', 'NO ACTION'"
+}
+
+// mysqlMissing refuses foreign keys that are away although no earlier run has
+// dropped them. It needs the journal to be there. It refuses only where that
+// has been there before, because the others are refused already.
+func mysqlMissing(entries []mysqlEntry) []Statement {
+	u := mysqlUnchanged{}
+	for _, e := range entries {
+		if f, ok := e.foreignKey(); ok {
+			u[f.child] = append(u[f.child], fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM %s WHERE id = '%s'))",
+				mysqlHasAll(f.child, mysqlForeignKind, f.name), mysqlQuote(mysqlJournalTable), e.id()))
+		}
+	}
+	return u.refusals()
+}
+
+const mysqlIndexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
+
+// readIndexes takes what the catalog says of each column of each index.
+func (in *mysqlInspection) readIndexes(t *mysqlTable) error {
+	t.indexes = map[string][]string{}
+	query := "SELECT INDEX_NAME, " + mysqlIndexIs + " FROM information_schema.STATISTICS WHERE " + mysqlOf(t.name) + " ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+	return in.query(query, func(scan func(...any) error) error {
+		var name, is string
+		if err := scan(&name, &is); err != nil {
+			return err
+		}
+		t.indexes[name] = append(t.indexes[name], is)
+		return nil
+	})
+}
+
+// unchangedIndex is a condition: the index is there, as it was inspected.
+func (t *mysqlTable) unchangedIndex(name string) string {
+	is := t.indexes[name]
+	same := make([]string, len(is))
+	for i, s := range is {
+		same[i] = mysqlExactly(mysqlIndexIs, s)
+	}
+	n := strconv.Itoa(len(is))
+	return "(SELECT COUNT(*) = " + n + " AND SUM(" + strings.Join(same, " OR ") + ") = " + n +
+		" FROM information_schema.STATISTICS WHERE " + mysqlOf(t.name) + " AND INDEX_NAME = " + mysqlLiteral(name) + ")"
+}

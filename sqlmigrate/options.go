@@ -1,0 +1,135 @@
+package sqlmigrate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// An Option changes what [Inspect] looks for. It stands among the targets.
+type Option interface {
+	apply(c *config) error
+}
+
+type config struct {
+	layout     snowflake.Layout
+	tables     []tableName
+	references []reference // that were named
+	modelled   []reference // that come from models
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithReference names a column that holds keys of another table where neither a
+// constraint nor a model says so:
+//
+//	sqlmigrate.WithReference("audit.order_id", "orders.id")
+//
+// Both are table.column or schema.table.column, written as table names are in
+// [Inspect]. It is an error if a table or a column does not exist.
+func WithReference(column, key string) Option {
+	return optionFunc(func(c *config) error {
+		from, fromColumn, errFrom := parseColumn(column)
+		to, toColumn, errTo := parseColumn(key)
+		if err := errors.Join(errFrom, errTo); err != nil {
+			return fmt.Errorf("WithReference(%q, %q): %w", column, key, err)
+		}
+		c.references = append(c.references, reference{from, fromColumn, to, toColumn})
+		return nil
+	})
+}
+
+// WithLayout is the layout of the IDs that will be issued: every key in use must
+// be smaller than the first of them, or both kinds would meet. The default is
+// [snowflake.TwitterLayout].
+func WithLayout(layout snowflake.Layout) Option {
+	return optionFunc(func(c *config) error {
+		if err := layout.Validate(); err != nil {
+			return fmt.Errorf("WithLayout: %w", err)
+		}
+		c.layout = layout
+		return nil
+	})
+}
+
+// An ApplyOption changes how [Plan.Apply] and [Plan.Revert] go about it.
+type ApplyOption interface {
+	applyTo(c *applyConfig) error
+}
+
+type applyConfig struct {
+	settings
+
+	progress func(Progress)
+	phases   map[PhaseName]bool // nil: all
+}
+
+type applyOptionFunc func(*applyConfig) error
+
+func (f applyOptionFunc) applyTo(c *applyConfig) error { return f(c) }
+
+// WithProgress calls fn before each statement and after the last one of each
+// phase, one call at a time. What fn does delays the next statement, which may
+// be holding locks.
+func WithProgress(fn func(Progress)) ApplyOption {
+	return applyOptionFunc(func(c *applyConfig) error {
+		if fn == nil {
+			return errors.New("WithProgress(nil): want a function")
+		}
+		c.progress = fn
+		return nil
+	})
+}
+
+// WithLockTimeout ends a statement that waits longer than d for a lock with an
+// error: while it waits, everything that comes after it waits too. Zero, the
+// default, leaves it at what the database is set to.
+func WithLockTimeout(d time.Duration) ApplyOption {
+	return applyOptionFunc(func(c *applyConfig) error {
+		if d < 0 {
+			return fmt.Errorf("WithLockTimeout(%v): want zero or more", d)
+		}
+		c.lockTimeout = d
+		return nil
+	})
+}
+
+// WithPhases leaves out all phases but these. Those that the plan does not have,
+// because there is nothing to do, are no error. The order is always that of the
+// plan.
+func WithPhases(names ...PhaseName) ApplyOption {
+	return applyOptionFunc(func(c *applyConfig) error {
+		if len(names) == 0 {
+			return errors.New("WithPhases(): want at least one of widen, detach and guard")
+		}
+		c.phases = make(map[PhaseName]bool, len(names))
+		for _, name := range names {
+			switch name {
+			case Widen, Detach, Guard:
+				c.phases[name] = true
+			default:
+				return fmt.Errorf("WithPhases: unknown phase %q: want widen, detach or guard", name)
+			}
+		}
+		return nil
+	})
+}
+
+func configureApply(opts []ApplyOption) (applyConfig, error) {
+	c := applyConfig{progress: func(Progress) {}}
+	var errs []error
+	for _, opt := range opts {
+		err := errors.New("option is nil")
+		if opt != nil {
+			err = opt.applyTo(&c)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sqlmigrate: %w", err))
+		}
+	}
+	return c, errors.Join(errs...)
+}

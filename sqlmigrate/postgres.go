@@ -1,0 +1,144 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// postgresEngine is for PostgreSQL 12 and later.
+type postgresEngine struct{}
+
+const pgOldest = 120000
+
+func (postgresEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (*Plan, error) {
+	// One snapshot of the catalog; that it is read-only is a promise to DBAs.
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	p := &pgInspection{
+		tx:      tx,
+		want:    want,
+		columns: map[pgNode]*pgColumn{},
+		plan:    &Plan{Dialect: "postgres"},
+	}
+	if err := p.run(ctx); err != nil {
+		return nil, err
+	}
+	return p.plan, nil
+}
+
+// A pgInspection is the work of one call of inspect.
+type pgInspection struct {
+	tx        *sql.Tx
+	want      request
+	schema    string // the current one
+	role      string
+	asked     map[int64]bool // relations
+	edges     []pgEdge       // references without a constraint
+	columns   map[pgNode]*pgColumn
+	rewritten []pgExpression // that do not come back as they were
+	tables    []*pgTable
+	plan      *Plan
+}
+
+func (p *pgInspection) run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		p.open,
+		p.resolve,
+		p.connect,
+		p.describe,
+		p.arrange,
+		p.measure,
+		p.refer,
+		p.block,
+		p.tryExpressions,
+		p.noteFunctions,
+		p.notePublications,
+		p.qualify, // from here on
+		p.defaults,
+		p.recreate,
+		p.sequences,
+		p.noteSequenceFunctions,
+		p.guards,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	p.finish()
+	return nil
+}
+
+func (p *pgInspection) open(ctx context.Context) error {
+	var version int
+	// A policy would hide rows, and with them the largest key.
+	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
+		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true)`,
+	).Scan(&version, &p.schema, &p.role, new(string))
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	if version < pgOldest {
+		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", version/10000, pgOldest/10000)
+	}
+	return nil
+}
+
+// qualify makes the server write the schema of every name, so that what it
+// writes means the same on a connection with another search_path.
+func (p *pgInspection) qualify(ctx context.Context) error {
+	if _, err := p.tx.ExecContext(ctx, "SET LOCAL search_path = ''"); err != nil {
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	return nil
+}
+
+func (p *pgInspection) finish() {
+	for _, t := range p.tables {
+		p.plan.Tables = append(p.plan.Tables, t.public(p))
+	}
+	for _, phase := range []Phase{p.widen(), p.detach(), p.guard()} {
+		if len(phase.Steps) > 0 {
+			p.plan.Phases = append(p.plan.Phases, phase)
+		}
+	}
+	p.notes()
+}
+
+// display is a table's name as the plan has it in words.
+func (p *pgInspection) display(schema, name string) string {
+	if schema == p.schema {
+		return name
+	}
+	return schema + "." + name
+}
+
+func (p *pgInspection) blocker(table, object, reason, mend string) {
+	p.plan.Blockers = append(p.plan.Blockers, Blocker{table, object, reason, mend})
+}
+
+func (p *pgInspection) note(format string, args ...any) {
+	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
+}
+
+// pgEach calls f for each row of a query.
+func pgEach(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return fmt.Errorf("sqlmigrate: inspect: %w", err)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	return nil
+}

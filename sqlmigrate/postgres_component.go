@@ -1,0 +1,236 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// A pgNode is a column: the table's OID and the column's number.
+type pgNode struct{ table, column int64 }
+
+// A pgEdge leads from a column to the key that it refers to.
+type pgEdge struct{ from, to pgNode }
+
+// resolve finds what was asked for.
+func (p *pgInspection) resolve(ctx context.Context) error {
+	p.asked = map[int64]bool{}
+	for _, t := range p.want.tables {
+		oid, kind, err := p.relation(ctx, t)
+		if err != nil {
+			return err
+		}
+		if kind != "r" && kind != "p" {
+			return fmt.Errorf("sqlmigrate: %s is no table: want the table behind it", t)
+		}
+		p.asked[oid] = true
+		if err := p.seed(ctx, t, oid); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.want.references {
+		if err := p.resolveReference(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pgInspection) relation(ctx context.Context, t tableName) (oid int64, kind string, err error) {
+	err = p.tx.QueryRowContext(ctx, `SELECT oid::bigint, relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text)`,
+		pgName(t.schema, t.name)).Scan(&oid, &kind)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, "", fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("sqlmigrate: table %s: %w", t, err)
+	}
+	return oid, kind, nil
+}
+
+func (p *pgInspection) column(ctx context.Context, t tableName, column string) (pgNode, string, error) {
+	oid, kind, err := p.relation(ctx, t)
+	if err != nil {
+		return pgNode{}, "", err
+	}
+	n := pgNode{table: oid}
+	err = p.tx.QueryRowContext(ctx, `SELECT attnum FROM pg_catalog.pg_attribute
+		WHERE attrelid = $1::bigint::oid AND attname = $2::text AND attnum > 0 AND NOT attisdropped`, oid, column).Scan(&n.column)
+	if errors.Is(err, sql.ErrNoRows) {
+		return n, "", fmt.Errorf("sqlmigrate: table %s has no column %s", t, column)
+	}
+	if err != nil {
+		return n, "", fmt.Errorf("sqlmigrate: column %s of table %s: %w", column, t, err)
+	}
+	return n, kind, nil
+}
+
+// resolveReference leaves out views: if one shows a key, it is found as a
+// blocker.
+func (p *pgInspection) resolveReference(ctx context.Context, r reference) error {
+	from, fromKind, err := p.column(ctx, r.table, r.column)
+	if err != nil {
+		return err
+	}
+	to, toKind, err := p.column(ctx, r.toTable, r.toColumn)
+	if err != nil {
+		return err
+	}
+	if fromKind != "v" && fromKind != "m" && toKind != "v" && toKind != "m" {
+		p.edges = append(p.edges, pgEdge{from, to})
+	}
+	return nil
+}
+
+const pgKeySQL = `
+SELECT a.attnum,
+       CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
+       a.attidentity <> '' OR EXISTS (
+         SELECT FROM pg_catalog.pg_attrdef ad
+         JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
+         JOIN pg_catalog.pg_class s ON d.refclassid = 'pg_catalog.pg_class'::regclass AND s.oid = d.refobjid AND s.relkind = 'S'
+         WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum)
+FROM pg_catalog.pg_constraint c
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE c.contype = 'p' AND c.conrelid = $1::bigint::oid
+ORDER BY a.attnum`
+
+// seed takes the table's key: of several columns those that the database
+// assigns, or the only integer. Of several integers that nobody assigns, some say
+// something else, such as the tenant.
+func (p *pgInspection) seed(ctx context.Context, t tableName, oid int64) error {
+	var assigned, integers, others []pgNode
+	err := pgEach(ctx, p.tx, pgKeySQL, []any{oid}, func(rows *sql.Rows) error {
+		var integer, auto bool
+		n := pgNode{table: oid}
+		if err := rows.Scan(&n.column, &integer, &auto); err != nil {
+			return err
+		}
+		switch {
+		case integer && auto:
+			assigned = append(assigned, n)
+		case integer:
+			integers = append(integers, n)
+		default:
+			others = append(others, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(assigned) > 0:
+		p.add(assigned)
+	case len(integers) == 1:
+		p.add(integers)
+	case len(integers) > 1:
+		p.note(noteComposite, t, len(integers)+len(others))
+	case len(others) > 0:
+		p.add(others)
+	default:
+		p.blocker(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+		p.add([]pgNode{{table: oid}}) // no column
+	}
+	return nil
+}
+
+func (p *pgInspection) add(nodes []pgNode) {
+	for _, n := range nodes {
+		if p.columns[n] == nil {
+			p.columns[n] = &pgColumn{node: n}
+		}
+	}
+}
+
+// pgConnectSQL follows three kinds of edges in both directions: foreign keys,
+// columns that a partition or a child has from its parent, and the references
+// that have no constraint.
+const pgConnectSQL = `
+WITH RECURSIVE edge AS (
+  SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column
+  FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+  WHERE c.contype = 'f'
+  UNION ALL
+  SELECT i.inhrelid, child.attnum, i.inhparent, parent.attnum
+  FROM pg_catalog.pg_inherits i
+  JOIN pg_catalog.pg_attribute child ON child.attrelid = i.inhrelid AND child.attnum > 0 AND child.attinhcount > 0
+  JOIN pg_catalog.pg_attribute parent ON parent.attrelid = i.inhparent AND parent.attname = child.attname
+  UNION ALL
+  SELECT * FROM unnest($3::text::oid[], $4::text::int2[], $5::text::oid[], $6::text::int2[])
+), way AS (
+  SELECT * FROM edge
+  UNION ALL
+  SELECT b, b_column, a, a_column FROM edge
+), component (rel, att) AS (
+  SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
+  UNION
+  SELECT way.b, way.b_column FROM component JOIN way ON way.a = rel AND way.a_column = att
+)
+SELECT rel::bigint, att FROM component`
+
+// connect adds every column that is connected with those asked for.
+func (p *pgInspection) connect(ctx context.Context) error {
+	var fromTables, fromColumns, toTables, toColumns []int64
+	for _, e := range p.edges {
+		fromTables, fromColumns = append(fromTables, e.from.table), append(fromColumns, e.from.column)
+		toTables, toColumns = append(toTables, e.to.table), append(toColumns, e.to.column)
+	}
+	tables, columns := p.nodes()
+	args := []any{tables, columns, pgArray(fromTables), pgArray(fromColumns), pgArray(toTables), pgArray(toColumns)}
+	return pgEach(ctx, p.tx, pgConnectSQL, args, func(rows *sql.Rows) error {
+		var n pgNode
+		if err := rows.Scan(&n.table, &n.column); err != nil {
+			return err
+		}
+		p.add([]pgNode{n})
+		return nil
+	})
+}
+
+// nodes are all columns, as two arrays of the same length.
+func (p *pgInspection) nodes() (tables, columns string) {
+	var t, c []int64
+	for n := range p.columns {
+		t, c = append(t, n.table), append(c, n.column)
+	}
+	return pgArray(t), pgArray(c)
+}
+
+// refer fills in which keys a column refers to.
+func (p *pgInspection) refer(ctx context.Context) error {
+	tables, _ := p.nodes()
+	seen := map[pgEdge]bool{}
+	link := func(e pgEdge, enforced bool) {
+		from, to := p.columns[e.from], p.columns[e.to]
+		if from == nil || to == nil {
+			return
+		}
+		from, to = from.root, to.root
+		from.enforced = from.enforced || enforced && from != to
+		if e = (pgEdge{from.node, to.node}); !seen[e] {
+			seen[e] = true
+			from.refers = append(from.refers, p.display(to.schema, to.table)+"."+to.name)
+			from.masters = append(from.masters, to.node.table)
+		}
+	}
+	err := pgEach(ctx, p.tx, `
+SELECT c.conrelid::bigint, k.a, c.confrelid::bigint, k.b, c.convalidated
+FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+WHERE c.contype = 'f' AND c.conrelid = ANY ($1::text::oid[])
+ORDER BY c.conname, k.a, k.b`, []any{tables}, func(rows *sql.Rows) error {
+		var e pgEdge
+		var valid bool
+		if err := rows.Scan(&e.from.table, &e.from.column, &e.to.table, &e.to.column, &valid); err != nil {
+			return err
+		}
+		link(e, valid)
+		return nil
+	})
+	for _, e := range p.edges {
+		link(e, false)
+	}
+	return err
+}

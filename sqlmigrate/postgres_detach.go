@@ -1,0 +1,208 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const pgCatalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
+
+// detach plans that the database assigns no more keys.
+func (p *pgInspection) detach() Phase {
+	phase := Phase{Name: Detach}
+	var tables []*pgTable
+	for _, t := range p.tables {
+		columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *pgColumn) bool { return c.auto() == "" })
+		if len(columns) == 0 {
+			continue
+		}
+		tables = append(tables, t)
+		assigned := pgHas(pgAssigned(columns), "(attidentity <> '' OR atthasdef)")
+		phase.Steps = append(phase.Steps, Step{
+			Table: p.display(t.schema, t.name),
+			Text:  "the database assigns " + pgJoin(columns, func(c *pgColumn) string { return c.name }) + " no more",
+			Up:    pgStatements("SELECT NOT "+assigned, t.detachUp(columns)...),
+			Down:  pgStatements("SELECT "+assigned, t.detachDown(columns)...),
+			Locks: fmt.Sprintf(pgCatalogLocks, p.display(t.schema, t.name)),
+		})
+		if check := p.detachCheck(columns); check != "" {
+			phase.Check = append(phase.Check, pgStatements("", check)...)
+		}
+	}
+	p.lockFirst(&phase, tables)
+	return phase
+}
+
+// pgAssigned are those to which the database gives values, here or below.
+func pgAssigned(columns []*pgColumn) []*pgColumn {
+	var found []*pgColumn
+	for _, c := range columns {
+		for _, m := range c.members {
+			if m.identity || m.value != "" {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// ownIdentity is the sequence of an identity that was declared for this column.
+// A partition can have its parent's, and none of its own.
+func (c *pgColumn) ownIdentity() *pgSequence {
+	for _, s := range c.sequences {
+		if s.internal {
+			return s
+		}
+	}
+	return nil
+}
+
+// uniform reports whether a default can be set for the column and all below it
+// at once: that is an error where there is an identity.
+func (c *pgColumn) uniform() bool {
+	return c.value != "" && !slices.ContainsFunc(c.members, func(m *pgColumn) bool { return m.identity })
+}
+
+func (c *pgColumn) alter(only, command string) string {
+	return "ALTER TABLE " + only + c.target() + " ALTER COLUMN " + pgQuote(c.name) + " " + command
+}
+
+// dropped are the sequences that go with the column.
+func (c *pgColumn) dropped() []*pgSequence {
+	return slices.DeleteFunc(c.allSequences(), func(s *pgSequence) bool { return !s.drop })
+}
+
+// allSequences are those of the column and of all below it.
+func (c *pgColumn) allSequences() []*pgSequence {
+	var found []*pgSequence
+	for _, m := range c.members {
+		for _, s := range m.sequences {
+			if !slices.Contains(found, s) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// userOf is the column whose keys come from s: the topmost one, unless s serves
+// a single partition or child.
+func (c *pgColumn) userOf(s *pgSequence) *pgColumn {
+	var users []*pgColumn
+	for _, m := range c.members {
+		if slices.Contains(m.sequences, s) {
+			users = append(users, m)
+		}
+	}
+	if len(users) == 1 {
+		return users[0]
+	}
+	return c
+}
+
+func (t *pgTable) detachUp(columns []*pgColumn) []string {
+	var commands, others, sequences []string
+	for _, c := range columns {
+		switch {
+		case c.uniform():
+			commands = append(commands, "ALTER COLUMN "+pgQuote(c.name)+" DROP DEFAULT")
+		case c.ownIdentity() != nil:
+			commands = append(commands, "ALTER COLUMN "+pgQuote(c.name)+" DROP IDENTITY")
+		}
+		for _, m := range c.members {
+			switch {
+			case m.ownIdentity() != nil && m != c:
+				others = append(others, m.alter("", "DROP IDENTITY"))
+			case m.value != "" && !c.uniform():
+				others = append(others, m.alter("ONLY ", "DROP DEFAULT"))
+			}
+		}
+		for _, s := range c.dropped() {
+			sequences = append(sequences, s.target())
+		}
+	}
+	var texts []string
+	if len(commands) > 0 {
+		texts = append(texts, "ALTER TABLE "+t.target()+" "+strings.Join(commands, ", "))
+	}
+	texts = append(texts, others...)
+	if len(sequences) > 0 {
+		texts = append(texts, "DROP SEQUENCE "+strings.Join(sequences, ", "))
+	}
+	return texts
+}
+
+func (t *pgTable) detachDown(columns []*pgColumn) []string {
+	var creates, defaults, follows []string
+	for _, c := range columns {
+		for _, s := range c.dropped() {
+			creates = append(creates, s.create(c.ownerOf(s))...)
+		}
+		if c.uniform() {
+			defaults = append(defaults, c.alter("", "SET DEFAULT "+c.value))
+		}
+		for _, m := range c.members {
+			defaults = append(defaults, m.attach(c)...)
+		}
+		for _, s := range c.allSequences() {
+			follows = append(follows, s.follow(c.userOf(s)))
+		}
+	}
+	return slices.Concat(creates, defaults, follows)
+}
+
+func (c *pgColumn) ownerOf(s *pgSequence) *pgColumn {
+	for _, m := range c.members {
+		if m.node == (pgNode{s.ownedTable, s.ownedColumn}) {
+			return m
+		}
+	}
+	return c
+}
+
+// attach gives the column back what it had, after its root has got its default.
+func (c *pgColumn) attach(root *pgColumn) []string {
+	if s := c.ownIdentity(); s != nil {
+		kind := "BY DEFAULT"
+		if c.always {
+			kind = "ALWAYS"
+		}
+		return append([]string{
+			c.alter("", fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.target(), s.options())),
+		}, s.trimmings()...)
+	}
+	now := ""
+	if root.uniform() {
+		now = root.value
+	}
+	switch c.value {
+	case now:
+		return nil
+	case "":
+		return []string{c.alter("ONLY ", "DROP DEFAULT")}
+	default:
+		return []string{c.alter("ONLY ", "SET DEFAULT "+c.value)}
+	}
+}
+
+// detachCheck is for sequences that would have no next key to give.
+func (p *pgInspection) detachCheck(columns []*pgColumn) string {
+	var refusals []string
+	for _, c := range columns {
+		for _, s := range c.allSequences() {
+			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
+				continue
+			}
+			m := c.userOf(s)
+			refusals = append(refusals, pgRefuse(
+				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), pgQuote(m.name), s.largest),
+				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
+					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
+		}
+	}
+	if len(refusals) == 0 {
+		return ""
+	}
+	return pgCheckAll(refusals)
+}

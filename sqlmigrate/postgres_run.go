@@ -1,0 +1,82 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// run takes one transaction: PostgreSQL has it for all that a plan does.
+func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if s.lockTimeout > 0 {
+		ms := max(1, int64(s.lockTimeout/time.Millisecond))
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", ms)); err != nil {
+			return err
+		}
+	}
+	over, err := pgOver(ctx, tx, statements)
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if !over[statement.Unless] {
+			if _, err := tx.ExecContext(ctx, statement.SQL); err != nil {
+				return pgExplain(err)
+			}
+		}
+		done(statement)
+	}
+	return tx.Commit()
+}
+
+// pgOver asks before the first statement what has been done: all of it or
+// nothing, since an earlier run was one transaction too.
+func pgOver(ctx context.Context, tx *sql.Tx, statements []Statement) (map[string]bool, error) {
+	over := map[string]bool{"": false}
+	for _, statement := range statements {
+		if _, asked := over[statement.Unless]; asked {
+			continue
+		}
+		var is bool
+		if err := tx.QueryRowContext(ctx, statement.Unless).Scan(&is); err != nil {
+			return nil, err
+		}
+		over[statement.Unless] = is
+	}
+	return over, nil
+}
+
+// pgExplain adds the mend to errors that ask for one. Both drivers for
+// PostgreSQL give errors with an SQLSTATE.
+func pgExplain(err error) error {
+	var state interface{ SQLState() string }
+	if !errors.As(err, &state) {
+		return err
+	}
+	switch state.SQLState() {
+	case "55P03": // lock_not_available
+		return fmt.Errorf("%w: another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time", err)
+	case "40P01": // deadlock_detected
+		return fmt.Errorf("%w: another transaction took its locks in another order; try again", err)
+	case "42501": // insufficient_privilege
+		return fmt.Errorf("%w: the tables' owner may do this", err)
+	}
+	return err
+}
+
+// pgScriptTimeout is what files wait for a lock: while they do, everybody who
+// comes later waits too.
+const pgScriptTimeout = "SET LOCAL lock_timeout = '5s'"
+
+// script writes no BEGIN: golang-migrate sends the file at once, which makes it
+// one transaction, and goose has its own.
+func (postgresEngine) script(statements []Statement, format Format) string {
+	return format.script(append([]string{pgScriptTimeout}, sqlOf(statements)...))
+}

@@ -1,0 +1,74 @@
+package sqlmigrate
+
+import (
+	"strconv"
+	"strings"
+)
+
+// pgQuote quotes an identifier. It always does: which words are reserved
+// differs between versions.
+func pgQuote(name string) string { return pgName("", name) }
+
+// pgName quotes a name with its schema, which may be empty.
+func pgName(schema, name string) string { return quoteName("postgres", tableName{schema, name}) }
+
+// pgLiteral quotes a string so that it reads the same whatever
+// standard_conforming_strings is. It stays on one line: tools that split files
+// look at how lines begin.
+func pgLiteral(s string) string {
+	if !strings.ContainsAny(s, "\\\n\r") {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
+}
+
+// pgDo makes a DO statement with a delimiter that body does not contain.
+func pgDo(body string) string {
+	tag := "$$"
+	for i := 1; strings.Contains(body, tag); i++ {
+		tag = "$do" + strconv.Itoa(i) + "$"
+	}
+	return "DO " + tag + "\nBEGIN\n" + body + "END\n" + tag
+}
+
+// pgCheckAll makes a statement of several of pgRefuse. It is an error too if a
+// policy would hide rows.
+func pgCheckAll(refusals []string) string {
+	return pgDo("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(refusals, ""))
+}
+
+// pgRefuse is a part of the body of a DO statement. It raises an error if a
+// query finds a row.
+func pgRefuse(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgLiteral(message) + ";\n" +
+		"  END IF;\n"
+}
+
+// pgArray is the text of an array of numbers, for drivers that do not know
+// arrays.
+func pgArray[T ~int64](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = strconv.FormatInt(int64(v), 10)
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
+
+// pgStatements are those of texts, all of them done if unless says so.
+func pgStatements(unless string, texts ...string) []Statement {
+	statements := make([]Statement, len(texts))
+	for i, text := range texts {
+		statements[i] = Statement{text, unless}
+	}
+	return statements
+}
+
+// pgHas is a condition: some of the columns are as it says of pg_attribute.
+func pgHas(columns []*pgColumn, condition string) string {
+	tests := make([]string, len(columns))
+	for i, c := range columns {
+		tests[i] = "attrelid = " + pgLiteral(c.target()) + "::regclass AND attname = " + pgLiteral(c.name)
+	}
+	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + strings.Join(tests, " OR ") + ") AND " + condition + ")"
+}

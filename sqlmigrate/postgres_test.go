@@ -1,0 +1,39 @@
+package sqlmigrate_test
+
+import "testing"
+
+// TestPostgres has one server for all, and a database for each.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	server := startPostgres(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *pgServer)
+	}{
+		{"Blockers", postgresBlockers},
+		{"NoBlockers", postgresNoBlockers},
+		{"NotThere", postgresNotThere},
+		{"Matrix", postgresMatrix},
+		{"Trimmings", postgresTrimmings},
+		{"Elsewhere", postgresElsewhere},
+		{"Roles", postgresRoles},
+		{"RowSecurity", postgresRowSecurity},
+		{"Plan", postgresPlan},
+		{"Notes", postgresNotes},
+		{"NoNotes", postgresNoNotes},
+		{"Guards", postgresGuards},
+		{"Connected", postgresConnected},
+		{"Indexes", postgresIndexes},
+		{"Tenants", postgresTenants},
+		{"Failures", postgresFailures},
+		{"RollsBack", postgresRollsBack},
+		{"LockTimeout", postgresLockTimeout},
+		{"NextKey", postgresNextKey},
+		{"LargeKeys", postgresLargeKeys},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, server)
+		})
+	}
+}

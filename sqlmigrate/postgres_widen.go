@@ -1,0 +1,86 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB in
+// 4.1 to 4.5 s.
+const pgRewriteRate = 45_000_000
+
+func pgEstimate(bytes, rate int64) time.Duration {
+	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second)).Round(time.Millisecond)
+}
+
+// widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
+// stay: PostgreSQL compares an integer with a bigint.
+func (p *pgInspection) widen() Phase {
+	phase := Phase{Name: Widen}
+	var tables []*pgTable
+	for _, t := range p.tables {
+		columns := t.narrow()
+		if len(columns) == 0 {
+			continue
+		}
+		tables = append(tables, t)
+		narrow := pgHas(columns, "atttypid <> 'bigint'::regtype")
+		phase.Steps = append(phase.Steps, Step{
+			Table:    p.display(t.schema, t.name),
+			Text:     pgJoin(columns, func(c *pgColumn) string { return c.name }) + pgPlural(columns, " becomes bigint", " become bigint"),
+			Up:       pgStatements("SELECT NOT "+narrow, pgAlter(t, columns, func(*pgColumn) string { return "bigint" })),
+			Down:     pgStatements("SELECT "+narrow, t.recreated.around(pgAlter(t, columns, func(c *pgColumn) string { return c.typ }))...),
+			Rows:     t.rows,
+			Bytes:    t.bytes,
+			Rewrites: true,
+			Locks:    p.widenLocks(t),
+			Estimate: pgEstimate(t.bytes, pgRewriteRate),
+		})
+		phase.Check = append(phase.Check, pgStatements("", p.widenCheck(t, columns))...)
+	}
+	p.lockFirst(&phase, tables)
+	p.refuseLate(&phase)
+	return phase
+}
+
+func pgAlter(t *pgTable, columns []*pgColumn, typ func(*pgColumn) string) string {
+	return "ALTER TABLE " + t.target() + " " + pgJoin(columns, func(c *pgColumn) string {
+		return "ALTER COLUMN " + pgQuote(c.name) + " TYPE " + typ(c)
+	})
+}
+
+func pgJoin(columns []*pgColumn, text func(*pgColumn) string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = text(c)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func pgPlural(columns []*pgColumn, one, many string) string {
+	if len(columns) == 1 {
+		return one
+	}
+	return many
+}
+
+func (p *pgInspection) widenLocks(t *pgTable) string {
+	text := "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name)
+	if len(t.members) > 1 {
+		text += ", its partitions and children"
+	}
+	return text + " and every table whose foreign key refers to it, until the end of the phase: reads and writes wait"
+}
+
+func (p *pgInspection) widenCheck(t *pgTable, columns []*pgColumn) string {
+	var refusals []string
+	for _, c := range columns {
+		low, high := c.bounds()
+		refusals = append(refusals, pgRefuse(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), pgQuote(c.name), low, high),
+			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
+				c.name, p.display(t.schema, t.name), c.typ, low, high)))
+	}
+	return pgCheckAll(refusals)
+}

@@ -1,0 +1,79 @@
+package sqlmigrate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const accepted = `want the name of a table, a GORM model, or an option such as sqlmigrate.WithReference`
+
+// configure reads the targets, and reports every mistake at once.
+func configure(db *gorm.DB, targets []any) (*config, error) {
+	c := &config{layout: snowflake.TwitterLayout()}
+	var errs []error
+	for i, target := range targets {
+		if err := c.add(db, target); err != nil {
+			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
+		}
+	}
+	if len(errs) == 0 && len(c.tables) == 0 {
+		errs = append(errs, errors.New("sqlmigrate: no table to move: "+accepted))
+	}
+	return c, errors.Join(errs...)
+}
+
+func (c *config) addTable(table tableName) {
+	if !slices.Contains(c.tables, table) {
+		c.tables = append(c.tables, table)
+	}
+}
+
+func (c *config) add(db *gorm.DB, target any) error {
+	switch target := target.(type) {
+	case nil:
+		return errors.New("nil: " + accepted)
+	case Option:
+		return target.apply(c)
+	case string:
+		table, err := parseTable(target)
+		if err != nil {
+			return err
+		}
+		c.addTable(table)
+		return nil
+	default:
+		return c.addModel(db, target)
+	}
+}
+
+// addModel adds the table of a model, and what it knows of references.
+func (c *config) addModel(db *gorm.DB, model any) error {
+	stmt := &gorm.Statement{DB: db.Session(&gorm.Session{NewDB: true})}
+	if err := stmt.Parse(model); err != nil {
+		return fmt.Errorf("%T: %w: %s", model, err, accepted)
+	}
+	table, err := tableOfModel(stmt.Schema.Table)
+	if err != nil {
+		return fmt.Errorf("%T: %w", model, err)
+	}
+	c.addTable(table)
+	c.modelled = append(c.modelled, modelReferences(stmt.Schema)...)
+	return nil
+}
+
+// tableOfModel splits a name as GORM does where it quotes it.
+func tableOfModel(name string) (tableName, error) {
+	parts := strings.Split(name, ".")
+	for _, part := range parts {
+		if part == "" || len(parts) > 2 {
+			return tableName{}, fmt.Errorf("its table is named %q: want table or schema.table", name)
+		}
+	}
+	return tableOf(parts), nil
+}

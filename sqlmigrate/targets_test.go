@@ -1,0 +1,260 @@
+package sqlmigrate_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/utils/tests"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// mysqlHandle is a handle of MySQL's dialect on a pool of another database.
+func mysqlHandle(t *testing.T) *gorm.DB {
+	t.Helper()
+	pool, err := sqlite(t).DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := gorm.Open(mysql.New(mysql.Config{Conn: pool, SkipInitializeWithVersion: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		table, column []string // nil: refused
+	}{
+		{"orders", []string{"", "orders"}, nil},
+		{"shop.orders", []string{"shop", "orders"}, []string{"", "shop", "orders"}},
+		{"shop.orders.id", nil, []string{"shop", "orders", "id"}},
+		{"a.b.c.d", nil, nil},
+		{`"my.table"`, []string{"", "my.table"}, nil},
+		{`"my.table".id`, []string{"my.table", "id"}, []string{"", "my.table", "id"}},
+		{`"say ""hi"""`, []string{"", `say "hi"`}, nil},
+		{`od"d name`, []string{"", `od"d name`}, nil},
+		{"Ünï cödé", []string{"", "Ünï cödé"}, nil},
+		{"", nil, nil},
+		{".", nil, nil},
+		{"shop.", nil, nil},
+		{".orders", nil, nil},
+		{"a..b", nil, nil},
+		{`""`, nil, nil},
+		{`"open`, nil, nil},
+		{`"a"b`, nil, nil},
+		{`"a"bc`, nil, nil},
+		{`a."b`, nil, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			checkName(t, sqlmigrate.ParseTable, test.name, test.table, "is not the name of a table: want table or schema.table")
+			checkName(t, sqlmigrate.ParseColumn, test.name, test.column, "is not the name of a column: want table.column or schema.table.column")
+		})
+	}
+}
+
+func checkName(t *testing.T, parse func(string) ([]string, error), name string, want []string, refusal string) {
+	t.Helper()
+	got, err := parse(name)
+	if want == nil {
+		wantError(t, err, refusal)
+	} else if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s is read as %q, %v, want %q", name, got, err, want)
+	}
+}
+
+type (
+	person struct {
+		ID        int64
+		ManagerID *int64
+		Manager   *person
+		Toys      []toy   `gorm:"polymorphic:Owner"`
+		Tags      []tag   `gorm:"many2many:person_tags"`
+		Address   address `gorm:"embedded"`
+		Code      string  `gorm:"unique"`
+	}
+	toy struct {
+		ID        int64
+		OwnerID   int64
+		OwnerType string
+		MakerID   int64
+		Maker     maker
+	}
+	tag struct {
+		ID   int64
+		Name string
+	}
+	maker   struct{ ID int64 }
+	city    struct{ ID int64 }
+	address struct {
+		CityID int64
+		City   city
+	}
+	badge struct {
+		ID         int64
+		PersonCode string
+		Person     person `gorm:"foreignKey:PersonCode;references:Code"`
+	}
+	elsewhere struct{ ID int64 }
+	misnamed  struct{ ID int64 }
+)
+
+func (elsewhere) TableName() string { return "shop.elsewhere" }
+func (misnamed) TableName() string  { return "a.b.c" }
+
+func TestModelReferences(t *testing.T) {
+	t.Parallel()
+	want := []string{
+		"people.city_id -> cities.id",
+		"people.manager_id -> people.id",
+		"person_tags.person_id -> people.id",
+		"person_tags.tag_id -> tags.id",
+		"toys.maker_id -> makers.id",
+		"toys.owner_id -> people.id",
+	}
+	for name, target := range map[string]any{
+		"pointer": &person{}, "value": person{}, "nil pointer": (*person)(nil), "slice": []person{}, "from afar": &badge{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := want
+			if name == "from afar" {
+				want = append([]string{"badges.person_code -> people.code"}, want...)
+			}
+			got, err := sqlmigrate.ModelReferences(sqlite(t), target)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("references\n%q, %v, want\n%q", got, err, want)
+			}
+		})
+	}
+}
+
+type (
+	owner struct {
+		ID    int64
+		Badge ownerBadge
+	}
+	ownerBadge struct {
+		Name    string `gorm:"primaryKey"`
+		OwnerID int64
+		Prints  []badgePrint `gorm:"foreignKey:BadgeOwner;references:OwnerID"`
+	}
+	badgePrint struct {
+		Path       string `gorm:"primaryKey"`
+		BadgeOwner int64
+	}
+)
+
+// A key can be handed on by a column that is none.
+func TestModelReferencesToNoKey(t *testing.T) {
+	t.Parallel()
+	got, err := sqlmigrate.ModelReferences(sqlite(t), &owner{})
+	want := []string{"badge_prints.badge_owner -> owner_badges.owner_id", "owner_badges.owner_id -> owners.id"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("references %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestBadTargets(t *testing.T) {
+	t.Parallel()
+	const accepted = "want the name of a table, a GORM model, or an option such as sqlmigrate.WithReference"
+	bad := snowflake.TwitterLayout()
+	bad.Tick = time.Microsecond
+	tests := []struct {
+		name    string
+		targets []any
+		want    []string
+	}{
+		{"none", nil, []string{"sqlmigrate: no table to move: " + accepted}},
+		{"options only", []any{sqlmigrate.WithLayout(snowflake.TwitterLayout())}, []string{"no table to move"}},
+		{"nil", []any{"orders", nil}, []string{"sqlmigrate: target 2: nil: " + accepted}},
+		{"number", []any{7}, []string{"sqlmigrate: target 1: int: ", accepted}},
+		{"name", []any{"a..b"}, []string{`sqlmigrate: target 1: "a..b" is not the name of a table: want table or schema.table`}},
+		{"all of them", []any{"a..b", 7}, []string{"target 1: ", "target 2: "}},
+		{"layout", []any{"orders", sqlmigrate.WithLayout(bad)}, []string{"sqlmigrate: target 2: WithLayout: snowflake: layout's tick 1µs"}},
+		{"reference", []any{"orders", sqlmigrate.WithReference("audit", "orders.id")}, []string{`target 2: WithReference("audit", "orders.id"): "audit" is not the name of a column`}},
+		{"both references", []any{sqlmigrate.WithReference("audit", "orders")}, []string{`"audit" is not`, `"orders" is not`}},
+		{"table of a model", []any{&misnamed{}}, []string{`sqlmigrate: target 1: *sqlmigrate_test.misnamed: its table is named "a.b.c": want table or schema.table`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := sqlmigrate.ModelReferences(sqlite(t), test.targets...)
+			wantError(t, err, test.want...)
+		})
+	}
+	if _, err := sqlmigrate.ModelReferences(sqlite(t), &elsewhere{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBadHandles(t *testing.T) {
+	t.Parallel()
+	dummy, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{ConnPool: sqlite(t).ConnPool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := sqlite(t).Begin()
+	defer tx.Rollback()
+	prepared := sqlite(t).Session(&gorm.Session{PrepareStmt: true}).Begin()
+	defer prepared.Rollback()
+	poolless := sqlite(t)
+	config := *poolless.Config
+	config.ConnPool = nil
+	for _, test := range []struct {
+		name string
+		db   *gorm.DB
+		want string
+	}{
+		{"nil", nil, "sqlmigrate: db is nil or was not opened"},
+		{"zero", &gorm.DB{}, "sqlmigrate: db is nil or was not opened"},
+		{"other dialect", dummy, `sqlmigrate: dialect "dummy" is not supported: want sqlite, mysql or postgres`},
+		{"transaction", tx, "sqlmigrate: db is a transaction"},
+		{"prepared transaction", prepared, "sqlmigrate: db is a transaction"},
+		{"no pool", &gorm.DB{Config: &config}, "sqlmigrate: the pool of db is a <nil>: want a *sql.DB, a *sql.Conn"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := sqlmigrate.Inspect(t.Context(), test.db, "orders")
+			wantError(t, err, test.want)
+		})
+	}
+}
+
+// The pool has one connection, which is taken: another would never come.
+func TestPinnedConnection(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.SetMaxOpenConns(1)
+	apply := func(tx *gorm.DB) error { return handPlan(&sqlmigrate.FakeEngine{}).Apply(t.Context(), tx) }
+	if err := db.Connection(apply); err != nil {
+		t.Error(err)
+	}
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, pool := range []gorm.ConnPool{conn, gorm.NewPreparedStmtDB(conn, 1, 0)} {
+		config := *db.Config
+		config.ConnPool = pool
+		if err := apply(&gorm.DB{Config: &config}); err != nil {
+			t.Errorf("opened on a %T: %v", pool, err)
+		}
+	}
+	if err := conn.PingContext(t.Context()); err != nil {
+		t.Errorf("the caller's connection was not left open: %v", err)
+	}
+}
