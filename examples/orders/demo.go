@@ -49,7 +49,7 @@ func showDatabase(out *report, db *gorm.DB, cfg config) error {
 		where = "In a temporary file, removed at the end."
 	}
 	out.printf("%s\n%s\n", product, where)
-	out.printf("Keys from datacenter 0, worker %d.\n", cfg.worker)
+	out.printf("The worker number of the keys is leased, from the same database.\n")
 	return nil
 }
 

@@ -17,8 +17,9 @@ URL is one of
   sqlite://orders.db
   mysql://user:password@host:3306/database   MySQL and MariaDB
   postgres://user:password@host:5432/database
-Tables are named orders_example_… and stay there, with the orders written; no
-other table is touched, and nothing is dropped. Run it as often as you like.
+Tables are named orders_example_… and stay there, with the orders written; of
+the others only snowflake_workers is touched, which says what process has which
+worker number, and nothing is dropped. Run it as often as you like.
 
 Flags:
 `
@@ -31,7 +32,6 @@ type config struct {
 	serve  string // empty: write, compare, report
 	size   size
 	rounds int
-	worker int64
 }
 
 // size is how much is written at once.
@@ -57,7 +57,6 @@ func newFlags() (*config, *flag.FlagSet) {
 	flags.IntVar(&cfg.size.orders, "orders", 1000, "orders to write")
 	flags.IntVar(&cfg.size.lines, "lines", 10, "lines of each order")
 	flags.IntVar(&cfg.rounds, "rounds", 5, "times each way is measured; 0 for not at all")
-	flags.Int64Var(&cfg.worker, "worker", 0, "worker number, another one for each process that runs at the same time")
 	return cfg, flags
 }
 

@@ -15,19 +15,16 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Tests run in parallel, and a process has one generator for each worker: every
-// test that opens a shop has a worker number of its own.
-
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := run(t.Context(), []string{"-orders", "1200", "-lines", "3", "-rounds", "2", "-worker", "1"}, &out)
+	err := run(t.Context(), []string{"-orders", "1200", "-lines", "3", "-rounds", "2"}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SQLite", "temporary file", "worker 1.", "Writing 1,200 orders with 3 lines each", `{"id":"`, `"customer":"Ada Lovelace"}`,
-		"and 2 lines more", "time        20", "worker      1", "one by one", "batches", "median", "times as fast",
+		"SQLite", "temporary file", "worker number of the keys is leased", "Writing 1,200 orders with 3 lines each", `{"id":"`, `"customer":"Ada Lovelace"}`,
+		"and 2 lines more", "time        20", "worker      ", "one by one", "batches", "median", "times as fast",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
@@ -44,12 +41,12 @@ func TestRunAgainKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	file := "sqlite://" + filepath.ToSlash(filepath.Join(t.TempDir(), "orders.db"))
 	for range 2 {
-		args := []string{"-dsn", file, "-orders", "30", "-lines", "4", "-rounds", "1", "-worker", "2"}
+		args := []string{"-dsn", file, "-orders", "30", "-lines", "4", "-rounds", "1"}
 		if err := run(t.Context(), args, &bytes.Buffer{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s, err := openShop(t.Context(), config{dsn: file, worker: 2})
+	s, err := openShop(t.Context(), config{dsn: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +63,7 @@ func TestRunAgainKeepsWhatIsThere(t *testing.T) {
 
 func TestTemporaryFileIsRemoved(t *testing.T) {
 	t.Parallel()
-	s, err := openShop(t.Context(), config{worker: 3})
+	s, err := openShop(t.Context(), config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +86,7 @@ func TestRunStopsWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &trigger{text: "median", after: "round", do: cancel}
-	err := run(ctx, []string{"-orders", "10", "-lines", "1", "-rounds", "1000", "-worker", "4"}, out)
+	err := run(ctx, []string{"-orders", "10", "-lines", "1", "-rounds", "1000"}, out)
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, sql.ErrTxDone) {
 		t.Errorf("got %v, want what ended the context", err)
 	}
@@ -119,7 +116,7 @@ func TestHelp(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"-serve", "-dsn", "-orders", "-lines", "-rounds", "-worker", "postgres://", "orders_example_"} {
+	for _, want := range []string{"-serve", "-dsn", "-orders", "-lines", "-rounds", "postgres://", "orders_example_"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help lacks %q", want)
 		}
@@ -136,13 +133,12 @@ func TestBadArguments(t *testing.T) {
 		{"too many", "-orders 1000000 -lines 2", "at most 1,000,000"},
 		{"overflow", "-orders 4611686018427387904 -lines 4", "at most"},
 		{"rounds", "-rounds -1", "[0, 1000]"},
-		{"worker", "-worker 32", "32"},
 		{"argument", "serve", `"serve"`},
 		{"flag", "-nosuch", "nosuch"},
 		{"no number", "-orders many", "many"},
 		{"scheme", "-dsn oracle://host/db", "oracle"},
 		{"folder", "-dsn sqlite:///no/such/folder/x.db", "connect"},
-		{"address", "-worker 5 -serve localhost:nosuchport", "nosuchport"},
+		{"address", "-serve localhost:nosuchport", "nosuchport"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	base, ended := startServer(ctx, t, "-worker", "6")
+	base, ended := startServer(ctx, t)
 
 	created, err := http.Post(base+"orders", "application/json", strings.NewReader(goodOrder))
 	if err != nil {
@@ -40,7 +40,7 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	base, ended := startServer(ctx, t, "-worker", "7")
+	base, ended := startServer(ctx, t)
 
 	body, send := io.Pipe()
 	status := make(chan int, 1)
@@ -71,12 +71,12 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 }
 
 // startServer runs the program and reads its address from what it prints.
-func startServer(ctx context.Context, t *testing.T, args ...string) (base string, ended <-chan error) {
+func startServer(ctx context.Context, t *testing.T) (base string, ended <-chan error) {
 	t.Helper()
 	printed, stdout := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, append(args, "-serve", "127.0.0.1:0"), stdout)
+		done <- run(ctx, []string{"-serve", "127.0.0.1:0"}, stdout)
 		stdout.Close()
 	}()
 	first, err := bufio.NewReader(printed).ReadString('\n')

@@ -34,21 +34,17 @@ func openShop(ctx context.Context, cfg config) (*shop, error) {
 		return nil, err
 	}
 	s := &shop{db: db, release: release}
-	if err := s.prepare(ctx, cfg.worker); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-// prepare is all the setting up that gormflake takes: a generator, the plugin,
-// and a check of the models. The worker number tells processes that run at the
-// same time apart; unique keys need nothing else.
-func (s *shop) prepare(ctx context.Context, worker int64) (err error) {
-	s.gen, err = snowflake.New(snowflake.Static(0, worker))
+// prepare is all the setting up that gormflake takes: Open, which leases a worker
+// number from the database itself, and a check of the models.
+func (s *shop) prepare(ctx context.Context) (err error) {
+	s.gen, err = gormflake.Open(ctx, s.db)
 	if err != nil {
-		return err
-	}
-	if err := s.db.Use(gormflake.New(s.gen)); err != nil {
 		return err
 	}
 	db := s.db.WithContext(ctx)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"testing"
 
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/snowflake"
 )
 
 // Here the tables have foreign keys: rows in a wrong order, or with a wrong
@@ -113,16 +111,11 @@ func wantAllOrNothing(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) e
 	wantRows(t, db, &Line{}, int64(2*len(orders)))
 }
 
-// shopIn opens a shop in an empty database, under the first worker from 8 on
-// that no other test has at the moment.
+// shopIn opens a shop in an empty database.
 func shopIn(t *testing.T, db *gorm.DB) *shop {
 	t.Helper()
 	s := &shop{db: db, release: func() error { return nil }}
-	err := snowflake.ErrWorkerInUse
-	for worker := int64(8); errors.Is(err, snowflake.ErrWorkerInUse); worker++ {
-		err = s.prepare(t.Context(), worker)
-	}
-	if err != nil {
+	if err := s.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// A writer is a program that writes one order with two lines after another.
+type writer struct {
+	db    *gorm.DB
+	order func() any
+
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu      sync.Mutex
+	written int
+	errs    []error       // which were tried again
+	longest time.Duration // between two orders
+}
+
+func startWriter(ctx context.Context, db *gorm.DB, order func() any) *writer {
+	ctx, stop := context.WithCancel(ctx)
+	w := &writer{db: db.WithContext(ctx), order: order, stop: stop, done: make(chan struct{})}
+	go w.run(ctx)
+	return w
+}
+
+func (w *writer) run(ctx context.Context) {
+	defer close(w.done)
+	for last := time.Now(); ctx.Err() == nil; {
+		err := w.db.Create(w.order()).Error
+		if ctx.Err() != nil && err != nil {
+			return // its transaction was rolled back
+		}
+		w.note(time.Since(last), err)
+		if err == nil {
+			last = time.Now()
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (w *writer) note(gap time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.errs = append(w.errs, err)
+		return
+	}
+	w.written++
+	w.longest = max(w.longest, gap)
+}
+
+// lap returns what was done since the last lap.
+func (w *writer) lap() (written int, errs []error, longest time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	written, errs, longest = w.written, w.errs, w.longest
+	w.written, w.errs, w.longest = 0, nil, 0
+	return written, errs, longest
+}
+
+// end waits until the writer has come to the end of its order.
+func (w *writer) end() {
+	w.stop()
+	<-w.done
+}
