@@ -1,6 +1,10 @@
 package main
 
-import "github.com/gormflake/gormflake/bench/internal/peers"
+import (
+	"slices"
+
+	"github.com/gormflake/gormflake/bench/internal/peers"
+)
 
 // burst measures Next on one goroutine while the sequence is no limit: 1,000
 // IDs right after a millisecond has begun, lower quartile of the windows.
@@ -20,8 +24,12 @@ func burst(contenders []peers.Contender) experiment {
 			if err != nil {
 				return nil, err
 			}
-			s[allocs], err = allocations(1000, func() error { return contenders[0].Loop(1) })
-			return s, err
+			for _, name := range []string{peers.Ours, peers.Leased} {
+				if s[allocsOf(name)], err = allocationsOf(contenders, name); err != nil {
+					return nil, err
+				}
+			}
+			return s, nil
 		},
 		report: reportBurst(contenders),
 	}
@@ -32,9 +40,18 @@ func reportBurst(contenders []peers.Contender) func(series) report {
 		return report{
 			figures: []figure{
 				versus("Next, one goroutine, not at the cap", s, peers.Ours, peers.Bwmarrin, atMost(0.80, "×")),
-				plain("Next, allocations per ID", s[allocs], atMost(0, "")),
+				plain("Next, allocations per ID", s[allocsOf(peers.Ours)], atMost(0, "")),
+				versus("Next, leased, one goroutine", s, peers.Leased, peers.Bwmarrin, atMost(0.80, "×")),
+				plain("Next, leased, allocations per ID", s[allocsOf(peers.Leased)], atMost(0, "")),
 			},
 			tables: []table{perContender("Next, one goroutine, ns/ID", "ns/ID", contenders, s)},
 		}
 	}
+}
+
+func allocsOf(name string) string { return name + ", " + allocs }
+
+func allocationsOf(contenders []peers.Contender, name string) (float64, error) {
+	i := slices.IndexFunc(contenders, func(c peers.Contender) bool { return c.Name == name })
+	return allocations(1000, func() error { return contenders[i].Loop(1) })
 }

@@ -29,8 +29,11 @@ func parallel(contenders []peers.Contender) experiment {
 		},
 		report: func(s series) report {
 			return report{
-				figures: []figure{versus("Next, two goroutines", s, peers.Ours, peers.Bwmarrin, atMost(0.65, "×"))},
-				tables:  []table{perContender("Next, two threads, wall ns/ID", "ns/ID", contenders, s)},
+				figures: []figure{
+					versus("Next, two goroutines", s, peers.Ours, peers.Bwmarrin, atMost(0.65, "×")),
+					versus("Next, leased, two goroutines", s, peers.Leased, peers.Bwmarrin, atMost(0.65, "×")),
+				},
+				tables: []table{perContender("Next, two threads, wall ns/ID", "ns/ID", contenders, s)},
 			}
 		},
 	}

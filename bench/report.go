@@ -36,7 +36,9 @@ func render(machine string, reports []report) (text string, reached bool) {
 		}
 	}
 	w.WriteString(machine + "\n")
-	figures.write(&w)
+	if len(figures.rows) > 0 {
+		figures.write(&w)
+	}
 	for _, r := range reports {
 		for _, t := range r.tables {
 			t.write(&w)

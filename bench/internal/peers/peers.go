@@ -19,6 +19,7 @@ import (
 // The contenders that figures are about.
 const (
 	Ours     = "gormflake"
+	Leased   = "gormflake, leased"
 	Bwmarrin = "bwmarrin/snowflake"
 )
 
@@ -47,6 +48,10 @@ func Open() ([]Contender, error) {
 	if err != nil {
 		return nil, err
 	}
+	leased, err := leased()
+	if err != nil {
+		return nil, err
+	}
 	bw, err := bwmarrinNode()
 	if err != nil {
 		return nil, err
@@ -57,6 +62,7 @@ func Open() ([]Contender, error) {
 	}
 	return []Contender{
 		{Ours, ours, true},
+		{Leased, leased, true},
 		{Bwmarrin, bw, true},
 		{"sony/sonyflake v2", sony, true},
 		{"yitter/idgenerator-go M2", yitter(), true},
@@ -66,8 +72,10 @@ func Open() ([]Contender, error) {
 	}, nil
 }
 
-func gormflake() (func(int) error, error) {
-	gen, err := snowflake.New(snowflake.Static(0, 1))
+func gormflake() (func(int) error, error) { return nexts(snowflake.Static(0, 1)) }
+
+func nexts(source snowflake.WorkerSource) (func(int) error, error) {
+	gen, err := snowflake.New(source)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
