@@ -7,7 +7,9 @@ TESTFLAGS ?=
 
 GOLANGCI_LINT_VERSION = 2.15.0
 
-MODULES = $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*')))
+# SKIP leaves modules out, for a Go that is too old for them.
+SKIP    ?=
+MODULES = $(filter-out $(SKIP),$(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path '*/testdata/*'))))
 
 # The linter of the Go installation if it has the pinned version, or one of our
 # own: compiling it takes minutes.
@@ -68,6 +70,12 @@ tidy: ## fail if a go.mod or go.sum is not tidy
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME=5s
 	$(call each-module,$(CURDIR)/.ci/fuzz)
+
+# The figures are in what a test logs, hence -v.
+.PHONY: torture
+torture: ## two million IDs on every store, under torment; takes ten minutes
+	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
 
 .PHONY: bench
 bench: ## compare with other libraries; prints the table of the README
