@@ -1,0 +1,2 @@
+// Package cli is the command line of gormflake: one file per command.
+package cli
