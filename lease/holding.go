@@ -14,6 +14,7 @@ type holding struct {
 	key                int
 	datacenter, worker int64
 	from               int64                           // the bound that it was taken at: nobody before used this or later
+	taken              int64                           // when, in Unix milliseconds
 	known              Record                          // as acknowledged by the store, or read from it
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it
 	lost               bool                            // or given back

@@ -261,3 +261,32 @@ func TestStats(t *testing.T) {
 		}
 	})
 }
+
+// Since is when the worker was taken: windows do not move it, another worker
+// does.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		taken := time.Now()
+		l := acquire(t, store)
+		gen := generate(t, l)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if s := l.Stats(); !s.Since.Equal(taken) || s.Extensions == 0 {
+			t.Errorf("after 10 minutes: %+v, want since %v", s, taken)
+		}
+		_, first := next(t, gen)
+		rob(store, first)
+		for {
+			time.Sleep(time.Second)
+			if _, worker := next(t, gen); worker != first {
+				break
+			}
+		}
+		if s := l.Stats(); time.Since(s.Since) > time.Minute {
+			t.Errorf("under another worker: %+v, want since less than a minute", s)
+		}
+		gen.Close(t.Context())
+	})
+}

@@ -6,6 +6,7 @@ import "time"
 type Stats struct {
 	Datacenter, Worker int64
 	Owner              string    // the token of this grant: host/process/random
+	Since              time.Time // when this lease took the worker
 	Until              time.Time // the end of the window that the store has acknowledged
 
 	// Extensions counts the windows after the first. Failures counts the
@@ -32,6 +33,7 @@ func (l *Lease) Stats() Stats {
 		Datacenter:   h.datacenter,
 		Worker:       h.worker,
 		Owner:        h.known.Owner,
+		Since:        time.UnixMilli(h.taken),
 		Until:        h.until(),
 		Extensions:   l.counts.Extensions,
 		Failures:     l.counts.Failures,
