@@ -11,7 +11,9 @@
 //
 // Parameters after a question mark go to the driver. Characters that have a
 // meaning in a URL, such as @ : / ? # %, must be percent-encoded in user names
-// and passwords. SQLite is modernc.org/sqlite and needs no C compiler.
+// and passwords. SQLite is modernc.org/sqlite and needs no C compiler. Its files
+// are created if they are absent and get a write-ahead log, except with mode=ro
+// or mode=rw, which take a file as it is.
 package dsn
 
 import (

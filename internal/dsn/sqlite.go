@@ -38,7 +38,11 @@ func openSQLite(rest string) (gorm.Dialector, error) {
 	if path == ":memory:" {
 		return openMemory(query)
 	}
-	setSQLiteDefaults(query, busyTimeout, foreignKeys, writeAhead)
+	pragmas := []string{busyTimeout, foreignKeys}
+	if mode := query.Get("mode"); mode == "" || mode == "rwc" {
+		pragmas = append(pragmas, writeAhead)
+	}
+	setSQLiteDefaults(query, pragmas...)
 	return sqlite.New(sqlite.Config{DriverName: sqliteDriver, DSN: sqliteURI(path, query)}), nil
 }
 

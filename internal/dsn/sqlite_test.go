@@ -103,6 +103,35 @@ func TestSQLiteReadThenWrite(t *testing.T) {
 	}
 }
 
+func TestSQLiteExistingFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	for _, mode := range []string{"ro", "rw"} {
+		dialector, err := dsn.Open("sqlite://" + path + "?mode=" + mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gorm.Open(dialector); err == nil {
+			t.Errorf("mode=%s opens a file that does not exist", mode)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Fatalf("mode=%s has created the file", mode)
+		}
+	}
+	openSQLite(t, "sqlite://"+path+"?_pragma=journal_mode(delete)").Exec("CREATE TABLE t (id integer)")
+	for _, mode := range []string{"ro", "rw"} {
+		db := openSQLite(t, "sqlite://"+path+"?mode="+mode)
+		var journal string
+		db.Raw("PRAGMA journal_mode").Scan(&journal)
+		if journal != "delete" {
+			t.Errorf("mode=%s: journal_mode = %s, want delete as it was", mode, journal)
+		}
+		if err := db.Exec("INSERT INTO t VALUES (1)").Error; (err != nil) != (mode == "ro") {
+			t.Errorf("mode=%s: INSERT: %v", mode, err)
+		}
+	}
+}
+
 func TestSQLiteTimeFormat(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, "sqlite://:memory:")
