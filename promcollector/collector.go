@@ -1,0 +1,102 @@
+package promcollector
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// leased is what a source says of its lease: a *lease.Lease, or one that wraps
+// it.
+type leased interface {
+	Stats() lease.Stats
+	Health() error
+}
+
+// New makes a collector of the generator, and of its lease if its source is a
+// [lease.Lease] or has the lease's methods Stats and Health. It may be
+// registered with any number of registries, and collects until it is
+// unregistered, also after the generator was closed; there is nothing to close.
+//
+// Registering it fails if the generator is nil, if an option has a bad argument,
+// and if the registry has the collector of another generator whose labels are
+// the same: see [WithLabels].
+func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
+	c, err := newConfig(opts)
+	if gen == nil {
+		err = errors.Join(errors.New("promcollector: New(nil), want a generator"), err)
+	}
+	if err != nil {
+		return broken{prometheus.NewInvalidDesc(err), err}
+	}
+	return &collector{gen, metricsOf(gen, c.labels)}
+}
+
+// A metric is one time series and how its value is read.
+type metric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*reading) float64
+}
+
+// A reading is the state that the values of one scrape agree on.
+type reading struct {
+	generator snowflake.Stats
+	expires   time.Time
+	lease     lease.Stats
+	health    error
+}
+
+type collector struct {
+	gen     *snowflake.Generator
+	metrics []metric
+}
+
+func metricsOf(gen *snowflake.Generator, labels prometheus.Labels) []metric {
+	d := definer{labels: labels}
+	d.generator()
+	if _, ok := gen.Source().(leased); ok {
+		d.lease()
+	}
+	return d.metrics
+}
+
+// Describe serves the registry.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range c.metrics {
+		ch <- m.desc
+	}
+}
+
+// Collect serves the registry.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires()}
+	var numbers []string
+	if l, ok := c.gen.Source().(leased); ok {
+		r.lease, r.health = l.Stats(), l.Health()
+		numbers = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
+	}
+	for _, m := range c.metrics {
+		if m.value == nil {
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, 1, numbers...)
+			continue
+		}
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(r))
+	}
+}
+
+// broken is a collector that no registry takes.
+type broken struct {
+	desc *prometheus.Desc
+	err  error
+}
+
+func (b broken) Describe(ch chan<- *prometheus.Desc) { ch <- b.desc }
+func (b broken) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.NewInvalidMetric(b.desc, b.err)
+}

@@ -1,0 +1,67 @@
+// Package promcollector shows a generator to Prometheus, and the lease of its
+// worker where it has one.
+//
+//	prometheus.MustRegister(promcollector.New(gen))
+//
+// Every scrape reads counters that the generator keeps anyway: an ID costs
+// nothing more, and the lease's store is not asked.
+//
+// Of the generator:
+//
+//	gormflake_ids_issued_total                       IDs issued
+//	gormflake_waits_total                            calls that waited for a tick
+//	gormflake_refusals_total                         calls that returned an error
+//	gormflake_lead_seconds                           how far the last ID is ahead of the clock
+//	gormflake_clock_backward_steps_total             steps back of the wall clock
+//	gormflake_clock_largest_backward_step_seconds    the largest of them
+//	gormflake_layout_expiry_timestamp_seconds        end of the layout's time
+//
+// Of a lease, if the generator has one:
+//
+//	gormflake_lease_healthy                          1 while IDs can be issued
+//	gormflake_lease_since_timestamp_seconds          when the worker was taken
+//	gormflake_lease_until_timestamp_seconds          end of the acknowledged window
+//	gormflake_lease_outage_seconds                   how long no window could be had, 0 if all is well
+//	gormflake_lease_extensions_total                 windows after the first
+//	gormflake_lease_failures_total                   attempts at a window that failed
+//	gormflake_lease_losses_total                     workers that another process has taken
+//	gormflake_lease_regressions_total                writes that the store has forgotten
+//	gormflake_worker_info{datacenter,worker}         always 1
+//
+// The lease's age is time() - gormflake_lease_since_timestamp_seconds, and what
+// is left of its window gormflake_lease_until_timestamp_seconds - time().
+//
+// # Alerts
+//
+// No IDs are issued. Wake somebody:
+//
+//	gormflake_lease_healthy == 0
+//
+// The store has failed for longer than a restart of it takes. There are still
+// IDs, until the window is over:
+//
+//	gormflake_lease_outage_seconds > 15
+//
+// The store has forgotten what it had acknowledged: IDs may repeat. Look at its
+// replication and its disks:
+//
+//	increase(gormflake_lease_regressions_total[1h]) > 0
+//
+// Another process has taken the worker: this one was suspended or cut off for
+// longer than a window, or its clock or the other's is wrong:
+//
+//	increase(gormflake_lease_losses_total[1h]) > 0
+//
+// The clock is set, instead of slewed:
+//
+//	increase(gormflake_clock_backward_steps_total[1h]) > 0
+//
+// Callers get errors, or wait since the layout's rate is reached:
+//
+//	rate(gormflake_refusals_total[5m]) > 0
+//	rate(gormflake_waits_total[5m]) > 0.1 * rate(gormflake_ids_issued_total[5m])
+//
+// The layout has two years left:
+//
+//	gormflake_layout_expiry_timestamp_seconds - time() < 2 * 365 * 86400
+package promcollector
