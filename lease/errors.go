@@ -75,8 +75,7 @@ func (l *Lease) noFreeWorker(candidates []candidate, now int64) error {
 	slices.SortFunc(candidates, candidate.compare)
 	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].record.Bound - now)}
 	for _, c := range candidates {
-		datacenter, worker := l.numbers(c.key)
-		e.Holders = append(e.Holders, Holder{datacenter, worker, c.record.Owner, time.UnixMilli(c.record.Bound)})
+		e.Holders = append(e.Holders, l.holder(c.key, c.record))
 	}
 	return e
 }

@@ -27,6 +27,7 @@ type config struct {
 	namespace string
 	table     string // as given, without quotes
 	volatile  bool
+	existing  bool
 	logger    *slog.Logger
 }
 

@@ -41,6 +41,9 @@ func (s *store) ensureTable(ctx context.Context) error {
 	if err == nil || s.classify(err) != missing {
 		return err
 	}
+	if s.existing {
+		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
+	}
 	createErr := s.attempt(ctx, func(conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, fmt.Sprintf(s.dialect.create, s.table.quoted))
 		return err
