@@ -1,0 +1,89 @@
+package serial_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+	_ "time/tzdata" // a zone with daylight saving, whatever the machine has
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// The tests run in a zone that sets its clocks back, which nothing may show.
+func TestMain(m *testing.M) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		panic(err)
+	}
+	time.Local = zone
+	os.Exit(m.Run())
+}
+
+func newFormat(t testing.TB, code string, layout snowflake.Layout, opts ...serial.Option) *serial.Format {
+	t.Helper()
+	f, err := serial.New(code, layout, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func date(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func lastID(l snowflake.Layout) types.ID { return l.Max(l.Expires()) }
+
+// compose returns the ID of a time, with the first numbers of everything else.
+func compose(t testing.TB, l snowflake.Layout, at time.Time) types.ID {
+	t.Helper()
+	id, err := l.Compose(snowflake.Parts{Time: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// sampleLayout draws any valid layout. Fields and ticks of all widths come up,
+// also none, and layouts that end beyond the year 9999.
+func sampleLayout(r *rand.Rand) snowflake.Layout {
+	for {
+		l := snowflake.Layout{
+			Tick:           time.Duration(1+r.IntN(1000)) * time.Millisecond,
+			DatacenterBits: uint8(max(0, r.IntN(15)-3)),
+			WorkerBits:     uint8(max(0, r.IntN(19)-3)),
+			SequenceBits:   uint8(max(0, r.IntN(28)-3)),
+			TotalBits:      uint8(r.IntN(64)),
+		}
+		if r.IntN(2) == 0 {
+			l.Tick = time.Millisecond
+		}
+		l.Epoch = time.UnixMilli(r.Int64N(1_700_000_000_000) / l.Tick.Milliseconds() * l.Tick.Milliseconds())
+		if l.Validate() == nil {
+			return l
+		}
+	}
+}
+
+func sampleCode(r *rand.Rand) string {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	code := make([]byte, 1+r.IntN(32))
+	for i := range code {
+		code[i] = characters[r.IntN(len(characters))]
+	}
+	return string(code)
+}
+
+func sampleOptions(r *rand.Rand) []serial.Option {
+	if i := r.IntN(4); i < 3 {
+		return []serial.Option{serial.WithSeparator("-_."[i : i+1])}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package serial
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Parse returns the ID of a serial number that [Format.Format] wrote. It is
+// strict: each ID has one text, and any other text is an error that quotes it
+// and says what is wrong. That is another code, length or separator, a date or
+// time of day that is none (30 February, hour 24, second 60), a time outside of
+// the layout or within a tick, a field that the layout cannot hold, and the text
+// for ID 0. The ID is zero if the error is not nil.
+func (f *Format) Parse(s string) (types.ID, error) {
+	id, err := f.parse(s)
+	if err != nil {
+		return 0, fmt.Errorf("serial: Parse(%s): %w", quote(s), err)
+	}
+	return id, nil
+}
+
+func (f *Format) parse(s string) (types.ID, error) {
+	if err := f.checkShape(s); err != nil {
+		return 0, err
+	}
+	var v values
+	for i := range v {
+		v[i] = f.parts[i].read(s)
+	}
+	p, err := v.parts()
+	if err != nil {
+		return 0, err
+	}
+	id, err := f.layout.Compose(p)
+	if err != nil {
+		return 0, err
+	}
+	if start := f.layout.Time(id); !start.Equal(p.Time) {
+		return 0, fmt.Errorf("time %s is no start of a tick of %v, want %s",
+			p.Time.Format(time.RFC3339Nano), f.layout.Tick, start.Format(time.RFC3339Nano))
+	}
+	if id == 0 {
+		return 0, errors.New("it is that of ID 0, which no row has, want a later one")
+	}
+	return id, nil
+}
+
+// checkShape holds s against the template, character by character.
+func (f *Format) checkShape(s string) error {
+	if len(s) != len(f.template) {
+		return fmt.Errorf("length %d, want %d as in %s", len(s), len(f.template), f.template)
+	}
+	if code := s[:len(f.code)]; code != f.code {
+		return fmt.Errorf("code %q, want %q", code, f.code)
+	}
+	for i := len(f.code); i < len(s); i++ {
+		want := f.template[i]
+		switch {
+		case want != '0' && s[i] != want:
+			return fmt.Errorf("%q at offset %d, want %q", s[i:i+1], i, want)
+		case want == '0' && (s[i] < '0' || s[i] > '9'):
+			return fmt.Errorf("%q at offset %d, want a digit", s[i:i+1], i)
+		}
+	}
+	return nil
+}
+
+// maxQuoted is how many bytes of its input an error repeats.
+const maxQuoted = 80
+
+func quote(s string) string {
+	if len(s) <= maxQuoted {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(s[:maxQuoted]) + "... of " + strconv.Itoa(len(s)) + " bytes"
+}
