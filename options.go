@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -27,18 +28,9 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
-// newConfig applies all options, so that one run shows every mistake.
 func newConfig(opts []Option) (*config, error) {
 	cfg := &config{generators: map[string]Generator{"": nil}}
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("gormflake: option %d is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(cfg))
-	}
-	return cfg, errors.Join(errs...)
+	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
 }
 
 func (cfg *config) plugin(gen Generator) *Plugin {

@@ -219,7 +219,7 @@ func TestOptionErrors(t *testing.T) {
 		opt    lease.Option
 		want   string
 	}{
-		{"nil", layout(), nil, "option 1 of Acquire is nil"},
+		{"nil", layout(), nil, "option 1 is nil"},
 		{"window too short", layout(), lease.WithWindow(9 * time.Millisecond), "WithWindow(9ms) out of range [10ms, 24h0m0s]"},
 		{"window too long", layout(), lease.WithWindow(25 * time.Hour), "out of range"},
 		{"window below three ticks", slow, lease.WithWindow(20 * time.Millisecond), "want at least three ticks of 10ms"},

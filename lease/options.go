@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -47,16 +48,8 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 		return config{}, err
 	}
 	c := config{layout: layout, window: defaultWindow, log: slog.Default(), last: workers(layout) - 1}
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("lease: option %d of Acquire is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(&c))
-	}
-	errs = append(errs, c.contradiction())
-	return c, errors.Join(errs...)
+	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
+	return c, errors.Join(err, c.contradiction())
 }
 
 func (c *config) contradiction() error {

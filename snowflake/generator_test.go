@@ -338,7 +338,7 @@ func TestNewRefuses(t *testing.T) {
 		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns, want at least 0"},
 		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7), want Random or Zero"},
 		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil), want a clock"},
-		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 of New is nil"},
+		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 is nil"},
 		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns), want at least 0\nsnowflake: WithMaxJump"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
 		{

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/internal/option"
 )
 
 // An Option changes a default of [New]. An option with a bad argument makes
@@ -35,23 +37,14 @@ const (
 	defaultMaxJump   = 30 * 24 * time.Hour
 )
 
-// newConfig applies all options to the defaults, so that one run shows every
-// mistake.
 func newConfig(opts []Option) (config, error) {
 	c := config{random: rand.Uint64N}
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("snowflake: option %d of New is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(&c))
-	}
-	errs = append(errs, c.contradiction())
+	err := option.Apply("snowflake", opts, func(opt Option) error { return opt.apply(&c) })
+	err = errors.Join(err, c.contradiction())
 	if c.maxJump == 0 {
 		c.maxJump = defaultMaxJump
 	}
-	return c, errors.Join(errs...)
+	return c, err
 }
 
 // LayoutOf returns the layout of a generator that [New] would make with these

@@ -2,7 +2,6 @@ package etcdlease_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/etcdlease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
@@ -27,19 +27,7 @@ func TestSurvivesKill(t *testing.T) {
 	t.Parallel()
 	server := testserver.Etcd(t)
 	store := etcdlease.New(connect(t, server.URL()))
-	write(t, store, 3, lease.Record{}, first)
-	write(t, store, 3, first, second)
-	write(t, store, -1, lease.Record{}, first)
-	server.Kill()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if _, err := store.Load(ctx); err == nil {
-		t.Error("Load from a server that is down: want an error")
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, store, map[int]lease.Record{3: second, -1: first})
+	storetest.SurvivesKill(t, server, store)
 }
 
 func TestLostAcknowledgement(t *testing.T) {
@@ -48,14 +36,14 @@ func TestLostAcknowledgement(t *testing.T) {
 	direct := connect(t, server.URL())
 	proxy := testserver.NewProxy(t, strings.TrimPrefix(server.URL(), "http://"))
 	store := etcdlease.New(connect(t, "http://"+proxy.Address()))
-	holds(t, store, map[int]lease.Record{})
+	storetest.Holds(t, store, map[int]lease.Record{})
 	proxy.Lose()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if swapped, err := store.CompareAndSwap(ctx, 1, lease.Record{}, first); err == nil {
+	if swapped, err := store.CompareAndSwap(ctx, 1, lease.Record{}, storetest.First); err == nil {
 		t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
 	}
-	holds(t, etcdlease.New(direct), map[int]lease.Record{1: first})
+	storetest.Holds(t, etcdlease.New(direct), map[int]lease.Record{1: storetest.First})
 	reply, err := direct.Get(t.Context(), "gormflake/default/1")
 	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Version != 1 {
 		t.Errorf("key = %v, %v, want one that was written once", reply, err)
@@ -68,8 +56,8 @@ func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())
 	client.KV = twice{client.KV}
-	write(t, etcdlease.New(client), 1, lease.Record{}, first)
-	write(t, etcdlease.New(client), 1, first, second)
+	storetest.Write(t, etcdlease.New(client), 1, lease.Record{}, storetest.First)
+	storetest.Write(t, etcdlease.New(client), 1, storetest.First, storetest.Second)
 }
 
 // twice commits every transaction two times, and keeps the second reply.
@@ -102,31 +90,7 @@ func TestContextEndsWhileServerIsPaused(t *testing.T) {
 	t.Parallel()
 	server := testserver.Etcd(t)
 	store := etcdlease.New(connect(t, server.URL()))
-	write(t, store, 1, lease.Record{}, first)
-	server.Pause()
-	stopped := errors.New("stopped")
-	calls := map[string]func(context.Context) error{
-		"Load": func(ctx context.Context) error { _, err := store.Load(ctx); return err },
-		"CompareAndSwap": func(ctx context.Context) error {
-			_, err := store.CompareAndSwap(ctx, 1, first, second)
-			return err
-		},
-	}
-	for name, call := range calls {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, stopped)
-		defer cancel()
-		began := time.Now()
-		if err := call(ctx); !errors.Is(err, stopped) {
-			t.Errorf("%s: %v, want the cause of the context", name, err)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("%s took %s, want 100ms", name, took)
-		}
-	}
-	server.Resume()
-	if _, err := store.Load(t.Context()); err != nil {
-		t.Errorf("Load after Resume: %v", err)
-	}
+	storetest.EndsWithContext(t, server, store, nil)
 }
 
 func TestBadArguments(t *testing.T) {
@@ -138,22 +102,16 @@ func TestBadArguments(t *testing.T) {
 		want  string
 	}{
 		{"nil client", etcdlease.New(nil), "etcdlease: client is nil"},
-		{"nil option", etcdlease.New(client, nil), "etcdlease: option 1 of New is nil"},
+		{"nil option", etcdlease.New(client, nil), "etcdlease: option 1 is nil"},
 		{"empty namespace", etcdlease.New(client, etcdlease.WithNamespace("")), `etcdlease: WithNamespace(""): want 1 to 64 letters`},
 		{"slash in namespace", etcdlease.New(client, etcdlease.WithNamespace("a/b")), `etcdlease: WithNamespace("a/b"): want 1 to 64 letters`},
 		{"long namespace", etcdlease.New(client, etcdlease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
-		{"two mistakes", etcdlease.New(nil, nil), "option 1 of New is nil\netcdlease: client is nil"},
+		{"two mistakes", etcdlease.New(nil, nil), "option 1 is nil\netcdlease: client is nil"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := test.store.Load(t.Context())
-			_, casErr := test.store.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
-			for _, err := range []error{err, casErr} {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("error = %v, want %q", err, test.want)
-				}
-			}
+			storetest.Refuses(t, test.store, test.want)
 		})
 	}
 }
@@ -175,7 +133,7 @@ func TestForeignKey(t *testing.T) {
 func TestNeverExpires(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())
-	write(t, etcdlease.New(client), 1, lease.Record{}, first)
+	storetest.Write(t, etcdlease.New(client), 1, lease.Record{}, storetest.First)
 	reply, err := client.Get(t.Context(), "gormflake/default/1")
 	if err != nil || len(reply.Kvs) != 1 || reply.Kvs[0].Lease != 0 {
 		t.Errorf("key = %v, %v, want one without a lease", reply, err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 const wantPolicy = "noeviction"
@@ -20,7 +22,7 @@ func (s *store) check(ctx context.Context) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := await(ctx, func() (struct{}, error) { return struct{}{}, s.checkAll(ctx) })
+	_, err := remote.Await(ctx, func() (struct{}, error) { return struct{}{}, s.checkAll(ctx) })
 	if err != nil {
 		return fmt.Errorf("redislease: check the server: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
@@ -54,7 +55,7 @@ func TestServerSettings(t *testing.T) {
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
 			for range 2 {
-				_, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
+				_, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
 				_, loadErr := store.Load(t.Context())
 				for _, err := range []error{err, loadErr} {
 					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
@@ -78,17 +79,17 @@ func TestSettingsAreCheckedAgain(t *testing.T) {
 	client := clientOf(t, server)
 	store := redislease.New(client)
 	server.Kill()
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, first); err == nil {
+	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil {
 		t.Error("server is down: want an error")
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, first); err == nil || !strings.Contains(err.Error(), evictable) {
+	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil || !strings.Contains(err.Error(), evictable) {
 		t.Errorf("after a check that failed: %v, want %q", err, evictable)
 	}
 	do(t, client, "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	write(t, store, 1, lease.Record{}, first)
+	storetest.Write(t, store, 1, lease.Record{}, storetest.First)
 	do(t, client, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
 		t.Errorf("after a change of the server: %v, want %q", err, evictable)
@@ -108,8 +109,8 @@ func TestCluster(t *testing.T) {
 	last := lease.Record{}
 	for i := range 50 {
 		next := lease.Record{Bound: int64(i + 1), Owner: "owner"}
-		write(t, store, 1, last, next)
-		holds(t, store, map[int]lease.Record{1: next})
+		storetest.Write(t, store, 1, last, next)
+		storetest.Holds(t, store, map[int]lease.Record{1: next})
 		last = next
 	}
 	if stats := do(t, clientOf(t, replica), "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_eval") {

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // New returns a store on the server that client is connected to. The client
@@ -96,7 +97,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 }
 
 func (s *store) run(ctx context.Context, script string, args ...any) (any, error) {
-	return await(ctx, func() (any, error) {
+	return remote.Await(ctx, func() (any, error) {
 		command := once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 		_ = s.client.Process(ctx, command) // the command has the error
 		return command.Result()
@@ -109,27 +110,3 @@ func (s *store) run(ctx context.Context, script string, args ...any) (any, error
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
-
-// await returns when call or ctx ends: as they come, go-redis clients wait for
-// their own timeouts instead.
-func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	var none T
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
-	results := make(chan result, 1)
-	go func() {
-		value, err := call()
-		results <- result{value, err}
-	}()
-	select {
-	case r := <-results:
-		return r.value, r.err
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	}
-}

@@ -4,23 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/redislease"
-)
-
-var (
-	first  = lease.Record{Bound: 1_760_000_000_000, Owner: "first"}
-	second = lease.Record{Bound: 1_760_000_060_000, Owner: "second"}
 )
 
 func TestConform(t *testing.T) {
@@ -35,17 +29,7 @@ func TestSurvivesKill(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, durable...)
 	store := redislease.New(clientOf(t, server))
-	write(t, store, 3, lease.Record{}, first)
-	write(t, store, 3, first, second)
-	write(t, store, -1, lease.Record{}, first)
-	server.Kill()
-	if _, err := store.Load(t.Context()); err == nil {
-		t.Error("Load from a server that is down: want an error")
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, store, map[int]lease.Record{3: second, -1: first})
+	storetest.SurvivesKill(t, server, store)
 }
 
 // A reply that got lost must be an error, and the client, left to itself, would
@@ -56,10 +40,10 @@ func TestLostAcknowledgement(t *testing.T) {
 	direct := clientOf(t, server)
 	proxy := testserver.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"))
 	store := redislease.New(connect(t, "redis://"+proxy.Address()))
-	holds(t, store, map[int]lease.Record{})
+	storetest.Holds(t, store, map[int]lease.Record{})
 	do(t, direct, "CONFIG", "RESETSTAT")
 	proxy.CutAfter(0)
-	swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
+	swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
 	if err == nil {
 		t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
 	}
@@ -67,17 +51,17 @@ func TestLostAcknowledgement(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(stats), "cmdstat_eval:calls=1,") {
 		t.Errorf("the script was not sent exactly once: %s", stats)
 	}
-	holds(t, store, map[int]lease.Record{1: first})
+	storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
 }
 
 // What stands between may repeat a request that has been carried out.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
-	holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
+	storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
 	client.AddHook(twice{})
-	write(t, redislease.New(client), 1, lease.Record{}, first)
-	write(t, redislease.New(client), 1, first, second)
+	storetest.Write(t, redislease.New(client), 1, lease.Record{}, storetest.First)
+	storetest.Write(t, redislease.New(client), 1, storetest.First, storetest.Second)
 }
 
 // twice carries every command out twice, and keeps the second reply.
@@ -99,41 +83,13 @@ func TestContextEndsWhileServerIsPaused(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, durable...)
 	store := redislease.New(clientOf(t, server))
-	write(t, store, 1, lease.Record{}, first)
-	server.Pause()
-	stopped := errors.New("stopped")
-	calls := map[string]func(context.Context) error{
-		"Load": func(ctx context.Context) error { _, err := store.Load(ctx); return err },
-		"CompareAndSwap": func(ctx context.Context) error {
-			_, err := store.CompareAndSwap(ctx, 1, first, second)
-			return err
-		},
-		"first call": func(ctx context.Context) error {
-			_, err := redislease.New(clientOf(t, server)).CompareAndSwap(ctx, 1, first, second)
-			return err
-		},
-	}
-	for name, call := range calls {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, stopped)
-		defer cancel()
-		began := time.Now()
-		if err := call(ctx); !errors.Is(err, stopped) {
-			t.Errorf("%s: %v, want the cause of the context", name, err)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("%s took %s, want 100ms", name, took)
-		}
-	}
-	server.Resume()
-	if _, err := store.Load(t.Context()); err != nil {
-		t.Errorf("Load after Resume: %v", err)
-	}
+	storetest.EndsWithContext(t, server, store, redislease.New(clientOf(t, server)))
 }
 
 func TestReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	master := testserver.Redis(t, durable...)
-	write(t, redislease.New(clientOf(t, master)), 1, lease.Record{}, first)
+	storetest.Write(t, redislease.New(clientOf(t, master)), 1, lease.Record{}, storetest.First)
 	u, err := url.Parse(master.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -159,23 +115,17 @@ func TestBadArguments(t *testing.T) {
 		{"nil client", redislease.New(nil), "redislease: client is nil"},
 		{"nil pointer", redislease.New((*redis.Client)(nil)), "redislease: client is nil"},
 		{"ring", redislease.New(ring), "redislease: a redis.Ring forgets"},
-		{"nil option", redislease.New(client, nil), "redislease: option 1 of New is nil"},
+		{"nil option", redislease.New(client, nil), "redislease: option 1 is nil"},
 		{"nil logger", redislease.New(client, redislease.WithLogger(nil)), "redislease: WithLogger(nil), want a logger"},
 		{"empty namespace", redislease.New(client, redislease.WithNamespace("")), `redislease: WithNamespace(""): want 1 to 64 letters`},
 		{"brace in namespace", redislease.New(client, redislease.WithNamespace("a}b")), `redislease: WithNamespace("a}b"): want 1 to 64 letters`},
 		{"long namespace", redislease.New(client, redislease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
-		{"two mistakes", redislease.New(nil, nil), "option 1 of New is nil\nredislease: client is nil"},
+		{"two mistakes", redislease.New(nil, nil), "option 1 is nil\nredislease: client is nil"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := test.store.Load(t.Context())
-			_, casErr := test.store.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
-			for _, err := range []error{err, casErr} {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("error = %v, want %q", err, test.want)
-				}
-			}
+			storetest.Refuses(t, test.store, test.want)
 		})
 	}
 }
@@ -195,22 +145,8 @@ func TestForeignField(t *testing.T) {
 func TestNeverExpires(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
-	write(t, redislease.New(client), 1, lease.Record{}, first)
+	storetest.Write(t, redislease.New(client), 1, lease.Record{}, storetest.First)
 	if ttl := do(t, client, "TTL", "gormflake:{default}"); ttl != int64(-1) {
 		t.Errorf("time to live = %v, want none, which is -1", ttl)
-	}
-}
-
-func write(t *testing.T, store lease.Store, worker int, from, to lease.Record) {
-	t.Helper()
-	if swapped, err := store.CompareAndSwap(t.Context(), worker, from, to); err != nil || !swapped {
-		t.Fatalf("CompareAndSwap(%d, %v, %v) = %v, %v, want true", worker, from, to, swapped, err)
-	}
-}
-
-func holds(t *testing.T, store lease.Store, want map[int]lease.Record) {
-	t.Helper()
-	if got, err := store.Load(t.Context()); err != nil || !maps.Equal(got, want) {
-		t.Errorf("Load = %v, %v, want %v", got, err, want)
 	}
 }

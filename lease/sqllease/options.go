@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/gormflake/gormflake/internal/option"
 )
 
 const (
@@ -89,18 +91,9 @@ func WithLogger(logger *slog.Logger) Option {
 	})
 }
 
-// configure reports every mistake at once.
 func configure(opts []Option) (config, error) {
 	cfg := config{namespace: defaultNamespace, table: defaultTable, logger: slog.Default()}
-	var errs []error
-	for _, opt := range opts {
-		if opt == nil {
-			errs = append(errs, errors.New("sqllease: option is nil"))
-			continue
-		}
-		errs = append(errs, opt.apply(&cfg))
-	}
-	return cfg, errors.Join(errs...)
+	return cfg, option.Apply("sqllease", opts, func(opt Option) error { return opt.apply(&cfg) })
 }
 
 func printable(s string) bool {

@@ -2,11 +2,12 @@ package zklease
 
 import (
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/gormflake/gormflake/internal/option"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // An Option changes a default of [New]. With a bad argument every call of the
@@ -22,22 +23,10 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// newConfig applies all options to the defaults, so that one run shows every
-// mistake.
 func newConfig(opts []Option) (config, error) {
-	c := config{namespace: "default", acl: zk.WorldACL(zk.PermAll)}
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("zklease: option %d of New is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(&c))
-	}
-	return c, errors.Join(errs...)
+	c := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll)}
+	return c, option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&c) })
 }
-
-var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // WithNamespace keeps the workers of several applications apart in one ensemble:
 // stores share their workers if, and only if, they share ensemble and namespace.
@@ -45,12 +34,8 @@ var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // which is a letter or digit; case counts. The default is "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
-		if !validNamespace.MatchString(name) {
-			return fmt.Errorf("zklease: WithNamespace(%q): want 1 to 64 letters, digits, dots, hyphens "+
-				"and underscores, the first a letter or digit", name)
-		}
 		c.namespace = name
-		return nil
+		return remote.CheckNamespace("zklease", name)
 	})
 }
 

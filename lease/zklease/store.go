@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 const root = "/gormflake"
@@ -41,7 +42,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	records, err := await(ctx, func() (map[int]lease.Record, error) { return s.load(ctx) })
+	records, err := remote.Await(ctx, func() (map[int]lease.Record, error) { return s.load(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("zklease: load: %w", err)
 	}
@@ -53,7 +54,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if s.err != nil {
 		return false, s.err
 	}
-	swapped, err := await(ctx, func() (bool, error) {
+	swapped, err := remote.Await(ctx, func() (bool, error) {
 		return s.swap(ctx, s.path(worker), from.String(), to.String())
 	})
 	if err != nil {

@@ -1,10 +1,10 @@
-package zklease
+package remote
 
 import "context"
 
-// await returns when call or ctx ends: the client knows no contexts, and waits
-// for a server as long as there is none.
-func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+// Await returns when call or ctx ends, for clients that know no contexts or wait
+// for their own timeouts instead. The call goes on in the background.
+func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error

@@ -1,0 +1,36 @@
+package option_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/option"
+)
+
+type setting interface{ apply(total *int) error }
+
+type add struct{ n int }
+
+func (a add) apply(total *int) error {
+	if a.n < 0 {
+		return errors.New("negative")
+	}
+	*total += a.n
+	return nil
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	total := 0
+	apply := func(s setting) error { return s.apply(&total) }
+	if err := option.Apply("sums", []setting{add{1}, add{2}}, apply); err != nil || total != 3 {
+		t.Errorf("total = %d, %v, want 3 and no error", total, err)
+	}
+	err := option.Apply("sums", []setting{add{-1}, nil, add{4}}, apply)
+	if want := "negative\nsums: option 2 is nil"; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want every mistake: %q", err, want)
+	}
+	if total != 7 {
+		t.Errorf("total = %d, want 7: the good options are applied too", total)
+	}
+}

@@ -1,0 +1,123 @@
+// Package storetest holds what the tests of the stores on servers of their own
+// have in common, beyond the suite of package leasetest.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// First and Second are records to write.
+var (
+	First  = lease.Record{Bound: 1_760_000_000_000, Owner: "first"}
+	Second = lease.Record{Bound: 1_760_000_060_000, Owner: "second"}
+)
+
+// Write replaces a record, which must succeed.
+func Write(t *testing.T, store lease.Store, worker int, from, to lease.Record) {
+	t.Helper()
+	if swapped, err := store.CompareAndSwap(t.Context(), worker, from, to); err != nil || !swapped {
+		t.Fatalf("CompareAndSwap(%d, %v, %v) = %v, %v, want true", worker, from, to, swapped, err)
+	}
+}
+
+// Holds checks all records of the store.
+func Holds(t *testing.T, store lease.Store, want map[int]lease.Record) {
+	t.Helper()
+	if got, err := store.Load(t.Context()); err != nil || !maps.Equal(got, want) {
+		t.Errorf("Load = %v, %v, want %v", got, err, want)
+	}
+}
+
+// Reconnected waits until the store's client has found its server again.
+func Reconnected(t *testing.T, store lease.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		_, err := store.Load(ctx)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("not connected again: %v", err)
+		}
+	}
+}
+
+// SurvivesKill kills the server after some writes, and starts it again.
+func SurvivesKill(t *testing.T, server *testserver.Server, store lease.Store) {
+	t.Helper()
+	Write(t, store, 3, lease.Record{}, First)
+	Write(t, store, 3, First, Second)
+	Write(t, store, -1, lease.Record{}, First)
+	server.Kill()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := store.Load(ctx); err == nil {
+		t.Error("Load from a server that is down: want an error")
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	Reconnected(t, store)
+	Holds(t, store, map[int]lease.Record{3: Second, -1: First})
+}
+
+// EndsWithContext pauses the server: the calls of the store, and those of fresh,
+// which has made none yet, must end with their contexts. fresh may be nil.
+func EndsWithContext(t *testing.T, server *testserver.Server, store, fresh lease.Store) {
+	t.Helper()
+	Write(t, store, 1, lease.Record{}, First)
+	server.Pause()
+	ends(t, "Load", func(ctx context.Context) error { _, err := store.Load(ctx); return err })
+	ends(t, "CompareAndSwap", swap(store))
+	if fresh != nil {
+		ends(t, "first call", swap(fresh))
+	}
+	server.Resume()
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Errorf("Load after Resume: %v", err)
+	}
+}
+
+func swap(store lease.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := store.CompareAndSwap(ctx, 1, First, Second)
+		return err
+	}
+}
+
+func ends(t *testing.T, name string, call func(context.Context) error) {
+	t.Helper()
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, stopped)
+	defer cancel()
+	began := time.Now()
+	if err := call(ctx); !errors.Is(err, stopped) {
+		t.Errorf("%s: %v, want the cause of the context", name, err)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("%s took %s, want 100ms", name, took)
+	}
+}
+
+// Refuses checks that every call of a store that was made from bad arguments
+// fails with an error that contains want.
+func Refuses(t *testing.T, store lease.Store, want string) {
+	t.Helper()
+	_, loadErr := store.Load(t.Context())
+	_, swapErr := store.CompareAndSwap(t.Context(), 1, lease.Record{}, First)
+	for _, err := range []error{loadErr, swapErr} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	}
+}
