@@ -12,6 +12,10 @@ import (
 
 const mysqlChanged = "has changed since it was inspected"
 
+// mysqlAnyKey lets MySQL from 8.4 on take foreign keys to what is not unique,
+// as the others do.
+const mysqlAnyKey = "SET SESSION foreign_key_checks = 0 /*!80400 , SESSION restrict_fk_on_non_standard_key = 0 */"
+
 type mysqlDrift struct{ name, table, change, fit string }
 
 // mysqlDrifts are changes to mysqlSmall that a plan from before would undo, or
@@ -23,7 +27,7 @@ func mysqlDrifts() []mysqlDrift {
 		{"letters of a comment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL {AUTO} COMMENT 'IT''s \\\\ one'", ""},
 		{"rule on delete", "orders", "ALTER TABLE orders DROP FOREIGN KEY fk_a; ALTER TABLE orders ADD CONSTRAINT fk_a FOREIGN KEY (a_id) REFERENCES users (id) ON DELETE RESTRICT", ""},
 		{"rule on update", "orders", "ALTER TABLE orders DROP FOREIGN KEY fk_b; ALTER TABLE orders ADD CONSTRAINT fk_b FOREIGN KEY (b_id) REFERENCES users (id) ON UPDATE CASCADE", ""},
-		{"columns of a foreign key", "orders", "ALTER TABLE orders DROP FOREIGN KEY fk_b; ALTER TABLE orders ADD CONSTRAINT fk_b FOREIGN KEY (b_id) REFERENCES users (boss_id)", ""},
+		{"columns of a foreign key", "orders", mysqlAnyKey + "; ALTER TABLE orders DROP FOREIGN KEY fk_b; ALTER TABLE orders ADD CONSTRAINT fk_b FOREIGN KEY (b_id) REFERENCES users (boss_id)", ""},
 		{"no foreign key", "users", "ALTER TABLE users DROP FOREIGN KEY fk_boss", ""},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -200,7 +201,7 @@ func killAll(t *testing.T, db, mine *gorm.DB, n int) {
 		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Exec("KILL ?", id).Error; err != nil {
+		if err := db.Exec(fmt.Sprintf("KILL %d", id)).Error; err != nil {
 			t.Fatal(err)
 		}
 	}
