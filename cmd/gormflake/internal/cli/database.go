@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"gorm.io/gorm"
@@ -34,15 +37,20 @@ func (f *databaseFlag) value() string {
 	return os.Getenv(dsnVariable)
 }
 
-// open connects and asks whether the server answers. The caller calls the
-// function that it returns when done.
+// open connects and asks whether the server answers. An SQLite file must be
+// there: a name that is mistyped would otherwise become an empty database, with
+// all of its workers free. The caller calls the function that it returns when
+// done.
 func (f *databaseFlag) open(ctx context.Context) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.given() {
 		return nil, nil, usageError{errors.New("no database: give --dsn or set " + dsnVariable)}
 	}
-	dialector, err := dsn.Open(f.value())
+	dialector, err := dsn.Open(withMode(f.value(), readWrite))
 	if err != nil {
 		return nil, nil, usageError{err}
+	}
+	if err := checkFile(f.value()); err != nil {
+		return nil, nil, err
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
@@ -56,4 +64,33 @@ func (f *databaseFlag) open(ctx context.Context) (db *gorm.DB, closeDB func() er
 		return nil, nil, errors.Join(fmt.Errorf("database does not answer: %w", err), pool.Close())
 	}
 	return db, pool.Close, nil
+}
+
+// checkFile says what SQLite's errors do not: which file, and what of it.
+func checkFile(dsn string) error {
+	path, ok := sqliteFile(dsn)
+	if !ok {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("database: there is no file %s", path)
+	case err != nil:
+		return fmt.Errorf("database: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("database: %s is a folder: want a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return file.Close()
+}
+
+func sqliteFile(dsn string) (path string, ok bool) {
+	scheme, rest, _ := strings.Cut(dsn, "://")
+	rawPath, _, _ := strings.Cut(rest, "?")
+	path, err := url.PathUnescape(rawPath)
+	return path, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
 }

@@ -76,6 +76,11 @@ func (f *issuerFlags) leased(ctx context.Context, layout snowflake.Layout, log *
 		return nil, err
 	}
 	store := sqllease.New(db, append(f.store.options(), sqllease.WithLogger(log))...)
+	if !f.layout.given() {
+		if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
+			layout = in.Layout
+		}
+	}
 	l, err := lease.Acquire(ctx, store, layout, f.leaseOptions(log)...)
 	if err != nil {
 		return nil, errors.Join(err, closeDB())

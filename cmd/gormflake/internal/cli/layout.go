@@ -41,6 +41,11 @@ func (f *layoutFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// given reports whether any of the flags is set.
+func (f *layoutFlags) given() bool {
+	return slices.ContainsFunc([]string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}, f.cmd.Flags().Changed)
+}
+
 // layout is the layout that the flags describe.
 func (f *layoutFlags) layout() (snowflake.Layout, error) {
 	layout, known := layouts[f.name]

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// takesTimes marks the commands whose arguments may begin with a minus sign.
+const takesTimes = "times"
+
+func newMin(now func() time.Time) *cobra.Command {
+	cmd := newBorder("min", now, snowflake.Layout.Min)
+	cmd.Short = "Print the smallest ID of a time"
+	cmd.Long = `Print the smallest ID that can have been issued at TIME or later, so that a range
+of times is a range of IDs:
+
+  WHERE id BETWEEN (gormflake min) AND (gormflake max)
+
+` + timeForms
+	cmd.Example = `  gormflake min 2026-11-21
+  gormflake min "2026-11-21 17:00:00" --layout js-safe
+  gormflake min -1h`
+	return cmd
+}
+
+func newMax(now func() time.Time) *cobra.Command {
+	cmd := newBorder("max", now, snowflake.Layout.Max)
+	cmd.Short = "Print the largest ID of a time"
+	cmd.Long = `Print the largest ID that can have been issued at TIME or earlier: the last one
+of its tick. The largest of a day is the one before the smallest of the next.
+
+` + timeForms
+	cmd.Example = `  gormflake max 2026-11-21T23:59:59.999Z
+  gormflake max 1795280400
+  gormflake max now`
+	return cmd
+}
+
+func newBorder(name string, now func() time.Time, border func(snowflake.Layout, time.Time) types.ID) *cobra.Command {
+	var flags layoutFlags
+	cmd := &cobra.Command{
+		Use:         name + " TIME",
+		Args:        cobra.ExactArgs(1),
+		Annotations: map[string]string{takesTimes: ""},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			layout, err := flags.layout()
+			if err != nil {
+				return err
+			}
+			at, err := parseTime(args[0], now())
+			if err != nil {
+				return err
+			}
+			if at.Before(layout.Epoch) || !at.Before(layout.Expires()) {
+				return usageError{fmt.Errorf("time %s is outside the layout: want one from %s to before %s",
+					at.UTC().Format(milliseconds), layout.Epoch.UTC().Format(milliseconds), layout.Expires().UTC().Format(milliseconds))}
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), border(layout, at))
+			return err
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+// timeArguments keeps arguments such as -1h from being read as flags.
+func timeArguments(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	if _, ok := cmd.Annotations[takesTimes]; !ok {
+		return args
+	}
+	changed := make([]string, len(args))
+	for i, arg := range args {
+		if len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9' {
+			arg = "now" + arg
+		}
+		changed[i] = arg
+	}
+	return changed
+}

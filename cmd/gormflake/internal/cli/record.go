@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+const milliseconds = "2006-01-02T15:04:05.000Z07:00"
+
+// A record is all that an ID tells, as JSON has it.
+type record struct {
+	Line       int64    `json:"line,omitempty"`
+	Input      string   `json:"input,omitempty"`
+	Form       string   `json:"form,omitempty"`
+	ID         types.ID `json:"id"`
+	Time       string   `json:"time"`
+	UnixMilli  int64    `json:"unix_ms"`
+	Datacenter int64    `json:"datacenter"`
+	Worker     int64    `json:"worker"`
+	Sequence   int64    `json:"sequence"`
+	Base32     string   `json:"base32"`
+	Base58     string   `json:"base58"`
+	Base62     string   `json:"base62"`
+	Serial     string   `json:"serial,omitempty"`
+
+	at time.Time
+}
+
+// A reader knows what IDs mean.
+type reader struct {
+	layout snowflake.Layout
+	serial *serial.Format // nil without --code
+}
+
+func (r reader) record(id types.ID) record {
+	parts := r.layout.Decompose(id)
+	rec := record{
+		ID: id, Time: parts.Time.UTC().Format(milliseconds), UnixMilli: parts.Time.UnixMilli(),
+		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
+		at: parts.Time,
+	}
+	if r.serial != nil {
+		rec.Serial = r.serial.Format(id)
+	}
+	return rec
+}
+
+// writeJSON writes one line.
+func (rec record) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(rec) }
+
+// writeBlock writes one line for each thing that the ID tells.
+func (rec record) writeBlock(w io.Writer, now time.Time) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, value any) {
+		fmt.Fprintf(table, "%s\t%v\n", name, value)
+	}
+	row("id", rec.ID)
+	if rec.Form != "" && rec.Form != decimal.name {
+		row("read as", rec.Form)
+	}
+	row("time", rec.Time)
+	row("local time", rec.at.Local().Format(milliseconds))
+	row("age", age(now.Sub(rec.at)))
+	row("datacenter", rec.Datacenter)
+	row("worker", rec.Worker)
+	row("sequence", rec.Sequence)
+	row("base32", rec.Base32)
+	row("base58", rec.Base58)
+	row("base62", rec.Base62)
+	if rec.Serial != "" {
+		row("serial", rec.Serial)
+	}
+	return table.Flush()
+}
+
+// age is a duration in its two largest units.
+func age(d time.Duration) string {
+	if d < 0 {
+		return "in " + span(-d)
+	}
+	return span(d) + " ago"
+}
+
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 365*day:
+		return fmt.Sprintf("%dy %dd", d/(365*day), d%(365*day)/day)
+	case d >= day:
+		return fmt.Sprintf("%dd %dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh %dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm %ds", d/time.Minute, d%time.Minute/time.Second)
+	case d >= time.Second:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	}
+	return fmt.Sprintf("%dms", d.Milliseconds())
+}
