@@ -1,0 +1,137 @@
+package page_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// findNode skips the test where there is no Node.js, unless
+// GORMFLAKE_TEST_REQUIRE lists node.
+func findNode(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err == nil {
+		return path
+	}
+	for required := range strings.SplitSeq(os.Getenv("GORMFLAKE_TEST_REQUIRE"), ",") {
+		if strings.TrimSpace(required) == "node" {
+			t.Fatalf("GORMFLAKE_TEST_REQUIRE lists node: %v", err)
+		}
+	}
+	t.Skipf("no Node.js: %v", err)
+	return ""
+}
+
+// The page's modules in Node: the vectors, and tests of each module.
+func TestModulesInNode(t *testing.T) {
+	t.Parallel()
+	node := findNode(t)
+	files, err := filepath.Glob("testdata/*.test.js")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d test files, %v", len(files), err)
+	}
+	run := exec.CommandContext(t.Context(), node, append([]string{"--test"}, files...)...)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+type question struct {
+	Shape shape  `json:"shape"`
+	ID    string `json:"id"`
+}
+
+type answer struct {
+	Parts    partsVector  `json:"parts"`
+	Composed string       `json:"composed"`
+	Bounds   boundsVector `json:"bounds"`
+	Texts    []string     `json:"texts"`
+	Expires  string       `json:"expires"`
+	Mistakes int          `json:"mistakes"`
+}
+
+// Random IDs of random layouts: JavaScript takes them apart as Go does.
+func TestRandomIDsInNode(t *testing.T) {
+	t.Parallel()
+	node := findNode(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	var questions bytes.Buffer
+	var want []answer
+	encoder := json.NewEncoder(&questions)
+	for range 5000 {
+		l := randomLayout(random)
+		id := types.ID(random.Int64N(l.Max(l.Expires()).Int64())) + 1
+		want = append(want, goAnswer(l, id))
+		if err := encoder.Encode(question{shapeOf(l), id.String()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := ask(t, node, &questions)
+	if len(got) != len(want) {
+		t.Fatalf("%d answers, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Fatalf("ID %d:\nnode %+v\ngo   %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func randomLayout(random *rand.Rand) snowflake.Layout {
+	for {
+		l := snowflake.Layout{
+			Tick:           time.Duration(1+random.IntN(5000)) * time.Millisecond,
+			DatacenterBits: uint8(random.IntN(24)),
+			WorkerBits:     uint8(random.IntN(24)),
+			SequenceBits:   uint8(random.IntN(24)),
+			TotalBits:      uint8(2 + random.IntN(62)),
+		}
+		l.Epoch = time.UnixMilli(random.Int64N(1e9) * l.Tick.Milliseconds()).UTC()
+		if l.Validate() == nil {
+			return l
+		}
+	}
+}
+
+func goAnswer(l snowflake.Layout, id types.ID) answer {
+	at := l.Time(id)
+	return answer{
+		Parts:    partsOf(l.Decompose(id)),
+		Composed: id.String(),
+		Bounds:   boundsVector{millis(at), l.Min(at).String(), l.Max(at).String()},
+		Texts:    []string{id.String(), id.Base32(), id.Base58(), id.Base62()},
+		Expires:  millis(l.Expires()),
+	}
+}
+
+func ask(t *testing.T, node string, questions *bytes.Buffer) []answer {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), node, "testdata/property.js")
+	run.Stdin = questions
+	var stderr bytes.Buffer
+	run.Stderr = &stderr
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.Bytes())
+	}
+	var answers []answer
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var a answer
+		if err := decoder.Decode(&a); err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}

@@ -1,0 +1,145 @@
+package page_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+)
+
+func get(t *testing.T, cfg page.Config, method, path string, header ...string) (*http.Response, string) {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	page.Handler(cfg).ServeHTTP(recorder, request)
+	response := recorder.Result()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(body)
+}
+
+func TestContentTypes(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/":             "text/html; charset=utf-8",
+		"/index.html":   "text/html; charset=utf-8",
+		"/style.css":    "text/css; charset=utf-8",
+		"/app.js":       "text/javascript; charset=utf-8",
+		"/snowflake.js": "text/javascript; charset=utf-8",
+		"/config.json":  "application/json",
+	} {
+		response, body := get(t, page.Config{}, http.MethodGet, path)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != want || body == "" {
+			t.Errorf("%s: %s, %q, %d bytes; want 200, %q", path, response.Status, response.Header.Get("Content-Type"), len(body), want)
+		}
+		wantSafe(t, path, response)
+	}
+}
+
+// wantSafe wants what keeps foreign code out of the page.
+func wantSafe(t *testing.T, path string, response *http.Response) {
+	t.Helper()
+	policy := response.Header.Get("Content-Security-Policy")
+	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy+";", directive+";") {
+			t.Errorf("%s: policy %q lacks %q", path, policy, directive)
+		}
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("%s: policy %q", path, policy)
+	}
+	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("%s: X-Content-Type-Options %q", path, got)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[string]page.Config{
+		`{"layout":false,"ids":false,"workers":false,"token":false}`: {},
+		`{"layout":true,"ids":true,"workers":true,"token":true}`:     {Layout: true, IDs: true, Workers: true, Token: true},
+		`{"layout":true,"ids":false,"workers":true,"token":false}`:   {Layout: true, Workers: true},
+	} {
+		if _, got := get(t, cfg, http.MethodGet, "/config.json"); got != want {
+			t.Errorf("%+v: %s, want %s", cfg, got, want)
+		}
+	}
+}
+
+// A browser that has the file is told so, and one that has another gets it.
+func TestETag(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/app.js", "/config.json"} {
+		first, _ := get(t, page.Config{}, http.MethodGet, path)
+		tag := first.Header.Get("ETag")
+		if first.Header.Get("Cache-Control") != "no-cache" || len(tag) < 10 {
+			t.Errorf("%s: Cache-Control %q, ETag %q", path, first.Header.Get("Cache-Control"), tag)
+		}
+		if again, body := get(t, page.Config{}, http.MethodGet, path, "If-None-Match", tag); again.StatusCode != http.StatusNotModified || body != "" {
+			t.Errorf("%s: %s with its own tag, want 304", path, again.Status)
+		}
+		if other, body := get(t, page.Config{}, http.MethodGet, path, "If-None-Match", `"other"`); other.StatusCode != http.StatusOK || body == "" {
+			t.Errorf("%s: %s with another tag, want 200", path, other.Status)
+		}
+	}
+	without, _ := get(t, page.Config{}, http.MethodGet, "/config.json")
+	with, _ := get(t, page.Config{IDs: true}, http.MethodGet, "/config.json")
+	if without.Header.Get("ETag") == with.Header.Get("ETag") {
+		t.Errorf("two configurations share the tag %s", with.Header.Get("ETag"))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{
+		{http.MethodGet, "/nothing", http.StatusNotFound},
+		{http.MethodGet, "/package.json", http.StatusNotFound},
+		{http.MethodGet, "/static/app.js", http.StatusNotFound},
+		{http.MethodGet, "/../page.go", http.StatusNotFound},
+		{http.MethodPost, "/", http.StatusMethodNotAllowed},
+		{http.MethodDelete, "/nothing", http.StatusMethodNotAllowed},
+		{http.MethodHead, "/", http.StatusOK},
+	} {
+		response, body := get(t, page.Config{}, c.method, c.path)
+		if response.StatusCode != c.status {
+			t.Errorf("%s %s: %s, want %d", c.method, c.path, response.Status, c.status)
+		}
+		if c.method == http.MethodHead && body != "" {
+			t.Errorf("%s %s: a body", c.method, c.path)
+		}
+		wantSafe(t, c.path, response)
+	}
+}
+
+// What the policy would refuse, or what would load something from elsewhere.
+func TestNothingFromElsewhere(t *testing.T) {
+	t.Parallel()
+	foreign := regexp.MustCompile(`(?i)https?://|<script(?:>| [^>]*>[^<])|<style|\sstyle=|\son[a-z]+=|innerHTML|insertAdjacentHTML|\beval\(`)
+	files, err := os.ReadDir("static")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile("static/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range foreign.FindAllString(string(content), -1) {
+			t.Errorf("%s: %q", file.Name(), found)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+// The page: what is read, in which layout, and what is shown of it.
+
+import { drawBits } from './bits.js';
+import { copyButton } from './copy.js';
+import { doubt, read } from './detect.js';
+import { announce, byID, el, showError } from './dom.js';
+import { showAge, showFacts } from './facts.js';
+import { startGenerate } from './generate.js';
+import { fromService } from './layout.js';
+import { fromFragment, toFragment } from './link.js';
+import { scan } from './scan.js';
+import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
+import { LayoutChoice } from './shape.js';
+import { startTheme } from './theme.js';
+import { isoTime } from './time.js';
+import { decompose } from './parts.js';
+import { Timeline } from './timeline.js';
+import { startWorkers } from './workers.js';
+
+const largestFile = 64 << 20;
+
+const choice = new LayoutChoice(() => inspect());
+const timeline = new Timeline((item, index, count) => showID(item.id, `${index + 1} of ${count}`));
+let file; // the text file that was opened, in place of what is typed
+let shown; // the ID on the page
+
+function now() {
+  return BigInt(Date.now());
+}
+
+function source() {
+  return file ? file.text : byID('input').value.trim();
+}
+
+// inspect reads the text anew.
+function inspect() {
+  const text = source();
+  const form = byID('form').value;
+  remember();
+  showError('input', '');
+  if (text === '') return hideAll();
+  try {
+    const { readings, found, note } = understand(text, form);
+    if (readings) showReadings(readings);
+    else showMany(found, note);
+  } catch (error) {
+    hideAll();
+    showError('input', error.message);
+  }
+}
+
+// understand decides between one ID and a text with IDs in it.
+function understand(text, form) {
+  const { layout } = choice;
+  let refusal;
+  if (!/\s/.test(text) && text.length <= 64) {
+    try {
+      return { readings: read(text, layout, now(), form) };
+    } catch (error) {
+      refusal = error;
+    }
+  }
+  const { found, leftOut } = scan(text, layout, now(), form);
+  const note = leftOut > 0 ? `${leftOut} other ${leftOut === 1 ? 'number' : 'numbers'} left out` : '';
+  if (found.length === 1) return { readings: found };
+  if (found.length > 1) return { found, note };
+  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} numbers would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, or base 32, 58 or 62`);
+}
+
+function showReadings(readings) {
+  timeline.hide();
+  const group = byID('readings');
+  group.hidden = readings.length === 1;
+  group.replaceChildren(...readings.map((reading) => readingButton(reading)));
+  pickReading(readings[0]);
+}
+
+function readingButton(reading) {
+  const button = el('button', { type: 'button', class: 'plain', 'data-form': reading.form }, `as ${reading.form}: ${reading.id}`);
+  button.addEventListener('click', () => pickReading(reading));
+  return button;
+}
+
+function pickReading(reading) {
+  for (const button of byID('readings').children) button.setAttribute('aria-pressed', button.dataset.form === reading.form);
+  showID(reading.id, `read as ${reading.form}`);
+  announce(`ID ${reading.id}, read as ${reading.form}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
+}
+
+function showMany(found, note) {
+  byID('readings').hidden = true;
+  timeline.show(choice.layout, found, note);
+  announce(`${found.length} IDs found`);
+}
+
+function showID(id, place) {
+  const { layout } = choice;
+  const reason = doubt(layout, id, now());
+  shown = id;
+  byID('result').hidden = false;
+  byID('result-id').replaceChildren(`${id}`);
+  byID('result-copy').replaceChildren(copyButton('the ID', () => `${id}`));
+  byID('result-place').textContent = place;
+  byID('result-doubt').hidden = reason === '';
+  byID('result-doubt').textContent = reason && `Hardly an ID of this layout: ${reason}.`;
+  drawBits(byID('bits'), layout, id);
+  showFacts(layout, id);
+  showAge(layout, id, now());
+}
+
+function hideAll() {
+  shown = undefined;
+  byID('result').hidden = true;
+  timeline.hide();
+}
+
+// remember puts what is shown into the address, at most four times a second:
+// browsers throttle pages that do it at each key.
+let remembering;
+function remember() {
+  remembering ??= setTimeout(() => {
+    remembering = undefined;
+    const fragment = toFragment({ text: file ? '' : byID('input').value.trim(), form: byID('form').value, name: choice.name, layout: choice.layout });
+    if (fragment !== location.hash) history.replaceState(null, '', fragment);
+  }, 250);
+}
+
+// recall shows what the address says.
+function recall() {
+  const { text, form, name, layout } = fromFragment(location.hash);
+  file = undefined;
+  byID('input').value = text;
+  byID('form').value = form;
+  if (byID('form').value === '') byID('form').value = 'auto';
+  if (layout) choice.set('custom', layout);
+  else if (name && choice.knows(name)) choice.set(name);
+  inspect();
+}
+
+async function open(chosen) {
+  if (!chosen) return;
+  if (chosen.size > largestFile) {
+    showError('input', `${chosen.name} has ${chosen.size >> 20} MB; want at most ${largestFile >> 20} MB`);
+    return;
+  }
+  file = { name: chosen.name, text: await chosen.text() };
+  byID('input').value = '';
+  byID('input').placeholder = `${chosen.name}, ${file.text.length.toLocaleString('en')} characters`;
+  inspect();
+}
+
+// readText puts a text into the field, as if it had been typed.
+function readText(text, form) {
+  typed();
+  byID('input').value = text;
+  byID('form').value = form === 'decimal' ? 'auto' : form;
+  inspect();
+  byID('input').focus();
+}
+
+function typed() {
+  file = undefined;
+  byID('input').placeholder = '';
+}
+
+function startInput() {
+  byID('input').addEventListener('input', () => {
+    typed();
+    inspect();
+  });
+  byID('form').addEventListener('change', inspect);
+  byID('file').addEventListener('change', (event) => open(event.target.files[0]));
+  byID('clear').addEventListener('click', () => readText('', 'decimal'));
+  byID('skip').addEventListener('click', (event) => {
+    event.preventDefault(); // the fragment is the page's state
+    byID('input').focus();
+  });
+  startDrop();
+  addEventListener('hashchange', recall);
+}
+
+function startDrop() {
+  addEventListener('dragover', (event) => {
+    event.preventDefault();
+    document.body.classList.add('dropping');
+  });
+  addEventListener('dragleave', () => document.body.classList.remove('dropping'));
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    document.body.classList.remove('dropping');
+    const [dropped] = event.dataTransfer.files;
+    if (dropped) open(dropped);
+    else readText(event.dataTransfer.getData('text'), 'decimal');
+  });
+}
+
+// startService uses what the service offers; a token is asked for first.
+async function startService() {
+  const config = await loadConfig();
+  if (config.token && !hasToken()) askToken(config);
+  else await useService(config);
+}
+
+async function useService(config) {
+  try {
+    if (config.layout) offerLayout(fromService(await call('v1/layout')));
+    byID('issue').hidden = !config.ids;
+    if (config.workers) await startWorkers();
+  } catch (error) {
+    if (!(error instanceof TokenError)) throw error;
+    forgetToken();
+    askToken(config);
+    showError('token-value', error.message);
+  }
+}
+
+function offerLayout(layout) {
+  choice.offerService(layout);
+  if (!fromFragment(location.hash).name) choice.set('service');
+}
+
+function askToken(config) {
+  byID('token').hidden = false;
+  byID('token-form').addEventListener('submit', async (event) => {
+    event.preventDefault();
+    setToken(byID('token-value').value);
+    byID('token').hidden = true;
+    await useService(config);
+    inspect();
+  }, { once: true });
+}
+
+startTheme(() => timeline.draw());
+startInput();
+startGenerate(() => choice.layout, readText);
+setInterval(() => { if (shown !== undefined) showAge(choice.layout, shown, now()); }, 1000);
+await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
+recall();
+document.documentElement.dataset.ready = 'true';

@@ -1,0 +1,43 @@
+// Copy buttons.
+
+import { announce, el } from './dom.js';
+
+// copyButton copies what text returns when it is pressed. What names it.
+export function copyButton(what, text) {
+  const button = el('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${what}` }, 'copy');
+  button.addEventListener('click', () => copyFrom(button, what, text()));
+  return button;
+}
+
+// copyFrom copies and says so on the button, for a moment.
+export async function copyFrom(button, what, text) {
+  const label = button.dataset.label ?? button.textContent;
+  button.dataset.label = label;
+  const done = await copy(text);
+  button.textContent = done ? 'copied' : 'failed';
+  announce(done ? `${what} copied` : `${what} could not be copied: the browser refused`);
+  setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+async function copy(text) {
+  // Only secure contexts have a clipboard, and a page of plain HTTP is none.
+  if (!navigator.clipboard) return copyBySelection(text);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text) {
+  const focused = document.activeElement;
+  const area = el('textarea', { class: 'visually-hidden', 'aria-hidden': 'true' });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand('copy');
+  area.remove();
+  focused?.focus();
+  return done;
+}

@@ -1,0 +1,44 @@
+// What a text can be. Digits only are decimal; any other text is tried in every
+// other form, and a reading counts where it makes sense: within the layout, and
+// at a time between the epoch and a day from now.
+
+import { forms, parse, quote } from './forms.js';
+import { lastID } from './layout.js';
+import { timeOf } from './parts.js';
+import { isoTime } from './time.js';
+
+const day = 86400000n;
+
+const ambiguous = forms.filter((form) => form !== 'decimal');
+
+// read returns the readings of one text, at least one. With a form other than
+// auto there is one, whatever its time. Where nothing fits, the error says why.
+export function read(text, layout, now, form = 'auto') {
+  if (form === 'auto' && /^[0-9]+$/.test(text)) form = 'decimal';
+  if (form !== 'auto') return [{ form, text, id: parse(form, text) }];
+  const tries = ambiguous.map((each) => attempt(each, text, layout, now));
+  const found = tries.filter((each) => each.id !== undefined);
+  if (found.length === 0) {
+    throw new SyntaxError(`${quote(text)} is no ID of this layout: ${tries.map((each) => each.reason).join('; ')}`);
+  }
+  return found;
+}
+
+function attempt(form, text, layout, now) {
+  try {
+    const id = parse(form, text);
+    const reason = doubt(layout, id, now);
+    return reason ? { reason: `as ${form} ${reason}` } : { form, text, id };
+  } catch (error) {
+    return { reason: error.message };
+  }
+}
+
+// doubt says why the ID is hardly one of the layout; '' where it may be.
+export function doubt(layout, id, now) {
+  if (id === 0n) return 'it is 0, which means not assigned yet';
+  if (id > lastID(layout)) return `it is ${id}, above ${lastID(layout)}, the last ID of the layout`;
+  const time = timeOf(layout, id);
+  if (time > now + day) return `its time is ${isoTime(time)}, more than a day ahead`;
+  return '';
+}

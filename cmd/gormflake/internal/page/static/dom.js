@@ -1,0 +1,29 @@
+// Short ways to elements. Text is only ever set as text.
+
+export function byID(id) {
+  return document.getElementById(id);
+}
+
+// el makes an element; an attribute that is undefined is left out.
+export function el(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// showError puts a sentence beside a field, or takes it away.
+export function showError(field, message) {
+  byID(`${field}-error`).textContent = message;
+  const input = byID(field);
+  if (!input) return;
+  if (message) input.setAttribute('aria-invalid', 'true');
+  else input.removeAttribute('aria-invalid');
+}
+
+// announce has screen readers say what changed.
+export function announce(message) {
+  byID('status').textContent = message;
+}

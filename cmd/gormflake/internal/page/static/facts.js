@@ -1,0 +1,70 @@
+// The tables about one ID: its fields, its times, its texts.
+
+import { bitsOf } from './bits.js';
+import { copyButton } from './copy.js';
+import { byID, el } from './dom.js';
+import { format, forms } from './forms.js';
+import { decompose, mask, max, min } from './parts.js';
+import { age, isoTime, localTime, zoneName } from './time.js';
+
+export function showFacts(layout, id) {
+  const parts = decompose(layout, id);
+  rows('fields', bitsOf(layout, id).filter(({ name }) => name !== 'unused').map((field) => fieldRow(field, parts)));
+  rows('times', timeRows(layout, parts));
+  rows('texts', textRows(layout, id, parts));
+}
+
+// showAge keeps the age true while the page is open.
+export function showAge(layout, id, now) {
+  byID('age').textContent = age(decompose(layout, id).time, now);
+}
+
+function rows(table, list) {
+  byID(table).tBodies[0].replaceChildren(...list);
+}
+
+function fieldRow({ name, bits, high }, parts) {
+  const value = name === 'time' ? parts.tick : parts[name];
+  return el('tr', {},
+    el('th', { scope: 'row' }, el('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name === 'time' ? 'tick' : name),
+    el('td', { class: 'number quiet' }, bits === 1 ? `${high}` : `${high}–${high - bits + 1}`),
+    el('td', { class: 'number', id: `value-${name}` }, `${value}`),
+    el('td', { class: 'number quiet' }, `${mask(bits)}`));
+}
+
+function timeRows(layout, { time }) {
+  return [
+    row('UTC', isoTime(time), 'time in UTC', 'utc'),
+    row('Local', localTime(time), 'local time', 'local', zoneName()),
+    el('tr', {}, el('th', { scope: 'row' }, 'Age'), el('td', { id: 'age' }), el('td')),
+    row('Unix ms', `${time}`, 'Unix milliseconds', 'unix'),
+    row('First ID', `${min(layout, time)}`, 'first ID of the tick', 'min', 'the smallest ID of this tick: WHERE id >= …'),
+    row('Last ID', `${max(layout, time)}`, 'last ID of the tick', 'max', 'the largest ID of this tick: WHERE id <= …'),
+  ];
+}
+
+const names = { decimal: 'Decimal', base32: 'Base 32', base58: 'Base 58', base62: 'Base 62' };
+
+function textRows(layout, id) {
+  return [
+    ...forms.map((form) => row(names[form], format(form, id), names[form], form)),
+    row('Hex', `0x${id.toString(16).padStart(16, '0')}`, 'hexadecimal', 'hex'),
+    numberRow(id),
+  ];
+}
+
+// numberRow says what a JavaScript number makes of the ID.
+function numberRow(id) {
+  const read = BigInt(Number(id));
+  return el('tr', {},
+    el('th', { scope: 'row' }, 'As a number'),
+    el('td', { id: 'number', class: read === id ? 'good' : 'bad' }, read === id ? 'exact in JavaScript' : `JavaScript reads ${read}`),
+    el('td'));
+}
+
+function row(label, text, what, id, title) {
+  return el('tr', {},
+    el('th', { scope: 'row', title }, label),
+    el('td', { id }, text),
+    el('td', {}, copyButton(what, () => text)));
+}

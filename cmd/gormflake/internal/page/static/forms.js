@@ -1,0 +1,80 @@
+// The texts of an ID, and their parsers. A parser takes no text that the
+// formatter does not write, except that base 32 has several for one ID.
+
+import { maxInt64 } from './layout.js';
+
+const digits = {
+  decimal: '0123456789',
+  base32: '0123456789ABCDEFGHJKMNPQRSTVWXYZ', // Crockford's
+  base58: '123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ', // Flickr's
+  base62: '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
+};
+
+const base32Length = 13;
+
+export const forms = Object.freeze(Object.keys(digits));
+
+const values = Object.fromEntries(forms.map((form) =>
+  [form, new Map([...digits[form]].map((digit, value) => [digit, BigInt(value)]))]));
+
+// What people write for the digits of base 32. toUpperCase would take letters
+// of other scripts too.
+for (const [digit, value] of [...values.base32]) values.base32.set(digit.toLowerCase(), value);
+for (const digit of 'iIlL') values.base32.set(digit, 1n);
+for (const digit of 'oO') values.base32.set(digit, 0n);
+
+// format returns the ID, which is not negative, in the named form.
+export function format(form, id) {
+  const alphabet = digits[form];
+  const base = BigInt(alphabet.length);
+  let text = '';
+  do {
+    text = alphabet[Number(id % base)] + text;
+    id /= base;
+  } while (id > 0n);
+  return form === 'base32' ? text.padStart(base32Length, '0') : text;
+}
+
+// parse reads text in the named form. Anything else is an error that says what
+// is wrong and what is wanted.
+export function parse(form, text) {
+  checkShape(form, text);
+  const base = BigInt(digits[form].length);
+  let id = 0n;
+  let offset = 0;
+  for (const character of text) {
+    const value = values[form].get(character);
+    if (value === undefined) throw unexpected(form, character, offset);
+    id = id * base + value;
+    offset += character.length;
+    if (id > maxInt64) throw new SyntaxError(`${form}: ${quote(text)} is out of range; want at most ${format(form, maxInt64)}`);
+  }
+  return id;
+}
+
+function checkShape(form, text) {
+  if (text === '') throw new SyntaxError(`${form}: empty; want digits`);
+  if (form === 'base32') {
+    if (text.length !== base32Length) throw new SyntaxError(`${form}: ${text.length} characters; want ${base32Length}`);
+    return;
+  }
+  if (text.length > 1 && text[0] === digits[form][0]) {
+    throw new SyntaxError(`${form}: ${quote(text)} starts with its zero, ${text[0]}; want the shortest form`);
+  }
+}
+
+function unexpected(form, character, offset) {
+  return new SyntaxError(`${form}: unexpected ${JSON.stringify(character)} at offset ${offset}; want ${alphabets[form]}`);
+}
+
+const alphabets = {
+  decimal: 'digits 0 to 9 only',
+  base32: 'digits and letters without u',
+  base58: 'digits and letters without 0, O, I and l',
+  base62: 'digits and letters',
+};
+
+// quote shortens what is too long to show.
+export function quote(text) {
+  return JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 64)}…`);
+}

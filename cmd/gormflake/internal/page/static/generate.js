@@ -1,0 +1,95 @@
+// Composes examples, and gets real IDs of the service.
+
+import { copyFrom } from './copy.js';
+import { announce, byID, showError } from './dom.js';
+import { format, parse } from './forms.js';
+import { compose, mask, PartError } from './parts.js';
+import { call } from './service.js';
+import { parseTime } from './time.js';
+
+const most = 1000;
+
+const parts = ['datacenter', 'worker', 'sequence', 'time', 'count'];
+
+// startGenerate wires the form. layout returns the layout to compose in, and
+// read shows IDs in the inspector.
+export function startGenerate(layout, read) {
+  byID('generate-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    const ids = composed(layout());
+    if (ids) show(ids, ids.length === 1 ? 'Example, not a unique key' : `${ids.length} examples, not unique keys`);
+  });
+  byID('generated-copy').addEventListener('click', (event) => copyFrom(event.currentTarget, 'the IDs', byID('generated-ids').value));
+  byID('generated-read').addEventListener('click', () => read(byID('generated-ids').value, byID('generate-form-name').value));
+  byID('issue').addEventListener('click', issue);
+}
+
+// composed returns the IDs of the form, or undefined where a field is wrong.
+function composed(layout) {
+  const errors = new Map();
+  const take = (part, parseText) => {
+    try {
+      return parseText(byID(`generate-${part}`).value.trim());
+    } catch (error) {
+      errors.set(part, error.message);
+      return 0n;
+    }
+  };
+  const first = {
+    time: take('time', (text) => (text === '' ? BigInt(Date.now()) : parseTime(text))),
+    datacenter: take('datacenter', parseNumber),
+    worker: take('worker', parseNumber),
+    sequence: take('sequence', parseNumber),
+  };
+  const count = take('count', parseCount);
+  const ids = errors.size === 0 ? run(layout, first, count, errors) : undefined;
+  for (const part of parts) showError(`generate-${part}`, errors.get(part) ?? '');
+  return errors.size === 0 ? ids : undefined;
+}
+
+// run composes count IDs in a row; a full sequence goes on in the next tick.
+function run(layout, first, count, errors) {
+  try {
+    compose(layout, first);
+    return Array.from({ length: Number(count) }, (_, i) => compose(layout, step(layout, first, BigInt(i))));
+  } catch (error) {
+    if (!(error instanceof PartError)) throw error;
+    errors.set(error.part, error.message);
+    return undefined;
+  }
+}
+
+export function step(layout, first, steps) {
+  const size = mask(layout.sequenceBits) + 1n;
+  const sequence = first.sequence + steps;
+  return { ...first, time: first.time + sequence / size * layout.tick, sequence: sequence % size };
+}
+
+function parseNumber(text) {
+  return parse('decimal', text);
+}
+
+function parseCount(text) {
+  const count = parseNumber(text);
+  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs; want 1 to ${most}`);
+  return count;
+}
+
+async function issue() {
+  showError('generate', '');
+  try {
+    const count = parseCount(byID('generate-count').value.trim());
+    const { ids } = await call(`v1/ids?count=${count}`);
+    show(ids.map((id) => parse('decimal', id)), ids.length === 1 ? 'Issued by the service: a unique key' : `${ids.length} issued by the service: unique keys`);
+  } catch (error) {
+    showError('generate', error.message);
+  }
+}
+
+function show(ids, label) {
+  const form = byID('generate-form-name').value;
+  byID('generated').hidden = false;
+  byID('generated-label').textContent = label;
+  byID('generated-ids').value = ids.map((id) => format(form, id)).join('\n');
+  announce(label);
+}

@@ -1,0 +1,69 @@
+// A layout says how the bits of an ID are shared out, as snowflake.Layout does
+// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers.
+
+export const maxInt64 = 2n ** 63n - 1n;
+
+export const layouts = Object.freeze({
+  twitter: layout(1288834974657n, 1n, 5, 5, 12, 63),
+  'js-safe': layout(1577836800000n, 10n, 0, 6, 8, 53),
+  discord: layout(1420070400000n, 1n, 5, 5, 12, 63),
+});
+
+export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits) {
+  return Object.freeze({ epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits });
+}
+
+export function lowBits(l) {
+  return l.datacenterBits + l.workerBits + l.sequenceBits;
+}
+
+export function timeBits(l) {
+  return l.totalBits - lowBits(l);
+}
+
+// endTick is the first tick that the layout cannot express: for want of bits,
+// or because its milliseconds overflow 63 bits.
+export function endTick(l) {
+  const countable = (maxInt64 - l.epoch) / l.tick;
+  const bits = 2n ** BigInt(timeBits(l));
+  return bits < countable ? bits : countable;
+}
+
+// expires is the first millisecond that the layout cannot express.
+export function expires(l) {
+  return l.epoch + endTick(l) * l.tick;
+}
+
+export function lastID(l) {
+  return (endTick(l) << BigInt(lowBits(l))) - 1n;
+}
+
+export function sameLayout(a, b) {
+  return Object.keys(a).every((field) => a[field] === b[field]);
+}
+
+// mistakes returns what is wrong with a layout: the field's name and a
+// sentence for each, and nothing for a layout that is valid.
+export function mistakes(l) {
+  const found = [];
+  if (l.tick < 1n) {
+    found.push(['tick', `a tick of ${l.tick} ms; want at least 1 ms`]);
+  } else if (l.epoch % l.tick !== 0n) {
+    found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms; want whole ticks since 1970`]);
+  }
+  if (l.epoch < 0n) {
+    found.push(['epoch', 'an epoch before 1970; want 1970-01-01T00:00:00Z or later']);
+  }
+  if (l.totalBits < 1 || l.totalBits > 63) {
+    found.push(['totalBits', `${l.totalBits} bits in total; want 1 to 63`]);
+  } else if (lowBits(l) >= l.totalBits) {
+    found.push(['totalBits', `datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits; want at least one left for time`]);
+  }
+  return found;
+}
+
+// fromService reads what GET /v1/layout answers.
+export function fromService(answer) {
+  return layout(BigInt(Date.parse(answer.epoch)), BigInt(answer.tickMilliseconds),
+    answer.datacenterBits, answer.workerBits, answer.sequenceBits, answer.totalBits);
+}

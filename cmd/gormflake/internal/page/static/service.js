@@ -1,0 +1,35 @@
+// The service beside the page, if any: config.json says what it offers, and
+// nothing else is called.
+
+const key = 'gormflake-token';
+
+export async function loadConfig() {
+  const response = await fetch('config.json');
+  return response.ok ? response.json() : {};
+}
+
+// call gets the JSON of an address. An error answer is thrown as the service's
+// own sentence.
+export async function call(address) {
+  const token = sessionStorage.getItem(key);
+  const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  if (response.status === 401) throw new TokenError('the service refused the token; want the one that it was started with');
+  throw new Error(answer.error ?? `the service answered ${response.status}`);
+}
+
+// A TokenError is a token that the service does not take.
+export class TokenError extends Error {}
+
+export function hasToken() {
+  return sessionStorage.getItem(key) !== null;
+}
+
+export function setToken(token) {
+  sessionStorage.setItem(key, token);
+}
+
+export function forgetToken() {
+  sessionStorage.removeItem(key);
+}

@@ -1,0 +1,116 @@
+// The choice of a layout: one with a name, the service's, or one of its own.
+
+import { byID, showError } from './dom.js';
+import { expires, layout, layouts, mistakes, sameLayout, timeBits } from './layout.js';
+import { duration, isoTime, parseTime } from './time.js';
+
+const widths = ['datacenterBits', 'workerBits', 'sequenceBits', 'totalBits'];
+const fields = ['epoch', 'tick', ...widths];
+
+export class LayoutChoice {
+  #changed;
+  #service;
+  #current = layouts.twitter;
+
+  // changed is called with no arguments after another layout is chosen.
+  constructor(changed) {
+    this.#changed = changed;
+    byID('layout').addEventListener('change', () => this.#choose());
+    byID('shape-form').addEventListener('input', () => this.#edit());
+    byID('shape-form').addEventListener('submit', (event) => event.preventDefault());
+    this.#show();
+  }
+
+  // layout is the last valid choice.
+  get layout() {
+    return this.#current;
+  }
+
+  get name() {
+    return byID('layout').value;
+  }
+
+  // set chooses by name, with the layout where the name is custom.
+  set(name, custom) {
+    byID('layout').value = name;
+    this.#current = custom ?? this.#named(name);
+    this.#show();
+  }
+
+  // offerService adds the service's layout to the choices.
+  offerService(serviceLayout) {
+    this.#service = serviceLayout;
+    const option = byID('layout').querySelector('[value=service]');
+    option.hidden = option.disabled = false;
+    const [name] = Object.entries(layouts).find(([, each]) => sameLayout(each, serviceLayout)) ?? [];
+    option.textContent = name ? `of this service (${name})` : 'of this service';
+  }
+
+  // knows reports whether set takes the name by itself.
+  knows(name) {
+    return this.#named(name) !== undefined;
+  }
+
+  #named(name) {
+    return name === 'service' ? this.#service : Object.hasOwn(layouts, name) ? layouts[name] : undefined;
+  }
+
+  #choose() {
+    this.#current = this.#named(this.name) ?? this.#current;
+    if (this.name === 'custom') byID('shape').open = true;
+    this.#show();
+    this.#changed();
+  }
+
+  #edit() {
+    byID('layout').value = 'custom';
+    const edited = this.#read();
+    if (!edited) return;
+    this.#current = edited;
+    this.#describe();
+    this.#changed();
+  }
+
+  // read returns the layout of the fields, or undefined where one is wrong.
+  #read() {
+    const errors = new Map();
+    const take = (field, parse) => {
+      try {
+        return parse(byID(`shape-${field}`).value.trim());
+      } catch (error) {
+        errors.set(field, error.message);
+        return undefined;
+      }
+    };
+    const read = layout(take('epoch', parseTime), take('tick', parseTick), ...widths.map((field) => take(field, parseWidth)));
+    if (errors.size === 0) mistakes(read).forEach(([field, message]) => errors.set(field, message));
+    for (const field of fields) showError(`shape-${field}`, errors.get(field) ?? '');
+    return errors.size === 0 ? read : undefined;
+  }
+
+  #show() {
+    byID('shape-epoch').value = isoTime(this.#current.epoch);
+    for (const field of ['tick', ...widths]) byID(`shape-${field}`).value = `${this.#current[field]}`;
+    for (const field of fields) showError(`shape-${field}`, '');
+    this.#describe();
+  }
+
+  #describe() {
+    byID('shape-text').textContent = describe(this.#current);
+  }
+}
+
+export function describe(l) {
+  const low = [['datacenter', l.datacenterBits], ['worker', l.workerBits], ['sequence', l.sequenceBits]];
+  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; until ${isoTime(expires(l)).slice(0, 10)}`;
+}
+
+function parseTick(text) {
+  if (!/^[0-9]{1,15}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}; want whole milliseconds`);
+  return BigInt(text);
+}
+
+function parseWidth(text) {
+  if (!/^[0-9]{1,2}$/.test(text) || Number(text) > 63) throw new SyntaxError(`${JSON.stringify(text)}; want 0 to 63`);
+  return Number(text);
+}

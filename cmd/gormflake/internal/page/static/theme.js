@@ -1,0 +1,42 @@
+// The switch between light, dark and the system's choice. CSS does the rest.
+
+import { byID } from './dom.js';
+
+const key = 'gormflake-theme';
+
+// startTheme calls changed after the colours have changed, by the switch or the
+// system.
+export function startTheme(changed) {
+  const select = byID('theme');
+  select.value = stored();
+  apply(select.value);
+  select.addEventListener('change', () => {
+    apply(select.value);
+    store(select.value);
+    changed();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+}
+
+function apply(theme) {
+  if (theme === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+// A browser may forbid storage; the choice then lasts as long as the page.
+function stored() {
+  try {
+    const theme = localStorage.getItem(key);
+    return ['light', 'dark'].includes(theme) ? theme : 'auto';
+  } catch {
+    return 'auto';
+  }
+}
+
+function store(theme) {
+  try {
+    localStorage.setItem(key, theme);
+  } catch {
+    // see stored
+  }
+}

@@ -1,0 +1,34 @@
+// Who holds which worker, as the service's database says.
+
+import { byID, el, showError } from './dom.js';
+import { call } from './service.js';
+import { age } from './time.js';
+
+export function startWorkers() {
+  byID('workers').hidden = false;
+  byID('workers-refresh').addEventListener('click', showWorkers);
+  return showWorkers();
+}
+
+async function showWorkers() {
+  showError('workers', '');
+  try {
+    const { workers } = await call('v1/workers');
+    const held = workers.filter(({ state }) => state === 'held').length;
+    byID('workers-summary').textContent = workers.length === 0 ? 'None has been leased yet.' : `${held} held, ${workers.length - held} free`;
+    byID('workers-table').hidden = workers.length === 0;
+    byID('workers-table').tBodies[0].replaceChildren(...workers.map(workerRow));
+  } catch (error) {
+    showError('workers', error.message);
+  }
+}
+
+function workerRow({ datacenter, worker, state, bound, owner }) {
+  const until = BigInt(Date.parse(bound));
+  return el('tr', {},
+    el('td', { class: 'number' }, `${datacenter}`),
+    el('td', { class: 'number' }, `${worker}`),
+    el('td', { class: state === 'held' ? 'good' : 'quiet' }, state),
+    el('td', {}, bound, ' ', el('span', { class: 'quiet' }, age(until, BigInt(Date.now())))),
+    el('td', { class: 'breakable' }, owner));
+}

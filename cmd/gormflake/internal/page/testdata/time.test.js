@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { age, duration, isoTime, parseTime } from '../static/time.js';
+
+test('times are written, also past the last Date', () => {
+  assert.equal(isoTime(1288834974657n), '2010-11-04T01:42:54.657Z');
+  assert.equal(isoTime(8640000000000001n), '8640000000000001 ms since 1970');
+});
+
+test('times are read', () => {
+  assert.equal(parseTime('2010-11-04T01:42:54.657Z'), 1288834974657n);
+  assert.equal(parseTime('2010-11-04T03:42:54.657+02:00'), 1288834974657n);
+  assert.equal(parseTime('2024-02-29T00:00Z'), 1709164800000n);
+});
+
+test('what is no time is refused', () => {
+  for (const text of ['', 'now', '2024', '2024-02-30T00:00:00Z', '2024-13-01T00:00:00Z', '2024-02-29T25:00:00Z', '2024-02-29T00:00:00', '1709164800000']) {
+    assert.throws(() => parseTime(text), /want one such as/, text);
+  }
+});
+
+test('lengths of time', () => {
+  assert.equal(duration(0n), '0 ms');
+  assert.equal(duration(61001n), '1 min 1 s');
+  assert.equal(duration(3600000n), '1 h');
+  assert.equal(duration(3600001n), '1 h');
+  assert.equal(age(1000n, 3500n), '2 s 500 ms ago');
+  assert.equal(age(3500n, 1000n), 'in 2 s 500 ms');
+});
