@@ -1,0 +1,111 @@
+package claims_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+)
+
+func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
+	t.Helper()
+	node, err := bwmarrin.NewNode(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (bwmarrin.ID, error) { return node.Generate(), nil }
+}
+
+func TestBwmarrinEqualNodesRepeat(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		first := take(t, 1000, bwmarrinNode(t))
+		if n := repeats(first, take(t, 1000, bwmarrinNode(t))); n != 1000 {
+			t.Errorf("%d of 1000 IDs of a second node 1 in the same process repeat, want all", n)
+		}
+	})
+}
+
+func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
+	t.Parallel()
+	var lives [2][]bwmarrin.ID
+	for i := range lives {
+		inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, bwmarrinNode(t)) })
+	}
+	if n := repeats(lives[0], lives[1]); n != 1000 {
+		t.Errorf("%d of 1000 IDs repeat, want all", n)
+	}
+}
+
+func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		next := bwmarrinNode(t)
+		for range 100 {
+			if id := take(t, 1, next)[0]; id%4096 != 0 {
+				t.Fatalf("ID %d, want its 12 low bits zero", id)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+func TestBwmarrinJSONIsAString(t *testing.T) {
+	t.Parallel()
+	id := bwmarrin.ID(2067891234567890123)
+	if got := throughJavaScript(t, id); got != id.String() {
+		t.Errorf("%v, want the string %q", got, id.String())
+	}
+	for _, text := range []string{`2067891234567890123`, `null`, `""`} {
+		if err := json.Unmarshal([]byte(text), &id); err == nil {
+			t.Errorf("%s is read as %d, want it refused", text, id)
+		}
+	}
+}
+
+func TestBwmarrinParsersTakeWhatOverflows(t *testing.T) {
+	t.Parallel()
+	long := []byte(strings.Repeat("Z", 13))
+	if id, err := bwmarrin.ParseBase58(long); err != nil || id >= 0 {
+		t.Errorf("%s is %d, %v, want a negative ID and no error", long, id, err)
+	}
+	if id, err := bwmarrin.ParseBase58(nil); err != nil || id != 0 {
+		t.Errorf("nothing is %d, %v, want 0 and no error", id, err)
+	}
+}
+
+func TestBwmarrinNegativeIDsPanic(t *testing.T) {
+	t.Parallel()
+	for name, encode := range map[string]func(){
+		"Base32": func() { _ = bwmarrin.ID(-1).Base32() },
+		"Base58": func() { _ = bwmarrin.ID(-1).Base58() },
+	} {
+		if !panics(encode) {
+			t.Errorf("%s of -1 does not panic", name)
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}
+
+// The layout is in variables of the package: a second one changes how the IDs
+// of the first are read. It is put back for the tests that come after.
+func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:paralleltest // see above
+	bits, steps := bwmarrin.NodeBits, bwmarrin.StepBits
+	id := take(t, 1, bwmarrinNode(t))[0]
+	before := id.Node()
+	bwmarrin.NodeBits, bwmarrin.StepBits = 4, 18
+	bwmarrinNode(t)
+	after := id.Node()
+	bwmarrin.NodeBits, bwmarrin.StepBits = bits, steps
+	bwmarrinNode(t)
+	if before != 1 || after == 1 || id.Node() != 1 {
+		t.Errorf("node %d, then %d, then %d, want 1, another and 1", before, after, id.Node())
+	}
+}

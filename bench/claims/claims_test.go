@@ -1,0 +1,62 @@
+// Package claims_test runs what docs/compared.md says about other libraries.
+package claims_test
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inLife runs a life of a process whose clock begins at a moment of 2026 that
+// is the same for all lives: the clock has been set back in between.
+func inLife(t *testing.T, live func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		live(t)
+	})
+}
+
+// take makes n IDs.
+func take[ID any](t *testing.T, n int, next func() (ID, error)) []ID {
+	t.Helper()
+	ids := make([]ID, n)
+	for i := range ids {
+		var err error
+		if ids[i], err = next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids
+}
+
+// repeats counts the IDs of b that are in a.
+func repeats[ID comparable](a, b []ID) int {
+	seen := make(map[ID]bool, len(a))
+	for _, id := range a {
+		seen[id] = true
+	}
+	n := 0
+	for _, id := range b {
+		if seen[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// throughJavaScript is what a client reads that takes JSON's numbers for
+// doubles, as JavaScript does.
+func throughJavaScript(t *testing.T, value any) any {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read any
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}

@@ -1,0 +1,51 @@
+package claims_test
+
+import (
+	"testing"
+	"time"
+
+	godruoyi "github.com/godruoyi/go-snowflake"
+)
+
+// All that the library knows is in variables of its package, so that these run
+// one after the other.
+
+func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest // see above
+	id, err := godruoyi.NextID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if machine := godruoyi.ParseID(id).MachineID; machine != 0 {
+		t.Errorf("machine %d, want 0, as in every other process", machine)
+	}
+}
+
+// A clock that is set back is played by the resolver's own time: it is asked
+// for a millisecond of before.
+func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see above
+	now := time.Now().UnixMilli()
+	if _, err := godruoyi.AtomicResolver(now); err != nil {
+		t.Fatal(err)
+	}
+	if sequence, err := godruoyi.AtomicResolver(now - 1); err != nil || sequence != godruoyi.MaxSequence {
+		t.Errorf("%d, %v, want the number that makes NextID try again", sequence, err)
+	}
+}
+
+func TestGodruoyiMachineBeyondTheRangePanics(t *testing.T) { //nolint:paralleltest // see above
+	if !panics(func() { godruoyi.SetMachineID(1024) }) {
+		t.Error("no panic")
+	}
+}
+
+func TestGodruoyiNumbersLoseDigitsInJavaScript(t *testing.T) { //nolint:paralleltest // see above
+	lost := 0
+	for _, id := range take(t, 1000, godruoyi.NextID) {
+		if read, ok := throughJavaScript(t, id).(float64); !ok || uint64(read) != id {
+			lost++
+		}
+	}
+	if lost == 0 {
+		t.Error("no ID has lost digits")
+	}
+}

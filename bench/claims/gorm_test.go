@@ -1,0 +1,76 @@
+package claims_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }
+
+type master struct {
+	ID      int64
+	Name    string
+	Details []detail
+}
+
+type detail struct {
+	ID, MasterID int64
+}
+
+// Without RETURNING, GORM learns the first key of a batch and takes the others
+// for the numbers that follow.
+func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQLNoReturning)
+	if err := db.AutoMigrate(&master{}, &detail{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrator().DropConstraint(&master{}, "Details"); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Connection(func(tx *gorm.DB) error {
+		if err := tx.Exec("SET auto_increment_increment = 3").Error; err != nil {
+			return err
+		}
+		masters := []master{{Details: []detail{{}}}, {Details: []detail{{}}}, {Details: []detail{{}}}}
+		return tx.Create(&masters).Error
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var orphans int64
+	err = db.Model(&detail{}).Where("master_id NOT IN (?)", db.Model(&master{}).Select("id")).Count(&orphans).Error
+	if err != nil || orphans != 2 {
+		t.Errorf("%d details have no master, %v, want 2 of 3", orphans, err)
+	}
+	var masters int64
+	if err := db.Model(&master{}).Count(&masters).Error; err != nil || masters != 3 {
+		t.Errorf("%d masters, %v, want 3", masters, err)
+	}
+}
+
+func TestGORMReadsKeysBack(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if testdb.TargetOf(db) == testdb.MySQLNoReturning {
+			t.Skip("see TestGORMGuessesKeysWithoutRETURNING")
+		}
+		if err := db.AutoMigrate(&master{}, &detail{}); err != nil {
+			t.Fatal(err)
+		}
+		masters := []master{{Details: []detail{{}, {}}}, {Details: []detail{{}}}}
+		if err := db.Create(&masters).Error; err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range masters {
+			for _, d := range m.Details {
+				if m.ID == 0 || d.ID == 0 || d.MasterID != m.ID {
+					t.Errorf("%+v of %+v", d, m)
+				}
+			}
+		}
+	})
+}

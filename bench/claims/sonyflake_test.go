@@ -1,0 +1,85 @@
+package claims_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sony/sonyflake/v2"
+)
+
+func sonyFlake(t *testing.T) func() (int64, error) {
+	t.Helper()
+	flake, err := sonyflake.New(sonyflake.Settings{MachineID: func() (int, error) { return 1, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return flake.NextID
+}
+
+func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
+	t.Parallel()
+	var lives [2][]int64
+	for i := range lives {
+		inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, sonyFlake(t)) })
+	}
+	if n := repeats(lives[0], lives[1]); n != 1000 {
+		t.Errorf("%d of 1000 IDs repeat, want all", n)
+	}
+}
+
+func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		first := take(t, 200, sonyFlake(t))
+		if n := repeats(first, take(t, 200, sonyFlake(t))); n != 200 {
+			t.Errorf("%d of 200 IDs of a second machine 1 in the same process repeat, want all", n)
+		}
+	})
+}
+
+// The default layout has 256 numbers in 10 ms.
+func TestSonyflakeRate(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		start := time.Now()
+		take(t, 25_600, sonyFlake(t))
+		if took := time.Since(start); took < 980*time.Millisecond || took > time.Second {
+			t.Errorf("25,600 IDs took %v, want a second", took)
+		}
+	})
+}
+
+func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		lost := 0
+		for _, id := range take(t, 1000, sonyFlake(t)) {
+			read, ok := throughJavaScript(t, id).(float64)
+			if !ok {
+				t.Fatalf("%d is not a number in JSON", id)
+			}
+			if int64(read) != id {
+				lost++
+			}
+		}
+		if lost == 0 {
+			t.Error("no ID has lost digits")
+		}
+	})
+}
+
+// A layout of 53 bits can be had: 37 bits of 10 ms, 8 of sequence, 8 of machine.
+func TestSonyflakeFitsInto53Bits(t *testing.T) {
+	t.Parallel()
+	flake, err := sonyflake.New(sonyflake.Settings{
+		BitsSequence: 8, BitsMachineID: 8,
+		MachineID: func() (int, error) { return 1, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in2060, err := flake.Compose(time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC), 255, 255)
+	if err != nil || in2060 >= 1<<53 {
+		t.Errorf("%d, %v, want an ID below 2^53", in2060, err)
+	}
+}

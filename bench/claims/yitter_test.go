@@ -1,0 +1,113 @@
+package claims_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/yitter/idgenerator-go/idgen"
+)
+
+func yitter(worker uint16, workerBits, sequenceBits byte, method uint16) func() (int64, error) {
+	options := idgen.NewIdGeneratorOptions(worker)
+	options.Method = method
+	options.WorkerIdBitLength, options.SeqBitLength = workerBits, sequenceBits
+	gen := idgen.NewDefaultIdGenerator(options)
+	return func() (int64, error) { return gen.NewLong(), nil }
+}
+
+// The worker is shifted in 16 bits: what is beyond them is lost.
+func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b                     uint16
+		workerBits, sequenceBits byte
+	}{{0, 16, 10, 12}, {15, 31, 10, 12}, {1, 65, 8, 10}} {
+		inLife(t, func(t *testing.T) {
+			a, b := yitter(c.a, c.workerBits, c.sequenceBits, 1), yitter(c.b, c.workerBits, c.sequenceBits, 1)
+			if n := repeats(take(t, 100, a), take(t, 100, b)); n != 100 {
+				t.Errorf("workers %d and %d at %d+%d bits: %d of 100 repeat, want all", c.a, c.b, c.workerBits, c.sequenceBits, n)
+			}
+		})
+	}
+}
+
+// Method 1, the default, takes up to 2,000 milliseconds of the future, and a
+// process that is started again within them repeats.
+func TestYitterBorrowsFromTheFuture(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		const n, perMillisecond = 50_000, 59
+		options := idgen.NewIdGeneratorOptions(1)
+		gen := idgen.NewDefaultIdGenerator(options)
+		last := take(t, n, func() (int64, error) { return gen.NewLong(), nil })
+		ahead := time.Until(time.UnixMilli(options.BaseTime + last[n-1]>>12))
+		if ahead < 800*time.Millisecond {
+			t.Errorf("the last ID is %v ahead of the clock, want %v", ahead, n/perMillisecond*time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if got := repeats(last, take(t, 10_000, yitter(1, 6, 6, 1))); got != 10_000 {
+			t.Errorf("%d of 10,000 IDs repeat 100 ms later, want all", got)
+		}
+	})
+}
+
+func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
+	t.Parallel()
+	for _, method := range []uint16{1, 2} {
+		var lives [2][]int64
+		for i := range lives {
+			inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, yitter(1, 6, 6, method)) })
+		}
+		if n := repeats(lives[0], lives[1]); n != 1000 {
+			t.Errorf("method %d: %d of 1000 IDs repeat, want all", method, n)
+		}
+	}
+}
+
+// Clock steps back are played by a base time that steps ahead.
+func TestYitterStepBackGoesDown(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
+		before := worker.NextId()
+		worker.BaseTime += 1000
+		second, third := worker.NextId(), worker.NextId()
+		if second >= before || third >= second {
+			t.Errorf("%d, then %d and %d, want them to go down", before, second, third)
+		}
+	})
+}
+
+// Four episodes are told apart; the fifth repeats the first where their
+// milliseconds meet.
+func TestYitterStepsBackRepeat(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
+		seen := map[int64]bool{}
+		repeated := 0
+		for range 6 {
+			worker.NextId()
+			worker.BaseTime += 10
+			for range 200 {
+				id := worker.NextId()
+				if seen[id] {
+					repeated++
+				}
+				seen[id] = true
+			}
+			time.Sleep(15 * time.Millisecond)
+		}
+		if repeated == 0 {
+			t.Error("no ID repeats")
+		}
+	})
+}
+
+func TestYitterDefaultsFitInto53Bits(t *testing.T) {
+	t.Parallel()
+	end := time.UnixMilli(idgen.NewIdGeneratorOptions(1).BaseTime + 1<<(53-12))
+	if end.Year() != 2089 {
+		t.Errorf("53 bits last until %v, want 2089", end)
+	}
+}
