@@ -2,11 +2,26 @@ module github.com/gormflake/gormflake/cmd/gormflake
 
 go 1.25.0
 
-replace github.com/gormflake/gormflake => ../..
+replace (
+	github.com/gormflake/gormflake => ../..
+	github.com/gormflake/gormflake/promcollector => ../../promcollector
+)
 
 require (
+	github.com/gormflake/gormflake/promcollector v0.0.0
+	github.com/prometheus/client_golang v1.24.0
 	github.com/spf13/cobra v1.10.2
 	gorm.io/gorm v1.31.2
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/prometheus/client_model v0.6.2 // indirect
+	github.com/prometheus/common v0.70.0 // indirect
+	github.com/prometheus/procfs v0.21.1 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
 )
 
 require (

@@ -66,6 +66,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newGen(now))
 	root.AddCommand(newMin(now))
 	root.AddCommand(newMax(now))
+	root.AddCommand(newServe())
 	root.AddCommand(newVersion())
 	return root
 }

@@ -1,0 +1,62 @@
+package service_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// A sink takes an answer without keeping it.
+type sink struct {
+	header http.Header
+	bytes  int
+}
+
+func (s *sink) Header() http.Header            { return s.header }
+func (s *sink) WriteHeader(int)                {}
+func (s *sink) Write(text []byte) (int, error) { s.bytes += len(text); return len(text), nil }
+
+// What a request costs beyond net/http's own does not grow with the IDs.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	handler := open(t, fixed(t))
+	cost := func(target string) float64 {
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		w := &sink{header: http.Header{}}
+		return testing.AllocsPerRun(200, func() { handler.ServeHTTP(w, r) })
+	}
+	one, many := cost("/v1/ids"), cost("/v1/ids?count=10000")
+	const most, waiting = 6, 20 // the deadline and the length in the header; a wait for the sequence
+	if one > most || many > most+waiting {
+		t.Errorf("%v allocations for one ID and %v for 10,000, want at most %d and %d", one, many, most, most+waiting)
+	}
+	t.Logf("%v allocations for one ID, %v for 10,000", one, many)
+}
+
+func BenchmarkIssue(b *testing.B) {
+	for name, target := range map[string]string{"1": "/v1/ids", "1000": "/v1/ids?count=1000"} {
+		b.Run(name, func(b *testing.B) {
+			handler := open(b, fixed(b))
+			r := httptest.NewRequest(http.MethodGet, target, nil)
+			w := &sink{header: http.Header{}}
+			b.ReportAllocs()
+			for b.Loop() {
+				handler.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// The floor of the above: the IDs alone.
+func BenchmarkFill(b *testing.B) {
+	gen, dst := fixed(b), make([]types.ID, 1000)
+	for b.Loop() {
+		if err := gen.Fill(b.Context(), dst); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Defaults and bounds of a [Config].
+const (
+	DefaultMaxCount = 10_000
+	HighestMaxCount = 1_000_000
+	DefaultTimeout  = 5 * time.Second
+)
+
+const shortestToken = 16
+
+// A Config says what a service offers, and to whom.
+type Config struct {
+	// Layout is that of the IDs that are taken apart, and of the generator's.
+	Layout snowflake.Layout
+
+	// Generator issues. Nil: IDs are only taken apart. Who made it closes it,
+	// after the last request has been answered.
+	Generator *snowflake.Generator
+
+	// Store is the one whose workers are listed. Nil: none are.
+	Store lease.Store
+
+	// Page answers what is not the interface's, to everybody and with headers
+	// of its own. Nil: it is not found.
+	Page http.Handler
+
+	// Token is what "Authorization: Bearer" must bring to the paths under /v1
+	// and to /metrics. Empty: they are open.
+	Token string
+
+	// Origins are the web sites whose pages may read the answers, such as
+	// https://app.example.com, or * for all. None: only pages of this service.
+	Origins []string
+
+	// MaxCount is the most IDs of one request, up to HighestMaxCount. Zero:
+	// DefaultMaxCount.
+	MaxCount int
+
+	// Timeout is for how long a request may wait for IDs or for the store.
+	// Zero: DefaultTimeout.
+	Timeout time.Duration
+
+	// Log is told of what the operator should look at, never of single
+	// requests. Nil: slog.Default.
+	Log *slog.Logger
+}
+
+// Validate says everything that is wrong with the configuration in one error.
+// [New] calls it.
+func (c *Config) Validate() error {
+	errs := []error{c.Layout.Validate(), checkToken(c.Token)}
+	if c.MaxCount < 0 || c.MaxCount > HighestMaxCount {
+		errs = append(errs, fmt.Errorf("service: limit of %d IDs for a request, want 1 to %d", c.MaxCount, HighestMaxCount))
+	}
+	if c.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("service: timeout %v, want more than zero", c.Timeout))
+	}
+	for _, origin := range c.Origins {
+		errs = append(errs, checkOrigin(origin))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) setDefaults() {
+	c.MaxCount = cmp.Or(c.MaxCount, DefaultMaxCount)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Log = cmp.Or(c.Log, slog.Default())
+}
+
+// checkToken refuses what can be guessed, and what no client could send.
+func checkToken(token string) error {
+	if token != "" && len(token) < shortestToken {
+		return fmt.Errorf("service: a token of %d characters, want at least %d, at random", len(token), shortestToken)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("service: the token has a blank or a character outside ASCII, want letters, digits and -._~+/=")
+	}
+	return nil
+}
+
+// checkOrigin refuses what no browser would send: origins are compared as text.
+func checkOrigin(origin string) error {
+	u, err := url.Parse(origin)
+	plain := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		origin == u.Scheme+"://"+strings.ToLower(u.Host)
+	if origin == "*" || plain {
+		return nil
+	}
+	return fmt.Errorf("service: origin %q, want one such as https://app.example.com, in lower case and without a path, or *", origin)
+}

@@ -1,0 +1,13 @@
+// Package service is the HTTP interface of a generator: it issues IDs and takes
+// them apart, and tells about its layout, its workers and its health.
+//
+//	GET /v1/ids?count=n       {"ids":["…", …]}, by default one
+//	GET /v1/ids/{id}?as=form  an ID taken apart; form is base32, base58 or base62, by default decimal
+//	GET /v1/layout            the layout of the IDs
+//	GET /v1/workers           who holds which worker, where there is a database
+//	GET /healthz              200, or 503 while the worker's window has ended
+//	GET /metrics              for Prometheus
+//
+// Everything else is the page's. No request changes anything but the sequence
+// of the generator. Every error of the interface is {"error":"…"}, one sentence.
+package service

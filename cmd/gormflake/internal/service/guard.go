@@ -1,0 +1,105 @@
+package service
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// An endpoint is one path of the interface. It lets a request through that has
+// an allowed method, no body and, if it is guarded, the token.
+type endpoint struct {
+	*service
+	answer  answer
+	methods []string
+	guarded bool
+}
+
+var (
+	noSniff    = []string{"nosniff"}
+	sameOrigin = []string{"same-origin"}
+)
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header["Cache-Control"] = noStore
+	header["X-Content-Type-Options"] = noSniff
+	header["Cross-Origin-Resource-Policy"] = sameOrigin
+	allowed := e.shareWith(w, r)
+	if allowed && r.Method == http.MethodOptions {
+		e.preflight(w)
+		return
+	}
+	err := e.admit(w, r)
+	if err == nil {
+		err = e.answer(w, r)
+	}
+	if err != nil {
+		e.refuse(w, err)
+	}
+}
+
+func (e *endpoint) admit(w http.ResponseWriter, r *http.Request) error {
+	if !slices.Contains(e.methods, r.Method) {
+		want := strings.Join(e.methods, ", ")
+		w.Header().Set("Allow", want)
+		return failf(http.StatusMethodNotAllowed, "method %.20q is not allowed here: want %s", r.Method, want)
+	}
+	if e.guarded && !e.authorized(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="gormflake"`)
+		return failf(http.StatusUnauthorized, `a token is wanted: send the header "Authorization: Bearer …" with the right one`)
+	}
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close") // unread
+		return failf(http.StatusBadRequest, "the request has a body: want none")
+	}
+	return nil
+}
+
+// authorized takes the same time for every wrong token, whatever its length.
+func (s *service) authorized(r *http.Request) bool {
+	if s.token == nil {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
+	right := subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+	return right && strings.EqualFold(scheme, "Bearer")
+}
+
+// shareWith lets the page that asks read the answer if its site is allowed to,
+// and reports that.
+func (s *service) shareWith(w http.ResponseWriter, r *http.Request) bool {
+	if len(s.Origins) == 0 {
+		return false
+	}
+	header := w.Header()
+	header.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !s.anyone && !slices.Contains(s.Origins, origin) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", "Retry-After")
+	header.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	return true
+}
+
+// preflight answers a browser that asks whether it may send a token.
+func (e *endpoint) preflight(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Access-Control-Allow-Methods", strings.Join(e.methods, ", "))
+	header.Set("Access-Control-Allow-Headers", "Authorization")
+	header.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// foreign reports whether the page of a site that may not read the answer makes
+// the browser ask, with an <img> for example. Browsers say so, other clients do
+// not.
+func (s *service) foreign(w http.ResponseWriter, r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "cross-site" || site == "same-site") && w.Header().Get("Access-Control-Allow-Origin") == ""
+}

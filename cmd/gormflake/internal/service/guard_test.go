@@ -1,0 +1,196 @@
+package service_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const secret = "kV3n-9_x.Qm~Zt+7/a=="
+
+func withToken(c *service.Config) { c.Token = secret }
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Page = http.NotFoundHandler() })
+	for _, test := range []struct {
+		name, header string
+		want         int
+	}{
+		{"right", "Bearer " + secret, http.StatusOK},
+		{"scheme in any case", "bearer " + secret, http.StatusOK},
+		{"more blanks", "Bearer   " + secret, http.StatusOK},
+		{"none", "", http.StatusUnauthorized},
+		{"only the scheme", "Bearer", http.StatusUnauthorized},
+		{"empty", "Bearer ", http.StatusUnauthorized},
+		{"no scheme", secret, http.StatusUnauthorized},
+		{"another scheme", "Basic " + secret, http.StatusUnauthorized},
+		{"a part", "Bearer " + secret[:len(secret)-1], http.StatusUnauthorized},
+		{"longer", "Bearer " + secret + "=", http.StatusUnauthorized},
+		{"another", "Bearer " + strings.Repeat("x", len(secret)), http.StatusUnauthorized},
+		{"case", "Bearer " + strings.ToLower(secret), http.StatusUnauthorized},
+	} {
+		for _, path := range []string{"/v1/ids", "/v1/ids/5", "/v1/layout", "/metrics"} {
+			w := get(handler, path, "Authorization", test.header)
+			if w.Code != test.want {
+				t.Errorf("%s: %s: %d, want %d", test.name, path, w.Code, test.want)
+			}
+			if refused := w.Code == http.StatusUnauthorized; refused != (w.Header().Get("WWW-Authenticate") != "") {
+				t.Errorf("%s: %s: WWW-Authenticate %q", test.name, path, w.Header().Get("WWW-Authenticate"))
+			}
+		}
+	}
+	expect(t, get(handler, "/v1/nothing"), http.StatusUnauthorized,
+		`{"error":"a token is wanted: send the header \"Authorization: Bearer …\" with the right one"}`)
+}
+
+func TestOpenToAll(t *testing.T) {
+	t.Parallel()
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page")) })
+	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Page = page })
+	for path, want := range map[string]string{"/": "page", "/style.css": "page", "/healthz": `{"status":"ok"}`} {
+		if w := get(handler, path); w.Code != http.StatusOK || body(t, w.Body) != want {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if w := get(handler, "/"); w.Header().Get("Cache-Control") != "" {
+		t.Error("the page's headers are its own")
+	}
+}
+
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	gen := fixed(t)
+	handler := open(t, gen)
+	for path, want := range map[string]string{
+		"/v1/ids": "GET", "/v1/ids/5": "GET, HEAD", "/v1/layout": "GET, HEAD",
+		"/healthz": "GET, HEAD", "/metrics": "GET, HEAD", "/nothing": "GET, HEAD",
+	} {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"} {
+			w := ask(handler, method, path)
+			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != want {
+				t.Errorf("%s %s: %d, Allow %q, want 405, %q", method, path, w.Code, w.Header().Get("Allow"), want)
+			}
+		}
+	}
+	expect(t, ask(handler, "POST", "/v1/ids"), http.StatusMethodNotAllowed, `{"error":"method \"POST\" is not allowed here: want GET"}`)
+	expect(t, ask(handler, "HEAD", "/v1/ids"), http.StatusMethodNotAllowed, `{"error":"method \"HEAD\" is not allowed here: want GET"}`)
+	if w := ask(handler, "HEAD", "/v1/layout"); w.Code != http.StatusOK {
+		t.Errorf("HEAD /v1/layout: %d", w.Code)
+	}
+}
+
+func TestBody(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixed(t))
+	for name, length := range map[string]int64{"known length": 4, "unknown length": -1} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/ids", strings.NewReader("body"))
+		r.ContentLength = length
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Header().Get("Connection") != "close" {
+			t.Errorf("%s: the connection stays open", name)
+		}
+		expect(t, w, http.StatusBadRequest, `{"error":"the request has a body: want none"}`)
+	}
+}
+
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixed(t))
+	for _, path := range []string{"/v1/", "/v1/id", "/v1/ids/", "/v1/ids/1/2", "/v2/ids", "/"} {
+		expect(t, get(handler, path), http.StatusNotFound, `{"error":"no such path \"`+path+
+			`\": want /v1/ids, /v1/ids/{id}, /v1/layout, /v1/workers, /healthz or /metrics"}`)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	const site, other = "https://app.example.com", "https://evil.example.com"
+	origins := func(list ...string) func(*service.Config) {
+		return func(c *service.Config) { c.Origins = list }
+	}
+	for _, test := range []struct {
+		name    string
+		allowed []string
+		headers []string
+		want    string // Access-Control-Allow-Origin
+		status  int
+	}{
+		{"no list", nil, []string{"Origin", site}, "", 200},
+		{"listed", []string{"http://localhost:3000", site}, []string{"Origin", site, "Sec-Fetch-Site", "cross-site"}, site, 200},
+		{"not listed", []string{site}, []string{"Origin", other}, "", 200},
+		{"not listed, a browser", []string{site}, []string{"Origin", other, "Sec-Fetch-Site", "cross-site"}, "", 403},
+		{"a prefix", []string{site}, []string{"Origin", site + ".evil.example"}, "", 200},
+		{"all", []string{"*"}, []string{"Origin", other, "Sec-Fetch-Site", "cross-site"}, other, 200},
+		{"no origin", []string{site}, nil, "", 200},
+		{"an image of another site", nil, []string{"Sec-Fetch-Site", "cross-site"}, "", 403},
+		{"an image of a neighbour", nil, []string{"Sec-Fetch-Site", "same-site"}, "", 403},
+		{"the page", nil, []string{"Sec-Fetch-Site", "same-origin"}, "", 200},
+		{"typed in", nil, []string{"Sec-Fetch-Site", "none"}, "", 200},
+		{"null", []string{site}, []string{"Origin", "null", "Sec-Fetch-Site", "cross-site"}, "", 403},
+	} {
+		w := get(open(t, fixed(t), origins(test.allowed...)), "/v1/ids", test.headers...)
+		if got := w.Header().Get("Access-Control-Allow-Origin"); w.Code != test.status || got != test.want {
+			t.Errorf("%s: %d, allowed %q, want %d, %q", test.name, w.Code, got, test.status, test.want)
+		}
+		if vary := w.Header().Get("Vary"); (vary == "Origin") != (len(test.allowed) > 0) {
+			t.Errorf("%s: Vary %q", test.name, vary)
+		}
+	}
+}
+
+// A page of an allowed site may send its token, and read why it is refused.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	const site = "https://app.example.com"
+	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Origins = []string{site} })
+	w := ask(handler, http.MethodOptions, "/v1/ids", "Origin", site, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization")
+	want := map[string]string{
+		"Access-Control-Allow-Origin": site, "Access-Control-Allow-Headers": "Authorization", "Access-Control-Allow-Methods": "GET",
+	}
+	for name, value := range want {
+		if got := w.Header().Get(name); w.Code != http.StatusNoContent || got != value {
+			t.Errorf("%d, %s: %q, want 204, %q", w.Code, name, got, value)
+		}
+	}
+	if w := get(handler, "/v1/ids", "Origin", site); w.Code != http.StatusUnauthorized || w.Header().Get("Access-Control-Allow-Origin") != site {
+		t.Errorf("without a token: %d, %v", w.Code, w.Header())
+	}
+	if w := ask(handler, http.MethodOptions, "/v1/ids", "Origin", "https://evil.example.com"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a preflight of another site: %d", w.Code)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	valid := service.Config{Layout: snowflake.TwitterLayout()}
+	for _, test := range []struct {
+		name, want string
+		change     func(*service.Config)
+	}{
+		{"layout", "tick", func(c *service.Config) { c.Layout = snowflake.Layout{} }},
+		{"short token", "service: a token of 5 characters, want at least 16, at random", func(c *service.Config) { c.Token = "short" }},
+		{"blank in the token", "service: the token has a blank", func(c *service.Config) { c.Token = "0123456789 abcdef" }},
+		{"count", "service: limit of 1000001 IDs for a request, want 1 to 1000000", func(c *service.Config) { c.MaxCount = service.HighestMaxCount + 1 }},
+		{"negative count", "service: limit of -1 IDs", func(c *service.Config) { c.MaxCount = -1 }},
+		{"timeout", "service: timeout -1s, want more than zero", func(c *service.Config) { c.Timeout = -1e9 }},
+		{"path in the origin", `service: origin "https://a.b/", want one such as`, func(c *service.Config) { c.Origins = []string{"https://a.b/"} }},
+		{"origin without a scheme", `service: origin "a.b"`, func(c *service.Config) { c.Origins = []string{"https://a.b", "a.b"} }},
+		{"capitals in the origin", `service: origin "https://A.b"`, func(c *service.Config) { c.Origins = []string{"https://A.b"} }},
+	} {
+		cfg := valid
+		test.change(&cfg)
+		if _, err := service.New(cfg); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want an error with %q", test.name, err, test.want)
+		}
+	}
+	if _, err := service.New(valid); err != nil {
+		t.Errorf("valid: %v", errors.Unwrap(err))
+	}
+}

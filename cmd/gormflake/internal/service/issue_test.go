@@ -1,0 +1,309 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+func ids(t testing.TB, w *httptest.ResponseRecorder) []types.ID {
+	t.Helper()
+	var answer struct {
+		IDs []types.ID `json:"ids"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("status %d, %v, body %.200s", w.Code, err, w.Body)
+	}
+	return answer.IDs
+}
+
+func TestIssue(t *testing.T) {
+	t.Parallel()
+	gen := fixed(t)
+	handler := open(t, gen)
+	var last types.ID
+	for _, test := range []struct {
+		query string
+		want  int
+	}{
+		{"", 1},
+		{"?", 1},
+		{"?count=1", 1},
+		{"?count=2", 2},
+		{"?count=4097", 4097},
+		{"?count=10000", 10_000},
+		{"?&count=3&", 3},
+		{"?c%6Funt=%35", 5},
+		{"?count=1", 1},
+	} {
+		got := ids(t, get(handler, "/v1/ids"+test.query))
+		if len(got) != test.want {
+			t.Errorf("%q: %d IDs, want %d", test.query, len(got), test.want)
+		}
+		for _, id := range got {
+			if id <= last {
+				t.Fatalf("%q: %d after %d", test.query, id, last)
+			}
+			last = id
+		}
+	}
+	if parts := gen.Layout().Decompose(last); time.Since(parts.Time).Abs() > time.Minute {
+		t.Errorf("the last ID is of %v", parts.Time)
+	}
+}
+
+// A golden answer: its form is the contract with every client.
+func TestIssueGolden(t *testing.T) {
+	t.Parallel()
+	w := get(open(t, fixed(t)), "/v1/ids?count=2")
+	text := regexp.MustCompile(`\d{15,19}`).ReplaceAllString(w.Body.String(), "N")
+	if want := `{"ids":["N","N"]}` + "\n"; text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Content-Length": fmt.Sprint(w.Body.Len()), "Cross-Origin-Resource-Policy": "same-origin",
+		"Access-Control-Allow-Origin": "",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestIssueRefuses(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixed(t), func(c *service.Config) { c.MaxCount = 100 })
+	count := func(text string) string {
+		return fmt.Sprintf(`{"error":"count=%s, want a whole number from 1 to 100"}`, text)
+	}
+	for _, test := range []struct{ query, want string }{
+		{"count=0", count(`\"0\"`)},
+		{"count=101", count(`\"101\"`)},
+		{"count=-1", count(`\"-1\"`)},
+		{"count=%2B1", count(`\"+1\"`)},
+		{"count=", count(`\"\"`)},
+		{"count", count(`\"\"`)},
+		{"count=1e2", count(`\"1e2\"`)},
+		{"count=0x10", count(`\"0x10\"`)},
+		{"count=01", count(`\"01\"`)},
+		{"count=many", count(`\"many\"`)},
+		{"count=99999999999999999999", count(`\"99999999999999999999\"`)},
+		{"count=9223372036854775807", count(`\"9223372036854775807\"`)},
+		{"count=1;count=2", count(`\"1;count=2\"`)},
+		{"n=5", `{"error":"unknown parameter \"n\", want count"}`},
+		{"Count=5", `{"error":"unknown parameter \"Count\", want count"}`},
+		{"count=1&n=5", `{"error":"unknown parameter \"n\", want count"}`},
+		{"count=1&count=1", `{"error":"count is given twice, want it once"}`},
+		{"count=%zz", `{"error":"the query has a % that is not followed by two hexadecimal digits, in \"count=%zz\""}`},
+	} {
+		w := get(handler, "/v1/ids?"+test.query)
+		expect(t, w, http.StatusBadRequest, test.want)
+	}
+	if n := len(ids(t, get(handler, "/v1/ids?count=100"))); n != 100 {
+		t.Errorf("%d IDs, want 100", n)
+	}
+}
+
+// What is refused uses up nothing, and neither does HEAD.
+func TestRefusedUsesNothing(t *testing.T) {
+	t.Parallel()
+	gen := fixed(t)
+	handler := open(t, gen, func(c *service.Config) { c.Token = "0123456789abcdef" })
+	auth := []string{"Authorization", "Bearer 0123456789abcdef"}
+	for _, w := range []*httptest.ResponseRecorder{
+		get(handler, "/v1/ids"), get(handler, "/v1/ids?count=0", auth...), ask(handler, http.MethodHead, "/v1/ids", auth...),
+		ask(handler, http.MethodPost, "/v1/ids", auth...), get(handler, "/v1/ids", append(auth, "Sec-Fetch-Site", "cross-site")...),
+		get(handler, "/v1/ids/1", auth...), get(handler, "/metrics", auth...), get(handler, "/healthz"),
+	} {
+		if w.Code == http.StatusInternalServerError {
+			t.Errorf("status %d: %s", w.Code, w.Body)
+		}
+	}
+	if n := gen.Stats().Issued; n != 0 {
+		t.Errorf("%d IDs issued, want 0", n)
+	}
+	if ids(t, get(handler, "/v1/ids", auth...)); gen.Stats().Issued != 1 {
+		t.Errorf("%d IDs issued, want 1", gen.Stats().Issued)
+	}
+}
+
+func TestConcurrentRequestsShareNoID(t *testing.T) {
+	t.Parallel()
+	handler := open(t, fixed(t))
+	var mu sync.Mutex
+	var all []types.ID
+	var wg sync.WaitGroup
+	for client := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				got := ids(t, get(handler, fmt.Sprintf("/v1/ids?count=%d", 1+(client*n)%300)))
+				mu.Lock()
+				all = append(all, got...)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
+		t.Errorf("%d of %d IDs are duplicates", len(all)-n, len(all))
+	}
+}
+
+func TestNoGenerator(t *testing.T) {
+	t.Parallel()
+	handler := open(t, nil)
+	expect(t, get(handler, "/v1/ids"), http.StatusNotFound, `{"error":"this server issues no IDs: start it with --dsn or --worker"}`)
+	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
+}
+
+// A source that refuses, as a lease does, or that never answers.
+type source struct{ extend func(context.Context) error }
+
+func (source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
+func (source) Clock() func() time.Time  { return nil }
+
+func (source) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
+	return snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(20*time.Millisecond))
+}
+
+func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+	return nil, s.extend(ctx)
+}
+
+func (source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+
+// No answer tells what a store says: it may name hosts, users and databases.
+func TestWhatTheGeneratorRefuses(t *testing.T) {
+	t.Parallel()
+	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	fail := func(err error) func(context.Context) error {
+		return func(context.Context) error { return fmt.Errorf("secret-host: %w", err) }
+	}
+	for _, test := range []struct {
+		name, want string
+		retry      string
+		extend     func(context.Context) error
+	}{
+		{"hangs", `{"error":"no ID could be had within 100ms"}`, "1", hang},
+		{"clock", `{"error":"no IDs can be issued: the clock of the server has been set back"}`, "1", fail(snowflake.ErrClockBackwards)},
+		{"expired", `{"error":"no IDs can be issued: the layout has expired at 2080-07-10T17:30:30.209Z"}`, "", fail(snowflake.ErrExpired)},
+		{"closed", `{"error":"the server is shutting down"}`, "1", fail(snowflake.ErrClosed)},
+		{"other", `{"error":"no IDs can be issued: the log of the server says why"}`, "1", fail(errors.New("unforeseen"))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gen := generator(t, source{test.extend})
+			time.Sleep(25 * time.Millisecond) // until the window is over
+			w := get(open(t, gen, func(c *service.Config) { c.Timeout = 100 * time.Millisecond }), "/v1/ids")
+			expect(t, w, http.StatusServiceUnavailable, test.want)
+			if got := w.Header().Get("Retry-After"); got != test.retry {
+				t.Errorf("Retry-After %q, want %q", got, test.retry)
+			}
+		})
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	gen := fixed(t)
+	handler := open(t, gen)
+	gen.Close(t.Context())
+	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"error":"the server is shutting down"}`)
+}
+
+// Nothing is left to say to a client that has hung up.
+func TestClientHasGone(t *testing.T) {
+	t.Parallel()
+	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	gen := generator(t, source{hang})
+	time.Sleep(25 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/ids", nil)
+	w := httptest.NewRecorder()
+	time.AfterFunc(10*time.Millisecond, cancel)
+	open(t, gen).ServeHTTP(w, r)
+	if w.Body.Len() > 0 {
+		t.Errorf("answered %s", w.Body)
+	}
+}
+
+func leased(t *testing.T, store lease.Store, opts ...lease.Option) *snowflake.Generator {
+	t.Helper()
+	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), append(opts, lease.WithLogger(quiet()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generator(t, l)
+}
+
+var times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+
+// golden replaces times in an answer by T.
+func golden(t *testing.T, w *httptest.ResponseRecorder, status int, want string) {
+	t.Helper()
+	w.Body = bufferOf(times.ReplaceAllString(w.Body.String(), "T"))
+	expect(t, w, status, want)
+}
+
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	gen := leased(t, store, lease.WithWindow(150*time.Millisecond))
+	handler := open(t, gen, func(c *service.Config) { c.Store = store })
+	golden(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok","until":"T"}`)
+
+	store.Down()
+	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
+	await(t, func() bool { return gen.Source().(*lease.Lease).Stats().Failure != nil })
+	w := get(handler, "/healthz")
+	if w.Header().Get("Retry-After") != "1" {
+		t.Errorf("headers %v, want Retry-After", w.Header())
+	}
+	golden(t, w, http.StatusServiceUnavailable,
+		`{"status":"fenced","since":"T","error":"the window of the worker ended at T, and the database has failed since T"}`)
+	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
+		`{"error":"no IDs can be issued: the window of the worker ended at T, and the database has failed since T"}`)
+	expect(t, get(handler, "/v1/workers"), http.StatusServiceUnavailable,
+		`{"error":"the database cannot be read: the log of the server says why"}`)
+
+	store.Up()
+	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusOK })
+	await(t, func() bool { return get(handler, "/v1/ids").Code == http.StatusOK })
+}
+
+// The store fails, and the window is not over: the probe warns and passes.
+func TestHealthWithinTheWindow(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	gen := leased(t, store, lease.WithWindow(10*time.Second))
+	store.Down()
+	await(t, func() bool { return !gen.Source().(*lease.Lease).Stats().FailingSince.IsZero() })
+	golden(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failingSince":"T"}`)
+}
+
+func TestFencedForWantOfAWorker(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	gen := leased(t, store, lease.WithWorker(3), lease.WithWindow(150*time.Millisecond))
+	store.Put(3, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "robber"})
+	handler := open(t, gen)
+	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
+	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
+		`{"error":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
+}

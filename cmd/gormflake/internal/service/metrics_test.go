@@ -1,0 +1,41 @@
+package service_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	handler := open(t, leased(t, leasetest.NewMemory(), lease.WithWorker(7)))
+	get(handler, "/v1/ids?count=41")
+	get(handler, "/v1/ids")
+	get(handler, "/v1/ids?count=0")
+	ask(handler, http.MethodPost, "/v1/ids")
+	w := get(handler, "/metrics")
+	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusOK || !strings.HasPrefix(kind, "text/plain; version=0.0.4") {
+		t.Errorf("status %d, type %q", w.Code, kind)
+	}
+	for _, line := range []string{
+		"gormflake_ids_issued_total 42", "gormflake_lease_healthy 1", "gormflake_refusals_total 0",
+		`gormflake_worker_info{datacenter="0",worker="7"} 1`,
+		`gormflake_http_refusals_total{code="400"} 1`, `gormflake_http_refusals_total{code="405"} 1`,
+		"# TYPE go_goroutines gauge", "# TYPE process_start_time_seconds gauge",
+	} {
+		if !strings.Contains(w.Body.String(), line+"\n") {
+			t.Errorf("no line %q in\n%s", line, w.Body)
+		}
+	}
+}
+
+func TestMetricsWithoutAGenerator(t *testing.T) {
+	t.Parallel()
+	w := get(open(t, nil), "/metrics")
+	if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "gormflake_ids") {
+		t.Errorf("status %d, body %s", w.Code, w.Body)
+	}
+}

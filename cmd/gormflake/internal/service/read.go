@@ -1,0 +1,67 @@
+package service
+
+import (
+	"net/http"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+type parts struct {
+	ID         types.ID `json:"id"`
+	Time       string   `json:"time"`
+	Datacenter int64    `json:"datacenter"`
+	Worker     int64    `json:"worker"`
+	Sequence   int64    `json:"sequence"`
+	Base32     string   `json:"base32"`
+	Base58     string   `json:"base58"`
+	Base62     string   `json:"base62"`
+}
+
+// read answers GET /v1/ids/{id}.
+func (s *service) read(w http.ResponseWriter, r *http.Request) error {
+	form, given, err := parameter(r.URL.RawQuery, "as")
+	if err != nil {
+		return err
+	}
+	parse := parser(form, given)
+	if parse == nil {
+		return failf(http.StatusBadRequest, "as=%.40q, want base32, base58 or base62, or no such parameter for a decimal number", form)
+	}
+	text := r.PathValue("id")
+	if len(text) > longest {
+		return failf(http.StatusBadRequest, "an ID of %d characters, want at most %d", len(text), longest)
+	}
+	id, err := parse(text)
+	if err != nil {
+		return failf(http.StatusBadRequest, "%v", err)
+	}
+	if id > s.last {
+		return failf(http.StatusBadRequest, "ID %d is above %d, the last one of the layout", id, s.last)
+	}
+	return reply(w, s.parts(id))
+}
+
+// longest is the length of the last ID in decimal, the longest form.
+const longest = len("9223372036854775807")
+
+func parser(form string, given bool) func(string) (types.ID, error) {
+	switch {
+	case !given:
+		return types.ParseID
+	case form == "base32":
+		return types.ParseBase32
+	case form == "base58":
+		return types.ParseBase58
+	case form == "base62":
+		return types.ParseBase62
+	}
+	return nil
+}
+
+func (s *service) parts(id types.ID) parts {
+	p := s.Layout.Decompose(id)
+	return parts{
+		ID: id, Time: stamp(p.Time), Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence,
+		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
+	}
+}

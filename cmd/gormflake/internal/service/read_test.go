@@ -1,0 +1,75 @@
+package service_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Golden answers: computed apart from this code.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	handler := open(t, nil)
+	const tweet = `{"id":"1586025008237383682","time":"2022-10-28T16:00:03.540Z","datacenter":16,"worker":1,"sequence":2,` +
+		`"base32":"1C0NHAY2E0402","base58":"4FwHzxqs7kL","base62":"1tA0hgPmavK"}`
+	for _, test := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"1586025008237383682", 200, tweet},
+		{"1C0NHAY2E0402?as=base32", 200, tweet},
+		{"1c0nhay2e0402?as=base32", 200, tweet},
+		{"4FwHzxqs7kL?as=base58", 200, tweet},
+		{"1tA0hgPmavK?as=base62", 200, tweet},
+		{"9223372036854775807", 200, `{"id":"9223372036854775807","time":"2080-07-10T17:30:30.208Z","datacenter":31,"worker":31,"sequence":4095,` +
+			`"base32":"7ZZZZZZZZZZZZ","base58":"npL6MjP8Qfc","base62":"AzL8n0Y58m7"}`},
+		{"9223372036854775808", 400, ""},
+		{"-1", 400, ""},
+		{"+1", 400, ""},
+		{"%20" + "1", 400, ""},
+		{"01", 400, ""},
+		{"1e3", 400, ""},
+		{"twelve", 400, ""},
+		{"11111111111111111111", 400, `{"error":"an ID of 20 characters, want at most 19"}`},
+		{"1?as=decimal", 400, `{"error":"as=\"decimal\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?as=", 400, `{"error":"as=\"\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?form=base32", 400, `{"error":"unknown parameter \"form\", want as"}`},
+		{"1?as=base32&as=base58", 400, `{"error":"as is given twice, want it once"}`},
+	} {
+		w := get(handler, "/v1/ids/"+test.path)
+		if test.want == "" {
+			if w.Code != test.status || w.Body.Len() < len(`{"error":"types: `) {
+				t.Errorf("%s: %d %s", test.path, w.Code, w.Body)
+			}
+			continue
+		}
+		expect(t, w, test.status, test.want)
+	}
+}
+
+// An ID that the layout cannot have issued would be taken apart into nonsense.
+func TestReadBeyondTheLayout(t *testing.T) {
+	t.Parallel()
+	handler := open(t, nil, func(c *service.Config) { c.Layout = snowflake.JSSafeLayout() })
+	if w := get(handler, "/v1/ids/9007199254740991"); w.Code != http.StatusOK {
+		t.Errorf("the last ID: %d %s", w.Code, w.Body)
+	}
+	expect(t, get(handler, "/v1/ids/9007199254740992"), http.StatusBadRequest,
+		`{"error":"ID 9007199254740992 is above 9007199254740991, the last one of the layout"}`)
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	expect(t, get(open(t, nil), "/v1/layout"), http.StatusOK,
+		`{"epoch":"2010-11-04T01:42:54.657Z","tickMilliseconds":1,"datacenterBits":5,"workerBits":5,"sequenceBits":12,"totalBits":63,"expires":"2080-07-10T17:30:30.209Z"}`)
+	js := open(t, nil, func(c *service.Config) { c.Layout = snowflake.JSSafeLayout() })
+	expect(t, get(js, "/v1/layout"), http.StatusOK,
+		`{"epoch":"2020-01-01T00:00:00.000Z","tickMilliseconds":10,"datacenterBits":0,"workerBits":6,"sequenceBits":8,"totalBits":53,"expires":"2194-03-18T03:28:58.880Z"}`)
+	unsaid := snowflake.TwitterLayout()
+	unsaid.TotalBits = 0
+	expect(t, get(open(t, nil, func(c *service.Config) { c.Layout = unsaid }), "/v1/layout"), http.StatusOK, body(t, get(open(t, nil), "/v1/layout").Body))
+	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\", want none"}`)
+}

@@ -1,0 +1,72 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// freshFor is for how long a list of the workers is shown again: however many
+// ask, the database is asked once a second.
+const freshFor = time.Second
+
+type worker struct {
+	Datacenter int64  `json:"datacenter"`
+	Worker     int64  `json:"worker"`
+	Owner      string `json:"owner"`
+	Bound      string `json:"bound"`
+	State      string `json:"state"`
+}
+
+// A workerList is the last one that was read.
+type workerList struct {
+	mu      sync.Mutex
+	workers []worker
+	at      time.Time
+}
+
+// listWorkers answers GET /v1/workers.
+func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
+	if _, _, err := parameter(r.URL.RawQuery, ""); err != nil {
+		return err
+	}
+	if s.Store == nil {
+		return failf(http.StatusNotFound, "this server has no database with workers: start it with --dsn")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
+	defer cancel()
+	workers, err := s.workers.get(ctx, s.Store)
+	switch {
+	case r.Context().Err() != nil:
+		return errGone
+	case err != nil:
+		s.note("the workers cannot be listed", err)
+		return unavailable("the database cannot be read: the log of the server says why")
+	}
+	return reply(w, map[string][]worker{"workers": workers})
+}
+
+func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if time.Since(l.at) < freshFor {
+		return l.workers, nil
+	}
+	in, err := lease.Inspect(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	workers := make([]worker, 0, len(in.Holders))
+	for _, h := range in.Holders {
+		workers = append(workers, worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()})
+	}
+	l.workers, l.at = workers, now
+	return workers, nil
+}

@@ -1,0 +1,56 @@
+package service_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	handler := open(t, leased(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), func(c *service.Config) { c.Store = store })
+	owner, until := store.Records()[34].Owner, store.Records()[34].Bound
+	store.Put(1, lease.Record{Bound: 1_700_000_000_123, Owner: "host/1/dead"})
+	store.Put(5, lease.Record{Bound: 1_700_000_000_000})
+	want := `{"workers":[` +
+		`{"datacenter":0,"worker":1,"owner":"host/1/dead","bound":"2023-11-14T22:13:20.123Z","state":"lapsed"},` +
+		`{"datacenter":0,"worker":5,"owner":"","bound":"2023-11-14T22:13:20.000Z","state":"free"},` +
+		fmt.Sprintf(`{"datacenter":1,"worker":2,"owner":%q,"bound":%q,"state":"held"}]}`, owner, time.UnixMilli(until).UTC().Format("2006-01-02T15:04:05.000Z"))
+	expect(t, get(handler, "/v1/workers"), http.StatusOK, want)
+}
+
+func TestNoWorkers(t *testing.T) {
+	t.Parallel()
+	expect(t, get(open(t, fixed(t)), "/v1/workers"), http.StatusNotFound,
+		`{"error":"this server has no database with workers: start it with --dsn"}`)
+	empty := open(t, nil, func(c *service.Config) { c.Store = leasetest.NewMemory() })
+	expect(t, get(empty, "/v1/workers"), http.StatusOK, `{"workers":[]}`)
+}
+
+// However many ask, the store is asked once a second, and never written to.
+func TestWorkersSpareTheStore(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	handler := open(t, nil, func(c *service.Config) { c.Store = store })
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				get(handler, "/v1/workers")
+			}
+		})
+	}
+	wg.Wait()
+	most := 1 + int(time.Since(start)/time.Second)
+	if calls := store.Calls(); calls.Loads < 1 || calls.Loads > most || calls.Swaps > 0 {
+		t.Errorf("%+v, want 1 to %d loads and no swap", calls, most)
+	}
+}
