@@ -30,10 +30,10 @@ func (f *confirmFlag) ask(cmd *cobra.Command, question string) error {
 	if !isTerminal(cmd.InOrStdin()) {
 		return usageError{errors.New("standard input is no terminal, so nobody can confirm: give --yes; nothing has been changed")}
 	}
-	fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
+	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
 	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr())
+		say(cmd.ErrOrStderr(), "")
 		return fmt.Errorf("%w (%w)", errDeclined, err)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {

@@ -67,6 +67,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newMin(now))
 	root.AddCommand(newMax(now))
 	root.AddCommand(newServe())
+	root.AddCommand(newMigrate())
 	root.AddCommand(newVersion())
 	return root
 }

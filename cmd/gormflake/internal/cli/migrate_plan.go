@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+func newMigratePlan() *cobra.Command {
+	var flags migrateFlags
+	cmd := &cobra.Command{
+		Use:   "plan --dsn URL TABLE...",
+		Short: "Show what would be done, for how long and under which locks",
+		Long: `Show what would be done to the tables and to all that are connected with them,
+for how long and under which locks, and what stands in the way. Nothing is
+changed.
+
+The exit code is 0 if there is nothing to do, 3 if there are changes to make,
+and 1 if something stands in the way or the database could not be read.`,
+		Example: `  gormflake migrate plan --dsn sqlite://shop.db orders
+  gormflake migrate plan --dsn postgres://app:secret@db/shop --reference audit.order_id=orders.id orders`,
+		Args: needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			return flags.withPlan(cmd.Context(), readOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
+				return showPlan(cmd, plan)
+			})
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func showPlan(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
+	say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(plan.String(), "\n"))
+	if err := blocked(plan, ""); err != nil {
+		return err
+	}
+	if plan.Empty() {
+		return nil
+	}
+	return silentError{exitFindings}
+}

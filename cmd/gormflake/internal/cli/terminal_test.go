@@ -1,0 +1,200 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// patience is for what a loaded machine does late.
+const patience = time.Minute
+
+// A terminal is a real one, with the real program in it.
+type terminal struct {
+	t     *testing.T
+	file  *os.File
+	ended chan error
+
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// build returns the path of the program.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gormflake")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/gormflake/gormflake/cmd/gormflake").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+	return path
+}
+
+func inTerminal(t *testing.T, program string, args ...string) *terminal {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Dir = t.TempDir()
+	file, err := pty.StartWithSize(command, &pty.Winsize{Rows: 40, Cols: 200})
+	if err != nil {
+		t.Skipf("no pseudo terminal: %v", err)
+	}
+	term := &terminal{t: t, file: file, ended: make(chan error, 1)}
+	go term.read(command)
+	t.Cleanup(func() { file.Close() })
+	return term
+}
+
+func (term *terminal) read(command *exec.Cmd) {
+	chunk := make([]byte, 4096)
+	for {
+		n, err := term.file.Read(chunk)
+		term.mu.Lock()
+		term.text.Write(chunk[:n])
+		term.mu.Unlock()
+		if err != nil {
+			term.ended <- command.Wait()
+			return
+		}
+	}
+}
+
+func (term *terminal) shown() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return term.text.String()
+}
+
+// await waits until the terminal shows the text.
+func (term *terminal) await(text string) {
+	term.t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(term.shown(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			term.t.Fatalf("the terminal does not show %q:\n%s", text, term.shown())
+		}
+	}
+}
+
+func (term *terminal) typed(keys string) {
+	term.t.Helper()
+	if _, err := term.file.WriteString(keys); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// exits waits for the end of the program.
+func (term *terminal) exits(code int, text string) {
+	term.t.Helper()
+	var err error
+	select {
+	case err = <-term.ended:
+	case <-time.After(patience):
+		term.t.Fatalf("the program goes on:\n%s", term.shown())
+	}
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	}
+	if got != code || !strings.Contains(term.shown(), text) {
+		term.t.Errorf("exit code %d, want %d, and %q in:\n%s", got, code, text, term.shown())
+	}
+}
+
+const interrupt = "\x03" // Ctrl-C, as a terminal sends it
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	t.Run("confirmation", func(t *testing.T) {
+		t.Parallel()
+		confirmation(t, program)
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		interrupted(t, program)
+	})
+}
+
+func confirmation(t *testing.T, program string) {
+	for _, test := range []struct {
+		name, keys string
+		code       int
+		text       string
+		changes    bool
+	}{
+		{"yes", "y\n", ok, "applied: detach, guard", true},
+		{"in full", "YES\n", ok, "applied: detach, guard", true},
+		{"no", "n\n", failed, "not confirmed: nothing has been changed", false},
+		{"nothing", "\n", failed, "not confirmed: nothing has been changed", false},
+		{"end of input", "\x04", failed, "not confirmed: nothing has been changed", false},
+		{"Ctrl-C", interrupt, failed, "nothing has been changed (interrupted)", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := testdb.URL(t, testdb.SQLite)
+			shop(t, url)
+			before := schema(t, url)
+			term := inTerminal(t, program, "migrate", "apply", "--dsn", url, "orders")
+			term.await("Apply these 11 statements to orders? [y/N] ")
+			term.typed(test.keys)
+			term.exits(test.code, test.text)
+			if changed := schema(t, url) != before; changed != test.changes {
+				t.Errorf("the database has changed: %v, want %v", changed, test.changes)
+			}
+			if bar := strings.Contains(term.shown(), "100% |████"); bar != test.changes {
+				t.Errorf("a bar is drawn: %v, want %v:\n%s", bar, test.changes, term.shown())
+			}
+		})
+	}
+}
+
+// While a statement waits for a lock, Ctrl-C ends it, and the error says how
+// to go on.
+func interrupted(t *testing.T, program string) {
+	url := testdb.URL(t, testdb.Postgres)
+	db := shop(t, url)
+	before := schema(t, url)
+	tx := db.Begin()
+	defer tx.Rollback()
+	lock(t, tx)
+	term := inTerminal(t, program, "migrate", "apply", "--dsn", url, "--yes", "--phases", "detach", "orders")
+	term.await("detach ")
+	term.await("(0/")
+	term.typed(interrupt)
+	term.exits(failed, "run the same command again to go on")
+	term.await("gormflake: interrupted: ")
+	term.await("nothing of this phase has been changed")
+	if schema(t, url) != before {
+		t.Error("the database has been changed")
+	}
+}
+
+func lock(t *testing.T, tx *gorm.DB) {
+	t.Helper()
+	if err := tx.Exec("LOCK TABLE orders IN ACCESS SHARE MODE").Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLockTimeout(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.Postgres)
+	tx := shop(t, url).Begin()
+	defer tx.Rollback()
+	lock(t, tx)
+	got := command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "orders")
+	wantOutcome(t, got, failed, "", "another transaction holds a lock on the table")
+}
