@@ -64,6 +64,7 @@ func newRoot(streams Streams) *cobra.Command {
 		now = time.Now
 	}
 	root.AddCommand(newGen(now))
+	root.AddCommand(newParse(now))
 	root.AddCommand(newMin(now))
 	root.AddCommand(newMax(now))
 	root.AddCommand(newServe())

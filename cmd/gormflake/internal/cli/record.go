@@ -16,6 +16,7 @@ const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
 // A record is all that an ID tells, as JSON has it.
 type record struct {
+	File       string   `json:"file,omitempty"`
 	Line       int64    `json:"line,omitempty"`
 	Input      string   `json:"input,omitempty"`
 	Form       string   `json:"form,omitempty"`
@@ -55,6 +56,19 @@ func (r reader) record(id types.ID) record {
 
 // writeJSON writes one line.
 func (rec record) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(rec) }
+
+const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s\n"
+
+func writeHeading(w io.Writer) error {
+	_, err := fmt.Fprintf(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
+	return err
+}
+
+// writeRow writes columns of fixed width, so that no row waits for another.
+func (rec record) writeRow(w io.Writer) error {
+	_, err := fmt.Fprintf(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
+	return err
+}
 
 // writeBlock writes one line for each thing that the ID tells.
 func (rec record) writeBlock(w io.Writer, now time.Time) error {

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const parseHelp = `Take IDs apart: time, datacenter, worker and sequence, and the same ID in other
+forms.
+
+IDs among the arguments are shown one after the other. Without arguments, or
+with --file, text is read instead, such as a log: it is printed as it is, and
+behind each ID stands what that tells. Lines may be of any length, and any
+bytes may stand between the IDs. --table and --json print only the IDs.
+
+How an argument is read, unless --as says it:
+  only digits            decimal
+  13 characters          base32
+  up to 11 characters    base58 or base62: the one that gives a time from
+                         --since to --until; if both do, both are shown, and
+                         --json is an error
+  with --code            a serial number of that code
+
+In text, IDs are runs of letters and digits with nothing but other characters
+around them, and with a time from --since to --until. Of decimal ones, and of
+serial numbers with --code, that finds all; others need --as.
+
+--since is a day after the layout's epoch, so that small numbers and short words
+are no IDs, and --until a day from now. Neither applies to a decimal argument,
+nor to any argument with --as.
+
+` + timeForms
+
+type parseFlags struct {
+	layout       layoutFlags
+	form         formFlags
+	files        []string
+	json, table  bool
+	since, until string
+	now          func() time.Time
+}
+
+func newParse(now func() time.Time) *cobra.Command {
+	f := &parseFlags{now: now}
+	cmd := &cobra.Command{
+		Use:   "parse [ID...]",
+		Short: "Take IDs apart, also those in a log",
+		Long:  parseHelp,
+		Example: `  gormflake parse 2124189853926044565
+  gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
+  gormflake parse --as serial --code PAY PAY20261121171503530003000494
+  gormflake parse < app.log
+  gormflake parse --file app.log --table --since -1d`,
+		RunE: f.run,
+	}
+	f.layout.register(cmd)
+	f.form.register(cmd, "form of the IDs", autoName)
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
+	flags.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
+	flags.BoolVar(&f.table, "table", false, "print a row for each ID")
+	flags.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
+	flags.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
+	cmd.MarkFlagsMutuallyExclusive("json", "table")
+	return cmd
+}
+
+func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
+	if slices.Equal(args, []string{"-"}) {
+		args = nil
+		f.files = append(f.files, "-")
+	}
+	switch {
+	case len(args) > 0 && len(f.files) > 0:
+		return usageError{errors.New("IDs and --file are both given: want one of them")}
+	case len(args) == 0 && len(f.files) == 0:
+		if isTerminal(cmd.InOrStdin()) {
+			return usageError{errors.New(`no IDs: give them as arguments, a log with --file or on standard input, or "-" to type them`)}
+		}
+		f.files = []string{"-"}
+	}
+	if len(args) > 0 {
+		return f.arguments(cmd, args)
+	}
+	return f.texts(cmd)
+}
+
+func (f *parseFlags) interpreter() (*interpreter, error) {
+	const day = 24 * time.Hour
+	layout, err := f.layout.layout()
+	if err != nil {
+		return nil, err
+	}
+	as, err := f.form.form(layout)
+	if err != nil {
+		return nil, err
+	}
+	format, err := f.form.serial(layout)
+	if err != nil {
+		return nil, err
+	}
+	now := f.now()
+	since, until := layout.Epoch.Add(day), now.Add(day)
+	for _, flag := range []struct {
+		text string
+		at   *time.Time
+	}{{f.since, &since}, {f.until, &until}} {
+		if flag.text == "" {
+			continue
+		}
+		if *flag.at, err = parseTime(flag.text, now); err != nil {
+			return nil, err
+		}
+	}
+	return &interpreter{
+		reader: reader{layout, format}, as: as,
+		first: max(1, layout.Min(since)), last: layout.Max(until),
+	}, nil
+}
+
+func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
+	in, err := f.interpreter()
+	if err != nil {
+		return err
+	}
+	var records []record
+	for _, arg := range args {
+		readings, err := in.read(arg)
+		if err != nil {
+			return usageError{err}
+		}
+		if f.json && len(readings) > 1 {
+			return usageError{in.ambiguous(arg, readings)}
+		}
+		for _, r := range readings {
+			rec := in.record(r.id)
+			rec.Form, rec.Input = r.form.name, arg
+			records = append(records, rec)
+		}
+	}
+	return f.print(cmd.OutOrStdout(), records)
+}
+
+func (f *parseFlags) print(out io.Writer, records []record) error {
+	if f.table {
+		if err := writeHeading(out); err != nil {
+			return outputError(err)
+		}
+	}
+	for i, rec := range records {
+		err := error(nil)
+		switch {
+		case f.json:
+			err = rec.writeJSON(out)
+		case f.table:
+			err = rec.writeRow(out)
+		default:
+			if i > 0 {
+				fmt.Fprintln(out)
+			}
+			err = rec.writeBlock(out, f.now())
+		}
+		if err != nil {
+			return outputError(err)
+		}
+	}
+	return nil
+}
