@@ -103,11 +103,13 @@ func (f *issuerFlags) leaseOptions(log *slog.Logger) []lease.Option {
 	return opts
 }
 
+const defaultTable = "snowflake_workers"
+
 // storeFlags say where in the database the workers are kept.
 type storeFlags struct{ table, namespace string }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.table, "table", "snowflake_workers", "table of the workers")
+	cmd.Flags().StringVar(&f.table, "table", defaultTable, "table of the workers")
 	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "namespace of the workers within the table")
 }
 

@@ -69,6 +69,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newMax(now))
 	root.AddCommand(newServe())
 	root.AddCommand(newMigrate())
+	root.AddCommand(newWorkers(now))
 	root.AddCommand(newVersion())
 	return root
 }
