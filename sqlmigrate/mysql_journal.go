@@ -20,6 +20,8 @@ type mysqlJournal struct{ entries []mysqlEntry }
 
 const mysqlJournalTable = "sqlmigrate_journal"
 
+const mysqlHasJournal = "(SELECT COUNT(*) = 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + mysqlJournalTable + "')"
+
 type mysqlEntryKind string
 
 const (

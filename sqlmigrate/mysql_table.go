@@ -17,9 +17,10 @@ type mysqlTable struct {
 	options     string // what follows them
 	columns     []*mysqlColumn
 	indexes     map[string][]string
-	foreign     []mysqlForeignKey // also those that an unfinished run has dropped
-	maxKey      string            // the largest key in use, empty if there is none
-	notPositive bool              // some keys are
+	checks      map[string][]string // nil: those of MySQL
+	foreign     []mysqlForeignKey   // also those that an unfinished run has dropped
+	maxKey      string              // the largest key in use, empty if there is none
+	notPositive bool                // some keys are
 }
 
 type mysqlColumn struct {
@@ -138,6 +139,9 @@ func (in *mysqlInspection) readTable(name tableName) (*mysqlTable, error) {
 		return nil, err
 	}
 	if err := in.readIndexes(t); err != nil {
+		return nil, err
+	}
+	if err := in.readChecks(t); err != nil {
 		return nil, err
 	}
 	t.define(in)

@@ -39,9 +39,10 @@ func (c *mysqlColumn) unchanged(auto bool, preset string) string {
 	if c.widens() {
 		typ += " OR (" + c.wide.condition() + ")"
 	}
-	return "(" + mysqlHasColumn(c, strings.Join([]string{
+	is := "(" + mysqlHasColumn(c, strings.Join([]string{
 		"(" + typ + ")", extra, mysqlExactly(mysqlDefaultIs, preset), mysqlExactly(mysqlRestIs, c.rest),
 	}, " AND ")) + ")"
+	return strings.Join(append([]string{is}, c.countsChecks()...), "\nAND ")
 }
 
 // mysqlUnchanged are conditions by table.
@@ -88,6 +89,9 @@ func (in *mysqlInspection) widenedOr(columns []*mysqlColumn, down bool) string {
 	var unchanged []string
 	for _, c := range columns {
 		unchanged = append(unchanged, c.unchanged(c.definition.auto() >= 0, c.preset))
+		if !down {
+			unchanged = append(unchanged, c.repeatsChecks()...)
+		}
 	}
 	if !down {
 		for _, name := range in.ownIndexNames(columns[0].table) {
@@ -126,8 +130,7 @@ func (f mysqlForeignKey) unchanged() string {
 	rules := fmt.Sprintf("(SELECT COUNT(*) = 1 FROM information_schema.REFERENTIAL_CONSTRAINTS "+
 		"WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = %s AND DELETE_RULE IN (%s) AND UPDATE_RULE IN (%s))",
 		mysqlSchemaOf(f.child), mysqlLiteral(f.child.name), name, f.rule("DELETE"), f.rule("UPDATE"))
-	away := "(" + mysqlHasNone(f.child, mysqlForeignKind, f.name) + ") AND (SELECT COUNT(*) = 1 FROM information_schema.TABLES WHERE " +
-		mysqlOf(tableName{name: mysqlJournalTable}) + ")"
+	away := "(" + mysqlHasNone(f.child, mysqlForeignKind, f.name) + ") AND " + mysqlHasJournal
 	return "(" + columns + " AND " + rules + "\nOR " + away + ")"
 }
 
