@@ -58,7 +58,7 @@ func (in *mysqlInspection) dropStep(keys []mysqlForeignKey) Step {
 	step := Step{
 		Table: t.name.String(),
 		Text:  "drop foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " for the time being",
-		Down:  []Statement{mysqlAdd(t, keys)},
+		Down:  in.addOwn(t, keys),
 		Locks: "waits for transactions that use the table or those that it refers to, and all others wait meanwhile",
 	}
 	step.Up = []Statement{in.drop(t, keys, (*mysqlColumn).wideType)}
@@ -99,11 +99,34 @@ func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf fu
 }
 
 func mysqlAdd(t *mysqlTable, keys []mysqlForeignKey) Statement {
-	changes := make([]string, len(keys))
+	return Statement{SQL: mysqlAlter(t, mysqlAdds(keys)...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
+}
+
+func mysqlAdds(keys []mysqlForeignKey) []string {
+	adds := make([]string, len(keys))
 	for i, f := range keys {
-		changes[i] = "ADD " + f.text
+		adds[i] = "ADD " + f.text
 	}
-	return Statement{SQL: mysqlAlter(t, changes...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
+	return adds
+}
+
+// addOwn is mysqlAdd where widenStep has perhaps not come to the indexes. They
+// are left to the server if somebody has changed them since.
+func (in *mysqlInspection) addOwn(t *mysqlTable, keys []mysqlForeignKey) []Statement {
+	add := mysqlAdd(t, keys)
+	own := in.ownIndexes(t)
+	if len(own) == 0 {
+		return []Statement{add}
+	}
+	var unchanged []string
+	for _, name := range in.ownIndexNames(t) {
+		unchanged = append(unchanged, t.unchangedIndex(name))
+	}
+	both := Statement{
+		SQL:    mysqlAlter(t, append(own, mysqlAdds(keys)...)...),
+		Unless: "SELECT (" + add.Unless + ") OR NOT (" + strings.Join(unchanged, " AND ") + ")",
+	}
+	return []Statement{both, add}
 }
 
 func (in *mysqlInspection) widenStep(columns []*mysqlColumn) Step {
