@@ -43,6 +43,8 @@ import (
 // a row of a tree comes before its children. With keys that rise over time a
 // master's key is therefore smaller than those of its details.
 //
+// Serial numbers are filled too, from the key that the row then has.
+//
 // # Links
 //
 // A foreign key gets the value that it refers to, whatever it held before: GORM

@@ -18,9 +18,9 @@ type graph struct {
 type node struct {
 	index  int // among the nodes of the graph
 	schema *schema.Schema
-	groups [][]*column // tagged columns by generator
-	slot   int         // of the first group
-	edges  []*edge     // belongs-to first: other relations may hand on a key that one brings
+	groups []*group // tagged columns by generator
+	slot   int      // of the first group
+	edges  []*edge  // belongs-to first: other relations may hand on a key that one brings
 
 	// tracked nodes can be met twice, or in a circle. Others have rows that lie
 	// in the slice of their only owner, and need no record of the visit.

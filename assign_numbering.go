@@ -28,12 +28,12 @@ type block struct {
 func (p *Plugin) blocks(stmt *gorm.Statement, g *graph, counts []int) ([]block, error) {
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {
-		for i, group := range n.groups {
+		for i, columns := range n.groups {
 			count := counts[n.slot+i]
 			if count == 0 {
 				continue
 			}
-			buffer, err := p.take(stmt, group[0], count)
+			buffer, err := p.take(stmt, columns, count)
 			if err != nil {
 				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
 			}
@@ -54,9 +54,9 @@ func (p *Plugin) release(blocks []block) {
 var errChanged = errors.New("the tree changed during the call: do not use it elsewhere meanwhile")
 
 func (p *numbering) row(n *node, row reflect.Value) error {
-	for i, group := range n.groups {
+	for i, g := range n.groups {
 		b := &p.blocks[n.slot+i]
-		for _, c := range group {
+		for _, c := range g.keys {
 			switch {
 			case len(b.rest) == 0:
 				if c.unset(row) {
@@ -65,6 +65,10 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 			case c.fill(row, b.rest[0]):
 				b.rest = b.rest[1:]
 			}
+		}
+		var ok bool
+		if b.rest, ok = g.number(row, b.rest); !ok {
+			return errChanged
 		}
 	}
 	return nil

@@ -23,12 +23,9 @@ type relay struct {
 }
 
 func (s *survey) row(n *node, row reflect.Value) error {
-	for i, group := range n.groups {
-		for _, c := range group {
-			if c.unset(row) {
-				s.counts[n.slot+i]++
-			}
-		}
+	for i, g := range n.groups {
+		ids, _ := g.needs(row)
+		s.counts[n.slot+i] += ids
 	}
 	return nil
 }

@@ -11,10 +11,12 @@ import (
 //
 //   - the plugin registered in db,
 //   - at least one tag, and every tag valid,
-//   - no auto-increment and no default on a tagged column, neither in the
+//   - no auto-increment and no default on a column of keys, neither in the
 //     model nor in its table, if that exists,
 //   - columns that hold 63 bits, for the keys and for the foreign keys that
-//     refer to them.
+//     refer to them,
+//   - columns that hold a whole serial number, in the model and in its table,
+//     and a generator that tells its layout.
 //
 // It returns nil or one error that joins all mistakes of all models. It only
 // reads.
@@ -55,6 +57,9 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 
 func checkField(c *column) error {
 	f := c.field
+	if c.serial != nil {
+		return nil // parsing the tag has judged it
+	}
 	switch {
 	case f.AutoIncrement:
 		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")

@@ -39,8 +39,12 @@ func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []e
 	return errs
 }
 
-// assigned finds a column to which the database still gives values.
+// assigned finds a column to which the database still gives values. A serial
+// number is text, and a table that got its column late may well need a default.
 func assigned(db *gorm.DB, c *column, l gorm.ColumnType) error {
+	if c.serial != nil {
+		return nil
+	}
 	how := ""
 	if auto, ok := l.AutoIncrement(); ok && auto || sqliteAutoincrement(db, c) {
 		how = "auto-increment"
@@ -67,7 +71,8 @@ func sqliteAutoincrement(db *gorm.DB, c *column) bool {
 	return err == nil && autoincrement.MatchString(ddl)
 }
 
-// narrow finds a column that cannot hold every ID. SQLite columns hold any.
+// narrow finds a column that cannot hold every value of its kind. SQLite columns
+// hold any.
 func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
 	if db.Name() == "sqlite" {
 		return nil
@@ -76,14 +81,22 @@ func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
 	switch name {
 	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4",
 		"float", "double", "real", "float4", "float8":
-	case "char", "bpchar", "varchar":
-		if length, ok := l.Length(); !ok || length <= 0 || length >= idDigits {
+	case "bigint", "int8", "decimal", "numeric":
+		if c.serial == nil {
 			return nil
 		}
-		name = fmt.Sprintf("%s of fewer than %d characters", name, idDigits)
+	case "char", "bpchar", "varchar":
+		if length, ok := l.Length(); !ok || length <= 0 || length >= int64(c.width()) {
+			return nil
+		}
+		name = fmt.Sprintf("%s of fewer than %d characters", name, c.width())
 	default:
 		return nil
 	}
-	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every ID: move the table with package sqlmigrate",
-		c.field.DBName, c.field.Schema.Table, name))
+	what, mend := "ID", "move the table with package sqlmigrate"
+	if c.serial != nil {
+		what, mend = "serial number", fmt.Sprintf("make it varchar(%d)", c.width())
+	}
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
+		c.field.DBName, c.field.Schema.Table, name, what, mend))
 }

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -13,8 +14,9 @@ import (
 // set it must be addressable.
 type column struct {
 	field   *schema.Field
-	gen     string // name of the generator, "" for the default one
-	primary bool   // snowflake:"pk"
+	gen     string         // name of the generator, "" for the default one
+	primary bool           // snowflake:"pk"
+	serial  *serial.Format // snowflake:"serial=…", nil for a key
 
 	path   []int // indexes of fields; that of an embedded pointer is -index-1
 	kind   kind
@@ -37,8 +39,11 @@ func (c *column) get(row reflect.Value) types.ID {
 	return c.kind.get(v)
 }
 
-// set stores id, allocating embedded pointers on the way as GORM does.
-func (c *column) set(row reflect.Value, id types.ID) {
+// set stores id.
+func (c *column) set(row reflect.Value, id types.ID) { c.kind.set(c.reach(row), id) }
+
+// reach returns the field, allocating embedded pointers on the way as GORM does.
+func (c *column) reach(row reflect.Value) reflect.Value {
 	for _, i := range c.path {
 		if i >= 0 {
 			row = row.Field(i)
@@ -50,7 +55,7 @@ func (c *column) set(row reflect.Value, id types.ID) {
 		}
 		row = row.Elem()
 	}
-	c.kind.set(row, id)
+	return row
 }
 
 // fill stores id if the row lacks this key, and reports whether it did.
@@ -83,10 +88,10 @@ func (c *column) find(row reflect.Value) (v reflect.Value, ok bool) {
 	return row, true
 }
 
-// quotedGen names the generator in a message, unless it is the default one.
-func (c *column) quotedGen() string {
-	if c.gen == "" {
+// quotedGen names a generator in a message, unless it is the default one.
+func quotedGen(name string) string {
+	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %q", c.gen)
+	return fmt.Sprintf(" %q", name)
 }

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -62,6 +63,26 @@ func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
 		if byPlugin[n-1].ID == 0 {
 			t.Error("the keys were not filled")
 		}
+	}
+}
+
+// A serial number costs the text that it is, and nothing else.
+func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
+	if raceEnabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	const n = 1000
+	db := dry(t, gormflake.New(&layoutCounter{layout: snowflake.TwitterLayout()}))
+	byHand, byPlugin := make([]payment, n), make([]payment, n)
+	want := testing.AllocsPerRun(20, func() {
+		for i := range byHand {
+			byHand[i] = payment{ID: types.ID(i + 1), Number: "PAY2022062816074010511260000"}
+		}
+		must(t, db.Create(&byHand))
+	})
+	got := testing.AllocsPerRun(20, func() { clear(byPlugin); must(t, db.Create(&byPlugin)) })
+	if got > want+n {
+		t.Errorf("%d rows: %v allocations, with serial numbers set by hand %v, want at most one more for each row", n, got, want)
 	}
 }
 

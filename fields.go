@@ -13,9 +13,9 @@ import (
 // model is what the plugin knows about one parsed schema.
 type model struct {
 	columns []*column
-	groups  [][]*column // columns by generator
-	unique  bool        // a column besides the primary key is unique
-	err     error       // all mistakes in the tags, joined
+	groups  []*group // columns by generator
+	unique  bool     // a column besides the primary key is unique
+	err     error    // all mistakes in the tags, joined
 }
 
 // model returns the cached view of s. The schema itself is shared by all
@@ -61,7 +61,7 @@ func (p *Plugin) parse(s *schema.Schema) *model {
 	if m.err = errors.Join(errs...); m.err != nil {
 		return &model{err: m.err}
 	}
-	m.groups, m.unique = group(m.columns), hasOtherUnique(s)
+	m.groups, m.unique = groupsOf(s, m.columns), hasOtherUnique(s)
 	return m
 }
 
@@ -90,15 +90,24 @@ func (p *Plugin) column(s *schema.Schema, f *schema.Field, text string) (*column
 	if err := writable(f, t); err != nil {
 		return nil, err
 	}
-	k, err := kindOf(f.FieldType)
-	if err != nil {
+	c := &column{field: f, gen: t.gen, primary: t.primary, path: f.StructField.Index}
+	if c.kind, err = kindFor(t, f.FieldType); err != nil {
 		return nil, err
 	}
-	gen, err := p.generator(t.gen)
-	if err != nil {
+	if c.source, err = p.generator(t.gen); err != nil {
 		return nil, err
 	}
-	return &column{field: f, gen: t.gen, primary: t.primary, path: f.StructField.Index, kind: k, source: gen}, nil
+	if t.serial == "" {
+		return c, nil
+	}
+	return c, c.numbered(t.serial)
+}
+
+func kindFor(t tag, field reflect.Type) (kind, error) {
+	if t.serial != "" {
+		return serialKindOf(field)
+	}
+	return kindOf(field)
 }
 
 func writable(f *schema.Field, t tag) error {
@@ -106,12 +115,12 @@ func writable(f *schema.Field, t tag) error {
 	case f.DBName == "" && f.TagSettings["-"] != "":
 		return errors.New(`the field has no column: remove gorm:"-" or this tag`)
 	case f.Serializer != nil:
-		return errors.New("the field has a serializer, which would store the ID in its own form: remove the serializer")
+		return errors.New("the field has a serializer, which would store the value in its own form: remove the serializer")
 	case f.DBName != "" && !f.Creatable:
 		return errors.New(`GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`)
 	case t.primary && !f.PrimaryKey:
 		return errors.New(`the field is no primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
-	case !t.primary && f.PrimaryKey:
+	case !t.primary && f.PrimaryKey && t.serial == "":
 		return errors.New(`the field is a primary key: tag it snowflake:"pk"`)
 	}
 	return nil
@@ -150,19 +159,4 @@ func embedded(f reflect.StructField) reflect.Type {
 		return nil
 	}
 	return t
-}
-
-func group(columns []*column) [][]*column {
-	var groups [][]*column
-	index := map[string]int{}
-	for _, c := range columns {
-		i, ok := index[c.gen]
-		if !ok {
-			i = len(groups)
-			index[c.gen] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], c)
-	}
-	return groups
 }

@@ -39,26 +39,27 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) er
 		return p.fillMaps(stmt, m, maps, selected)
 	}
 	rows := rowsOf(stmt)
-	for _, columns := range m.groups {
-		n := rows.unset(columns, selected)
-		if n == 0 {
+	for _, g := range m.groups {
+		g = g.selected(selected)
+		n, lack := rows.needs(g)
+		if !lack {
 			continue
 		}
 		if !rows.settable() {
-			return fmt.Errorf("the key is unset and cannot be written to a copy: pass a pointer: %w", gorm.ErrInvalidValue)
+			return fmt.Errorf("a tagged field is unset and cannot be written to a copy: pass a pointer: %w", gorm.ErrInvalidValue)
 		}
-		ids, err := p.take(stmt, columns[0], n)
+		ids, err := p.take(stmt, g, n)
 		if err != nil {
 			return err
 		}
-		rows.set(columns, selected, *ids)
+		rows.set(g, *ids)
 		p.give(ids)
 	}
 	return nil
 }
 
 // take makes n IDs in a pooled buffer, to be handed back with give.
-func (p *Plugin) take(stmt *gorm.Statement, c *column, n int) (*[]types.ID, error) {
+func (p *Plugin) take(stmt *gorm.Statement, g *group, n int) (*[]types.ID, error) {
 	ids, _ := p.buffers.Get().(*[]types.ID)
 	if ids == nil {
 		ids = new([]types.ID)
@@ -67,14 +68,20 @@ func (p *Plugin) take(stmt *gorm.Statement, c *column, n int) (*[]types.ID, erro
 		*ids = make([]types.ID, n)
 	}
 	*ids = (*ids)[:n]
+	if n == 0 {
+		return ids, nil
+	}
 	// A generator that leaves elements out must not yield the last statement's IDs.
 	clear(*ids)
-	if err := c.source.Fill(stmt.Context, *ids); err != nil {
-		return nil, fmt.Errorf("generator%s: %w", c.quotedGen(), err)
+	if err := g.source.Fill(stmt.Context, *ids); err != nil {
+		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
 	}
 	for i, id := range *ids {
 		if id <= 0 {
-			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want it positive", c.quotedGen(), i, n, id.Int64())
+			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want it positive", quotedGen(g.gen), i, n, id.Int64())
+		}
+		if id > g.last {
+			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want at most %d, the last of its layout", quotedGen(g.gen), i, n, id.Int64(), g.last.Int64())
 		}
 	}
 	return ids, nil

@@ -70,6 +70,8 @@ func TestCreate(t *testing.T) {
 		t.Run("ID", func(t *testing.T) { testPaths(t, db, books, books.paths()) })
 		t.Run("int64", func(t *testing.T) { testPaths(t, db, plainKeyBooks, plainKeyBooks.paths()) })
 		t.Run("string", func(t *testing.T) { testPaths(t, db, textKeyBooks, textKeyBooks.paths()) })
+		t.Run("serial number", func(t *testing.T) { testPaths(t, db, payments, payments.paths()) })
+		t.Run("serial number as key", func(t *testing.T) { testPaths(t, db, receipts, receipts.paths()) })
 		// GORM itself gets slices of maps wrong where it sees auto-increment.
 		t.Run("auto-increment", func(t *testing.T) {
 			testPaths(t, db, autoKeyBooks, append(autoKeyBooks.structPaths(), autoKeyBooks.finisherPaths()...))
@@ -95,6 +97,9 @@ func testPaths[T any](t *testing.T, db *gorm.DB, kind rowKind[T], paths []path[T
 				if rows[title] != id || id != preset && id < 1<<40 {
 					t.Errorf("%s: row has key %d, caller sees %d", title, rows[title], id)
 				}
+			}
+			if kind.stored != nil {
+				kind.stored(t, db)
 			}
 		})
 	}

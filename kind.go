@@ -43,6 +43,15 @@ func kindOf(t reflect.Type) (kind, error) {
 	return k, nil
 }
 
+// serialKindOf is kindOf for a field that holds a serial number.
+func serialKindOf(t reflect.Type) (kind, error) {
+	k, err := kindOf(t)
+	if err != nil || !k.isString() {
+		return kind{}, fmt.Errorf("type %s cannot hold a serial number: use string", t)
+	}
+	return k, nil
+}
+
 // scalarOf takes the wrappers off; ok is false where one of them is empty.
 func (k kind) scalarOf(v reflect.Value) (scalar reflect.Value, ok bool) {
 	if k.pointer {
@@ -93,8 +102,9 @@ func (k kind) get(v reflect.Value) types.ID {
 	}
 }
 
-// set gives a pointer a new target: the old one may be shared by several rows.
-func (k kind) set(v reflect.Value, id types.ID) {
+// target puts the wrappers on, and gives a pointer a new target: the old one may
+// be shared by several rows.
+func (k kind) target(v reflect.Value) reflect.Value {
 	if k.pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
@@ -103,6 +113,11 @@ func (k kind) set(v reflect.Value, id types.ID) {
 		v.Field(1).SetBool(true)
 		v = v.Field(0)
 	}
+	return v
+}
+
+func (k kind) set(v reflect.Value, id types.ID) {
+	v = k.target(v)
 	switch k.scalar {
 	case reflect.Int64:
 		v.SetInt(id.Int64())

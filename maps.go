@@ -3,6 +3,7 @@ package gormflake
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -28,10 +29,15 @@ func mapsOf(dest any) ([]map[string]any, bool) {
 // fillMaps writes the keys into the caller's maps, as GORM does with keys that
 // the database made.
 func (p *Plugin) fillMaps(stmt *gorm.Statement, m *model, maps []map[string]any, selected selection) error {
-	for _, columns := range m.groups {
-		n := 0
-		eachUnset(stmt.Schema, columns, selected, maps, func(map[string]any, string, *column) { n++ })
-		if n == 0 {
+	for _, g := range m.groups {
+		g = g.selected(selected)
+		n, lack := 0, false
+		for _, row := range maps {
+			ids, lacks := g.needsInMap(mapRow{stmt.Schema, row})
+			n += ids
+			lack = lack || lacks
+		}
+		if !lack {
 			continue
 		}
 		for _, row := range maps {
@@ -39,31 +45,81 @@ func (p *Plugin) fillMaps(stmt *gorm.Statement, m *model, maps []map[string]any,
 				return errors.New("the map is nil and cannot take a key: make it first")
 			}
 		}
-		ids, err := p.take(stmt, columns[0], n)
+		ids, err := p.take(stmt, g, n)
 		if err != nil {
 			return err
 		}
-		left := *ids
-		eachUnset(stmt.Schema, columns, selected, maps, func(row map[string]any, name string, c *column) {
-			row[name] = c.kind.mapValue(left[0])
-			left = left[1:]
-		})
+		setMaps(stmt.Schema, g, maps, *ids)
 		p.give(ids)
 	}
 	return nil
 }
 
-func eachUnset(s *schema.Schema, columns []*column, selected selection, maps []map[string]any, visit func(map[string]any, string, *column)) {
-	for _, c := range columns {
-		if selected.omits(c) {
-			continue
-		}
+func setMaps(s *schema.Schema, g *group, maps []map[string]any, ids []types.ID) {
+	for _, c := range g.keys {
 		for _, row := range maps {
-			if name := nameIn(s, row, c.field); isUnset(row[name]) {
-				visit(row, name, c)
+			if r := (mapRow{s, row}); r.unset(c) {
+				r.set(c, c.kind.mapValue(ids[0]))
+				ids = ids[1:]
 			}
 		}
 	}
+	for _, row := range maps {
+		ids = g.numberMap(mapRow{s, row}, ids)
+	}
+}
+
+// mapRow is a row that the caller gives as a map.
+type mapRow struct {
+	schema *schema.Schema
+	values map[string]any
+}
+
+func (r mapRow) get(c *column) any { return r.values[nameIn(r.schema, r.values, c.field)] }
+
+func (r mapRow) unset(c *column) bool { return isUnset(r.get(c)) }
+
+func (r mapRow) set(c *column, value any) { r.values[nameIn(r.schema, r.values, c.field)] = value }
+
+// needsInMap is needs for a map.
+func (g *group) needsInMap(row mapRow) (ids int, lacks bool) {
+	for _, c := range g.keys {
+		if row.unset(c) {
+			ids++
+		}
+	}
+	if !slices.ContainsFunc(g.serials, row.unset) {
+		return ids, ids > 0
+	}
+	if !g.derivesInMap(row) {
+		ids++
+	}
+	return ids, true
+}
+
+// derivesInMap is derives for a map.
+func (g *group) derivesInMap(row mapRow) bool {
+	return g.own != nil && (g.holds(idIn(row.get(g.own))) || g.makesOwn && row.unset(g.own))
+}
+
+// numberMap is number for a map.
+func (g *group) numberMap(row mapRow, ids []types.ID) []types.ID {
+	if !slices.ContainsFunc(g.serials, row.unset) {
+		return ids
+	}
+	id := types.ID(0)
+	if g.own != nil {
+		id = idIn(row.get(g.own))
+	}
+	if !g.holds(id) {
+		id, ids = ids[0], ids[1:]
+	}
+	for _, c := range g.serials {
+		if row.unset(c) {
+			row.set(c, c.serial.Format(id))
+		}
+	}
+	return ids
 }
 
 // nameIn returns the name under which the map holds the column: GORM accepts

@@ -3,6 +3,7 @@ package gormflake_test
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -15,6 +16,8 @@ type rowKind[T any] struct {
 	name string
 	make func(title string, id types.ID) T // id 0: unset
 	key  func(*T) types.ID
+
+	stored func(t *testing.T, db *gorm.DB) // checks the rows further, if it is not nil
 }
 
 // preset is a key that a caller chose. It is far from those of the generators.

@@ -19,12 +19,37 @@
 //
 //	snowflake:"pk"            a primary key column
 //	snowflake:"id"            any other column that holds an ID
+//	snowflake:"serial=PAY"    a string column that holds a serial number, see below
 //	snowflake:"pk,gen=name"   the same, from a generator added by [WithGenerator]
 //
 // A tagged field is a types.ID, int64, uint64, int or uint (where they have 64
 // bits), a string, a named type of one of these kinds, a pointer to one, or
 // its sql.Null form. A tag that means nothing, or that stands on a field which
 // cannot hold an ID, is an error at the first create; [Check] finds it at start-up.
+//
+// # Serial numbers
+//
+//	Number string `gorm:"size:32;uniqueIndex;<-:create" snowflake:"serial=PAY"`
+//
+// A serial number such as PAY2022062816074010511260000 is an ID as package
+// [serial] writes it, and its Parse gives the ID back. It is filled where keys
+// are, if it is empty; one that is set is kept. The field is a string, a named
+// string, a pointer to one, or its sql.Null form, and may be the primary key.
+//
+// It is made from the row's own key where that is the row's only primary key,
+// tagged pk and of the same generator, at the time when it is filled. A key that
+// the caller has set counts as well if the layout holds it: the serial number of
+// an old key such as 17 has a time just after the epoch, and is as unique and
+// reversible as any. All other rows get a fresh ID for it, which several serial
+// numbers of one row share.
+//
+// The layout is that of the generator, which must tell it by a method
+// Layout() snowflake.Layout, as a *snowflake.Generator does. A column too narrow
+// for its serial numbers is an error at the first create.
+//
+// GORM updates the column like any other: Save writes an empty string over a
+// serial number that the struct lacks, and an upsert with UpdateAll replaces it
+// by that of the new struct. gorm:"<-:create" prevents both.
 //
 // # Select and Omit
 //
@@ -34,12 +59,12 @@
 //
 // # Upserts
 //
-// A row that an upsert finds by another unique column keeps its old key. Where
-// the database has RETURNING (SQLite, PostgreSQL, MariaDB) the struct then
-// holds that key; children that were linked to the replaced one, by [Assign]
+// A row that an upsert finds by another unique column keeps its old key and its
+// serial number. Where the database has RETURNING (SQLite, PostgreSQL, MariaDB)
+// the struct then holds these; children that were linked to the replaced one, by [Assign]
 // or by hand, need linking again. MySQL cannot tell: read the row by its unique
-// column. DO NOTHING tells nowhere: if RowsAffected is 0, the key in the struct
-// is in no row.
+// column. DO NOTHING tells nowhere: if RowsAffected is 0, the key and the serial
+// number in the struct are in no row.
 package gormflake
 
 import (
@@ -62,6 +87,9 @@ const (
 //
 // Fill sets every element of dst to a new positive ID, or returns an error and
 // leaves dst unspecified. It must be safe for concurrent use.
+//
+// For serial numbers it also needs a method Layout() snowflake.Layout, which
+// tells the layout of all its IDs and never changes.
 type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }

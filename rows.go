@@ -45,33 +45,36 @@ func (r rows) at(i int) reflect.Value {
 
 func (r rows) settable() bool { return r.n > 0 && r.at(0).CanSet() }
 
-func (r rows) unset(columns []*column, selected selection) int {
-	n := 0
-	for _, c := range columns {
-		if selected.omits(c) {
-			continue
-		}
-		for i := range r.n {
-			if row := r.at(i); row.IsValid() && c.unset(row) {
-				n++
-			}
+// needs returns how many IDs the rows need, and whether they lack anything.
+func (r rows) needs(g *group) (ids int, lack bool) {
+	for i := range r.n {
+		if row := r.at(i); row.IsValid() {
+			n, lacks := g.needs(row)
+			ids += n
+			lack = lack || lacks
 		}
 	}
-	return n
+	return ids, lack
 }
 
-func (r rows) set(columns []*column, selected selection, ids []types.ID) {
-	for _, c := range columns {
-		if selected.omits(c) {
-			continue
-		}
+// set fills the keys, and then the serial numbers that are made from them.
+func (r rows) set(g *group, ids []types.ID) {
+	for _, c := range g.keys {
 		for i := range r.n {
 			if len(ids) == 0 {
-				return
+				break
 			}
 			if row := r.at(i); row.IsValid() && c.fill(row, ids[0]) {
 				ids = ids[1:]
 			}
+		}
+	}
+	if len(g.serials) == 0 {
+		return
+	}
+	for i := range r.n {
+		if row := r.at(i); row.IsValid() {
+			ids, _ = g.number(row, ids)
 		}
 	}
 }

@@ -11,14 +11,15 @@ const tagKey = "snowflake"
 // tag is a parsed `snowflake:"…"`.
 type tag struct {
 	primary bool
+	serial  string // the code of a serial number, "" for a key
 	gen     string
 }
 
 func parseTag(text string) (tag, error) {
 	role, rest, more := strings.Cut(text, ",")
-	t := tag{primary: role == "pk"}
-	if role != "pk" && role != "id" {
-		return tag{}, fmt.Errorf("unknown word %q: want pk for a primary key, id for any other column", role)
+	t := tag{}
+	if err := t.role(role); err != nil {
+		return tag{}, err
 	}
 	for more {
 		var option string
@@ -28,6 +29,22 @@ func parseTag(text string) (tag, error) {
 		}
 	}
 	return t, nil
+}
+
+func (t *tag) role(text string) error {
+	code, isSerial := strings.CutPrefix(text, "serial=")
+	switch {
+	case text == "pk":
+		t.primary = true
+	case text == "id":
+	case isSerial && code == "":
+		return errors.New("serial= names no code: want serial=CODE")
+	case isSerial:
+		t.serial = code
+	default:
+		return fmt.Errorf("unknown word %q: want pk for a primary key, id for any other column, serial=CODE for a serial number", text)
+	}
+	return nil
 }
 
 func (t *tag) option(text string) error {

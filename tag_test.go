@@ -28,10 +28,10 @@ func TestTagMistakes(t *testing.T) {
 	}{
 		{"empty", &struct {
 			ID ok `snowflake:""`
-		}{}, []string{`field ID, tag snowflake:"": unknown word "": want pk for a primary key, id for any other column`}},
+		}{}, []string{`field ID, tag snowflake:"": unknown word "": want pk for a primary key, id for any other column, serial=CODE for a serial number`}},
 		{"word", &struct {
 			ID ok `snowflake:"key"`
-		}{}, []string{`field ID, tag snowflake:"key": unknown word "key": want pk for a primary key, id for any other column`}},
+		}{}, []string{`field ID, tag snowflake:"key": unknown word "key": want pk for a primary key, id for any other column, serial=CODE for a serial number`}},
 		{"option", &struct {
 			ID ok `snowflake:"pk,fast"`
 		}{}, []string{`field ID, tag snowflake:"pk,fast": unknown word "fast": want gen=name`}},
@@ -77,7 +77,7 @@ func TestTagMistakes(t *testing.T) {
 		{"serializer", &struct {
 			ID    ok
 			Other ok `gorm:"serializer:json" snowflake:"id"`
-		}{}, []string{`field Other, tag snowflake:"id": the field has a serializer, which would store the ID in its own form: remove the serializer`}},
+		}{}, []string{`field Other, tag snowflake:"id": the field has a serializer, which would store the value in its own form: remove the serializer`}},
 		{"shadowed", &struct {
 			Inner
 			ID string
@@ -103,7 +103,7 @@ func TestTagMistakes(t *testing.T) {
 			Other ok    `snowflake:"xx"`
 		}{}, []string{
 			`field ID, tag snowflake:"pk": type int32 has 32 bits, an ID needs 64: use types.ID or int64`,
-			`field Other, tag snowflake:"xx": unknown word "xx": want pk for a primary key, id for any other column`,
+			`field Other, tag snowflake:"xx": unknown word "xx": want pk for a primary key, id for any other column, serial=CODE for a serial number`,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,81 @@
+package gormflake
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// layouter is a generator whose IDs have serial numbers.
+type layouter interface{ Layout() snowflake.Layout }
+
+// lastOf is the largest ID that has a serial number.
+func lastOf(gen Generator) types.ID {
+	l, ok := gen.(layouter)
+	if !ok {
+		return math.MaxInt64
+	}
+	layout := l.Layout()
+	return layout.Max(layout.Expires())
+}
+
+// numbered makes c the column of the serial numbers that begin with code.
+func (c *column) numbered(code string) error {
+	l, ok := c.source.(layouter)
+	if !ok {
+		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.gen), c.source)
+	}
+	format, err := serial.New(code, l.Layout())
+	if err != nil {
+		return err
+	}
+	if size, setting := declaredSize(c.field); size > 0 && size < format.Width() {
+		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, code, format.Width(), setting)
+	}
+	c.serial = format
+	return nil
+}
+
+var sizeOfType = regexp.MustCompile(`(?i)char[a-z ]*\(\s*(\d+)\s*\)`)
+
+// declaredSize returns the characters that the model gives a string column and
+// the setting that says so; 0 where it does not say. GORM ignores size beside a
+// type of the database.
+func declaredSize(f *schema.Field) (size int, setting string) {
+	if f.DataType == schema.String {
+		return f.Size, "size"
+	}
+	if m := sizeOfType.FindStringSubmatch(string(f.DataType)); m != nil {
+		size, _ = strconv.Atoi(m[1])
+	}
+	return size, "type"
+}
+
+// width is how many characters the column needs if it holds text.
+func (c *column) width() int {
+	if c.serial != nil {
+		return c.serial.Width()
+	}
+	return idDigits
+}
+
+// idIn returns the ID that a caller's map holds in whatever form, 0 if it is none.
+func idIn(value any) types.ID {
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return 0
+	}
+	var id types.ID
+	if err := id.Scan(v); err != nil {
+		return 0
+	}
+	return id
+}

@@ -1,0 +1,220 @@
+package gormflake_test
+
+import (
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+func TestSerialMistakes(t *testing.T) {
+	t.Parallel()
+	type key = types.ID
+	for _, test := range []struct {
+		name  string
+		model any
+		want  string
+	}{
+		{"no code", &struct {
+			ID     key
+			Number string `snowflake:"serial="`
+		}{}, `tag snowflake:"serial=": serial= names no code: want serial=CODE`},
+		{"nothing", &struct {
+			ID     key
+			Number string `snowflake:"serial"`
+		}{}, `tag snowflake:"serial": unknown word "serial": want pk for a primary key, id for any other column, serial=CODE for a serial number`},
+		{"blank", &struct {
+			ID     key
+			Number string `snowflake:" serial=PAY"`
+		}{}, `tag snowflake:" serial=PAY": unknown word " serial=PAY": want pk for a primary key, id for any other column, serial=CODE for a serial number`},
+		{"second", &struct {
+			ID     key
+			Number string `snowflake:"id,serial=PAY"`
+		}{}, `tag snowflake:"id,serial=PAY": unknown word "serial=PAY": want gen=name`},
+		{"code", &struct {
+			ID     key
+			Number string `snowflake:"serial=pay"`
+		}{}, `tag snowflake:"serial=pay": serial: code "pay" contains 'p', want 1 to 32 of A-Z and 0-9`},
+		{"number", &struct {
+			ID     key
+			Number int64 `snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": type int64 cannot hold a serial number: use string`},
+		{"ID", &struct {
+			ID     key
+			Number *types.ID `snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": type *types.ID cannot hold a serial number: use string`},
+		{"bytes", &struct {
+			ID     key
+			Number []byte `snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": type []uint8 cannot hold a serial number: use string`},
+		{"size", &struct {
+			ID     key
+			Number string `gorm:"size:27" snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"size"`},
+		{"type", &struct {
+			ID     key
+			Number string `gorm:"type:VARCHAR (27) NOT NULL" snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},
+		{"type beside size", &struct {
+			ID     key
+			Number string `gorm:"type:character varying(27);size:99" snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},
+		{"generator", &struct {
+			ID     key
+			Number string `snowflake:"serial=PAY,gen=none"`
+		}{}, `tag snowflake:"serial=PAY,gen=none": generator "none" is unknown: add gormflake.WithGenerator("none", …) to gormflake.New`},
+		{"generator without layout", &struct {
+			ID     key
+			Number string `snowflake:"serial=PAY,gen=bare"`
+		}{}, `tag snowflake:"serial=PAY,gen=bare": generator "bare" is a *gormflake_test.counter, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout`},
+		{"read-only", &struct {
+			ID     key
+			Number string `gorm:"->" snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`},
+		{"serializer", &struct {
+			ID     key
+			Number string `gorm:"serializer:json" snowflake:"serial=PAY"`
+		}{}, `tag snowflake:"serial=PAY": the field has a serializer, which would store the value in its own form: remove the serializer`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gen := newLayoutCounter()
+			db := dry(t, gormflake.New(gen, gormflake.WithGenerator("bare", &counter{}))).Table("rows")
+			want := "gormflake: model , field Number, " + test.want
+			for name, err := range map[string]error{
+				"Create": db.Create(test.model).Error,
+				"Assign": gormflake.Assign(db, test.model),
+				"Check":  gormflake.Check(db, test.model),
+			} {
+				if err == nil || err.Error() != want {
+					t.Errorf("%s: err = %v\nwant  %s", name, err, want)
+				}
+			}
+			if gen.calls != 0 {
+				t.Error("the generator was asked")
+			}
+		})
+	}
+}
+
+// Columns that are wide enough, or that do not say.
+func TestSerialSizes(t *testing.T) {
+	t.Parallel()
+	type sizes struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Exact   string   `gorm:"size:28" snowflake:"serial=PAY"`
+		Default string   `snowflake:"serial=PAY"`
+		Text    string   `gorm:"type:text;size:5" snowflake:"serial=PAY"`
+		Typed   string   `gorm:"type:varchar(28)" snowflake:"serial=PAY"`
+		Generic string   `gorm:"type:string;size:28" snowflake:"serial=PAY"`
+	}
+	row := sizes{}
+	must(t, dry(t, gormflake.New(newLayoutCounter())).Create(&row))
+	if row.Text == "" || row.Generic != row.Exact {
+		t.Errorf("row = %+v", row)
+	}
+}
+
+// A generator whose IDs are not of the layout that it tells.
+func TestSerialGeneratorBreaksContract(t *testing.T) {
+	t.Parallel()
+	gen := &layoutCounter{counter: counter{last: 1<<53 - 3}, layout: snowflake.JSSafeLayout()}
+	db := dry(t, gormflake.New(gen))
+	want := "generator: ID 2 of 3 is 9007199254740992, want at most 9007199254740991, the last of its layout"
+	rows := make([]payment, 3)
+	if err := db.Create(&rows).Error; err == nil || err.Error() != "gormflake: model payment: "+want {
+		t.Errorf("err = %v", err)
+	}
+	gen.last -= 3
+	maps := make([]map[string]any, 3)
+	for i := range maps {
+		maps[i] = map[string]any{"title": "a"}
+	}
+	if err := db.Model(&payment{}).Create(&maps).Error; err == nil || err.Error() != "gormflake: model payment: "+want {
+		t.Errorf("err = %v", err)
+	}
+	gen.last -= 3
+	if err := gormflake.Assign(db, &rows); err == nil || err.Error() != "gormflake: Assign: model payment: "+want {
+		t.Errorf("err = %v", err)
+	}
+	if rows[0] != (payment{}) || len(maps[0]) != 1 {
+		t.Errorf("rows = %v, maps = %v", rows, maps)
+	}
+}
+
+func TestCheckSerials(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		models := []any{&payment{}, &receipt{}, &numberKinds{}, &invoice{}, &dealBook{}, &deal{}, &dealLine{}, &ticket{}, &ticketStub{}}
+		if err := gormflake.Check(db, models...); err != nil {
+			t.Error(err)
+		}
+		migrate(t, db, models...)
+		if err := gormflake.Check(db, models...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCheckSerialTable(t *testing.T) {
+	t.Parallel()
+	type bill struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number string   `gorm:"size:40" snowflake:"serial=PAY"`
+	}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		for column, want := range map[string]string{
+			"number varchar(27)":                       "column number of table bills is varchar of fewer than 28 characters, which cannot hold every serial number: make it varchar(28)",
+			"number bigint":                            "which cannot hold every serial number: make it varchar(28)",
+			"number decimal(30,0)":                     "which cannot hold every serial number: make it varchar(28)",
+			"name varchar(40)":                         "table bills has no column number: migrate it",
+			"number varchar(28)":                       "",
+			"number text":                              "",
+			"number varchar(40) NOT NULL DEFAULT ''":   "",
+			"number varchar(40) NOT NULL DEFAULT 'x!'": "",
+		} {
+			if db.Name() == "sqlite" && !strings.HasPrefix(column, "name") {
+				want = "" // its columns hold anything
+			}
+			must(t, db.Exec("DROP TABLE IF EXISTS bills"))
+			must(t, db.Exec("CREATE TABLE bills (id bigint PRIMARY KEY, "+column+")"))
+			switch err := gormflake.Check(db, &bill{}); {
+			case want == "" && err != nil:
+				t.Errorf("%s: %v", column, err)
+			case want != "":
+				wants(t, err, []string{"gormflake: model bill, field Number: ", want})
+			}
+		}
+	})
+}
+
+// A tag of a string column is accepted exactly if it is id or has a good code,
+// with at most one known generator.
+func FuzzSerialTag(f *testing.F) {
+	for _, seed := range []string{"serial=PAY", "serial=", "serial", "serial=pay", "serial=P,gen=orders", "serial=P,gen=", "id", "serial=P,serial=Q", "gen=orders"} {
+		f.Add(seed)
+	}
+	good := regexp.MustCompile(`^(id|serial=[A-Z0-9]{1,32})(,gen=orders)?$`)
+	f.Fuzz(func(t *testing.T, text string) {
+		tag := reflect.StructTag(`snowflake:` + strconv.Quote(text))
+		if got, ok := tag.Lookup("snowflake"); !ok || got != text {
+			t.Skip("the text does not survive in a struct tag")
+		}
+		model := reflect.New(reflect.StructOf([]reflect.StructField{
+			{Name: "ID", Type: reflect.TypeFor[types.ID]()},
+			{Name: "Number", Type: reflect.TypeFor[string](), Tag: tag},
+		}))
+		plugin := gormflake.New(newLayoutCounter(), gormflake.WithGenerator("orders", newLayoutCounter()))
+		err := dry(t, plugin).Table("rows").Create(model.Interface()).Error
+		if want := good.MatchString(text); (err == nil) != want || want == (model.Elem().Field(1).Len() == 0) {
+			t.Errorf("tag %q: err = %v, want accepted = %t, number %q", text, err, want, model.Elem().Field(1))
+		}
+	})
+}

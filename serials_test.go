@@ -1,0 +1,378 @@
+package gormflake_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type namedNumber string
+
+// numberKinds has one field of every type that can hold a serial number.
+type numberKinds struct {
+	ID       types.ID         `gorm:"primaryKey" snowflake:"pk"`
+	Text     string           `gorm:"size:40" snowflake:"serial=PAY"`
+	PtrText  *string          `gorm:"size:40" snowflake:"serial=PAY"`
+	NullText sql.NullString   `gorm:"size:40" snowflake:"serial=PAY"`
+	Null     sql.Null[string] `gorm:"size:40" snowflake:"serial=PAY"`
+	Named    namedNumber      `gorm:"size:40" snowflake:"serial=PAY"`
+	PtrNamed *namedNumber     `gorm:"size:40" snowflake:"serial=PAY"`
+	Typed    string           `gorm:"type:varchar(40)" snowflake:"serial=PAY"`
+	Renamed  string           `gorm:"column:other;size:40;<-:create" snowflake:"serial=PAY"`
+}
+
+func (k *numberKinds) texts() []string {
+	if k.PtrText == nil || !k.NullText.Valid || !k.Null.Valid || k.PtrNamed == nil {
+		return nil
+	}
+	return []string{k.Text, *k.PtrText, k.NullText.String, k.Null.V, string(k.Named), string(*k.PtrNamed), k.Typed, k.Renamed}
+}
+
+func TestSerialKinds(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &numberKinds{})
+		rows := make([]numberKinds, 3)
+		empty, none := "", namedNumber("")
+		rows[1].PtrText, rows[1].PtrNamed, rows[1].NullText.Valid = &empty, &none, true
+		must(t, db.Create(&rows))
+		for i := range rows {
+			var stored numberKinds
+			must(t, db.First(&stored, rows[i].ID))
+			want := slices.Repeat([]string{numbers("PAY").Format(rows[i].ID)}, 8)
+			if got := rows[i].texts(); !slices.Equal(got, want) {
+				t.Errorf("struct has %q, want %q", got, want)
+			}
+			if got := stored.texts(); !slices.Equal(got, want) {
+				t.Errorf("row has %q, want %q", got, want)
+			}
+		}
+		if empty != "" || none != "" {
+			t.Errorf("the caller's texts became %q and %q", empty, none)
+		}
+	})
+}
+
+func TestSerialKindsKeep(t *testing.T) {
+	t.Parallel()
+	gen := newLayoutCounter()
+	text, named := "b", namedNumber("f")
+	row := numberKinds{
+		ID: 1, Text: "a", PtrText: &text, NullText: sql.NullString{String: "c", Valid: true}, Null: sql.Null[string]{V: "d", Valid: true},
+		Named: "e", PtrNamed: &named, Typed: "g", Renamed: "h",
+	}
+	must(t, dry(t, gormflake.New(gen)).Create(&row))
+	if got := strings.Join(row.texts(), ""); got != "abcdefgh" || gen.calls != 0 {
+		t.Errorf("numbers = %s, %d calls", got, gen.calls)
+	}
+}
+
+// All kinds of a number are text in a map.
+func TestSerialMapKinds(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &numberKinds{})
+		m := map[string]any{}
+		must(t, db.Model(&numberKinds{}).Create(m))
+		var stored numberKinds
+		must(t, db.First(&stored))
+		if want := slices.Repeat([]string{numbers("PAY").Format(stored.ID)}, 8); !slices.Equal(stored.texts(), want) || len(m) != 9 || m["other"] != want[0] {
+			t.Errorf("row = %q, map %v, want %s", stored.texts(), m, want[0])
+		}
+	})
+}
+
+// invoice has a serial number that no update touches.
+type invoice struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Number string   `gorm:"size:28;uniqueIndex;<-:create" snowflake:"serial=INV"`
+	Code   string   `gorm:"size:20;uniqueIndex"`
+	Price  int
+}
+
+// An upsert leaves the row its number, and the struct learns it where the
+// database can tell.
+func TestSerialUpsert(t *testing.T) {
+	t.Parallel()
+	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
+	byKey := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &invoice{})
+		for _, test := range []struct {
+			name     string
+			conflict clause.OnConflict
+			sameKey  bool
+		}{{"columns", byCode("price"), false}, {"all", all, false}, {"key", byKey, true}} {
+			t.Run(test.name, func(t *testing.T) {
+				must(t, db.Where("1 = 1").Delete(&invoice{}))
+				old := invoice{Code: "x", Price: 1, Number: "INV-OLD"}
+				must(t, db.Create(&old))
+				row := invoice{Code: "x", Price: 2}
+				if test.sameKey {
+					row.ID = old.ID
+				}
+				rows := []invoice{{Code: "new"}, row}
+				must(t, db.Clauses(test.conflict).Create(&row))
+				must(t, db.Clauses(test.conflict).Create(&rows))
+				var stored invoice
+				must(t, db.Where("code = ?", "x").First(&stored))
+				if want := (invoice{ID: old.ID, Number: "INV-OLD", Code: "x", Price: 2}); stored != want || canTell(db) && (row != want || rows[1] != want) {
+					t.Errorf("row = %+v, structs %+v and %+v, want %+v", stored, row, rows[1], want)
+				}
+				if rows[0].Number != numbers("INV").Format(rows[0].ID) {
+					t.Errorf("new row = %+v", rows[0])
+				}
+			})
+		}
+	})
+}
+
+func TestSerialIsNotUpdated(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &invoice{})
+		row := invoice{Code: "x"}
+		must(t, db.Create(&row))
+		must(t, db.Save(&invoice{ID: row.ID, Code: "x", Price: 5}))
+		var stored invoice
+		must(t, db.First(&stored))
+		if stored.Number != row.Number || row.Number == "" || stored.Price != 5 {
+			t.Errorf("row = %+v, want number %s", stored, row.Number)
+		}
+	})
+}
+
+func TestSerialSelectOmitSkip(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &payment{})
+		rows := []payment{{Title: "selected"}, {Title: "omitted"}}
+		must(t, db.Select("Title").Create(&rows[0]))
+		must(t, db.Omit("Number").Create(&rows[1]))
+		asMap := map[string]any{"title": "map"}
+		must(t, db.Model(&payment{}).Omit("number").Create(asMap))
+		if want := numbers("PAY").Format(rows[0].ID); rows[0].Number != want || rows[0].ID == 0 {
+			t.Errorf("selected: %+v, want number %s", rows[0], want)
+		}
+		if _, ok := asMap["number"]; rows[1].Number != "" || rows[1].ID == 0 || ok {
+			t.Errorf("omitted: %+v, %v", rows[1], asMap)
+		}
+		var stored []sql.NullString
+		must(t, db.Model(&payment{}).Order("title desc").Pluck("number", &stored))
+		if len(stored) != 3 || stored[0].String != rows[0].Number || stored[1].Valid || stored[2].Valid {
+			t.Errorf("rows = %v", stored)
+		}
+		skipped := payment{ID: 5, Number: "", Title: "skipped"}
+		must(t, db.WithContext(gormflake.Skip(t.Context())).Create(&skipped))
+		if skipped.Number != "" {
+			t.Errorf("skipped: %+v", skipped)
+		}
+	})
+}
+
+// Without its key the row has no ID to number it by.
+func TestSerialWithoutKey(t *testing.T) {
+	t.Parallel()
+	gen := newLayoutCounter()
+	db := dry(t, gormflake.New(gen))
+	row := payment{}
+	must(t, db.Omit("ID").Create(&row))
+	asMap := map[string]any{}
+	must(t, db.Model(&payment{}).Omit("ID").Create(asMap))
+	if row.ID != 0 || row.Number != numbers("PAY").Format(1001) || asMap["number"] != numbers("PAY").Format(1002) || len(asMap) != 1 {
+		t.Errorf("row = %+v, map = %v", row, asMap)
+	}
+}
+
+func TestSerialByValue(t *testing.T) {
+	t.Parallel()
+	db := dry(t, gormflake.New(newLayoutCounter()))
+	err := db.Create(payment{ID: 5}).Error
+	if want := "gormflake: model payment: a tagged field is unset and cannot be written to a copy: pass a pointer"; !errors.Is(err, gorm.ErrInvalidValue) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+	must(t, db.Create(payment{ID: 5, Number: "x"}))
+}
+
+type (
+	// deal has lines that refer to it by its number.
+	deal struct {
+		ID     types.ID   `gorm:"primaryKey" snowflake:"pk"`
+		Number string     `gorm:"size:40;uniqueIndex" snowflake:"serial=DEAL"`
+		Lines  []dealLine `gorm:"foreignKey:DealNumber;references:Number"`
+		BookID types.ID
+		Book   dealBook
+	}
+	dealLine struct {
+		ID         types.ID `gorm:"primaryKey" snowflake:"pk"`
+		DealNumber string   `gorm:"size:40"`
+		Number     *string  `gorm:"size:40" snowflake:"serial=LINE"`
+	}
+	dealBook struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number string   `gorm:"size:40" snowflake:"serial=BOOK"`
+	}
+	// ticket has no other key than its number.
+	ticket struct {
+		Number string `gorm:"primaryKey;size:40" snowflake:"serial=T"`
+		Stubs  []ticketStub
+	}
+	ticketStub struct {
+		ID           types.ID `gorm:"primaryKey" snowflake:"pk"`
+		TicketNumber string   `gorm:"size:40"`
+	}
+)
+
+// Rows of relations are numbered as well, by Assign or by Create, and can be
+// referred to by their numbers.
+func TestSerialRelations(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &dealBook{}, &deal{}, &dealLine{}, &ticket{}, &ticketStub{})
+		for _, assign := range []bool{false, true} {
+			deals := []deal{{Lines: []dealLine{{}, {}}}, {Lines: []dealLine{{}}}}
+			deals[0].Book.Number, deals[1].Book.Number = "set", "too"
+			tickets := []ticket{{Stubs: []ticketStub{{}, {}}}, {Stubs: []ticketStub{{}}}}
+			if assign {
+				err := errors.Join(gormflake.Assign(db, &deals), gormflake.Assign(db, &tickets))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := fmt.Sprint(deals[0].Number, deals[0].Lines[0].DealNumber, tickets[1].Number, tickets[1].Stubs[0].TicketNumber)
+			must(t, db.Create(&deals))
+			must(t, db.Create(&tickets))
+			after := fmt.Sprint(deals[0].Number, deals[0].Lines[0].DealNumber, tickets[1].Number, tickets[1].Stubs[0].TicketNumber)
+			if (before == after) != assign {
+				t.Errorf("assigned %q, created %q", before, after)
+			}
+			for _, want := range deals {
+				checkDeal(t, db, want)
+			}
+			for _, want := range tickets {
+				var got ticket
+				must(t, db.Preload("Stubs").First(&got, "number = ?", want.Number))
+				if id, err := numbers("T").Parse(got.Number); id == 0 || err != nil || len(got.Stubs) != len(want.Stubs) || got.Stubs[0].TicketNumber != got.Number {
+					t.Errorf("row = %+v, want %+v; %v", got, want, err)
+				}
+			}
+		}
+	})
+}
+
+func checkDeal(t *testing.T, db *gorm.DB, want deal) {
+	t.Helper()
+	var got deal
+	must(t, db.Preload("Lines", func(db *gorm.DB) *gorm.DB { return db.Order("id") }).Preload("Book").First(&got, want.ID))
+	if got.Number != numbers("DEAL").Format(got.ID) || got.Number != want.Number || len(got.Lines) != len(want.Lines) || got.Book != want.Book {
+		t.Fatalf("row = %+v, want %+v", got, want)
+	}
+	for i, l := range got.Lines {
+		if l.DealNumber != got.Number || l.Number == nil || *l.Number != numbers("LINE").Format(l.ID) || *want.Lines[i].Number != *l.Number {
+			t.Errorf("line = %+v of %s, want %+v", l, got.Number, want.Lines[i])
+		}
+	}
+}
+
+// A shared primary key comes by the link, after IDs were asked for.
+func TestSerialSharedKey(t *testing.T) {
+	t.Parallel()
+	type (
+		detail struct {
+			MasterID types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Number   string   `snowflake:"serial=PAY"`
+			Second   string   `snowflake:"serial=PAY"`
+		}
+		master struct {
+			ID     types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
+			Detail *detail  `gorm:"foreignKey:MasterID"`
+		}
+	)
+	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1001} {
+		gen, wide := &layoutCounter{layout: snowflake.JSSafeLayout()}, newLayoutCounter()
+		db := dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
+		m := master{ID: key, Detail: &detail{}}
+		if err := gormflake.Assign(db, &m); err != nil {
+			t.Fatal(err)
+		}
+		if want := jsNumbers.Format(from); *m.Detail != (detail{key, want, want}) {
+			t.Errorf("detail = %+v, want number %s", *m.Detail, want)
+		}
+	}
+}
+
+// Whatever the collation, numbers sort as keys do, and a day is a range of them.
+func TestSerialOrder(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	layout := snowflake.TwitterLayout()
+	from, to := day("2026-11-20"), day("2026-11-21")
+	rows := make([]payment, 500)
+	for i := range rows {
+		rows[i].ID = types.ID(r.Int64N(1 << 62))
+		if i%2 == 0 {
+			rows[i].ID = layout.Min(from) + types.ID(r.Int64N(int64(2*(layout.Min(to)-layout.Min(from)))))
+		}
+	}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &payment{})
+		made := slices.Clone(rows)
+		must(t, db.Create(&made))
+		var byKey, byNumber, dayByKey, dayByNumber []types.ID
+		must(t, db.Model(&payment{}).Order("id").Pluck("id", &byKey))
+		must(t, db.Model(&payment{}).Order("number").Pluck("id", &byNumber))
+		must(t, db.Model(&payment{}).Where("id >= ? AND id < ?", layout.Min(from), layout.Min(to)).Order("id").Pluck("id", &dayByKey))
+		must(t, db.Model(&payment{}).Where("number >= ? AND number < ?", "PAY20261120", "PAY20261121").Order("number").Pluck("id", &dayByNumber))
+		if !slices.Equal(byKey, byNumber) {
+			t.Error("numbers do not sort as keys do")
+		}
+		if len(dayByKey) == 0 || !slices.Equal(dayByKey, dayByNumber) {
+			t.Errorf("the day has %d keys, and %d by number", len(dayByKey), len(dayByNumber))
+		}
+	})
+}
+
+// Rolled back with its row, a number is kept for the retry.
+func TestSerialAtEveryFailure(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		gen := &layoutCounter{layout: snowflake.TwitterLayout(), counter: counter{err: errInjected}}
+		use(t, db, gormflake.New(gen))
+		migrate(t, db, &dealBook{}, &deal{}, &dealLine{})
+		tree := deal{Book: dealBook{Number: "x"}, Lines: []dealLine{{}, {}}}
+		if err := db.Create(&tree).Error; !errors.Is(err, errInjected) || tree.Number != "" || count(t, db, &deal{}) != 0 {
+			t.Fatalf("err = %v, tree %+v", err, tree)
+		}
+		gen.err = nil
+		number := ""
+		for n := 1; ; n++ {
+			f := &faults{fail: n}
+			err := withFaults(t, db, f).Create(&tree).Error
+			if f.seen < n {
+				if err != nil || n < 5 {
+					t.Fatalf("%d statements, err = %v", n-1, err)
+				}
+				break
+			}
+			if !errors.Is(err, errInjected) || count(t, db, &deal{})+count(t, db, &dealLine{})+count(t, db, &dealBook{}) != 0 {
+				t.Fatalf("statement %d: err = %v", n, err)
+			}
+			if number = max(number, tree.Number); tree.Number != number || number == "" {
+				t.Errorf("statement %d: the retry changed the number from %q to %q", n, number, tree.Number)
+			}
+		}
+		checkDeal(t, db, tree)
+	})
+}
