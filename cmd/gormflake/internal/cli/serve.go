@@ -86,10 +86,9 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
 	i, err := f.open(cmd, log)
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	cfg.Generator, cfg.Store = i.gen, i.store
 	return errors.Join(f.serve(cmd, listener, cfg), f.giveBack(cmd.Context(), i))
@@ -137,14 +136,15 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer, error)
 	return i, nil
 }
 
-// serve returns after the last request has been answered.
+// serve returns after the last request has been answered. It closes the
+// listener.
 func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg service.Config) error {
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	})
 	handler, err := service.New(cfg)
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
 	ended := make(chan error, 1)

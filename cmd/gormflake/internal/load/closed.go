@@ -52,6 +52,6 @@ func (t Target) connectAll(ctx context.Context, n int) ([]*client, error) {
 
 func closeAll(clients []*client) {
 	for _, c := range clients {
-		c.conn.Close()
+		_ = c.conn.Close()
 	}
 }

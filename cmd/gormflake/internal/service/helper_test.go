@@ -27,9 +27,9 @@ func fixed(t testing.TB) *snowflake.Generator {
 	return generator(t, snowflake.Static(n/32, n%32))
 }
 
-func generator(t testing.TB, src snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
+func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 	t.Helper()
-	gen, err := snowflake.New(src, opts...)
+	gen, err := snowflake.New(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config
 	return handler
 }
 
-// ask sends a request without a body; headers are name, value, name, …
+// ask sends a request without a body; headers are names, each with its value behind it.
 func ask(handler http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	for i := 0; i < len(headers); i += 2 {

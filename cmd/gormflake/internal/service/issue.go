@@ -61,7 +61,8 @@ func (b *block) take(n int) []types.ID {
 }
 
 func (b *block) json() []byte {
-	text := append(b.text[:0], `{"ids":[`...)
+	text := b.text[:0]
+	text = append(text, `{"ids":[`...)
 	for i, id := range b.ids {
 		if i > 0 {
 			text = append(text, ',')
@@ -70,8 +71,9 @@ func (b *block) json() []byte {
 		text = strconv.AppendInt(text, int64(id), 10)
 		text = append(text, '"')
 	}
-	b.text = append(text, "]}\n"...)
-	return b.text
+	text = append(text, "]}\n"...)
+	b.text = text
+	return text
 }
 
 // notIssued is what a client is told. What the store said may name hosts and

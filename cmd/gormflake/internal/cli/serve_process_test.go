@@ -1,0 +1,420 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// An instance is a process of the program that serves.
+type instance struct {
+	command *exec.Cmd
+	url     string
+	log     locked
+}
+
+var errNotListening = errors.New("it does not listen")
+
+// launch starts the program, and returns an error where it ends at once.
+func launch(t *testing.T, program string, args ...string) (*instance, error) {
+	t.Helper()
+	i := &instance{command: exec.CommandContext(t.Context(), program, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)}
+	i.command.Stderr = &i.log
+	out, err := i.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		_ = i.command.Wait()
+		return nil, fmt.Errorf("%w: %s", errNotListening, &i.log)
+	}
+	i.url = strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+	return i, nil
+}
+
+func start(t *testing.T, program string, args ...string) *instance {
+	t.Helper()
+	i, err := launch(t, program, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// end sends SIGTERM and returns the exit code.
+func (i *instance) end(t *testing.T) int {
+	t.Helper()
+	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = i.command.Wait() // ProcessState tells more
+	return i.command.ProcessState.ExitCode()
+}
+
+func (i *instance) kill() {
+	_ = i.command.Process.Kill()
+	_ = i.command.Wait() // ProcessState tells more
+}
+
+// An answer is that of a request.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+func fetch(base, path string) (answer, error) {
+	return request(http.MethodGet, base, path)
+}
+
+func request(method, base, path string) (answer, error) {
+	r, err := http.NewRequest(method, base+path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	client := &http.Client{Timeout: patience}
+	response, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+func (a answer) ids(t *testing.T) []types.ID {
+	t.Helper()
+	var got struct{ IDs []types.ID }
+	if err := json.Unmarshal([]byte(a.text), &got); err != nil {
+		t.Errorf("%d %.100s: %v", a.status, a.text, err)
+	}
+	return got.IDs
+}
+
+// until asks again and again until the answer is as wanted.
+func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		a, err := fetch(base, path)
+		if err == nil && wanted(a) {
+			return a
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v, %d %.300s", path, err, a.status, a.text)
+		}
+	}
+}
+
+func holders(t *testing.T, url string) []lease.Holder {
+	t.Helper()
+	in, err := lease.Inspect(t.Context(), sqllease.New(open(t, url)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Holders
+}
+
+// A crowd of clients asks two services, and keeps all that it gets.
+type crowd struct {
+	t     *testing.T
+	urls  [2]atomic.Pointer[string]
+	stop  atomic.Bool
+	group sync.WaitGroup
+
+	mu  sync.Mutex
+	all []types.ID
+}
+
+func gather(t *testing.T, first, second *instance) *crowd {
+	c := &crowd{t: t}
+	c.urls[0].Store(&first.url)
+	c.urls[1].Store(&second.url)
+	for client := range 4 {
+		c.group.Go(func() { c.ask(client) })
+	}
+	return c
+}
+
+func (c *crowd) ask(client int) {
+	var own []types.ID
+	connection := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	defer connection.CloseIdleConnections()
+	for n := 0; !c.stop.Load(); n++ {
+		response, err := connection.Get(fmt.Sprintf("%s/v1/ids?count=%d", *c.urls[client%2].Load(), 1+n*n%200))
+		if err != nil {
+			time.Sleep(time.Millisecond) // it has been killed
+			continue
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			continue
+		}
+		if a := (answer{response.StatusCode, nil, string(text)}); a.status == http.StatusOK {
+			own = append(own, a.ids(c.t)...)
+		} else if a.status != http.StatusServiceUnavailable {
+			c.t.Errorf("status %d: %s", a.status, a.text)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, own...)
+}
+
+// end returns how many IDs were got, and how many of them more than once.
+func (c *crowd) end() (total, duplicates int) {
+	c.stop.Store(true)
+	c.group.Wait()
+	slices.Sort(c.all)
+	return len(c.all), len(c.all) - len(slices.Compact(slices.Clone(c.all)))
+}
+
+// Real processes of the real program.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, test := range map[string]func(t *testing.T, program string){
+		"issues nothing twice":       serveIssuesNothingTwice,
+		"a fixed number twice":       serveFixedTwice,
+		"without its database":       serveWithoutItsDatabase,
+		"changes nothing":            serveChangesNothing,
+		"finishes what is under way": serveFinishesWhatIsUnderWay,
+		"cuts off at last":           serveCutsOffAtLast,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
+	}
+}
+
+// torment is how long services are tormented.
+func torment() time.Duration {
+	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
+		return 30 * time.Second
+	}
+	return 3 * time.Second
+}
+
+// Two services share the two workers of a database, and one of them is killed
+// and started again, many times: it takes the same worker each time.
+func serveIssuesNothingTwice(t *testing.T, program string) {
+	t.Helper()
+	servers(t, func(t *testing.T, url string) {
+		open(t, url) // creates SQLite's file
+		args := []string{"--dsn", url, "--window", "300ms", "--datacenter-bits", "0", "--worker-bits", "1"}
+		steady, killed := start(t, program, args...), start(t, program, args...)
+		clients := gather(t, steady, killed)
+		kills := 0
+		for begun := time.Now(); time.Since(begun) < torment() || kills < 3; kills++ {
+			time.Sleep(200 * time.Millisecond) // under load
+			killed.kill()
+			killed = restart(t, program, args...)
+			clients.urls[1].Store(&killed.url)
+		}
+		total, duplicates := clients.end()
+		if duplicates > 0 || total < 1000 {
+			t.Errorf("%d of %d IDs are duplicates", duplicates, total)
+		}
+		t.Logf("%d IDs, %d duplicates, %d kills", total, duplicates, kills)
+		if a, b := steady.end(t), killed.end(t); a != ok || b != ok {
+			t.Errorf("SIGTERM ends them with %d and %d, want 0:\n%s\n%s", a, b, &steady.log, &killed.log)
+		}
+		for _, h := range holders(t, url) {
+			if h.Owner != "" {
+				t.Errorf("%v has not been given back", h)
+			}
+		}
+	})
+}
+
+// restart tries until the worker of the process that was killed is free again.
+func restart(t *testing.T, program string, args ...string) *instance {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		i, err := launch(t, program, args...)
+		if err == nil {
+			return i
+		}
+		if !strings.Contains(err.Error(), "no free worker") || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The check above can fail: two services under one number that nobody leases do
+// issue IDs twice.
+func serveFixedTwice(t *testing.T, program string) {
+	t.Helper()
+	clients := gather(t, start(t, program, "--worker", "5"), start(t, program, "--worker", "5"))
+	time.Sleep(time.Second)
+	total, duplicates := clients.end()
+	if duplicates == 0 {
+		t.Errorf("no duplicate among %d IDs", total)
+	}
+}
+
+func serveWithoutItsDatabase(t *testing.T, program string) {
+	t.Helper()
+	direct := testdb.URL(t, testdb.Postgres)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := testserver.NewProxy(t, u.Host)
+	u.Host = proxy.Address()
+	i := start(t, program, "--dsn", u.String(), "--window", "1s")
+	if a, err := fetch(i.url, "/healthz"); err != nil || a.status != http.StatusOK || !strings.HasPrefix(a.text, `{"status":"ok","until":"`) {
+		t.Errorf("healthz: %v, %d %s", err, a.status, a.text)
+	}
+	proxy.Lose()
+	a := until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
+	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.text, `{"error":"no IDs can be issued: the window of the worker ended at `) {
+		t.Errorf("%v %s", a.header, a.text)
+	}
+	a = until(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "the database has failed since") })
+	var health struct {
+		Status string
+		Since  time.Time
+	}
+	if err := json.Unmarshal([]byte(a.text), &health); err != nil || a.status != http.StatusServiceUnavailable ||
+		health.Status != "fenced" || health.Since.After(time.Now()) || time.Since(health.Since) > patience {
+		t.Errorf("%v: %d %s", err, a.status, a.text)
+	}
+	proxy.Pass()
+	until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusOK })
+	until(t, i.url, "/healthz", func(a answer) bool { return a.status == http.StatusOK })
+	if code := i.end(t); code != ok {
+		t.Errorf("SIGTERM ends it with %d:\n%s", code, &i.log)
+	}
+	if !strings.Contains(i.log.String(), "lease: fenced") {
+		t.Errorf("the log does not tell:\n%s", &i.log)
+	}
+}
+
+// contents is the list of tables, and every row of the workers.
+func contents(t *testing.T, url string) string {
+	t.Helper()
+	db := open(t, url)
+	tables, err := db.Migrator().GetTables()
+	if err != nil || !slices.Contains(tables, "snowflake_workers") {
+		t.Fatalf("tables %q, %v", tables, err)
+	}
+	var rows []map[string]any
+	if err := db.Raw("SELECT * FROM snowflake_workers ORDER BY 1, 2").Scan(&rows).Error; err != nil || len(rows) < 2 {
+		t.Fatalf("rows %v, %v", rows, err)
+	}
+	return fmt.Sprint(tables, rows)
+}
+
+// Only the sequence can be changed: no request does anything to the database.
+func serveChangesNothing(t *testing.T, program string) {
+	t.Helper()
+	servers(t, func(t *testing.T, url string) {
+		open(t, url)
+		i := start(t, program, "--dsn", url, "--window", "1h") // no extension meanwhile
+		before := contents(t, url)
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+			for _, path := range []string{
+				"/v1/ids", "/v1/ids/1", "/v1/ids/1?as=base58", "/v1/layout", "/v1/workers", "/v1/workers/1", "/healthz", "/metrics", "/", "/style.css",
+				"/v1/workers?evict=0", "/v1/ids?count=10000", "/v1/layout?workerBits=1",
+			} {
+				if a, err := request(method, i.url, path); err != nil || a.status >= 500 {
+					t.Errorf("%s %s: %v, %d", method, path, err, a.status)
+				}
+			}
+		}
+		if after := contents(t, url); after != before {
+			t.Errorf("before: %s\nafter: %s", before, after)
+		}
+		if code := i.end(t); code != ok || contents(t, url) == before {
+			t.Errorf("SIGTERM ends it with %d, want 0 and the worker given back:\n%s", code, &i.log)
+		}
+	})
+}
+
+// slow makes a request take seconds: ten IDs a second.
+var slow = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-bits", "0", "--tick", "100ms", "--epoch", "2020-01-01T00:00:00Z"}
+
+func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
+	t.Helper()
+	url := testdb.URL(t, testdb.SQLite)
+	open(t, url)
+	i := start(t, program, append([]string{"--dsn", url}, slow...)...)
+	done := underWay(t, i, 20)
+	code := i.end(t)
+	a := <-done
+	if a.status != http.StatusOK || len(a.ids(t)) != 20 || code != ok {
+		t.Fatalf("%d %s, exit code %d, want 20 IDs and 0", a.status, a.text, code)
+	}
+	if _, err := fetch(i.url, "/healthz"); err == nil {
+		t.Error("it still answers")
+	}
+	last := slowLayout().Time(slices.Max(a.ids(t)))
+	for _, h := range holders(t, url) {
+		if h.Owner != "" || !h.Until.After(last) {
+			t.Errorf("%v, want nobody, until after %v", h, last)
+		}
+	}
+}
+
+func slowLayout() snowflake.Layout {
+	return snowflake.Layout{Epoch: time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC), Tick: 100 * time.Millisecond, WorkerBits: 8}
+}
+
+// underWay sends a request that has to wait, and returns once it does.
+func underWay(t *testing.T, i *instance, count int) <-chan answer {
+	t.Helper()
+	done := make(chan answer, 1)
+	go func() {
+		a, _ := fetch(i.url, fmt.Sprint("/v1/ids?count=", count))
+		done <- a
+	}()
+	until(t, i.url, "/metrics", func(a answer) bool { return !strings.Contains(a.text, "\ngormflake_lead_seconds 0\n") })
+	return done
+}
+
+func serveCutsOffAtLast(t *testing.T, program string) {
+	t.Helper()
+	url := testdb.URL(t, testdb.SQLite)
+	open(t, url)
+	i := start(t, program, append([]string{"--dsn", url, "--timeout", "1h", "--shutdown-timeout", "200ms"}, slow...)...)
+	done := underWay(t, i, 3000)
+	if code := i.end(t); code != failed || !strings.Contains(i.log.String(), "gormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
+		t.Errorf("exit code %d:\n%s", code, &i.log)
+	}
+	if a := <-done; a.status != 0 {
+		t.Errorf("answered %d", a.status)
+	}
+	for _, h := range holders(t, url) {
+		if h.Owner != "" {
+			t.Errorf("%v has not been given back", h)
+		}
+	}
+}
