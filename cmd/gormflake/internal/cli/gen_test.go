@@ -1,0 +1,114 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// The workers of these tests differ: a process has one generator for each.
+func TestGenForms(t *testing.T) {
+	t.Parallel()
+	pay, err := serial.New("PAY", snowflake.TwitterLayout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		worker string
+		args   string
+		parse  func(string) (types.ID, error)
+	}{
+		{"1", "", types.ParseID},
+		{"2", "--as decimal", types.ParseID},
+		{"3", "--as base32", types.ParseBase32},
+		{"4", "--as base58", types.ParseBase58},
+		{"5", "--as base62", types.ParseBase62},
+		{"6", "--as serial --code PAY", pay.Parse},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"gen", "--worker", test.worker, "--datacenter", "2", "-n", "5000"}, strings.Fields(test.args)...)
+			got := lines(printed(t, command(t, args...)))
+			if len(got) != 5000 {
+				t.Fatalf("%d lines, want 5000", len(got))
+			}
+			var last types.ID
+			for _, line := range got {
+				id, err := test.parse(line)
+				if err != nil || id <= last {
+					t.Fatalf("line %q after ID %v: %v", line, last, err)
+				}
+				last = id
+			}
+			if p := snowflake.TwitterLayout().Decompose(last); p.Datacenter != 2 || types.ID(p.Worker).String() != test.worker {
+				t.Errorf("%+v is of another worker", p)
+			}
+		})
+	}
+}
+
+func TestGenLayout(t *testing.T) {
+	t.Parallel()
+	out := printed(t, command(t, "gen", "--worker", "9", "--layout", "js-safe"))
+	if id := types.MustParseID(strings.TrimSpace(out)); id >= 1<<53 || snowflake.JSSafeLayout().Decompose(id).Worker != 9 {
+		t.Errorf("ID %v is not of the layout", id)
+	}
+}
+
+func TestGenJSON(t *testing.T) {
+	t.Parallel()
+	got := lines(printed(t, command(t, "gen", "--worker", "8", "-n", "2", "--json", "--code", "PAY")))
+	if len(got) != 2 {
+		t.Fatalf("lines = %q, want 2", got)
+	}
+	var record struct {
+		ID     types.ID
+		Worker int64
+		Base32 string
+		Serial string
+	}
+	if err := json.Unmarshal([]byte(got[1]), &record); err != nil {
+		t.Fatal(err)
+	}
+	if record.Worker != 8 || record.ID.Base32() != record.Base32 || !strings.HasPrefix(record.Serial, "PAY20") {
+		t.Errorf("record = %+v", record)
+	}
+}
+
+// Several at once lease different workers, give them back, and follow the
+// layout that the database knows.
+func TestGenLeased(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		open(t, url) // SQLite: the file must be there
+		touch(t, url)
+		results := make(chan outcome)
+		const processes, each = 4, 1000
+		for range processes {
+			go func() {
+				results <- commandWith(t.Context(), nil, "gen", "--dsn", url, "-n", "1000", "--layout", "js-safe")
+			}()
+		}
+		var ids []string
+		for range processes {
+			ids = append(ids, lines(printed(t, <-results))...)
+		}
+		ids = append(ids, lines(printed(t, command(t, "gen", "--dsn", url)))...)
+		slices.Sort(ids)
+		if n := len(slices.Compact(ids)); n != processes*each+1 {
+			t.Errorf("%d different IDs, want %d", n, processes*each+1)
+		}
+		if id := types.MustParseID(ids[len(ids)-1]); id >= 1<<53 {
+			t.Errorf("ID %v is not of the database's layout", id)
+		}
+		if out := printed(t, command(t, "workers", "--dsn", url)); strings.Contains(out, "held") || strings.Contains(out, "lapsed") {
+			t.Errorf("a worker was not given back:\n%s", out)
+		}
+		wantOneLine(t, command(t, "gen", "--dsn", url, "--layout", "twitter"), "use that layout, or another namespace")
+	})
+}

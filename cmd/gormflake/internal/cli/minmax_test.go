@@ -1,0 +1,89 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestMinMax(t *testing.T) {
+	t.Parallel()
+	layout := snowflake.TwitterLayout()
+	date := func(s string) time.Time {
+		at, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, test := range []struct {
+		text string
+		want time.Time
+	}{
+		{"2026-11-21T17:00:00Z", date("2026-11-21T17:00:00Z")},
+		{"2026-11-21T17:00:00.123+02:00", date("2026-11-21T15:00:00.123Z")},
+		{"2026-11-21 17:00:00", date("2026-11-21T17:00:00Z")},
+		{"2026-11-21 17:00:00.5", date("2026-11-21T17:00:00.5Z")},
+		{"2026-11-21 17:00:00-05:00", date("2026-11-21T22:00:00Z")},
+		{"2026-11-21 17:00:00 +01:00", date("2026-11-21T16:00:00Z")},
+		{"2026-11-21T17:00:00", date("2026-11-21T17:00:00Z")},
+		{"2026-11-21 17:00", date("2026-11-21T17:00:00Z")},
+		{"2026-11-21", date("2026-11-21T00:00:00Z")},
+		{"1795280400", time.Unix(1795280400, 0)},
+		{"99999999999999", time.UnixMilli(99999999999999)},
+		{"1795280400123", time.UnixMilli(1795280400123)},
+		{"now", noon},
+		{"-1h", noon.Add(-time.Hour)},
+		{"+1h30m", noon.Add(90 * time.Minute)},
+		{"-250ms", noon.Add(-250 * time.Millisecond)},
+		{"-1.5h", noon.Add(-90 * time.Minute)},
+		{"-7d", noon.AddDate(0, 0, -7)},
+		{"-7d12h", noon.AddDate(0, 0, -7).Add(-12 * time.Hour)},
+		{"now-1h", noon.Add(-time.Hour)},
+	} {
+		if test.want.After(layout.Expires()) {
+			wantUsage(t, atNoon(nil, "min", test.text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
+			continue
+		}
+		if got := printed(t, atNoon(nil, "min", test.text)); got != layout.Min(test.want).String()+"\n" {
+			t.Errorf("min %s = %s, want the ID of %v", test.text, got, test.want)
+		}
+		if got := printed(t, atNoon(nil, "max", test.text)); got != layout.Max(test.want).String()+"\n" {
+			t.Errorf("max %s = %s, want the ID of %v", test.text, got, test.want)
+		}
+	}
+}
+
+// Golden: what a script has stored must not change.
+func TestMinMaxGolden(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"min 2026-01-01":                  "2006515713438646272",
+		"max 2026-01-01":                  "2006515713442840575",
+		"min 2026-01-01 --layout js-safe": "310294609920000",
+		"min -1h --layout discord":        "1573654206873600000",
+	} {
+		if got := printed(t, atNoon(nil, strings.Fields(args)...)); got != want+"\n" {
+			t.Errorf("%s = %s, want %s", args, got, want)
+		}
+	}
+}
+
+func TestTimeMistakes(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "-1", "-1y", "--", "+", "-", "-d", "now-", "-h", "-1h-1h",
+		"-99999999999999999h", "1795280400.5", "9223372036854775808", "\x1b[31m", "２０２６", "-7 d",
+	} {
+		got := atNoon(nil, "min", "--", text)
+		if text == "" || text[0] != '-' {
+			got = atNoon(nil, "min", text)
+		}
+		wantUsage(t, got, "")
+	}
+	for _, text := range []string{"2010-11-04T01:42:54.656Z", "2080-07-10T17:30:30.209Z", "1969-01-01", "-99999d", "+999999d", "9223372036854775807", "0"} {
+		wantUsage(t, atNoon(nil, "max", text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
+	}
+}

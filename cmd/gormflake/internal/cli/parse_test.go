@@ -1,0 +1,266 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Golden, but for the time zone of the machine.
+func TestParseBlock(t *testing.T) {
+	t.Parallel()
+	id := sample(t)
+	want := `id          2124095476331606058
+time        2026-11-21T11:00:00.000Z
+local time  ` + noon.Add(-time.Hour).Local().Format("2006-01-02T15:04:05.000Z07:00") + `
+age         1h 0m ago
+datacenter  1
+worker      7
+sequence    42
+base32      ` + id.Base32() + `
+base58      ` + id.Base58() + `
+base62      ` + id.Base62() + "\n"
+	if got := printed(t, atNoon(nil, "parse", id.String())); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	serial := "serial      PAY20261121110000000" + "01070042\n"
+	if got := printed(t, atNoon(nil, "parse", id.String(), "--code", "PAY")); got != want+serial {
+		t.Errorf("got\n%s\nwant\n%s", got, want+serial)
+	}
+	if got := printed(t, atNoon(nil, "parse", id.String(), id.String())); got != want+"\n"+want {
+		t.Errorf("two IDs give\n%s", got)
+	}
+}
+
+// Golden.
+func TestParseTable(t *testing.T) {
+	t.Parallel()
+	const want = `ID                   TIME                      DATACENTER  WORKER  SEQUENCE  FORM
+2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  base32
+4294967296           2010-11-04T01:42:55.681Z           0       0         0  decimal
+`
+	if got := printed(t, atNoon(nil, "parse", "--table", sample(t).Base32(), "4294967296")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Golden.
+func TestParseJSON(t *testing.T) {
+	t.Parallel()
+	id := sample(t)
+	want := fmt.Sprintf(`{"input":"%[1]s","form":"decimal","id":"%[1]s","time":"2026-11-21T11:00:00.000Z","unix_ms":1795258800000,"datacenter":1,"worker":7,"sequence":42,"base32":"%s","base58":"%s","base62":"%s"}`+"\n",
+		id, id.Base32(), id.Base58(), id.Base62())
+	if got := printed(t, atNoon(nil, "parse", "--json", id.String())); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Whatever is printed as one form is read as that one, or shown as ambiguous.
+func TestParseForms(t *testing.T) {
+	t.Parallel()
+	pay, err := serial.New("PAY", snowflake.TwitterLayout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		id := compose(t, snowflake.Parts{
+			Time:       noon.Add(-time.Duration(random.Int64N(int64(15 * 365 * 24 * time.Hour)))),
+			Datacenter: random.Int64N(32), Worker: random.Int64N(32), Sequence: random.Int64N(4096),
+		})
+		for form, text := range map[string]string{
+			"decimal": id.String(), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "serial": pay.Format(id),
+		} {
+			row := id.String() + " "
+			if got := printed(t, atNoon(nil, "parse", "--as", form, "--code", "PAY", "--table", text)); len(lines(got)) != 2 || !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
+				t.Fatalf("--as %s %s gives\n%s", form, text, got)
+			}
+			got := printed(t, atNoon(nil, "parse", "--code", "PAY", "--table", text))
+			if !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
+				t.Fatalf("%s as %s gives\n%s", text, form, got)
+			}
+			if n := len(lines(got)); n > 2 && !strings.HasPrefix(form, "base") || n > 3 {
+				t.Fatalf("%s gives\n%s", text, got)
+			}
+		}
+	}
+}
+
+func TestParseAmbiguous(t *testing.T) {
+	t.Parallel()
+	const both = "2WuoLaixQLF" // no digit that base 58 lacks
+	got := printed(t, atNoon(nil, "parse", both))
+	if strings.Count(got, "read as") != 2 || !strings.Contains(got, "read as     base58\ntime        2017-") || !strings.Contains(got, "read as     base62\ntime        2026-") {
+		t.Errorf("got\n%s", got)
+	}
+	wantUsage(t, atNoon(nil, "parse", "--json", both), "is ambiguous: 835533801908298343 of 2017-02-25T16:55:56.499Z as base58, 2124189854310229301 of 2026-11-21T17:15:01.463Z as base62: say which with --as")
+	if got := printed(t, atNoon(nil, "parse", "--since", "2020-01-01", "--json", both)); !strings.Contains(got, `"form":"base62"`) {
+		t.Error(got)
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-5"}, "-5 is neither a flag nor an ID: no ID is negative"},
+		{[]string{"--", "-5"}, `"-5" is no ID`},
+		{[]string{"--as", "decimal", "--", "-5"}, "want decimal digits only"},
+		{[]string{""}, `"" is no ID`},
+		{[]string{"0"}, "0 is no ID: it stands for one that is not assigned yet"},
+		{[]string{"007"}, "leading zero"},
+		{[]string{"9223372036854775808"}, "out of range; want at most 9223372036854775807"},
+		{[]string{"99999999999999999999"}, "out of range; want at most 9223372036854775807"},
+		{[]string{"9007199254740992", "--layout", "js-safe"}, "9007199254740992 is too large: want at most 9007199254740991, the last ID of the layout"},
+		{[]string{"abc"}, `"abc" is no ID with a time from 2010-11-05T01:42:54.657Z to 2026-11-22T12:00:00.000Z`},
+		{[]string{"hello, world"}, `"hello, world" is no ID: want decimal, base32, base58 or base62, or a serial number with --code`},
+		{[]string{"\x1b[31m\xff\x00"}, `"\x1b[31m\xff\x00" is no ID`},
+		{[]string{strings.Repeat("a", 1000)}, strings.Repeat("a", 64) + `"… is no ID`},
+		{[]string{"1", "--as", "hex"}, `--as "hex": want one of auto, decimal, base32, base58, base62, serial`},
+		{[]string{"1", "--as", "serial"}, "--as serial needs --code"},
+		{[]string{"1", "--as", "serial", "--code", "PAY"}, "serial:"},
+		{[]string{"1", "--code", "pay"}, "--code: serial:"},
+		{[]string{"1", "--json", "--table"}, "none of the others can be"},
+		{[]string{"1", "--file", "x"}, "IDs and --file are both given"},
+		{[]string{"1", "--since", "long ago"}, wantTimeText},
+		{[]string{"4194304", "text"}, `"text" is no ID`},
+		{[]string{"1", "-"}, `"-" is no ID`},
+	} {
+		wantUsage(t, atNoon(strings.NewReader(""), append([]string{"parse"}, test.args...)...), test.want)
+	}
+	folder := t.TempDir()
+	wantOneLine(t, command(t, "parse", "--file", filepath.Join(folder, "missing")), "no such file")
+	wantOneLine(t, command(t, "parse", "--file", folder), "is a directory")
+	broken := iotest.TimeoutReader(strings.NewReader(strings.Repeat("x", 1<<20)))
+	wantOneLine(t, commandWith(t.Context(), broken, "parse"), "timeout")
+}
+
+const wantTimeText = "want a time such as"
+
+func TestParseText(t *testing.T) {
+	t.Parallel()
+	id := sample(t).String()
+	with := id + "(2026-11-21T11:00:00.000Z datacenter 1 worker 7 sequence 42)"
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", ""},
+		{"alone", id, with},
+		{"a line", id + "\n", with + "\n"},
+		{"CRLF", "a " + id + "\r\nb\r\n", "a " + with + "\r\nb\r\n"},
+		{"two in a line", id + "," + id, with + "," + with},
+		{"quoted", `{"id":"` + id + `","n":12}`, `{"id":"` + with + `","n":12}`},
+		{"path", "GET /orders/" + id + "?x=1", "GET /orders/" + with + "?x=1"},
+		{"prefixed", "order_" + id + " order-" + id + ".json", "order_" + with + " order-" + with + ".json"},
+		{"end of a sentence", "It is " + id + ".", "It is " + with + "."},
+		{"end of a sentence and line", id + ".\n1", with + ".\n1"},
+		{"part of a word", "a" + id + " " + id + "b 0x" + id, "a" + id + " " + id + "b 0x" + id},
+		{"fraction", "0." + id + " " + id + ".5", "0." + id + " " + id + ".5"},
+		{"binary", "\x00\xff\xfe" + id + "\x80\n\x00", "\x00\xff\xfe" + with + "\x80\n\x00"},
+		{"letters that are not ASCII", "ä" + id + "ß", "ä" + with + "ß"},
+		{"small numbers", "200 1795258800000 1795258800", "200 1795258800000 1795258800"},
+		{"the far future", "9223372036854775807 9223372036854775808", "9223372036854775807 9223372036854775808"},
+		{"leading zero", "0" + id, "0" + id},
+		{"too many digits", id + id, id + id},
+		{"a long word", strings.Repeat("1", 1000) + " " + id, strings.Repeat("1", 1000) + " " + with},
+	} {
+		for how, in := range map[string]io.Reader{
+			"whole": strings.NewReader(test.text), "bytes": iotest.OneByteReader(strings.NewReader(test.text)),
+			"halves": iotest.HalfReader(strings.NewReader(test.text)), "with the end": iotest.DataErrReader(strings.NewReader(test.text)),
+		} {
+			if got := printed(t, atNoon(in, "parse")); got != test.want {
+				t.Errorf("%s, %s: got %q, want %q", test.name, how, got, test.want)
+			}
+		}
+	}
+}
+
+// Golden.
+func TestParseTextRecords(t *testing.T) {
+	t.Parallel()
+	id := sample(t)
+	text := "one\n" + id.String() + "\n\n" + id.String() + " and PAY2026112111000000001070042\n"
+	const want = `ID                   TIME                      DATACENTER  WORKER  SEQUENCE  FORM
+2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  decimal
+2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  decimal
+2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  serial
+`
+	if got := printed(t, atNoon(strings.NewReader(text), "parse", "--table", "--code", "PAY", "-")); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	file := filepath.Join(t.TempDir(), "app.log")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := lines(printed(t, atNoon(nil, "parse", "--json", "-f", file, "-f", file)))
+	if len(got) != 4 {
+		t.Fatalf("lines = %q, want 4", got)
+	}
+	for i, line := range got {
+		if part := fmt.Sprintf(`{"file":%q,"line":%d,"form":"decimal","id":"2124095476331606058",`, file, 2+i%2*2); !strings.HasPrefix(line, part) {
+			t.Errorf("line %d is %s, want %s…", i, line, part)
+		}
+	}
+	if got := printed(t, atNoon(strings.NewReader("a "+id.Base58()+" b"), "parse", "--as", "base58", "--table")); !strings.Contains(got, "  base58\n") {
+		t.Error(got)
+	}
+}
+
+// Ten megabytes without a line's end, and an ID across each border of a chunk.
+func TestParseLongLine(t *testing.T) {
+	t.Parallel()
+	id := sample(t).String()
+	random := rand.New(rand.NewPCG(3, 4))
+	var text bytes.Buffer
+	want := 0
+	for text.Len() < 10<<20 {
+		text.WriteString(strings.Repeat("x", random.IntN(300)) + " " + id + " ")
+		want++
+	}
+	got := printed(t, atNoon(&text, "parse"))
+	if n := strings.Count(got, id+"(2026-11-21T11:00:00.000Z "); n != want {
+		t.Errorf("%d IDs found, want %d", n, want)
+	}
+	if strings.Contains(got, "\n") {
+		t.Error("a line's end has appeared")
+	}
+}
+
+// Text is what it was but for the notes, however it is cut, and the notes do
+// not depend on how.
+func FuzzParseText(f *testing.F) {
+	f.Add([]byte("a 2124095476331606058.\n"), uint8(3))
+	f.Add([]byte("0.2124095476331606058.5 2124095476331606058.x\x00\xff"), uint8(1))
+	f.Add(bytes.Repeat([]byte("2124095476331606058"), 20), uint8(7))
+	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
+		whole := printed(t, atNoon(bytes.NewReader(text), "parse"))
+		cut := printed(t, atNoon(cutReader{bytes.NewReader(text), int(size) + 1}, "parse"))
+		if whole != cut {
+			t.Errorf("whole: %q, in pieces: %q", whole, cut)
+		}
+		if !note.Match(text) && note.ReplaceAllString(whole, "") != string(text) {
+			t.Errorf("%q became %q", text, whole)
+		}
+	})
+}
+
+var note = regexp.MustCompile(`\(20[-0-9]+T[:.0-9]+Z datacenter \d+ worker \d+ sequence \d+\)`)
+
+// A cutReader reads at most n bytes at a time.
+type cutReader struct {
+	in io.Reader
+	n  int
+}
+
+func (r cutReader) Read(p []byte) (int, error) { return r.in.Read(p[:min(len(p), r.n)]) }

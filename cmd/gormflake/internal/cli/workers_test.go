@@ -1,0 +1,192 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// touch makes the file of an SQLite database.
+func touch(t *testing.T, url string) {
+	t.Helper()
+	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// crew is one worker in each state, at noon.
+func crew() map[int]lease.Record {
+	at := noon.UnixMilli()
+	return map[int]lease.Record{
+		0:  {Bound: at + 42_000, Owner: "web-1/11/AAAA"},
+		7:  {Bound: at - 3*3600_000, Owner: "web-2/12/BBBB"},
+		33: {Bound: at + 1_500},
+		34: {Bound: at},
+	}
+}
+
+// Golden.
+const crewTable = `41 bits of 1ms since 2010-11-04T01:42:54.657Z, 5 datacenter, 5 worker, 12 sequence
+
+DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
+0           0       held     2026-11-21T12:00:42.000Z  in 42.0s   web-1/11/AAAA
+0           7       lapsed   2026-11-21T09:00:00.000Z  3h 0m ago  web-2/12/BBBB
+1           1       waiting  2026-11-21T12:00:01.500Z  in 1.5s    -
+1           2       free     2026-11-21T12:00:00.000Z  0ms ago    -
+`
+
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		records(t, url, crew())
+		if got := printed(t, atNoon(nil, "workers", "--dsn", url)); got != crewTable {
+			t.Errorf("workers prints\n%s\nwant\n%s", got, crewTable)
+		}
+		var doc struct {
+			Layout  map[string]any
+			Workers []map[string]any
+		}
+		if err := json.Unmarshal([]byte(printed(t, atNoon(nil, "workers", "--dsn", url, "--json"))), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if w := doc.Workers[1]; len(doc.Workers) != 4 || w["worker"] != 7.0 || w["state"] != "lapsed" || w["lead_ms"] != -3*3600_000.0 || w["bound"] != "2026-11-21T09:00:00.000Z" {
+			t.Errorf("workers = %v", doc.Workers)
+		}
+		if doc.Layout["worker_bits"] != 5.0 || doc.Layout["tick"] != "1ms" {
+			t.Errorf("layout = %v", doc.Layout)
+		}
+		if got := printed(t, atNoon(nil, "workers", "--dsn", url, "--namespace", "other")); got != "no worker was ever taken in this namespace\n" {
+			t.Error(got)
+		}
+		if got := printed(t, atNoon(nil, "workers", "--dsn", url, "--namespace", "other", "--json")); !strings.Contains(got, `"layout": null`) || !strings.Contains(got, `"workers": []`) {
+			t.Error(got)
+		}
+	})
+}
+
+// Looking creates nothing.
+func TestWorkersOfNothing(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		wantOneLine(t, command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
+		wantOneLine(t, command(t, "workers", "release", "0/1", "--yes", "--dsn", url), "there is no table snowflake_workers")
+		if open(t, url).Migrator().HasTable("snowflake_workers") {
+			t.Error("the table was created")
+		}
+	})
+	missing := filepath.Join(t.TempDir(), "app.db")
+	for _, args := range [][]string{{"workers"}, {"workers", "release", "0/1", "--yes"}, {"gen"}} {
+		wantOneLine(t, command(t, append(args, "--dsn", "sqlite://"+missing)...), "database: there is no file "+missing)
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("the file was created")
+	}
+	printed(t, command(t, "gen", "--dsn", "sqlite://:memory:"))
+}
+
+func TestWorkersRelease(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		records(t, url, crew())
+		release := func(name string) outcome { return atNoon(nil, "workers", "release", name, "--yes", "--dsn", url) }
+		wantOutcome(t, release("0/0"), 0, "datacenter 0 worker 0 is no longer held by web-1/11/AAAA; it is free in 42.0s, at 2026-11-21T12:00:42.000Z\n", "")
+		wantOutcome(t, release("0/7"), 0, "datacenter 0 worker 7 is no longer held by web-2/12/BBBB; it is free\n", "")
+		wantOneLine(t, release("0/7"), "datacenter 0 worker 7 is held by nobody")
+		wantOneLine(t, release("1/1"), "datacenter 1 worker 1 is held by nobody")
+		wantOneLine(t, release("0/5"), "datacenter 0 worker 5 was never taken")
+		for _, name := range []string{"7", "0/", "/7", "0/x", "-1", "0/7/1", "0/-7"} {
+			wantUsage(t, atNoon(nil, "workers", "release", "--yes", "--dsn", url, "--", name), "want DATACENTER/WORKER, such as 0/7")
+		}
+		got, err := sqllease.New(open(t, url)).Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, before := range crew() {
+			if r := got[key]; r.Owner != "" || r.Bound != before.Bound {
+				t.Errorf("record %d = %+v, want the bound %d and no owner", key, r, before.Bound)
+			}
+		}
+	})
+}
+
+func TestWorkersReleaseAsks(t *testing.T) {
+	t.Parallel()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
+	records(t, url, crew())
+	wantUsage(t, atNoon(strings.NewReader("y\n"), "workers", "release", "0/0", "--dsn", url), "give --yes; nothing has been changed")
+	if got := printed(t, atNoon(nil, "workers", "--dsn", url)); got != crewTable {
+		t.Errorf("the records have changed:\n%s", got)
+	}
+}
+
+// The holder that loses its worker goes on under another, and repeats nothing.
+func TestWorkersReleaseAlive(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		stop, ids := holder(t, url)
+		defer stop()
+		first := <-ids
+		worker := first.Int64() >> 12 & 1023
+		for {
+			got := command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
+			if got.code == 0 {
+				break
+			}
+			wantOneLine(t, got, "it is alive") // it has extended its window between the two steps
+		}
+		seen := map[int64]bool{first.Int64(): true}
+		deadline := time.After(time.Minute)
+		for {
+			select {
+			case id := <-ids:
+				if seen[id.Int64()] {
+					t.Fatalf("ID %v came twice", id)
+				}
+				seen[id.Int64()] = true
+				if id.Int64()>>12&1023 != worker {
+					return
+				}
+			case <-deadline:
+				t.Fatal("the holder keeps the worker that was taken away")
+			}
+		}
+	})
+}
+
+func TestWorkersDDL(t *testing.T) {
+	t.Parallel()
+	for dialect, quoted := range map[string]string{"sqlite": `"ids"."workers"`, "mysql": "`ids`.`workers`", "postgres": `"ids"."workers"`} {
+		want, err := sqllease.DDL(dialect, sqllease.WithTable("ids.workers"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := printed(t, command(t, "workers", "ddl", "--dialect", dialect, "--table", "ids.workers"))
+		if got != want || !strings.Contains(got, quoted) {
+			t.Errorf("%s: %s, want %s", dialect, got, want)
+		}
+	}
+}
+
+// What ddl prints is what the store wants.
+func TestWorkersDDLWorks(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := open(t, url)
+		execute(t, db, printed(t, command(t, "workers", "ddl", "--dialect", db.Dialector.Name())))
+		if got := printed(t, command(t, "workers", "--dsn", url)); !strings.Contains(got, "no worker was ever taken") {
+			t.Error(got)
+		}
+		printed(t, command(t, "gen", "--dsn", url))
+	})
+}
