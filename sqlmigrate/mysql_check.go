@@ -33,34 +33,29 @@ func (t *mysqlTable) fromChecks() string {
 	return fmt.Sprintf(mysqlChecks, mysqlSchemaOf(t.name), mysqlLiteral(t.name.name))
 }
 
-// checks are those that the catalog has, unless it hides them from an account
-// that may only read.
-func (c *mysqlColumn) checks() (list []string, known bool) {
-	list = c.table.checks[strings.ToLower(c.name)]
-	return list, c.table.checks != nil && (len(list) > 0 || !c.definition.hasCheck())
+func (c *mysqlColumn) fromChecks() string {
+	return c.table.fromChecks() + " AND CONSTRAINT_NAME = " + mysqlLiteral(c.name)
 }
 
 // countsChecks are conditions: the column has as many as when it was inspected.
 func (c *mysqlColumn) countsChecks() []string {
-	list, known := c.checks()
-	if !known {
+	if c.table.checks == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("(SELECT COUNT(*) = %d %s AND CONSTRAINT_NAME = %s)", len(list), c.table.fromChecks(), mysqlLiteral(c.name))}
+	return []string{fmt.Sprintf("(SELECT COUNT(*) = %d %s)", len(c.checks()), c.fromChecks())}
 }
 
-// repeatsChecks are conditions: what they say is the same too. It holds for the
-// beginning of a first run only, because with any change of a table the server
-// writes its CHECKs anew, such as 1000 for 1e3.
+// repeatsChecks are conditions: what they say is the same too. That holds until
+// a type changes, when the server writes 1000 for 1e3.
 func (c *mysqlColumn) repeatsChecks() []string {
-	list, known := c.checks()
-	if !known || len(list) == 0 {
+	if len(c.checks()) == 0 {
 		return nil
 	}
-	same := make([]string, len(list))
-	for i, is := range list {
+	same := make([]string, len(c.checks()))
+	for i, is := range c.checks() {
 		same[i] = mysqlExactly("CHECK_CLAUSE", is)
 	}
-	return []string{fmt.Sprintf("((SELECT SUM(%s) = %d %s AND CONSTRAINT_NAME = %s) OR %s)",
-		strings.Join(same, " OR "), len(list), c.table.fromChecks(), mysqlLiteral(c.name), mysqlHasJournal)}
+	return []string{fmt.Sprintf("(SELECT SUM(%s) = %d %s)", strings.Join(same, " OR "), len(same), c.fromChecks())}
 }
+
+func (c *mysqlColumn) checks() []string { return c.table.checks[strings.ToLower(c.name)] }

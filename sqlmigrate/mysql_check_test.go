@@ -62,7 +62,7 @@ func TestMySQLNewCheck(t *testing.T) {
 }
 
 // A CHECK that was there is none that is new, although the servers write it
-// another way as soon as its table is changed.
+// another way as soon as a type changes.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	db := mysqlOpen(t, "CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
@@ -92,8 +92,7 @@ func TestMySQLOldCheck(t *testing.T) {
 	}
 }
 
-// Those who may only read do not see a CHECK in the catalog, but their plan is
-// as good as any.
+// MariaDB hides foreign keys from those who may only read, but not a CHECK.
 func TestMySQLCheckInspectedByReader(t *testing.T) {
 	t.Parallel()
 	db := mysqlOpen(t, "CREATE TABLE notes (id int NOT NULL PRIMARY KEY CHECK (id <> 9))")

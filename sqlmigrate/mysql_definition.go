@@ -170,10 +170,6 @@ func (d mysqlDefinition) hasDefault() bool {
 	return mysqlFind(string(d), func(s string, i int) bool { return strings.HasPrefix(s[i:], " DEFAULT ") }) >= 0
 }
 
-func (d mysqlDefinition) hasCheck() bool {
-	return mysqlFind(string(d), func(s string, i int) bool { return strings.HasPrefix(s[i:], " CHECK (") }) >= 0
-}
-
 // unassigned is the definition without AUTO_INCREMENT.
 func (d mysqlDefinition) unassigned() mysqlDefinition {
 	i := d.auto()
