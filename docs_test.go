@@ -222,9 +222,9 @@ var imports = map[string]string{
 }
 
 var (
-	qualifier   = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
-	declaration = regexp.MustCompile(`\A(?://.*\n)*(?:type|func|var|const|import) `)
-	unused      = regexp.MustCompile(`(?m)^(#.*|.*declared and not used: .*)\n`)
+	qualifier = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
+	topLevel  = regexp.MustCompile(`^(?:type|func|var|const|import)\b|^[\s/})]|^$`)
+	unused    = regexp.MustCompile(`(?m)^(#.*|.*declared and not used: .*)\n`)
 )
 
 // compileFragment compiles part of a program: declarations, or statements that
@@ -238,7 +238,7 @@ func compileFragment(t *testing.T, fragment string) {
 	if !strings.HasPrefix(fragment, "import ") {
 		dir = importFor(&source, fragment)
 	}
-	if declaration.MatchString(fragment) {
+	if declares(fragment) {
 		source.WriteString(fragment)
 	} else {
 		fmt.Fprintf(&source, given, fragment)
@@ -255,6 +255,16 @@ func compileFragment(t *testing.T, fragment string) {
 	}
 }
 
+// declares reports whether all lines that are not indented are declarations.
+func declares(fragment string) bool {
+	for line := range strings.Lines(fragment) {
+		if !topLevel.MatchString(line) {
+			return false
+		}
+	}
+	return true
+}
+
 const given = `
 import (
 	givenContext "context"
@@ -264,7 +274,8 @@ import (
 )
 
 func _(ctx givenContext.Context, db *givenGORM.DB, gen *givenSnowflake.Generator, l *givenLease.Lease, layout givenSnowflake.Layout, store givenLease.Store, err error) {
-	%s
+	{
+%s	}
 }
 `
 
@@ -287,4 +298,23 @@ func importFor(source *strings.Builder, fragment string) (dir string) {
 		}
 	}
 	return dir
+}
+
+var versioned = regexp.MustCompile("`((?:github\\.com|gorm\\.io)/[^`]+)` (v\\d+\\.\\d+\\.\\d+)")
+
+// TestVersionsInPages keeps what is said about other libraries to the versions
+// that bench/claims runs.
+func TestVersionsInPages(t *testing.T) {
+	t.Parallel()
+	benchMod, err := os.ReadFile("bench/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages(t) {
+		for _, found := range versioned.FindAllStringSubmatch(p.text, -1) {
+			if !strings.Contains(string(benchMod), "\t"+found[1]+" "+found[2]+"\n") {
+				t.Errorf("%s: bench/go.mod does not have %s", p.path, found[0])
+			}
+		}
+	}
 }

@@ -7,6 +7,7 @@ require (
 	github.com/godruoyi/go-snowflake v0.0.2
 	github.com/google/uuid v1.6.0
 	github.com/gormflake/gormflake v0.0.0
+	github.com/invzhi/next v1.1.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/sony/sonyflake/v2 v2.2.0

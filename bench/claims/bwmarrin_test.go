@@ -7,6 +7,9 @@ import (
 	"time"
 
 	bwmarrin "github.com/bwmarrin/snowflake"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
 )
 
 func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
@@ -108,4 +111,20 @@ func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:parallelte
 	if before != 1 || after == 1 || id.Node() != 1 {
 		t.Errorf("node %d, then %d, then %d, want 1, another and 1", before, after, id.Node())
 	}
+}
+
+// Datacenter and worker are the ten bits of the node.
+func TestBwmarrinIDsAreOfTwitterLayout(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		node, err := bwmarrin.NewNode(5<<5 | 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.Generate()
+		want := snowflake.Parts{Time: time.Now().UTC(), Datacenter: 5, Worker: 3, Sequence: 1}
+		if got := snowflake.TwitterLayout().Decompose(types.ID(node.Generate())); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
 }

@@ -74,3 +74,38 @@ func TestGORMReadsKeysBack(t *testing.T) {
 		}
 	})
 }
+
+// A note gives itself a key, as many programs do it.
+type note struct {
+	ID    int64 `gorm:"primaryKey;autoIncrement:false"`
+	Title string
+}
+
+func (n *note) BeforeCreate(*gorm.DB) error {
+	if n.ID == 0 {
+		n.ID = 1001
+	}
+	return nil
+}
+
+func TestGORMHooksCanBePassedBy(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	if err := db.AutoMigrate(&note{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Model(&note{}).Create(map[string]any{"title": "a"}).Error; err != nil {
+		t.Fatal(err)
+	}
+	var got note
+	if err := db.First(&got).Error; err != nil || got.ID == 1001 {
+		t.Errorf("%+v, %v, want another key than that of the hook", got, err)
+	}
+	if err := db.Session(&gorm.Session{SkipHooks: true}).Create(&note{Title: "b"}).Error; err != nil {
+		t.Fatal(err)
+	}
+	var skipped note
+	if err := db.First(&skipped, "title = ?", "b").Error; err != nil || skipped.ID == 1001 {
+		t.Errorf("%+v, %v, want another key than that of the hook", skipped, err)
+	}
+}

@@ -104,6 +104,22 @@ func TestYitterStepsBackRepeat(t *testing.T) {
 	})
 }
 
+// Method 2 prints a line and takes the earlier millisecond from its beginning.
+func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	inLife(t, func(t *testing.T) {
+		worker := idgen.NewSnowWorkerM2(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM2)
+		next := func() (int64, error) { return worker.NextId(), nil }
+		before := take(t, 50, next)
+		time.Sleep(time.Millisecond)
+		take(t, 1, next)
+		worker.BaseTime++
+		if n := repeats(before, take(t, 50, next)); n != 50 {
+			t.Errorf("%d of 50 repeat, want all", n)
+		}
+	})
+}
+
 func TestYitterDefaultsFitInto53Bits(t *testing.T) {
 	t.Parallel()
 	end := time.UnixMilli(idgen.NewIdGeneratorOptions(1).BaseTime + 1<<(53-12))
