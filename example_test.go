@@ -2,6 +2,7 @@ package gormflake_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gorm.io/driver/sqlite"
@@ -10,6 +11,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -74,6 +76,38 @@ func (c *counted) Fill(_ context.Context, dst []types.ID) error {
 		dst[i] = types.ID(*c)
 	}
 	return nil
+}
+
+// A serial number names the same ID as the key of its row.
+func ExampleNew_serialNumbers() {
+	type Payment struct {
+		gormflake.Model
+		Number string `gorm:"size:32;uniqueIndex;<-:create" snowflake:"serial=PAY"`
+	}
+	db := openExample()
+	gen, err := snowflake.New(snowflake.Static(1, 6))
+	if err != nil {
+		panic(err)
+	}
+	defer gen.Close(context.Background())
+	if err := errors.Join(db.Use(gormflake.New(gen)), db.AutoMigrate(&Payment{})); err != nil {
+		panic(err)
+	}
+
+	fresh, old := Payment{}, Payment{Model: gormflake.Model{ID: 1541815603606036480}}
+	if err := db.Create([]*Payment{&fresh, &old}).Error; err != nil {
+		panic(err)
+	}
+	numbers, err := serial.New("PAY", gen.Layout())
+	if err != nil {
+		panic(err)
+	}
+	id, err := numbers.Parse(fresh.Number)
+	fmt.Println(id == fresh.ID, err)
+	fmt.Println(old.Number)
+	// Output:
+	// true <nil>
+	// PAY2022062816074010511260000
 }
 
 func ExampleWithGenerator() {

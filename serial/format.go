@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -39,7 +40,8 @@ type Format struct {
 // layout and opts are returned in one error.
 func New(code string, layout snowflake.Layout, opts ...Option) (*Format, error) {
 	f := &Format{code: code, layout: layout}
-	err := errors.Join(checkCode(code), layout.Validate(), f.applyAll(opts))
+	err := errors.Join(checkCode(code), layout.Validate(),
+		option.Apply("serial", opts, func(o Option) error { return o.apply(f) }))
 	if err != nil {
 		return nil, err
 	}

@@ -260,7 +260,7 @@ func TestNewRefuses(t *testing.T) {
 			[]serial.Option{nil, serial.WithSeparator(":")},
 			`serial: code "" has 0 characters, want 1 to 32 of A-Z and 0-9
 snowflake: layout's tick 0s, want whole milliseconds, at least 1ms
-serial: option 1 of New is nil
+serial: option 1 is nil
 serial: separator ":", want one of "-_."`,
 		},
 	} {

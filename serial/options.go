@@ -1,7 +1,6 @@
 package serial
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -27,17 +26,4 @@ func WithSeparator(separator string) Option {
 		f.separator = separator
 		return nil
 	})
-}
-
-// applyAll applies all options, so that one run shows every mistake.
-func (f *Format) applyAll(opts []Option) error {
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("serial: option %d of New is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(f))
-	}
-	return errors.Join(errs...)
 }
