@@ -11,7 +11,7 @@ import (
 )
 
 // Serial numbers of a real generator rise, and so are unique.
-// GORMFLAKE_TEST_MILLIONS=10 takes some two seconds.
+// GORMFLAKE_TEST_MILLIONS makes them more, up to ten million.
 func TestMillions(t *testing.T) {
 	t.Parallel()
 	millions := 1
@@ -20,6 +20,7 @@ func TestMillions(t *testing.T) {
 		if millions, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
 		}
+		millions = min(millions, 10)
 	}
 	layout := snowflake.Layout{
 		Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, DatacenterBits: 1, WorkerBits: 3, SequenceBits: 18,
