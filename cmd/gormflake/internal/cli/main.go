@@ -68,6 +68,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newMin(now))
 	root.AddCommand(newMax(now))
 	root.AddCommand(newServe())
+	root.AddCommand(newDoctor(now))
 	root.AddCommand(newMigrate())
 	root.AddCommand(newWorkers(now))
 	root.AddCommand(newVersion())

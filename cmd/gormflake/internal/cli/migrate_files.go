@@ -69,6 +69,9 @@ func (f *filesFlags) check() error {
 	default:
 		return usageError{fmt.Errorf("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose)}
 	}
+	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
+		return usageError{err}
+	}
 	return f.phases.check()
 }
 

@@ -103,6 +103,8 @@ func (p *progress) close() {
 // rounded has about three digits.
 func rounded(d time.Duration) time.Duration {
 	switch {
+	case d < time.Millisecond:
+		return d.Round(10 * time.Microsecond)
 	case d < time.Second:
 		return d.Round(time.Millisecond)
 	case d < time.Minute:

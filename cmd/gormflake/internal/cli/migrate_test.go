@@ -205,6 +205,7 @@ func TestMigrateMistakes(t *testing.T) {
 		{"negative timeout", []string{"apply", "--dsn", url, "--lock-timeout", "-1s", "orders"}, usage, "--lock-timeout -1s: want zero or more"},
 		{"no format", []string{"files", "--dsn", url, "orders"}, usage, "no --format: want golang-migrate or goose"},
 		{"unknown format", []string{"files", "--dsn", url, "--format", "odd", "orders"}, usage, `--format "odd": want golang-migrate or goose`},
+		{"odd table of workers", []string{"files", "--dsn", url, "--format", "goose", "--lease-table", "--table", "a b"}, usage, `WithTable("a b")`},
 		{"no file to revert", []string{"revert", "--dsn", url}, usage, "want one file"},
 		{"file is missing", []string{"revert", "--dsn", url, "nowhere.json"}, failed, "read the saved plan: open nowhere.json"},
 		{"file of another program", []string{"revert", "--dsn", url, file}, failed, "form 7 of a saved plan, want 1"},

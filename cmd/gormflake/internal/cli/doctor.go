@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+type doctorFlags struct {
+	database databaseFlag
+	layout   layoutFlags
+	store    storeFlags
+	serials  []string
+	skip     []string
+	deep     bool
+	json     bool
+	now      func() time.Time
+}
+
+func newDoctor(now func() time.Time) *cobra.Command {
+	flags := doctorFlags{now: now}
+	cmd := &cobra.Command{
+		Use:   "doctor --dsn URL [TABLE...]",
+		Short: "Look for what endangers the keys of a database",
+		Long: `Look for what endangers the keys of a database, and say how to mend it:
+
+  clock     this machine's clock against the database's: a warning from 500ms on,
+            a problem from 1m on, beyond what the round trip leaves open
+  settings  of the server, under which it forgets what it has acknowledged
+  layout    the one given by flags against that of the leased workers, and when
+            it expires: a warning in the last 5 years, a problem in the last one
+  workers   how many are free, who has died, and bounds that are more than 1h
+            ahead of the clock
+  keys      the largest key of each table whose primary key begins with a BIGINT:
+            more than 1m ahead of the clock is a problem, and so is a table of
+            Snowflake IDs whose keys the database still assigns
+  moved     for each TABLE: whether "gormflake migrate" has something to do
+  serials   columns of serial numbers: whether an index keeps them unique, and
+            whether they are serial numbers
+
+Nothing is changed: the connection is set to read only, and SELECT is all that
+the account needs. What it may not see is named. No large table is read as a
+whole: of serial numbers, the newest 1,000 rows are looked at, or all with
+--deep; for a TABLE on SQLite, its rows are counted.
+
+The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
+the database could not be looked at.`,
+		Example: `  gormflake doctor --dsn sqlite://shop.db
+  gormflake doctor --dsn sqlite://shop.db --serial orders.number=ORD --json orders`,
+		RunE: flags.run,
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func (f *doctorFlags) register(cmd *cobra.Command) {
+	f.database.register(cmd)
+	f.layout.register(cmd)
+	f.store.register(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.serials, "serial", nil, "column of serial numbers and their code, as orders.number=ORD; may be repeated (those of tables with Snowflake keys are found without)")
+	flags.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them; may be repeated")
+	flags.BoolVar(&f.deep, "deep", false, "look at all rows of columns of serial numbers")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// A doctor is one examination.
+type doctor struct {
+	*patient
+	flags  *doctorFlags
+	report report
+
+	layout snowflake.Layout
+	stored snowflake.Layout // of the leased workers; zero if there are none
+	tables []keyTable
+}
+
+func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
+	layout, err := f.layout.layout()
+	if err != nil {
+		return err
+	}
+	serials, err := parseSerials(f.serials)
+	if err != nil {
+		return err
+	}
+	if _, err := sqllease.DDL("sqlite", f.store.options()...); err != nil {
+		return usageError{err}
+	}
+	p, err := f.database.openPatient(cmd.Context())
+	if err != nil {
+		return err
+	}
+	d := &doctor{patient: p, flags: f, layout: layout}
+	err = errors.Join(d.examine(tables, serials), p.close())
+	if err != nil {
+		return err
+	}
+	if err := d.report.write(cmd.OutOrStdout(), f.json); err != nil {
+		return err
+	}
+	if d.report.healthy() {
+		return nil
+	}
+	return silentError{exitFindings}
+}
+
+func (d *doctor) examine(tables []string, serials []serialColumn) error {
+	d.checkClock()
+	d.checkSettings()
+	d.checkWorkers()
+	d.checkExpiry()
+	d.checkKeys(tables)
+	for _, table := range tables {
+		if err := d.checkMoved(table); err != nil {
+			return err
+		}
+	}
+	if err := d.checkSerials(serials); err != nil {
+		return err
+	}
+	return d.awake()
+}
+
+// awake is an error if the database has gone away in the meantime: what is
+// missing then is no finding.
+func (d *doctor) awake() error {
+	if err := context.Cause(d.ctx); err != nil {
+		return fmt.Errorf("interrupted: %w", err)
+	}
+	if err := d.pool.PingContext(d.ctx); err != nil {
+		return fmt.Errorf("database does not answer any more: %w", err)
+	}
+	return nil
+}
+
+// unseen reports what could not be looked at.
+func (d *doctor) unseen(check, subject string, err error) {
+	mend := "look at the error, and run doctor again"
+	if denied(err) {
+		mend = "grant the account SELECT on it, or take another account"
+	}
+	d.report.warn(check, subject, "could not be looked at: "+oneLine(err), mend)
+}

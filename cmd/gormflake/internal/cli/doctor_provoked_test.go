@@ -1,0 +1,414 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// with adds parameters to a URL.
+func with(t *testing.T, dsn string, pairs ...string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	for i := 0; i < len(pairs); i += 2 {
+		query.Set(pairs[i], pairs[i+1])
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func TestDoctorClockOfMySQL(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.MySQL)
+	for _, test := range []struct {
+		ahead          time.Duration
+		severity, text string
+	}{
+		{0, "ok", "measured within"},
+		{-time.Hour, "problem", " ahead of the database's"},
+		{3 * time.Hour, "problem", " behind the database's"},
+	} {
+		t.Run(test.ahead.String(), func(t *testing.T) {
+			at := dsn
+			if test.ahead != 0 {
+				at = with(t, dsn, "timestamp", fmt.Sprint(time.Now().Add(test.ahead).Unix()))
+			}
+			diagnose(t, at).has(t, test.severity, "clock", "", test.text, "")
+		})
+	}
+}
+
+// shadowed puts a function before that of PostgreSQL.
+func shadowed(t *testing.T, dsn, function string) string {
+	t.Helper()
+	db := open(t, dsn)
+	var schema string
+	db.Raw("SELECT current_schema()").Scan(&schema)
+	execute(t, db, "CREATE FUNCTION "+function)
+	return with(t, dsn, "search_path", schema+",pg_catalog")
+}
+
+func TestDoctorClockOfPostgres(t *testing.T) {
+	t.Parallel()
+	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT pg_catalog.clock_timestamp() + interval ''30 s'''`)
+	d := diagnose(t, dsn)
+	d.has(t, "warning", "clock", "", "behind the database's", "synchronise both clocks")
+	d.only(t, 0, 1)
+}
+
+// What would write is refused by the database.
+func TestDoctorReadsOnly(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.Postgres)
+	db := open(t, dsn)
+	execute(t, db, "CREATE TABLE touched (n int)")
+	d := diagnose(t, shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN INSERT INTO touched VALUES (1); RETURN now(); END'`))
+	d.has(t, "warning", "clock", "", "cannot execute INSERT in a read-only transaction", "")
+	d.only(t, 0, 1)
+}
+
+func TestDoctorSettingsOfPostgres(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.Postgres)
+	db := open(t, dsn)
+	leased(t, db, snowflake.TwitterLayout())
+	execute(t, db, "ALTER TABLE snowflake_workers SET UNLOGGED")
+	d := diagnose(t, with(t, dsn, "synchronous_commit", "off"))
+	d.has(t, "warning", "settings", "synchronous_commit", "it is off", "set it to on")
+	d.has(t, "problem", "settings", `"snowflake_workers"`, "it is unlogged or temporary", `ALTER TABLE "snowflake_workers" SET LOGGED`)
+	d.only(t, 1, 1)
+}
+
+func TestDoctorStandby(t *testing.T) {
+	t.Parallel()
+	dsn := shadowed(t, testdb.URL(t, testdb.Postgres), `pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`)
+	diagnose(t, dsn).has(t, "warning", "settings", "", "the server is a standby", "give the DSN of the primary")
+}
+
+func TestDoctorSettingsOfPostgresServer(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t, "fsync=off", "full_page_writes=off")
+	d := diagnose(t, server.URL())
+	d.has(t, "warning", "settings", "fsync", "it is off", "set it to on")
+	d.has(t, "warning", "settings", "full_page_writes", "it is off", "set it to on")
+	d.only(t, 0, 2)
+}
+
+func TestDoctorSettingsOfMySQL(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.MySQL)
+	db := open(t, dsn)
+	leased(t, db, snowflake.TwitterLayout())
+	execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
+	d := diagnose(t, with(t, dsn, "autocommit", "0"))
+	d.has(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
+	d.has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
+}
+
+func TestDoctorSettingsOfMySQLServer(t *testing.T) {
+	t.Parallel()
+	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
+	d := diagnose(t, server.URL())
+	d.has(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
+	d.only(t, 1, 0)
+	execute(t, open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+	d = diagnose(t, server.URL())
+	d.has(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
+	d.only(t, 0, 1)
+}
+
+func TestDoctorSettingsOfSQLite(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.SQLite)
+	shop(t, dsn)
+	d := diagnose(t, dsn+"?_pragma=synchronous(0)")
+	d.has(t, "problem", "settings", "synchronous", "OFF", "set it to FULL")
+	d.only(t, 1, 0)
+}
+
+func TestDoctorLayout(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		leased(t, open(t, dsn), snowflake.JSSafeLayout())
+		diagnose(t, dsn).has(t, "ok", "layout", "", "39 bits of 10ms", "")
+		d := diagnose(t, dsn, "--layout", "twitter")
+		d.has(t, "problem", "layout", "", "the leased workers belong to 39 bits of 10ms", "use the stored layout everywhere")
+		d.only(t, 1, 0)
+	})
+}
+
+func TestDoctorExpiry(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.SQLite)
+	shop(t, dsn)
+	const year = 365 * 24 * time.Hour
+	for _, test := range []struct {
+		left           time.Duration
+		code           int
+		severity, text string
+	}{
+		{6 * year, ok, "ok       layout", "expires on 2080-07-10"},
+		{4 * year, findings, "warning  layout", "expires on 2080-07-10"},
+		{year / 2, findings, "problem  layout", "expires on 2080-07-10"},
+		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   mend: move to a layout"},
+	} {
+		t.Run(test.left.String(), func(t *testing.T) {
+			var out, errs strings.Builder
+			now := func() time.Time { return snowflake.TwitterLayout().Expires().Add(-test.left) }
+			code := cli.Main(t.Context(), []string{"doctor", "--dsn", dsn}, cli.Streams{Out: &out, Err: &errs, Now: now})
+			got := outcome{code, out.String(), errs.String()}
+			wantOutcome(t, got, test.code, test.severity, "")
+			wantOutcome(t, got, test.code, test.text, "")
+		})
+	}
+}
+
+// small is a layout of two datacenters with sixteen workers each.
+func small(t *testing.T) snowflake.Layout {
+	t.Helper()
+	layout := snowflake.TwitterLayout()
+	layout.DatacenterBits, layout.WorkerBits = 1, 4
+	if err := layout.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
+
+func TestDoctorWorkers(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		leased(t, db, small(t))
+		hold := func(key int, ahead time.Duration) {
+			execute(t, db, "DELETE FROM snowflake_workers WHERE worker_id = "+fmt.Sprint(key))
+			if err := db.Exec("INSERT INTO snowflake_workers VALUES ('default', ?, ?, ?)", key, time.Now().Add(ahead).UnixMilli(), "host/1/x").Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		hold(0, -time.Hour)
+		d := diagnose(t, dsn)
+		d.has(t, "ok", "workers", "", "1 worker was not given back when the holder died", "")
+		d.has(t, "ok", "workers", "", "32 of 32 are free", "")
+		for key := range 16 {
+			hold(key, 30*time.Minute)
+		}
+		d = diagnose(t, dsn)
+		d.has(t, "ok", "workers", "", "16 of 32 are free", "")
+		d.has(t, "warning", "workers", "datacenter 0", "all of its 16 workers are held", "give some of them another datacenter")
+		d.only(t, 0, 1)
+		for key := range 14 {
+			hold(16+key, 30*time.Minute)
+		}
+		d = diagnose(t, dsn)
+		d.has(t, "warning", "workers", "", "2 of 32 are free", "stop processes")
+		d.only(t, 0, 2)
+		hold(30, 30*time.Minute)
+		hold(31, 5*time.Hour)
+		d = diagnose(t, dsn)
+		d.has(t, "problem", "workers", "", "0 of 32 are free: no other process can start", "stop processes")
+		d.has(t, "problem", "workers", "datacenter 1 worker 15", "ahead of the clock", "never lower a bound by hand")
+		d.only(t, 2, 0)
+	})
+}
+
+func TestDoctorStrangeRecords(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		store := leased(t, open(t, dsn), small(t))
+		record(t, store, -1, lease.Record{Owner: "another program"})
+		d := diagnose(t, dsn)
+		d.has(t, "warning", "workers", "snowflake_workers", "could not be looked at: ", "look at the error")
+		d.only(t, 0, 1)
+		empty := diagnose(t, dsn, "--namespace", "other")
+		empty.has(t, "ok", "workers", "", "no worker of namespace other was ever leased", "")
+	})
+}
+
+func TestDoctorFutureKeys(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+		insert(t, db, "orders", idAt(t, time.Now().Add(20*time.Second)), nil)
+		diagnose(t, dsn).only(t, 0, 0)
+		insert(t, db, "orders", idAt(t, time.Now().Add(2*time.Hour)), nil)
+		d := diagnose(t, dsn)
+		d.has(t, "problem", "keys", "orders", "ahead of the clock: a generator had a wrong clock or another layout", "--skip orders")
+		d.only(t, 1, 0)
+		diagnose(t, dsn, "--skip", "orders").only(t, 0, 0)
+	})
+}
+
+func TestDoctorStrangeKeys(t *testing.T) {
+	t.Parallel()
+	for target, statements := range map[testdb.Target][]string{
+		testdb.MySQL:  {"CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY)", "INSERT INTO odd VALUES (18000000000000000000)"},
+		testdb.SQLite: {"CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')"},
+	} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			dsn := testdb.URL(t, target)
+			execute(t, open(t, dsn), statements...)
+			d := diagnose(t, dsn)
+			d.has(t, "problem", "keys", "odd", "is no ID", "--skip odd")
+			d.only(t, 1, 0)
+		})
+	}
+}
+
+// What the database may still assign, beside Snowflake IDs.
+func TestDoctorAutoIncrementLeft(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		columns := map[string][]string{
+			"sqlite":   {"INTEGER PRIMARY KEY AUTOINCREMENT"},
+			"mysql":    {"BIGINT AUTO_INCREMENT PRIMARY KEY"},
+			"postgres": {"BIGSERIAL PRIMARY KEY", "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"},
+		}[db.Name()]
+		for i, column := range columns {
+			table := fmt.Sprintf("orders%d", i)
+			execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s, number VARCHAR(10))", table, column))
+			insert(t, db, table, 7, nil)
+			diagnose(t, dsn).only(t, i, 0)
+			insert(t, db, table, idAt(t, time.Now().Add(-time.Hour)), nil)
+			d := diagnose(t, dsn)
+			d.has(t, "problem", "keys", table, "its keys are Snowflake IDs, and the database still assigns id", "gormflake migrate plan "+table)
+			d.only(t, i+1, 0)
+		}
+		d := diagnose(t, dsn, "orders0")
+		d.has(t, "problem", "moved", "orders0", "it is not moved", "gormflake migrate plan orders0")
+		d.only(t, len(columns), 0)
+	})
+}
+
+func TestDoctorBlocked(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		key := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mysql": "BIGINT AUTO_INCREMENT PRIMARY KEY", "postgres": "BIGSERIAL PRIMARY KEY"}
+		execute(t, db, "CREATE TABLE late (id "+key[db.Name()]+")", "INSERT INTO late VALUES (9000000000000000000)")
+		diagnose(t, dsn, "--skip", "late", "late").has(t, "problem", "moved", "late", "stands in the way of moving it: ", "")
+	})
+}
+
+func TestDoctorSerials(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		moved(t, db, "orders", "VARCHAR(60)")
+		const none = "no index keeps them unique; there is no duplicate among the newest 5 values (--deep looks at all)"
+		d := diagnose(t, dsn)
+		d.has(t, "warning", "serials", "orders.number", none, "CREATE UNIQUE INDEX")
+		d.only(t, 0, 1)
+
+		twice := number(t, idAt(t, time.Now().Add(-time.Hour)))
+		for i := range 2 {
+			insert(t, db, "orders", idAt(t, time.Now().Add(-time.Minute*time.Duration(i+1))), twice)
+		}
+		d = diagnose(t, dsn)
+		d.has(t, "problem", "serials", "orders.number", "there are duplicates among the newest 7 values", "correct the rows, then CREATE UNIQUE INDEX")
+		d.has(t, "problem", "serials", "orders.number", twice, "")
+		d.only(t, 1, 0)
+
+		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Second)), "ORD-odd")
+		d = diagnose(t, dsn)
+		d.has(t, "problem", "serials", "orders.number", "1 of the newest 8 values are no serial numbers of ORD: ", "correct them")
+		d.has(t, "problem", "serials", "orders.number", "ORD-odd", "")
+		d = diagnose(t, dsn, "--deep")
+		d.has(t, "problem", "serials", "orders.number", "1 of all 8 values are no serial numbers", "")
+		d.only(t, 2, 0)
+	})
+}
+
+// A duplicate beyond the newest rows is found by an index, or with --deep.
+func TestDoctorOldDuplicates(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		moved(t, db, "orders", "VARCHAR(60)")
+		fill(t, db, 1200)
+		old := number(t, idAt(t, time.Now().Add(-3*time.Hour)))
+		insert(t, db, "orders", 2, old)
+		insert(t, db, "orders", 1, old)
+		diagnose(t, dsn).has(t, "warning", "serials", "orders.number", "no duplicate among the newest 1000 values", "")
+		diagnose(t, dsn, "--deep").has(t, "problem", "serials", "orders.number", "there are duplicates among all values, and no index keeps them out: "+old, "correct the rows")
+
+		execute(t, db, "CREATE INDEX orders_number ON orders (number)")
+		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Second)), old)
+		d := diagnose(t, dsn)
+		d.has(t, "problem", "serials", "orders.number", "among the newest 1000 values and what equals them", "")
+		d.has(t, "problem", "serials", "orders.number", old, "")
+	})
+}
+
+// fill adds rows of the last half hour.
+func fill(t *testing.T, db *gorm.DB, rows int) {
+	t.Helper()
+	type order struct {
+		ID     int64
+		Number string
+	}
+	orders := make([]order, rows)
+	begin := time.Now().Add(-30 * time.Minute)
+	for i := range orders {
+		id := idAt(t, begin.Add(time.Duration(i)*time.Millisecond))
+		orders[i] = order{id.Int64(), number(t, id)}
+	}
+	if err := db.Table("orders").CreateInBatches(orders, 400).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDoctorSerialIndexes(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		moved(t, db, "orders", "VARCHAR(60)")
+		insufficient := map[string][]string{
+			"sqlite":   {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number) WHERE id > 5"},
+			"mysql":    {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number(40))"},
+			"postgres": {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number) WHERE id > 5"},
+		}[db.Name()]
+		drop := "DROP INDEX i"
+		if db.Name() == "mysql" {
+			drop += " ON orders"
+		}
+		for _, statement := range insufficient {
+			execute(t, db, statement)
+			diagnose(t, dsn).has(t, "warning", "serials", "orders.number", "no index keeps them unique", "")
+			execute(t, db, drop)
+		}
+		execute(t, db, "CREATE UNIQUE INDEX i ON orders (number)")
+		diagnose(t, dsn).only(t, 0, 0)
+	})
+}
+
+// A column without a key that sorts is looked at where it is named.
+func TestDoctorNamedSerial(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, dsn string) {
+		db := open(t, dsn)
+		execute(t, db, "CREATE TABLE papers (number VARCHAR(60))", "INSERT INTO papers VALUES ('"+number(t, idAt(t, time.Now()))+"')")
+		diagnose(t, dsn).only(t, 0, 0)
+		d := diagnose(t, dsn, "--serial", "papers.number=ORD")
+		d.has(t, "warning", "serials", "papers.number", "no index keeps them unique", "")
+		d.only(t, 0, 1)
+		d = diagnose(t, dsn, "--serial", "papers.number=PAY")
+		d.has(t, "problem", "serials", "papers.number", "1 of the newest 1 values are no serial numbers of PAY", "")
+	})
+}

@@ -1,0 +1,231 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A diagnosis is what doctor prints with --json.
+type diagnosis struct {
+	Problems, Warnings int
+	Findings           []struct{ Severity, Check, Subject, Text, Mend string }
+}
+
+// diagnose runs doctor and reads its JSON. The exit code must fit what it says.
+func diagnose(t *testing.T, url string, args ...string) diagnosis {
+	t.Helper()
+	got := command(t, append([]string{"doctor", "--dsn", url, "--json"}, args...)...)
+	var d diagnosis
+	if err := json.Unmarshal([]byte(got.out), &d); err != nil {
+		t.Fatalf("code %d, standard output is no JSON: %v\n%s%s", got.code, err, got.out, got.err)
+	}
+	want := ok
+	if d.Problems+d.Warnings > 0 {
+		want = findings
+	}
+	if got.code != want || got.err != "" {
+		t.Errorf("code %d, want %d for %d problems and %d warnings; standard error: %q", got.code, want, d.Problems, d.Warnings, got.err)
+	}
+	return d
+}
+
+// has wants a finding whose text and mend begin or end so.
+func (d diagnosis) has(t *testing.T, severity, check, subject, text, mend string) {
+	t.Helper()
+	for _, f := range d.Findings {
+		if f.Severity == severity && f.Check == check && f.Subject == subject && strings.Contains(f.Text, text) && strings.Contains(f.Mend, mend) {
+			if (f.Mend == "") != (f.Severity == "ok") || strings.Contains(f.Text+f.Mend, "\n") {
+				t.Errorf("a finding wants its mend in one line: %+v", f)
+			}
+			return
+		}
+	}
+	t.Errorf("no finding %s %s %s: %q, mend %q in\n%s", severity, check, subject, text, mend, d)
+}
+
+// only wants nothing but ok for all other checks.
+func (d diagnosis) only(t *testing.T, problems, warnings int) {
+	t.Helper()
+	if d.Problems != problems || d.Warnings != warnings {
+		t.Errorf("%d problems and %d warnings, want %d and %d:\n%s", d.Problems, d.Warnings, problems, warnings, d)
+	}
+}
+
+func (d diagnosis) String() string {
+	var lines []string
+	for _, f := range d.Findings {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s (mend: %s)", f.Severity, f.Check, f.Subject, f.Text, f.Mend))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func idAt(t *testing.T, at time.Time) types.ID {
+	t.Helper()
+	id, err := snowflake.TwitterLayout().Compose(snowflake.Parts{Time: at, Worker: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func number(t *testing.T, id types.ID) string {
+	t.Helper()
+	f, err := serial.New("ORD", snowflake.TwitterLayout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Format(id)
+}
+
+// snowflakeKey is a key that the program assigns, by dialect.
+var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "postgres": "BIGINT"}
+
+// moved makes a table of Snowflake IDs and serial numbers, with some rows.
+func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
+	t.Helper()
+	execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
+	for age := range 5 {
+		id := idAt(t, time.Now().Add(-time.Duration(age+1)*time.Hour))
+		insert(t, db, table, id, number(t, id))
+	}
+}
+
+func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
+	t.Helper()
+	if err := db.Exec("INSERT INTO "+table+" (id, number) VALUES (?, ?)", id, number).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leased acquires a worker and gives it back.
+func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
+	t.Helper()
+	store := sqllease.New(db)
+	l, err := lease.Acquire(t.Context(), store, layout, lease.WithWorker(0), lease.WithDatacenter(0),
+		lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// record overwrites what the store holds of a worker.
+func record(t *testing.T, store lease.Store, key int, next lease.Record) {
+	t.Helper()
+	records, err := store.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := store.CompareAndSwap(t.Context(), key, records[key], next); !ok || err != nil {
+		t.Fatalf("CompareAndSwap = %v, %v", ok, err)
+	}
+}
+
+func TestDoctorHealthy(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := open(t, url)
+		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+		leased(t, db, snowflake.TwitterLayout())
+		before := dump(t, url)
+		d := diagnose(t, url)
+		d.only(t, 0, 0)
+		d.has(t, "ok", "keys", "", "with Snowflake IDs; none is ahead of the clock", "")
+		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and 5 of the newest values are serial numbers of ORD", "")
+		d.has(t, "ok", "layout", "", "expires on 2080-07-10", "")
+		d.has(t, "ok", "workers", "", "of 1024 are free", "")
+		wantOutcome(t, command(t, "doctor", "--dsn", url), ok, "all is well\n", "")
+		diagnose(t, url, "--deep", "--layout", "twitter", "--serial", "orders.number=ORD").has(t, "ok", "layout", "", "that of the leased workers is the given one", "")
+		if after := dump(t, url); after != before {
+			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
+		}
+	})
+}
+
+// An empty database stays empty: not even the table of the workers is made.
+func TestDoctorChangesNothing(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		shop(t, url)
+		before := schema(t, url) + dump(t, url)
+		d := diagnose(t, url, "--deep", "--serial", "orders.number=ORD", "orders")
+		d.has(t, "ok", "workers", "", "there is no table snowflake_workers", "")
+		d.has(t, "problem", "moved", "orders", "it is not moved: ", "gormflake migrate plan orders")
+		if after := schema(t, url) + dump(t, url); after != before {
+			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
+		}
+	})
+}
+
+var tablesSQL = map[string]string{
+	"sqlite":   "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+	"mysql":    "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1",
+	"postgres": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1",
+}
+
+// dump is all tables with all rows.
+func dump(t *testing.T, url string) string {
+	t.Helper()
+	db := open(t, url)
+	var tables []string
+	if err := db.Raw(tablesSQL[db.Name()]).Scan(&tables).Error; err != nil || len(tables) == 0 {
+		t.Fatalf("no tables to dump: %v", err)
+	}
+	var out strings.Builder
+	for _, table := range tables {
+		var rows []map[string]any
+		if err := db.Raw("SELECT * FROM " + table + " ORDER BY 1, 2").Scan(&rows).Error; err != nil {
+			db.Raw("SELECT * FROM " + table).Scan(&rows)
+		}
+		fmt.Fprintln(&out, table, rows)
+	}
+	return out.String()
+}
+
+// A golden table: its columns stand below each other.
+func TestDoctorPrints(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	db := open(t, url)
+	execute(
+		t, db,
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+		"INSERT INTO orders VALUES (1795280400000000000)",
+	)
+	var out, errs bytes.Buffer
+	now := func() time.Time { return time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) }
+	code := cli.Main(t.Context(), []string{"doctor", "--dsn", url, "--epoch", "2015-01-01T00:00:00Z"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Now: now})
+	wantOutcome(t, outcome{code, out.String(), errs.String()}, findings, "2 problems, 0 warnings\n", "")
+	if out.String() != goldenDoctor {
+		t.Errorf("got\n%swant\n%s", out.String(), goldenDoctor)
+	}
+}
+
+const goldenDoctor = `ok       clock     SQLite runs in this process and has this machine's clock
+ok       settings  the server keeps what it has acknowledged
+ok       workers   there is no table snowflake_workers: no worker is leased from this database
+ok       layout    41 bits of 1ms since 2015-01-01T00:00:00Z, 5 datacenter, 5 worker, 12 sequence expires on 2084-09-06
+problem  keys      orders: its largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock or another layout
+                   mend: correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip orders
+problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
+                   mend: gormflake migrate plan orders
+2 problems, 0 warnings
+`
