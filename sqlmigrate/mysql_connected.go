@@ -74,8 +74,8 @@ func (in *mysqlInspection) readWanted() error {
 }
 
 // wantedKey is the table's key: of several columns that which the database
-// assigns. The others say something else, such as the tenant, and once it
-// assigns none there is no telling which is which.
+// assigns, or else the only integer. The others say something else, such as the
+// tenant, and of several integers there is no telling which is which.
 func (in *mysqlInspection) wantedKey(t *mysqlTable) []*mysqlColumn {
 	key := t.key()
 	if len(key) == 0 {
@@ -85,16 +85,17 @@ func (in *mysqlInspection) wantedKey(t *mysqlTable) []*mysqlColumn {
 	if i := slices.IndexFunc(key, func(c *mysqlColumn) bool { return c.definition.auto() >= 0 }); i >= 0 {
 		return key[i : i+1]
 	}
-	switch {
-	case len(key) > 1:
-		in.note(noteComposite, t.name, len(key))
-		return nil
-	case key[0].typ().base == "":
+	integers := slices.DeleteFunc(slices.Clone(key), func(c *mysqlColumn) bool { return c.typ().base == "" })
+	switch len(integers) {
+	case 0:
 		in.block(t, "column "+key[0].name, "its type is "+key[0].columnType+", and only keys of integer types can be moved",
 			"give the table an integer key, or leave it out")
-		return nil
+	case 1:
+		return integers
+	default:
+		in.note(noteComposite, t.name, len(key))
 	}
-	return key
+	return nil
 }
 
 // readUnfinished finds what a run that has stopped half-way was about.
