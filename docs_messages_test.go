@@ -349,6 +349,7 @@ func sayInUse(t *testing.T) []string {
 
 func sayNoNumber(t *testing.T) []string {
 	t.Setenv("SNOWFLAKE_DATACENTER_ID", "0")
+	t.Setenv("SNOWFLAKE_WORKER_ID", "") // which puts it back after the test
 	if err := os.Unsetenv("SNOWFLAKE_WORKER_ID"); err != nil {
 		t.Fatal(err)
 	}
