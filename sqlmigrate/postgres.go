@@ -37,6 +37,7 @@ type pgInspection struct {
 	want      request
 	schema    string // the current one
 	role      string
+	version   int
 	asked     map[int64]bool // relations
 	edges     []pgEdge       // references without a constraint
 	columns   map[pgNode]*pgColumn
@@ -61,6 +62,7 @@ func (p *pgInspection) run(ctx context.Context) error {
 		p.qualify, // from here on
 		p.defaults,
 		p.recreate,
+		p.keep,
 		p.sequences,
 		p.noteSequenceFunctions,
 		p.guards,
@@ -74,16 +76,15 @@ func (p *pgInspection) run(ctx context.Context) error {
 }
 
 func (p *pgInspection) open(ctx context.Context) error {
-	var version int
 	// A policy would hide rows, and with them the largest key.
 	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
 		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true)`,
-	).Scan(&version, &p.schema, &p.role, new(string))
+	).Scan(&p.version, &p.schema, &p.role, new(string))
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	if version < pgOldest {
-		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", version/10000, pgOldest/10000)
+	if p.version < pgOldest {
+		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", p.version/10000, pgOldest/10000)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (p *pgInspection) block(ctx context.Context) error {
 		}
 		p.blockTable(t)
 	}
-	for _, find := range []func(context.Context, []*pgColumn) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes} {
+	for _, find := range []func(context.Context, []*pgColumn) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
 		if err := find(ctx, narrow); err != nil {
 			return err
 		}

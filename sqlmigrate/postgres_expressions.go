@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A pgExpression is one of a CHECK, an exclusion or an index, and uses columns
-// to be widened.
+// A pgExpression is one of a CHECK, an exclusion, an index or statistics, and uses
+// columns to be widened.
 type pgExpression struct {
 	table        int64
 	catalog      string // of what it belongs to
@@ -46,8 +46,16 @@ CROSS JOIN LATERAL (
   FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (column_number, number) WHERE k.column_number = 0
   UNION ALL
   SELECT pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
-) AS e (expression)
-ORDER BY 1, 4, 5`
+) AS e (expression)`
+
+// pgStatisticsExpressionsSQL is for PostgreSQL 14 and later: there are none
+// before.
+const pgStatisticsExpressionsSQL = `
+UNION ALL
+SELECT used.rel::bigint, 'pg_statistic_ext', s.oid::bigint, pg_describe_object(used.classid, used.objid, 0), e.expression, used.columns
+FROM used
+JOIN pg_catalog.pg_statistic_ext s ON used.classid = 'pg_catalog.pg_statistic_ext'::regclass AND s.oid = used.objid
+CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expression)`
 
 // tryExpressions finds expressions that do not work with a bigint, such as
 // f(id) where f takes an integer. Nothing in the catalog says so, and ALTER
@@ -86,8 +94,12 @@ func (p *pgInspection) expressions(ctx context.Context) ([]pgExpression, error) 
 		}
 	}
 	tables, numbers := pgNodes(narrow)
+	query := pgExpressionsSQL
+	if p.version >= 140000 {
+		query += pgStatisticsExpressionsSQL
+	}
 	var found []pgExpression
-	err := pgEach(ctx, p.tx, pgExpressionsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
+	err := pgEach(ctx, p.tx, query+" ORDER BY 1, 4, 5", []any{tables, numbers}, func(rows *sql.Rows) error {
 		var e pgExpression
 		var columns string
 		if err := rows.Scan(&e.table, &e.catalog, &e.oid, &e.object, &e.text, &columns); err != nil {

@@ -33,6 +33,7 @@ func startPostgres(t *testing.T) *pgServer {
 	t.Helper()
 	s := &pgServer{url: testserver.Postgres(t, "max_connections=300", "wal_level=logical").URL()}
 	s.admin = pgOpen(t, s.url)
+	run(t, pgOpen(t, s.url+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
 	var bin string
 	if err := s.admin.Raw("SELECT setting FROM pg_config WHERE name = 'BINDIR'").Row().Scan(&bin); err != nil {
 		t.Fatal(err)
@@ -185,13 +186,14 @@ func pgDiff(want, got string) string {
 func (d *pgDatabase) roundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan := d.inspect(t, targets...)
-	before := d.dump(t)
+	before, kept := d.state(t), d.kept(t)
 	d.apply(t, plan)
+	pgSame(t, "after up", d.kept(t), kept)
 	if again := d.inspect(t, targets...); !again.Empty() || again.Err() != nil {
 		t.Errorf("after up, the plan is not empty:\n%s", again)
 	}
 	d.revert(t, plan)
-	pgSame(t, "after down of all phases", d.dump(t), before)
+	pgSame(t, "after down of all phases", d.state(t), before)
 	return plan
 }
 
@@ -199,14 +201,14 @@ func (d *pgDatabase) roundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
 func (d *pgDatabase) phaseByPhase(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan := d.inspect(t, targets...)
-	states := []string{d.dump(t)}
+	states := []string{d.state(t)}
 	for _, phase := range plan.Phases {
 		d.apply(t, plan, sqlmigrate.WithPhases(phase.Name))
-		states = append(states, d.dump(t))
+		states = append(states, d.state(t))
 	}
 	for i, phase := range slices.Backward(plan.Phases) {
 		d.revert(t, plan, sqlmigrate.WithPhases(phase.Name))
-		pgSame(t, "after down of "+string(phase.Name), d.dump(t), states[i])
+		pgSame(t, "after down of "+string(phase.Name), d.state(t), states[i])
 	}
 	return plan
 }

@@ -98,7 +98,7 @@ func postgresTrimmings(t *testing.T, server *pgServer) {
 func (d *pgDatabase) pgFiles(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
 	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
-		before := d.dump(t)
+		before := d.state(t)
 		up, down := sqlmigrate.PostgresScripts(plan, format)
 		for _, text := range up {
 			pgScript(t, d, text, format)
@@ -106,7 +106,7 @@ func (d *pgDatabase) pgFiles(t *testing.T, plan *sqlmigrate.Plan) {
 		for _, text := range slices.Backward(down) {
 			pgScript(t, d, text, format)
 		}
-		pgSame(t, "after down with "+string(format), d.dump(t), before)
+		pgSame(t, "after down with "+string(format), d.state(t), before)
 	}
 }
 

@@ -1,8 +1,8 @@
 package sqlmigrate
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 )
@@ -13,15 +13,16 @@ type pgRecreated struct{ drops, creates, attaches []string }
 
 // recreate reads the definitions, in which names have their schemas by now.
 func (p *pgInspection) recreate(ctx context.Context) error {
-	roots := map[int64]*pgTable{}
+	roots, ranks := map[int64]*pgTable{}, map[int64]int{}
 	for _, t := range p.tables {
-		for _, member := range t.members {
-			roots[member] = t
+		for rank, member := range t.members {
+			roots[member], ranks[member] = t, rank
 		}
 	}
 	for _, t := range p.tables { // a child's other columns can be in a table of their own
 		roots[t.oid] = t
 	}
+	slices.SortStableFunc(p.rewritten, func(a, b pgExpression) int { return cmp.Compare(ranks[a.table], ranks[b.table]) })
 	seen := map[int64]bool{}
 	for _, e := range p.rewritten {
 		if seen[e.oid] {
@@ -29,8 +30,11 @@ func (p *pgInspection) recreate(ctx context.Context) error {
 		}
 		seen[e.oid] = true
 		read := p.recreateIndex
-		if e.catalog == "pg_constraint" {
+		switch e.catalog {
+		case "pg_constraint":
 			read = p.recreateConstraint
+		case "pg_statistic_ext":
+			read = p.recreateStatistics
 		}
 		if err := read(ctx, &roots[e.table].recreated, e.oid); err != nil {
 			return err
@@ -39,29 +43,25 @@ func (p *pgInspection) recreate(ctx context.Context) error {
 	return nil
 }
 
-// recreateConstraint leaves out one that comes from a parent: that one's
-// statements reach it.
+// recreateConstraint leaves out one that only comes from a parent: that one's
+// statements reach it. One that the table has of its own too is dropped after
+// its parent's, since it cannot be before.
 func (p *pgInspection) recreateConstraint(ctx context.Context, into *pgRecreated, oid int64) error {
 	var schema, table, name, definition string
 	var own bool
-	var comment sql.NullString
 	err := p.tx.QueryRowContext(ctx, `
-SELECT n.nspname, r.relname, c.conname, pg_get_constraintdef(c.oid), c.coninhcount = 0, obj_description(c.oid, 'pg_constraint')
+SELECT n.nspname, r.relname, c.conname, pg_get_constraintdef(c.oid), c.conislocal
 FROM pg_catalog.pg_constraint c
 JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
-WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &own, &comment)
+WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &own)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	if !own {
-		return nil
-	}
-	target, constraint := pgName(schema, table), pgQuote(name)
-	into.drops = append(into.drops, "ALTER TABLE "+target+" DROP CONSTRAINT "+constraint)
-	into.creates = append(into.creates, "ALTER TABLE "+target+" ADD CONSTRAINT "+constraint+" "+definition)
-	if comment.Valid {
-		into.creates = append(into.creates, "COMMENT ON CONSTRAINT "+constraint+" ON "+target+" IS "+pgLiteral(comment.String))
+	if own {
+		alter, constraint := "ALTER TABLE "+pgName(schema, table), pgQuote(name)
+		into.drops = append(into.drops, alter+" DROP CONSTRAINT "+constraint)
+		into.creates = append(into.creates, alter+" ADD CONSTRAINT "+constraint+" "+definition)
 	}
 	return nil
 }
@@ -69,58 +69,51 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 // recreateIndex creates that of a partition by itself, to keep its name, and
 // attaches it to its parent, with which it was dropped.
 func (p *pgInspection) recreateIndex(ctx context.Context, into *pgRecreated, oid int64) error {
-	var schema, name, table, definition, parentSchema, parent string
-	var clustered bool
-	var comment sql.NullString
+	var schema, name, definition, parentSchema, parent string
 	err := p.tx.QueryRowContext(ctx, `
-SELECT n.nspname, c.relname, r.relname, pg_get_indexdef(c.oid), i.indisclustered, obj_description(c.oid, 'pg_class'),
-       coalesce(pn.nspname, ''), coalesce(pc.relname, '')
-FROM pg_catalog.pg_index i
-JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
+SELECT n.nspname, c.relname, pg_get_indexdef(c.oid), coalesce(pn.nspname, ''), coalesce(pc.relname, '')
+FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 LEFT JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
 LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace
-WHERE i.indexrelid = $1::bigint::oid`, oid).Scan(&schema, &name, &table, &definition, &clustered, &comment, &parentSchema, &parent)
+WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition, &parentSchema, &parent)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	index := pgName(schema, name)
+	into.creates = append(into.creates, definition)
 	if parent == "" {
 		into.drops = append(into.drops, "DROP INDEX "+index)
-	}
-	into.creates = append(into.creates, definition)
-	if comment.Valid {
-		into.creates = append(into.creates, "COMMENT ON INDEX "+index+" IS "+pgLiteral(comment.String))
-	}
-	if clustered {
-		into.creates = append(into.creates, "ALTER TABLE "+pgName(schema, table)+" CLUSTER ON "+pgQuote(name))
-	}
-	if err := p.indexStatistics(ctx, into, index, oid); err != nil {
-		return err
-	}
-	if parent != "" {
+	} else {
 		into.attaches = append(into.attaches, "ALTER INDEX "+pgName(parentSchema, parent)+" ATTACH PARTITION "+index)
 	}
 	return nil
 }
 
-// indexStatistics is about how much is gathered of expressions.
-func (p *pgInspection) indexStatistics(ctx context.Context, into *pgRecreated, index string, oid int64) error {
-	return pgEach(ctx, p.tx, `
-SELECT attnum, attstattarget FROM pg_catalog.pg_attribute
-WHERE attrelid = $1::bigint::oid AND attstattarget >= 0 ORDER BY attnum`, []any{oid}, func(rows *sql.Rows) error {
-		var column, target int64
-		if err := rows.Scan(&column, &target); err != nil {
-			return err
-		}
-		into.creates = append(into.creates, fmt.Sprintf("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", index, column, target))
-		return nil
-	})
+func (p *pgInspection) recreateStatistics(ctx context.Context, into *pgRecreated, oid int64) error {
+	var schema, name, definition string
+	err := p.tx.QueryRowContext(ctx, `
+SELECT n.nspname, s.stxname, pg_get_statisticsobjdef(s.oid)
+FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
+WHERE s.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition)
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	into.drops = append(into.drops, "DROP STATISTICS "+pgName(schema, name))
+	into.creates = append(into.creates, definition)
+	return nil
 }
+
+// noTablespace is before anything is created: that of the connection would be
+// taken otherwise, and what has one gets it afterwards.
+const noTablespace = "SET LOCAL default_tablespace = ''"
 
 // around puts the statements around that which changes the type.
 func (r *pgRecreated) around(alter string) []string {
-	return slices.Concat(r.drops, []string{alter}, r.creates, r.attaches)
+	creates := r.creates
+	if len(creates) > 0 {
+		creates = append([]string{noTablespace}, creates...)
+	}
+	return slices.Concat(r.drops, []string{alter}, creates, r.attaches)
 }

@@ -13,6 +13,7 @@ type pgSequence struct {
 	oid                     int64
 	schema, name            string
 	unlogged                bool
+	odd                     bool // unlogged, and the table of its identity is not, or the other way round
 	typ                     string
 	start, increment        int64
 	smallest, largest       int64
@@ -31,6 +32,12 @@ type pgSequence struct {
 }
 
 func (s *pgSequence) target() string { return pgName(s.schema, s.name) }
+
+// retype gives the sequence of an identity its type back, where that is not the
+// column's, which it gets with it.
+func (s *pgSequence) retype() string {
+	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.target(), s.typ, s.smallest, s.largest)
+}
 
 // regclass is the argument of setval.
 func (s *pgSequence) regclass() string { return pgLiteral(s.target()) }
@@ -60,19 +67,30 @@ func (s *pgSequence) create(c *pgColumn) []string {
 	if s.unlogged {
 		unlogged = "UNLOGGED "
 	}
-	owner := fmt.Sprintf("  EXECUTE format('ALTER SEQUENCE %%s OWNER TO %%I', %s,\n"+
-		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
-		s.regclass(), pgLiteral(c.target()))
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.typ, s.options()),
-		pgDo(owner), // who creates it may not be who owns the table
+		pgDo(pgOwnerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), pgQuote(c.name)),
 	}, s.trimmings())
+}
+
+// pgOwnerOf is a part of the body of a DO statement. It gives an object to the
+// owner of a table, whoever that is by then.
+func pgOwnerOf(kind, object, table string) string {
+	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
+		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
+		kind, pgLiteral(object), pgLiteral(table))
 }
 
 // trimmings are what a new sequence has not.
 func (s *pgSequence) trimmings() []string {
 	var texts []string
+	switch {
+	case s.odd && s.unlogged:
+		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET UNLOGGED")
+	case s.odd:
+		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET LOGGED")
+	}
 	if s.comment.Valid {
 		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), pgLiteral(s.comment.String)))
 	}
@@ -168,11 +186,13 @@ WITH node (rel, att) AS (
    AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjsubid = 0
 )
 SELECT used.rel::bigint, used.att, used.internal, c.oid::bigint, n.nspname, c.relname, c.relpersistence = 'u',
+       used.internal AND c.relpersistence <> r.relpersistence AND current_setting('server_version_num')::integer >= 150000,
        format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle,
        obj_description(c.oid, 'pg_class'), coalesce(o.refobjid, 0)::bigint, coalesce(o.refobjsubid, 0)
 FROM used
 JOIN pg_catalog.pg_class c ON c.oid = used.seq AND c.relkind = 'S'
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_class r ON r.oid = used.rel
 JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid
 LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass AND o.objid = c.oid
   AND o.refclassid = 'pg_catalog.pg_class'::regclass AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
@@ -185,7 +205,7 @@ func (p *pgInspection) sequences(ctx context.Context) error {
 	err := pgEach(ctx, p.tx, pgSequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
 		var n pgNode
 		var s pgSequence
-		if err := rows.Scan(&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged,
+		if err := rows.Scan(&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged, &s.odd,
 			&s.typ, &s.start, &s.increment, &s.smallest, &s.largest, &s.cache, &s.cycle,
 			&s.comment, &s.ownedTable, &s.ownedColumn); err != nil {
 			return err
@@ -273,20 +293,24 @@ ORDER BY 3`, []any{s.oid}, func(rows *sql.Rows) error {
 func (p *pgInspection) grantsOf(ctx context.Context, s *pgSequence) error {
 	var owner string
 	var given bool
+	var others []string
 	has := map[string]bool{} // privileges of the owner
 	err := pgEach(ctx, p.tx, `
 SELECT pg_get_userbyid(c.relowner), c.relacl IS NOT NULL, coalesce(a.grantee = c.relowner, false),
        coalesce(CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ''),
-       coalesce(string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type), ''), coalesce(a.is_grantable, false)
+       coalesce(string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type), ''), coalesce(a.is_grantable, false),
+       CASE WHEN a.grantor <> c.relowner THEN pg_get_userbyid(a.grantor) ELSE '' END
 FROM pg_catalog.pg_class c LEFT JOIN LATERAL aclexplode(c.relacl) AS a ON true
 WHERE c.oid = $1::bigint::oid
-GROUP BY c.oid, a.grantee, a.is_grantable ORDER BY 4, 6`, []any{s.oid}, func(rows *sql.Rows) error {
+GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`, []any{s.oid}, func(rows *sql.Rows) error {
 		var own, grantable bool
-		var grantee, privileges string
-		if err := rows.Scan(&owner, &given, &own, &grantee, &privileges, &grantable); err != nil {
+		var grantee, privileges, grantor string
+		if err := rows.Scan(&owner, &given, &own, &grantee, &privileges, &grantable, &grantor); err != nil {
 			return err
 		}
 		switch {
+		case grantor != "":
+			others = append(others, grantor)
 		case own:
 			for privilege := range strings.SplitSeq(privileges, ", ") {
 				has[privilege] = true
@@ -309,6 +333,11 @@ GROUP BY c.oid, a.grantee, a.is_grantable ORDER BY 4, 6`, []any{s.oid}, func(row
 				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+pgQuote(owner))
 			}
 		}
+	}
+	if len(others) > 0 && (s.drop || s.internal) {
+		p.blocker(p.display(s.user.schema, s.user.table), "sequence "+p.display(s.schema, s.name),
+			"rights on it were granted by "+strings.Join(others, ", ")+", who would have to do it again when phase detach is taken back",
+			"revoke them, and grant them as the owner")
 	}
 	return p.revokeDefaults(ctx, s, owner)
 }

@@ -62,11 +62,12 @@ type pgTable struct {
 	oid          int64
 	schema, name string
 	columns      []*pgColumn
-	members      []int64 // the table itself, partitions and children
+	members      []int64 // the table itself, partitions and children, parents first
 	rows         int64
 	bytes, heap  int64 // heap is without indexes
 	checks       []pgCheck
 	recreated    pgRecreated
+	kept         []string // statements after each change of a type
 }
 
 func (t *pgTable) target() string { return pgName(t.schema, t.name) }
@@ -223,15 +224,15 @@ func (p *pgInspection) measure(ctx context.Context) error {
 
 func (p *pgInspection) size(ctx context.Context, t *pgTable) error {
 	return pgEach(ctx, p.tx, `
-WITH RECURSIVE member (oid) AS (
-  SELECT $1::bigint::oid
+WITH RECURSIVE member (oid, depth) AS (
+  SELECT $1::bigint::oid, 0
   UNION
-  SELECT i.inhrelid FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
+  SELECT i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
 SELECT c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
        coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0)
-FROM member m JOIN pg_catalog.pg_class c ON c.oid = m.oid
-ORDER BY c.oid`, []any{t.oid}, func(rows *sql.Rows) error {
+FROM (SELECT oid, max(depth) AS depth FROM member GROUP BY oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
+ORDER BY m.depth, c.oid`, []any{t.oid}, func(rows *sql.Rows) error {
 		var member, count, bytes, heap int64
 		if err := rows.Scan(&member, &count, &bytes, &heap); err != nil {
 			return err

@@ -29,8 +29,8 @@ func (p *pgInspection) widen() Phase {
 		phase.Steps = append(phase.Steps, Step{
 			Table:    p.display(t.schema, t.name),
 			Text:     pgJoin(columns, func(c *pgColumn) string { return c.name }) + pgPlural(columns, " becomes bigint", " become bigint"),
-			Up:       pgStatements("SELECT NOT "+narrow, pgAlter(t, columns, func(*pgColumn) string { return "bigint" })),
-			Down:     pgStatements("SELECT "+narrow, t.recreated.around(pgAlter(t, columns, func(c *pgColumn) string { return c.typ }))...),
+			Up:       pgStatements("SELECT NOT "+narrow, t.up(columns)...),
+			Down:     pgStatements("SELECT "+narrow, t.down(columns)...),
 			Rows:     t.rows,
 			Bytes:    t.bytes,
 			Rewrites: true,
@@ -42,6 +42,22 @@ func (p *pgInspection) widen() Phase {
 	p.lockFirst(&phase, tables)
 	p.refuseLate(&phase)
 	return phase
+}
+
+func (t *pgTable) up(columns []*pgColumn) []string {
+	return append([]string{pgAlter(t, columns, func(*pgColumn) string { return "bigint" })}, t.kept...)
+}
+
+func (t *pgTable) down(columns []*pgColumn) []string {
+	texts := t.recreated.around(pgAlter(t, columns, func(c *pgColumn) string { return c.typ }))
+	for _, c := range columns {
+		for _, m := range c.members {
+			if s := m.ownIdentity(); s != nil && s.typ != c.typ {
+				texts = append(texts, s.retype())
+			}
+		}
+	}
+	return append(texts, t.kept...)
 }
 
 func pgAlter(t *pgTable, columns []*pgColumn, typ func(*pgColumn) string) string {

@@ -1,0 +1,317 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PostgreSQL makes indexes, constraints and statistics anew when the type of one
+// of their columns changes, and forgets what is not in their definitions. keep
+// plans to say that again, after the change and after it was taken back.
+// Whatever it has not forgotten may be said twice.
+func (p *pgInspection) keep(ctx context.Context) error {
+	for _, read := range []func(context.Context, *pgTable, []*pgColumn) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
+		for _, t := range p.tables {
+			var columns []*pgColumn
+			for _, c := range t.narrow() {
+				columns = append(columns, c.members...)
+			}
+			if len(columns) == 0 {
+				continue
+			}
+			if err := read(ctx, t, columns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A pgIndex is one that is made anew.
+type pgIndex struct {
+	OID                    int64
+	Schema, Name, Table    string
+	Parent                 int64  // of a partition's index
+	Tablespace             string // empty: the database's own, and the parent has no other
+	Comment                *string
+	Constraint             string
+	ConstraintComment      *string
+	Clustered, Identity    bool
+	Options, ParentOptions []string // name=value
+	Targets                []pgTarget
+	Extensions             []string
+
+	above *pgIndex // nil: not a partition's
+}
+
+// A pgTarget is how much is gathered of an expression.
+type pgTarget struct{ Column, Target int64 }
+
+// commented reports whether the indexes of partitions get a comment from this one.
+func (i *pgIndex) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
+
+func (i *pgIndex) target() string { return pgName(i.Schema, i.Name) }
+func (i *pgIndex) table() string  { return pgName(i.Schema, i.Table) }
+
+// pgUsersSQL are the indexes, constraints and statistics that are made anew.
+const pgUsersSQL = `
+WITH RECURSIVE made AS (
+  SELECT DISTINCT d.classid, d.objid
+  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+)`
+
+// pgIndexesSQL has the index of a parent before those of its partitions.
+const pgIndexesSQL = pgUsersSQL + `, index AS (
+  SELECT i.*
+  FROM pg_catalog.pg_index i
+  LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
+  WHERE EXISTS (SELECT FROM made WHERE (classid, objid) IN (('pg_catalog.pg_class'::regclass, i.indexrelid), ('pg_catalog.pg_constraint'::regclass, x.oid)))
+), depth (oid, depth) AS (
+  SELECT indexrelid, 0 FROM index WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = indexrelid)
+  UNION ALL
+  SELECT h.inhrelid, depth + 1 FROM depth JOIN pg_catalog.pg_inherits h ON h.inhparent = depth.oid
+)
+SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
+  'Parent', coalesce(pc.oid, 0)::bigint,
+  'Tablespace', CASE WHEN c.reltablespace <> 0 OR pc.reltablespace <> 0 THEN
+    (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
+      (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))) ELSE '' END,
+  'Comment', obj_description(c.oid, 'pg_class'), 'Constraint', coalesce(x.conname, ''), 'ConstraintComment', obj_description(x.oid, 'pg_constraint'),
+  'Clustered', i.indisclustered, 'Identity', i.indisreplident,
+  'Options', c.reloptions, 'ParentOptions', pc.reloptions,
+  'Targets', (SELECT jsonb_agg(jsonb_build_object('Column', a.attnum, 'Target', a.attstattarget) ORDER BY a.attnum)
+              FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attstattarget >= 0),
+  'Extensions', (SELECT jsonb_agg(e.extname ORDER BY e.extname)
+                 FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+                 WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
+                   AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text
+FROM index i
+JOIN depth ON depth.oid = i.indexrelid
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
+LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
+LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
+LEFT JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
+ORDER BY depth.depth, n.nspname, c.relname`
+
+func (p *pgInspection) keepIndexes(ctx context.Context, t *pgTable, columns []*pgColumn) error {
+	var indexes []*pgIndex
+	found := map[int64]*pgIndex{}
+	err := p.users(ctx, pgIndexesSQL, columns, func(rows *sql.Rows) error {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		i := &pgIndex{}
+		if err := json.Unmarshal([]byte(text), i); err != nil {
+			return err
+		}
+		i.above, found[i.OID] = found[i.Parent], i
+		indexes = append(indexes, i)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.kept = append(t.kept, pgRename(indexes)...)
+	for _, i := range indexes {
+		t.kept = append(t.kept, i.keep()...)
+	}
+	return nil
+}
+
+func (p *pgInspection) users(ctx context.Context, query string, columns []*pgColumn, f func(*sql.Rows) error) error {
+	tables, numbers := pgNodes(columns)
+	return pgEach(ctx, p.tx, query, []any{tables, numbers}, f)
+}
+
+// A pgRenaming gives names back that were lost. All of them are passing before
+// one is final: PostgreSQL may have chosen that for another object.
+type pgRenaming struct{ passing, final strings.Builder }
+
+func (r *pgRenaming) texts() []string {
+	if r.passing.Len() == 0 {
+		return nil
+	}
+	return []string{pgDo(r.passing.String() + r.final.String())}
+}
+
+// pgPassing is a name that nobody else has.
+func pgPassing(oid int64) string { return "sqlmigrate_" + strconv.FormatInt(oid, 10) }
+
+// pgRename gives partitions' indexes their names back: those that a parent's
+// index brings with it have names that PostgreSQL chose. It finds them by that
+// parent and their table, parents first.
+func pgRename(indexes []*pgIndex) []string {
+	var r pgRenaming
+	for _, i := range indexes {
+		if i.above == nil {
+			continue
+		}
+		parent := i.above.target()
+		if i.above.above != nil {
+			parent = pgName(i.above.Schema, pgPassing(i.above.OID))
+		}
+		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER INDEX %%s RENAME TO %s', h.inhrelid::regclass)\n"+
+			"    FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_index i ON i.indexrelid = h.inhrelid\n"+
+			"    WHERE h.inhparent = %s::regclass AND i.indrelid = %s::regclass);\n",
+			pgPassing(i.OID), pgLiteral(parent), pgLiteral(i.table()))
+		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", pgName(i.Schema, pgPassing(i.OID)), pgQuote(i.Name))
+	}
+	return r.texts()
+}
+
+func (i *pgIndex) keep() []string {
+	var texts []string
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	if i.above != nil {
+		texts = append(texts, i.keepOptions()...)
+	}
+	if i.Tablespace != "" {
+		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), pgQuote(i.Tablespace))
+	}
+	for _, t := range i.Targets {
+		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.target(), t.Column, t.Target)
+	}
+	for _, extension := range i.Extensions {
+		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), pgQuote(extension))
+	}
+	switch {
+	case i.Comment != nil:
+		say("COMMENT ON INDEX %s IS %s", i.target(), pgLiteral(*i.Comment))
+	case i.above.commented():
+		say("COMMENT ON INDEX %s IS NULL", i.target())
+	}
+	if i.ConstraintComment != nil {
+		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgQuote(i.Constraint), i.table(), pgLiteral(*i.ConstraintComment))
+	}
+	if i.Clustered {
+		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgQuote(i.Name))
+	}
+	if i.Identity {
+		say("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", i.table(), pgQuote(i.Name))
+	}
+	return texts
+}
+
+// keepOptions is for a partition's index, which has its parent's.
+func (i *pgIndex) keepOptions() []string {
+	if slices.Equal(i.Options, i.ParentOptions) {
+		return nil
+	}
+	var texts, names, values []string
+	for _, option := range i.ParentOptions {
+		name, _, _ := strings.Cut(option, "=")
+		names = append(names, pgQuote(name))
+	}
+	for _, option := range i.Options {
+		name, value, _ := strings.Cut(option, "=")
+		values = append(values, pgQuote(name)+" = "+pgLiteral(value))
+	}
+	if len(names) > 0 {
+		texts = append(texts, "ALTER INDEX "+i.target()+" RESET ("+strings.Join(names, ", ")+")")
+	}
+	if len(values) > 0 {
+		texts = append(texts, "ALTER INDEX "+i.target()+" SET ("+strings.Join(values, ", ")+")")
+	}
+	return texts
+}
+
+// pgConstraintsSQL finds the comments on a CHECK, since one that comes from a
+// parent loses its own, and the foreign keys that come from one on partitioned
+// tables, which lose their names too. Parents are first.
+const pgConstraintsSQL = pgUsersSQL + `, depth (oid, depth) AS (
+  SELECT oid, 0 FROM pg_catalog.pg_constraint WHERE conparentid = 0
+  UNION ALL
+  SELECT c.oid, depth + 1 FROM depth JOIN pg_catalog.pg_constraint c ON c.conparentid = depth.oid
+)
+SELECT c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
+       coalesce(pn.nspname, ''), coalesce(pr.relname, ''), coalesce(pc.conname, ''), coalesce(pc.oid, 0)::bigint, coalesce(pc.conparentid, 0)::bigint
+FROM made
+JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
+JOIN depth ON depth.oid = c.oid
+JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
+LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
+LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace
+LEFT JOIN pg_catalog.pg_constraint pc ON pc.oid = c.conparentid
+LEFT JOIN pg_catalog.pg_class pr ON pr.oid = pc.conrelid
+LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
+WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
+ORDER BY depth.depth, n.nspname, r.relname, c.conname`
+
+func (p *pgInspection) keepConstraints(ctx context.Context, t *pgTable, columns []*pgColumn) error {
+	var r pgRenaming
+	var comments []string
+	err := p.users(ctx, pgConstraintsSQL, columns, func(rows *sql.Rows) error {
+		var oid, parentOID, above int64
+		var schema, table, name, refers, parentSchema, parentTable, parent string
+		var comment sql.NullString
+		if err := rows.Scan(&oid, &schema, &table, &name, &comment, &refers, &parentSchema, &parentTable, &parent, &parentOID, &above); err != nil {
+			return err
+		}
+		target := pgName(schema, table)
+		if comment.Valid {
+			comments = append(comments, "COMMENT ON CONSTRAINT "+pgQuote(name)+" ON "+target+" IS "+pgLiteral(comment.String))
+		}
+		if parentOID == 0 {
+			return nil
+		}
+		if above != 0 {
+			parent = pgPassing(parentOID)
+		}
+		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
+			"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
+			"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
+			pgPassing(oid), pgLiteral(pgName(parentSchema, parentTable)), pgLiteral(parent), pgLiteral(target), pgLiteral(refers))
+		fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, pgPassing(oid), pgQuote(name))
+		return nil
+	})
+	t.kept = append(append(t.kept, r.texts()...), comments...)
+	return err
+}
+
+// pgStatisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
+// has NULL where those before have -1.
+const pgStatisticsSQL = pgUsersSQL + `
+SELECT n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
+       coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
+FROM made
+JOIN pg_catalog.pg_statistic_ext s ON s.oid = made.objid
+JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
+JOIN pg_catalog.pg_class r ON r.oid = s.stxrelid
+JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
+WHERE made.classid = 'pg_catalog.pg_statistic_ext'::regclass
+ORDER BY 1, 2`
+
+func (p *pgInspection) keepStatistics(ctx context.Context, t *pgTable, columns []*pgColumn) error {
+	return p.users(ctx, pgStatisticsSQL, columns, func(rows *sql.Rows) error {
+		var schema, name, owner, tableSchema, table string
+		var same bool
+		var target int
+		var comment sql.NullString
+		if err := rows.Scan(&schema, &name, &owner, &same, &tableSchema, &table, &target, &comment); err != nil {
+			return err
+		}
+		statistics := pgName(schema, name)
+		if target >= 0 {
+			t.kept = append(t.kept, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, target))
+		}
+		if comment.Valid {
+			t.kept = append(t.kept, "COMMENT ON STATISTICS "+statistics+" IS "+pgLiteral(comment.String))
+		}
+		if same {
+			t.kept = append(t.kept, pgDo(pgOwnerOf("STATISTICS", statistics, pgName(tableSchema, table))))
+		} else {
+			t.kept = append(t.kept, "ALTER STATISTICS "+statistics+" OWNER TO "+pgQuote(owner))
+		}
+		return nil
+	})
+}
