@@ -53,7 +53,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Long:  parseHelp,
 		Example: `  gormflake parse 2124189853926044565
   gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
-  gormflake parse --as serial --code PAY PAY20261121171503530003000494
+  gormflake parse --as serial --code PAY PAY2026112117150353000030494
   gormflake parse < app.log
   gormflake parse --file app.log --table --since -1d`,
 		RunE: f.run,

@@ -1,0 +1,130 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// headroom is what a garbage collector may leave lying about.
+const headroom = 24 << 10
+
+// peak is the most memory in KB that a process has had until now. Its rusage
+// would not do, which begins with that of the process that has started it.
+func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("memory cannot be measured: %v", err)
+	}
+	_, text, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(text, &kb); err != nil {
+		t.Fatalf("no VmHWM in\n%s", status)
+	}
+	return kb
+}
+
+// A logReader writes lines of about a hundred bytes without an end.
+type logReader struct {
+	id   types.ID
+	rest []byte
+}
+
+func (r *logReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		var block bytes.Buffer
+		for range 100 {
+			r.id += 4096
+			fmt.Fprintf(&block, "2026-11-21T12:00:00Z INFO POST /orders/%v 201 customer=%v%s\n", r.id, r.id-1, strings.Repeat(" ", 20))
+		}
+		r.rest = block.Bytes()
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// A filler is a text that repeats.
+type filler struct {
+	text string
+	at   int
+}
+
+func (f *filler) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = f.text[f.at]
+		f.at = (f.at + 1) % len(f.text)
+	}
+	return len(p), nil
+}
+
+// What parse holds does not depend on how many lines there are, or how long
+// they are.
+func memoryOfParse(t *testing.T, program string) {
+	for name, test := range map[string]struct {
+		in   io.Reader
+		args []string
+	}{
+		"lines":          {in: &logReader{id: sample(t)}},
+		"lines as JSON":  {&logReader{id: sample(t)}, []string{"--json"}},
+		"lines as table": {&logReader{id: sample(t)}, []string{"--table"}},
+		"one line":       {in: &filler{text: "1234 "}},
+		"one word":       {in: &filler{text: "1234"}},
+	} {
+		cmd, stderr := process(t, program, append([]string{"parse"}, test.args...)...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(in, test.in, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		small := peak(t, cmd)
+		if _, err := io.CopyN(in, test.in, 32<<20); err != nil {
+			t.Fatal(err)
+		}
+		large := peak(t, cmd)
+		in.Close()
+		if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+			t.Errorf("%s: %v, %s", name, err, stderr)
+		}
+		t.Logf("%s: %d KB after 1 MB, %d KB after 33 MB", name, small, large)
+		if large > small+headroom {
+			t.Errorf("%s: %d KB after 1 MB of text, %d KB after 33 MB", name, small, large)
+		}
+	}
+}
+
+func memoryOfGen(t *testing.T, program string) {
+	cmd, _ := process(t, program, "gen", "--worker", "1", "-n", "1000000000")
+	out := startPiped(t, cmd)
+	text := bufio.NewReaderSize(out, 1<<20)
+	after := func(n int) int {
+		for range n {
+			if _, err := text.ReadSlice('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return peak(t, cmd)
+	}
+	small := after(10_000)
+	large := after(3_000_000)
+	out.Close()
+	_ = cmd.Wait()
+	t.Logf("%d KB after 10,000 IDs, %d KB after 3,000,000", small, large)
+	if large > small+headroom {
+		t.Errorf("%d KB after 10,000 IDs, %d KB after 3,000,000", small, large)
+	}
+}

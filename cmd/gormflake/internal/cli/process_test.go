@@ -1,0 +1,233 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// process runs the real program in a folder of its own.
+func process(t *testing.T, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "GORMFLAKE_DSN=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	return cmd, &stderr
+}
+
+func exitOf(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit == nil {
+		return 0
+	}
+	return exit.ExitCode()
+}
+
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, test := range map[string]func(*testing.T, string){
+		"mistakes": processMistakes, "examples": processExamples, "closed pipe": closedPipe, "interrupt": interruptGen,
+		"waiting": interruptParse, "permissions": permissions, "full disk": fullDisk,
+		"memory of parse": memoryOfParse, "memory of gen": memoryOfGen, "live": liveText,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
+	}
+}
+
+func processMistakes(t *testing.T, program string) {
+	for _, test := range mistakes() {
+		cmd, stderr := process(t, program, strings.Fields(test.args)...)
+		out, err := cmd.Output()
+		wantUsage(t, outcome{exitOf(t, err), string(out), stderr.String()}, test.want)
+	}
+}
+
+// Each example of the help works as it stands, where there are a database and a
+// log.
+func processExamples(t *testing.T, program string) {
+	for _, command := range []string{"gen", "parse", "min", "max", "workers", "workers release", "workers ddl", "version"} {
+		text := printed(t, commandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
+		_, rest, _ := strings.Cut(text, "\nExamples:\n")
+		examples, _, _ := strings.Cut(rest, "\n\n")
+		if examples == "" {
+			t.Errorf("%s has no example", command)
+		}
+		for _, line := range lines(examples) {
+			line = strings.TrimSpace(line)
+			shell, stderr := process(t, "/bin/sh", "-c", line)
+			shell.Env = append(shell.Env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
+			records(t, "sqlite://"+filepath.Join(shell.Dir, "app.db"), map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
+			if err := os.WriteFile(filepath.Join(shell.Dir, "app.log"), []byte(sample(t).String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := shell.Output()
+			if err != nil || len(out) == 0 || stderr.Len() > 0 || !strings.HasPrefix(line, "gormflake "+command) {
+				t.Errorf("%s: %v, output %q, %s", line, err, out, stderr)
+			}
+		}
+	}
+}
+
+// wantEnd waits for a process that fails with one line.
+func wantEnd(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
+	t.Helper()
+	wantOneLine(t, outcome{code: exitOf(t, cmd.Wait()), err: stderr.String()}, text)
+}
+
+func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// wantGivenBack checks that nobody holds a worker any more.
+func wantGivenBack(t *testing.T, url string) {
+	t.Helper()
+	got := printed(t, command(t, "workers", "--dsn", url))
+	if strings.Contains(got, "held") || !strings.Contains(got, "DATACENTER") {
+		t.Errorf("the worker was not given back:\n%s", got)
+	}
+}
+
+func closedPipe(t *testing.T, program string) {
+	url := testdb.URL(t, testdb.SQLite)
+	touch(t, url)
+	for _, args := range [][]string{
+		{"gen", "--dsn", url, "-n", "1000000000"},
+		{"gen", "--dsn", url, "-n", "1000000000", "--json"},
+		{"parse", "--file", "/dev/zero"},
+	} {
+		cmd, stderr := process(t, program, args...)
+		out := startPiped(t, cmd)
+		if _, err := io.ReadFull(out, make([]byte, 100)); err != nil {
+			t.Error(err)
+		}
+		out.Close()
+		wantEnd(t, cmd, stderr, "write to standard output: ")
+	}
+	wantGivenBack(t, url)
+}
+
+func interruptGen(t *testing.T, program string) {
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			cmd, stderr := process(t, program, "gen", "--dsn", url, "-n", "1000000000")
+			out := bufio.NewReader(startPiped(t, cmd))
+			if _, err := out.ReadString('\n'); err != nil {
+				t.Error(err)
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.Copy(io.Discard, out); err != nil {
+				t.Error(err)
+			}
+			wantEnd(t, cmd, stderr, " of 1000000000 IDs")
+			wantGivenBack(t, url)
+		}
+	})
+}
+
+// While nothing comes in, an interrupt ends the program all the same.
+func interruptParse(t *testing.T, program string) {
+	cmd, stderr := process(t, program, "parse")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out := bufio.NewReader(startPiped(t, cmd))
+	if _, err := io.WriteString(in, "begun\n"); err != nil {
+		t.Error(err)
+	}
+	if line, err := out.ReadString('\n'); line != "begun\n" {
+		t.Errorf("line %q: %v", line, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	wantEnd(t, cmd, stderr, "interrupted")
+}
+
+// A line is shown when it comes, not when the text ends.
+func liveText(t *testing.T, program string) {
+	cmd, _ := process(t, program, "parse")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewReader(startPiped(t, cmd))
+	for range 3 {
+		if _, err := io.WriteString(in, sample(t).String()+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := out.ReadString('\n'); err != nil || !strings.HasSuffix(line, " sequence 42)\n") {
+			t.Fatalf("line %q: %v", line, err)
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func permissions(t *testing.T, program string) {
+	file := filepath.Join(t.TempDir(), "closed")
+	if err := os.WriteFile(file, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"parse", "--file", file}, {"workers", "--dsn", "sqlite://" + file}, {"gen", "--dsn", "sqlite://" + file}} {
+		cmd, stderr := process(t, program, args...)
+		if os.Geteuid() == 0 { // who may read everything
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		startPiped(t, cmd)
+		wantEnd(t, cmd, stderr, "permission denied")
+	}
+}
+
+func fullDisk(t *testing.T, program string) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full")
+	}
+	defer full.Close()
+	id := sample(t).String()
+	for _, args := range []string{"gen --worker 1", "parse " + id, "parse --table " + id, "min now", "version", "workers ddl --dialect mysql", "--help"} {
+		cmd, stderr := process(t, program, strings.Fields(args)...)
+		cmd.Stdout = full
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, cmd, stderr, "write to standard output: write /dev/stdout: no space left on device")
+	}
+}
