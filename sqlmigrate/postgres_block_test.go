@@ -83,6 +83,12 @@ var pgBlockers = []struct {
 		[]any{"p"},
 		true,
 	},
+	{
+		"parameters of a partitioned partition's index", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01') PARTITION BY RANGE (at); CREATE INDEX own ON p1 (id) WITH (fillfactor = 50); CREATE INDEX whole ON p (id)",
+		"p1", "index own",
+		[]any{"p"},
+		true,
+	},
 	{"disabled trigger of a reference", "ALTER TABLE child DISABLE TRIGGER ALL", "child", "constraint child_t_id_fkey on table child", nil, true},
 	{"disabled trigger of a key", "ALTER TABLE t DISABLE TRIGGER ALL", "t", "constraint child_t_id_fkey on table child", nil, true},
 	{"right that another role granted", "CREATE ROLE granting; CREATE ROLE granted; GRANT SELECT ON SEQUENCE t_id_seq TO granting WITH GRANT OPTION; SET ROLE granting; GRANT SELECT ON SEQUENCE t_id_seq TO granted; RESET ROLE", "t", "sequence t_id_seq", nil, true},

@@ -34,17 +34,18 @@ func (p *pgInspection) keep(ctx context.Context) error {
 
 // A pgIndex is one that is made anew.
 type pgIndex struct {
-	OID                    int64
-	Schema, Name, Table    string
-	Parent                 int64  // of a partition's index
-	Tablespace             string // empty: the database's own, and the parent has no other
-	Comment                *string
-	Constraint             string
-	ConstraintComment      *string
-	Clustered, Identity    bool
-	Options, ParentOptions []string // name=value
-	Targets                []pgTarget
-	Extensions             []string
+	OID                 int64
+	Schema, Name, Table string
+	Parent              int64 // of a partition's index
+	Tablespace          string
+	Placed              bool // the tablespace is not the database's own
+	Comment             *string
+	Constraint          string
+	ConstraintComment   *string
+	Clustered, Identity bool
+	Options             []string // name=value
+	Targets             []pgTarget
+	Extensions          []string
 
 	above *pgIndex // nil: not a partition's
 }
@@ -54,6 +55,14 @@ type pgTarget struct{ Column, Target int64 }
 
 // commented reports whether the indexes of partitions get a comment from this one.
 func (i *pgIndex) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
+
+// top is the index from whose definition PostgreSQL makes this one.
+func (i *pgIndex) top() *pgIndex {
+	for i.above != nil {
+		i = i.above
+	}
+	return i
+}
 
 func (i *pgIndex) target() string { return pgName(i.Schema, i.Name) }
 func (i *pgIndex) table() string  { return pgName(i.Schema, i.Table) }
@@ -78,13 +87,13 @@ const pgIndexesSQL = pgUsersSQL + `, index AS (
   SELECT h.inhrelid, depth + 1 FROM depth JOIN pg_catalog.pg_inherits h ON h.inhparent = depth.oid
 )
 SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
-  'Parent', coalesce(pc.oid, 0)::bigint,
-  'Tablespace', CASE WHEN c.reltablespace <> 0 OR pc.reltablespace <> 0 THEN
-    (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
-      (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))) ELSE '' END,
+  'Parent', coalesce(h.inhparent, 0)::bigint,
+  'Placed', c.reltablespace <> 0,
+  'Tablespace', (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
+    (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))),
   'Comment', obj_description(c.oid, 'pg_class'), 'Constraint', coalesce(x.conname, ''), 'ConstraintComment', obj_description(x.oid, 'pg_constraint'),
   'Clustered', i.indisclustered, 'Identity', i.indisreplident,
-  'Options', c.reloptions, 'ParentOptions', pc.reloptions,
+  'Options', c.reloptions,
   'Targets', (SELECT jsonb_agg(jsonb_build_object('Column', a.attnum, 'Target', a.attstattarget) ORDER BY a.attnum)
               FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attstattarget >= 0),
   'Extensions', (SELECT jsonb_agg(e.extname ORDER BY e.extname)
@@ -98,7 +107,6 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
 LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-LEFT JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
 ORDER BY depth.depth, n.nspname, c.relname`
 
 func (p *pgInspection) keepIndexes(ctx context.Context, t *pgTable, columns []*pgColumn) error {
@@ -174,7 +182,7 @@ func (i *pgIndex) keep() []string {
 	if i.above != nil {
 		texts = append(texts, i.keepOptions()...)
 	}
-	if i.Tablespace != "" {
+	if i.Placed || i.top().Placed {
 		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), pgQuote(i.Tablespace))
 	}
 	for _, t := range i.Targets {
@@ -201,13 +209,13 @@ func (i *pgIndex) keep() []string {
 	return texts
 }
 
-// keepOptions is for a partition's index, which has its parent's.
+// keepOptions is for a partition's index, which has those of the topmost.
 func (i *pgIndex) keepOptions() []string {
-	if slices.Equal(i.Options, i.ParentOptions) {
+	if slices.Equal(i.Options, i.top().Options) {
 		return nil
 	}
 	var texts, names, values []string
-	for _, option := range i.ParentOptions {
+	for _, option := range i.top().Options {
 		name, _, _ := strings.Cut(option, "=")
 		names = append(names, pgQuote(name))
 	}

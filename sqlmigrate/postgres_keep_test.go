@@ -26,9 +26,10 @@ var pgKept = []struct{ name, ddl string }{
 	{"comment on a child's CHECK", "ALTER TABLE t ADD CONSTRAINT c CHECK (id <> 5), ADD CONSTRAINT d CHECK (id % 3 < 3); CREATE TABLE k () INHERITS (t); COMMENT ON CONSTRAINT c ON k IS 'c'; COMMENT ON CONSTRAINT d ON k IS 'd'"},
 	{"names of partitions' keys", pgParted + "CREATE UNIQUE INDEX own ON p1 (at, id); COMMENT ON INDEX own IS 'own'; CREATE UNIQUE INDEX whole ON ONLY p (at, id); ALTER INDEX whole ATTACH PARTITION own; CREATE UNIQUE INDEX third ON p2 (at, id); ALTER INDEX whole ATTACH PARTITION third; ALTER INDEX p1_pkey RENAME TO \"odd \"\"$$' key\"; COMMENT ON CONSTRAINT \"odd \"\"$$' key\" ON p1 IS 'key'"},
 	{"names of partitions' indexes that are swapped", pgParted + "CREATE INDEX a ON p (id); CREATE INDEX b ON p (id); ALTER INDEX p1_id_idx RENAME TO x; ALTER INDEX p1_id_idx1 RENAME TO p1_id_idx; ALTER INDEX x RENAME TO p1_id_idx1"},
-	{"names below partitions", pgParted + "CREATE TABLE p3 PARTITION OF p FOR VALUES FROM ('2023-01-01') TO ('2024-01-01') PARTITION BY RANGE (at); CREATE TABLE p3a PARTITION OF p3 FOR VALUES FROM ('2023-01-01') TO ('2023-02-01'); CREATE INDEX a ON p (id); ALTER INDEX p3_id_idx RENAME TO middle; ALTER INDEX p3a_id_idx RENAME TO low; COMMENT ON INDEX low IS 'low'"},
+	{"names below partitions", pgParted + pgDeep + "CREATE INDEX a ON p (id); ALTER INDEX p3_id_idx RENAME TO middle; ALTER INDEX p3a_id_idx RENAME TO low; COMMENT ON INDEX low IS 'low'"},
 	{"options of partitions' indexes", pgParted + "CREATE INDEX a ON p (id) WITH (fillfactor = 50); ALTER INDEX p1_id_idx SET (fillfactor = 60, deduplicate_items = off); ALTER INDEX p2_id_idx RESET (fillfactor)"},
 	{"tablespaces of partitions' indexes", pgParted + "CREATE INDEX a ON p (id); ALTER INDEX p1_id_idx SET TABLESPACE space; CREATE INDEX b ON p (at, id) TABLESPACE space; ALTER INDEX p2_at_id_idx SET TABLESPACE pg_default"},
+	{"options below partitions", pgParted + pgDeep + "CREATE INDEX a ON p (id) WITH (fillfactor = 50) TABLESPACE space; ALTER INDEX p3_id_idx SET TABLESPACE pg_default; ALTER INDEX p3a_id_idx RESET (fillfactor); ALTER INDEX p3a_id_idx SET TABLESPACE pg_default; COMMENT ON INDEX a IS 'top'"},
 	{"order of partitions", pgParted + "ALTER TABLE p1 CLUSTER ON p1_pkey; ALTER TABLE p1 REPLICA IDENTITY USING INDEX p1_pkey; ALTER TABLE p2 REPLICA IDENTITY FULL"},
 	{"targets of partitions' indexes", pgParted + "CREATE INDEX a ON p (id, lower(s)); ALTER INDEX p1_id_lower_idx ALTER COLUMN 2 SET STATISTICS 7; ALTER INDEX p2_id_lower_idx DEPENDS ON EXTENSION plpgsql"},
 	{"names of partitions' references", pgParted + "CREATE TABLE p3 (LIKE p, CONSTRAINT own FOREIGN KEY (t_id) REFERENCES t); COMMENT ON CONSTRAINT own ON p3 IS 'own'; ALTER TABLE p ADD CONSTRAINT f FOREIGN KEY (t_id) REFERENCES t; ALTER TABLE p ATTACH PARTITION p3 FOR VALUES FROM ('2023-01-01') TO ('2024-01-01')"},
@@ -40,6 +41,10 @@ var pgKept = []struct{ name, ddl string }{
 const pgParted = `CREATE TABLE p (id integer NOT NULL, at date NOT NULL, s text, t_id integer, CONSTRAINT up FOREIGN KEY (id) REFERENCES t) PARTITION BY RANGE (at);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE TABLE p2 PARTITION OF p FOR VALUES FROM ('2021-01-01') TO ('2022-01-01');
 ALTER TABLE p ADD PRIMARY KEY (id, at);
+`
+
+const pgDeep = `CREATE TABLE p3 PARTITION OF p FOR VALUES FROM ('2023-01-01') TO ('2024-01-01') PARTITION BY RANGE (at);
+CREATE TABLE p3a PARTITION OF p3 FOR VALUES FROM ('2023-01-01') TO ('2023-02-01');
 `
 
 func postgresKept(t *testing.T, server *pgServer) {

@@ -124,4 +124,17 @@ ORDER BY 2`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
 		mend:   "drop it",
 	},
+	{
+		query: `
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pc.relname::text
+FROM made
+JOIN pg_catalog.pg_class c ON made.classid = 'pg_catalog.pg_class'::regclass AND c.oid = made.objid AND c.relkind = 'I'
+JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
+JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
+WHERE c.reloptions IS DISTINCT FROM pc.reloptions
+ORDER BY 2`,
+		reason: "its parameters are not those of its parent %s, and would be: PostgreSQL sets none of a partitioned index",
+		mend:   "create it again with those of the parent",
+	},
 }
