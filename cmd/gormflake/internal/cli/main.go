@@ -41,7 +41,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 		return exitOK
 	}
 	if text := oneLine(err); text != "" {
-		fmt.Fprintln(streams.Err, "gormflake: "+text)
+		say(streams.Err, "gormflake: %s", text)
 	}
 	return exitCode(err)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -161,7 +160,7 @@ func (f *parseFlags) print(out io.Writer, records []record) error {
 			err = rec.writeRow(out)
 		default:
 			if i > 0 {
-				fmt.Fprintln(out)
+				say(out, "")
 			}
 			err = rec.writeBlock(out, f.now())
 		}

@@ -208,10 +208,23 @@ func permissions(t *testing.T, program string) {
 	for _, args := range [][]string{{"parse", "--file", file}, {"workers", "--dsn", "sqlite://" + file}, {"gen", "--dsn", "sqlite://" + file}} {
 		cmd, stderr := process(t, program, args...)
 		if os.Geteuid() == 0 { // who may read everything
+			for _, folder := range []string{filepath.Dir(program), cmd.Dir, filepath.Dir(file)} {
+				passable(t, folder)
+			}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		startPiped(t, cmd)
 		wantEnd(t, cmd, stderr, "permission denied")
+	}
+}
+
+// passable lets other users into a temporary folder and the one around it.
+func passable(t *testing.T, folder string) {
+	t.Helper()
+	for _, path := range []string{folder, filepath.Dir(folder)} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

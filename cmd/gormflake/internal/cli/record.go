@@ -74,7 +74,7 @@ func (rec record) writeRow(w io.Writer) error {
 func (rec record) writeBlock(w io.Writer, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {
-		fmt.Fprintf(table, "%s\t%v\n", name, value)
+		say(table, "%s\t%v", name, value)
 	}
 	row("id", rec.ID)
 	if rec.Form != "" && rec.Form != decimal.name {

@@ -14,11 +14,10 @@ const (
 // words finds the words of a text: runs of ASCII letters and digits. What it
 // holds of the text is bounded, however long lines and words are.
 type words struct {
-	in  io.Reader
-	buf []byte // read and not yet dealt with
+	in io.Reader
 
-	last [2]byte // before buf
-	long bool    // buf goes on with a word that is too long
+	last [2]byte // the bytes before the chunk
+	long bool    // the chunk goes on with a word that is too long
 
 	text func([]byte) error                   // gets all of the text in order, and
 	word func([]byte) (handled bool, _ error) // each word first: text gets it unless handled

@@ -101,15 +101,15 @@ func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
 		_, err := fmt.Fprintln(out, "no worker was ever taken in this namespace")
 		return err
 	}
-	fmt.Fprintf(out, "%v\n\n", in.Layout)
+	say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
+	say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
 	for _, h := range in.Holders {
 		owner := h.Owner
 		if owner == "" {
 			owner = "-"
 		}
-		fmt.Fprintf(table, "%d\t%d\t%v\t%s\t%s\t%s\n", h.Datacenter, h.Worker, h.State(now),
+		say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, h.State(now),
 			h.Until.UTC().Format(milliseconds), age(now.Sub(h.Until)), strings.Map(printable, owner))
 	}
 	return table.Flush()
