@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"crypto/rand"
 	"net/url"
 	"os"
@@ -172,5 +173,30 @@ func TestDoctorExamples(t *testing.T) {
 		if got := command(t, args...); got.code != want {
 			t.Errorf("%q ends with code %d, want %d:\n%s%s", args, got.code, want, got.out, got.err)
 		}
+	}
+}
+
+// What is missing because the command was ended is no finding.
+func TestDoctorInterrupted(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.Postgres)
+	db := open(t, dsn)
+	slow := shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now() FROM pg_sleep(600)'`)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan outcome, 1)
+	go func() { done <- commandWith(ctx, nil, "doctor", "--dsn", slow+"&application_name="+t.Name()) }()
+	for asked := 0; asked == 0; time.Sleep(5 * time.Millisecond) {
+		db.Raw("SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND state = 'active' AND query LIKE '%clock_timestamp%'", t.Name()).Scan(&asked)
+		select {
+		case got := <-done:
+			t.Fatalf("doctor has ended: %+v", got)
+		default:
+		}
+	}
+	cancel()
+	got := <-done
+	wantOneLine(t, got, "interrupted")
+	if got.out != "" {
+		t.Errorf("an interrupted doctor reports:\n%s", got.out)
 	}
 }
