@@ -8,12 +8,12 @@ import { showAge, showFacts } from './facts.js';
 import { startGenerate } from './generate.js';
 import { fromService } from './layout.js';
 import { fromFragment, toFragment } from './link.js';
+import { compose, decompose, mask } from './parts.js';
 import { scan } from './scan.js';
 import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
 import { LayoutChoice } from './shape.js';
 import { startTheme } from './theme.js';
 import { isoTime } from './time.js';
-import { decompose } from './parts.js';
 import { Timeline } from './timeline.js';
 import { startWorkers } from './workers.js';
 
@@ -61,10 +61,10 @@ function understand(text, form) {
     }
   }
   const { found, leftOut } = scan(text, layout, now(), form);
-  const note = leftOut > 0 ? `${leftOut} other ${leftOut === 1 ? 'number' : 'numbers'} left out` : '';
+  const note = leftOut > 0 ? `${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out` : '';
   if (found.length === 1) return { readings: found };
   if (found.length > 1) return { found, note };
-  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} numbers would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, or base 32, 58 or 62`);
+  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, or base 32, 58 or 62`);
 }
 
 function showReadings(readings) {
@@ -103,7 +103,7 @@ function showID(id, place) {
   byID('result-place').textContent = place;
   byID('result-doubt').hidden = reason === '';
   byID('result-doubt').textContent = reason && `Hardly an ID of this layout: ${reason}.`;
-  drawBits(byID('bits'), layout, id);
+  drawBits(byID('bits'), byID('bit-names'), layout, id);
   showFacts(layout, id);
   showAge(layout, id, now());
 }
@@ -163,7 +163,15 @@ function typed() {
   byID('input').placeholder = '';
 }
 
+// showExample reads an ID of this minute.
+function showExample() {
+  const { layout } = choice;
+  const parts = { time: now() - 60000n, datacenter: mask(layout.datacenterBits) / 4n, worker: mask(layout.workerBits) / 3n, sequence: mask(layout.sequenceBits) / 5n };
+  readText(`${compose(layout, parts)}`, 'decimal');
+}
+
 function startInput() {
+  byID('example').addEventListener('click', showExample);
   byID('input').addEventListener('input', () => {
     typed();
     inspect();

@@ -22,7 +22,8 @@ export function bitsOf(layout, id) {
   return fieldsOf(layout).map((field) => ({ ...field, text: text.slice(from, from += field.bits), high: 64 + field.bits - from - 1 }));
 }
 
-export function drawBits(container, layout, id) {
+// drawBits draws the bits, and writes the names of the fields below.
+export function drawBits(container, names, layout, id) {
   const fields = bitsOf(layout, id);
   const drawing = el('div', {
     class: 'bits', role: 'img',
@@ -32,6 +33,14 @@ export function drawBits(container, layout, id) {
     [...field.text].forEach((bit, i) => drawing.append(cell(field, bit, field.high - i)));
   }
   container.replaceChildren(drawing);
+  names.replaceChildren(...fields.map(nameOf));
+}
+
+// nameOf is as wide as the bits of its field.
+function nameOf({ name, bits }) {
+  const label = el('span', { class: name }, name === 'unused' && bits < 8 ? '' : name);
+  label.style.gridColumn = `span ${bits}`;
+  return label;
 }
 
 // cell is one bit, with its position where a byte begins, as a ruler.

@@ -11,8 +11,9 @@ const day = 86400000n;
 
 const ambiguous = forms.filter((form) => form !== 'decimal');
 
-// read returns the readings of one text, at least one. With a form other than
-// auto there is one, whatever its time. Where nothing fits, the error says why.
+// read returns the readings of one text, at least one, the latest first: young
+// IDs are looked at most. With a form other than auto there is one, whatever its
+// time. Where nothing fits, the error says why.
 export function read(text, layout, now, form = 'auto') {
   if (form === 'auto' && /^[0-9]+$/.test(text)) form = 'decimal';
   if (form !== 'auto') return [{ form, text, id: parse(form, text) }];
@@ -21,7 +22,7 @@ export function read(text, layout, now, form = 'auto') {
   if (found.length === 0) {
     throw new SyntaxError(`${quote(text)} is no ID of this layout: ${tries.map((each) => each.reason).join('; ')}`);
   }
-  return found;
+  return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 function attempt(form, text, layout, now) {

@@ -55,11 +55,18 @@ function textRows(layout, id) {
 
 // numberRow says what a JavaScript number makes of the ID.
 function numberRow(id) {
-  const read = BigInt(Number(id));
   return el('tr', {},
     el('th', { scope: 'row' }, 'As a number'),
-    el('td', { id: 'number', class: read === id ? 'good' : 'bad' }, read === id ? 'exact in JavaScript' : `JavaScript reads ${read}`),
+    el('td', { id: 'number', class: id <= largestExact ? 'good' : 'bad' }, verdict(id)),
     el('td'));
+}
+
+const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
+
+function verdict(id) {
+  if (id <= largestExact) return 'exact in JavaScript';
+  const read = BigInt(Number(id));
+  return read === id ? 'above 2^53: exact by chance' : `JavaScript reads ${read}`;
 }
 
 function row(label, text, what, id, title) {

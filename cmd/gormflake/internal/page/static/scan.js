@@ -8,9 +8,12 @@ import { timeOf } from './parts.js';
 // of the layout's first days.
 const early = 30n * 86400000n;
 
+// A number that is left out is worth a word if it is as long as an ID.
+const long = 13;
+
 const token = /[0-9A-Za-z]+/g;
 
-// scan returns the IDs that text holds, in its order, and how many numbers it
+// scan returns the IDs that text holds, in its order, and how many long numbers it
 // left out because their time makes no sense. Automatic means decimal, or, in a
 // text without any, the form that finds most.
 export function scan(text, layout, now, form = 'auto') {
@@ -40,7 +43,7 @@ function scanFor(text, layout, now, form) {
   for (const { 0: word, index } of text.matchAll(token)) {
     const id = isLikely(form, word) && !isFraction(text, index) ? idOf(form, word) : undefined;
     if (id === undefined) continue;
-    if (doubt(layout, id, now) || timeOf(layout, id) < layout.epoch + early) leftOut++;
+    if (doubt(layout, id, now) || timeOf(layout, id) < layout.epoch + early) leftOut += word.length >= long ? 1 : 0;
     else found.push({ form, text: word, id });
   }
   return { found, leftOut };

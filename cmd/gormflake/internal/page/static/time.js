@@ -18,7 +18,7 @@ export function localTime(ms) {
   if (!hasDate(ms)) return isoTime(ms);
   const date = new Date(Number(ms));
   const zone = offset.formatToParts(date).find((part) => part.type === 'timeZoneName').value;
-  return `${local.format(date).replace(',', '.')} ${zone.replace('GMT', 'UTC')}`;
+  return `${local.format(date).replace(',', '.')} ${zone === 'GMT' ? '+00:00' : zone.replace('GMT', '')}`;
 }
 
 export function zoneName() {

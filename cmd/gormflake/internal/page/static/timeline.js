@@ -158,7 +158,7 @@ export class Timeline {
     const bottom = plot.height - axisHeight;
     context.font = `11px ${font}`;
     context.textAlign = 'center';
-    for (const { at, label } of marks(this.#data.start, from, to, Math.max(2, plot.inner / 110))) {
+    for (const { at, label } of marks(this.#data.start, from, to, Math.max(2, plot.inner / 95))) {
       const x = Math.round(plot.x(at)) + 0.5;
       context.fillStyle = colour('--line');
       context.fillRect(x, 0, 1, bottom + 4);

@@ -14,13 +14,19 @@ async function showWorkers() {
   showError('workers', '');
   try {
     const { workers } = await call('v1/workers');
-    const held = workers.filter(({ state }) => state === 'held').length;
-    byID('workers-summary').textContent = workers.length === 0 ? 'None has been leased yet.' : `${held} held, ${workers.length - held} free`;
+    byID('workers-summary').textContent = summary(workers);
     byID('workers-table').hidden = workers.length === 0;
     byID('workers-table').tBodies[0].replaceChildren(...workers.map(workerRow));
   } catch (error) {
     showError('workers', error.message);
   }
+}
+
+function summary(workers) {
+  if (workers.length === 0) return 'None has been leased yet.';
+  const counts = new Map();
+  for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
 }
 
 function workerRow({ datacenter, worker, state, bound, owner }) {

@@ -1,0 +1,241 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+const patience = 2 * time.Minute // a loaded machine starts a browser slowly
+
+// page is what the browser shows. Its methods end the test when they fail.
+type page struct {
+	t   *testing.T
+	ctx context.Context
+	saw *sightings
+}
+
+// sightings are what no test may see: messages of the console, and requests.
+type sightings struct {
+	mu       sync.Mutex
+	messages []string
+	requests []string
+}
+
+func (s *sightings) add(event any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch event := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		s.messages = append(s.messages, fmt.Sprintf("console.%s", event.Type))
+	case *runtime.EventExceptionThrown:
+		s.messages = append(s.messages, "exception: "+fmt.Sprint(event.ExceptionDetails.Exception.Description))
+	case *log.EventEntryAdded:
+		s.messages = append(s.messages, "log: "+event.Entry.Text+" "+fmt.Sprint(event.Entry.URL))
+	case *network.EventRequestWillBeSent:
+		s.requests = append(s.requests, event.Request.URL)
+	}
+}
+
+// open shows the address in a new browser, and at the end of the test wants
+// nothing in its console and no request to anywhere else.
+func open(t *testing.T, origin, path string) page {
+	t.Helper()
+	p := page{t, startBrowser(t), &sightings{}}
+	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(p.ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.saw.check(t, origin) })
+	p.visit(origin + path)
+	return p
+}
+
+func (s *sightings) check(t *testing.T, origin string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, message := range s.messages {
+		t.Errorf("the console shows %s", message)
+	}
+	if len(s.requests) == 0 {
+		t.Error("no request was seen at all")
+	}
+	for _, request := range s.requests {
+		if !strings.HasPrefix(request, origin+"/") && !strings.HasPrefix(request, "data:") {
+			t.Errorf("a request to %s", request)
+		}
+	}
+}
+
+// visit loads the address and waits until the page has started.
+func (p page) visit(address string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	p.until(`document.documentElement.dataset.ready === "true"`)
+}
+
+func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func value[T any](p page, expression string) T {
+	p.t.Helper()
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return got
+}
+
+// until waits for a condition. chromedp.Poll makes a function of a text, which
+// the page's policy forbids.
+func (p page) until(condition string) {
+	p.t.Helper()
+	for !value[bool](p, condition) {
+		select {
+		case <-p.ctx.Done():
+			p.t.Fatalf("never: %s", condition)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (p page) text(selector string) string {
+	p.t.Helper()
+	return value[string](p, fmt.Sprintf(`document.querySelector(%q).textContent.trim()`, selector))
+}
+
+func (p page) want(selector, want string) {
+	p.t.Helper()
+	if got := p.text(selector); got != want {
+		p.t.Errorf("%s: %q, want %q", selector, got, want)
+	}
+}
+
+func (p page) wantContains(selector, want string) {
+	p.t.Helper()
+	if got := p.text(selector); !strings.Contains(got, want) {
+		p.t.Errorf("%s: %q, want %q in it", selector, got, want)
+	}
+}
+
+// enter replaces what a field holds, as a paste does.
+func (p page) enter(selector, text string) {
+	p.t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	value[bool](p, fmt.Sprintf(`(() => { const field = document.querySelector(%q); field.value = %s;
+		field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", { bubbles: true })); return true })()`, selector, quoted))
+}
+
+func (p page) press(keys ...string) {
+	p.t.Helper()
+	for _, key := range keys {
+		p.do(chromedp.KeyEvent(key))
+	}
+}
+
+// scheme emulates what the system prefers: light or dark.
+func (p page) scheme(name string) {
+	p.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, name))
+}
+
+// fit wants the page to fit a window of the width, and stores an image of it.
+func (p page) fit(name string, width int64) {
+	p.t.Helper()
+	p.do(chromedp.EmulateViewport(width, 800))
+	if over := value[int](p, fmt.Sprintf(`document.documentElement.scrollWidth - %d`, width)); over > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than its window of %d: %s", name, over, width, value[string](p, tooWide))
+	}
+	folder := os.Getenv("SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// tooWide names the elements that stick out.
+const tooWide = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth && e.closest(".scroll") === null)
+	.map((e) => e.tagName + "#" + e.id + "." + e.className).slice(0, 9).join(" ")`
+
+func findChromium(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv("CHROMIUM")
+	if name == "" {
+		name = "chromium"
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	for required := range strings.SplitSeq(os.Getenv("GORMFLAKE_TEST_REQUIRE"), ",") {
+		if strings.TrimSpace(required) == "chromium" {
+			t.Fatalf("GORMFLAKE_TEST_REQUIRE lists chromium: %v", err)
+		}
+	}
+	t.Skipf("no Chromium, install it or set CHROMIUM: %v", err)
+	return ""
+}
+
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	chromium := findChromium(t)
+	// The test's own context ends before its cleanup, which needs the browser.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	t.Cleanup(stop)
+	flags := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(chromium),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoFirstRun,
+		chromedp.Headless,
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.WindowSize(1280, 900),
+		chromedp.WSURLReadTimeout(patience),
+	}
+	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
+		flags = append(flags, chromedp.Flag(name, true))
+	}
+	ctx, stop = chromedp.NewExecAllocator(ctx, flags...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		// Closes the browser and waits, so that its folder can be removed.
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Error(err)
+		}
+		stop()
+	})
+	return ctx
+}

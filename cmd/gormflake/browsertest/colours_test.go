@@ -1,0 +1,122 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+const ground = `getComputedStyle(document.body).backgroundColor`
+
+// The page follows the system, and the switch overrules it, for good.
+func TestDarkMode(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/#ids=2032119384791810048")
+	const light, dark = "rgb(246, 247, 249)", "rgb(18, 21, 26)"
+	p.scheme("light")
+	p.wantGround(light)
+	p.fit("light-1280", 1280)
+	p.scheme("dark")
+	p.wantGround(dark)
+	p.fit("dark-1280", 1280)
+	p.enter("#theme", "light")
+	p.wantGround(light)
+	p.do(chromedp.Reload())
+	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.wantGround(light)
+	p.enter("#theme", "auto")
+	p.wantGround(dark)
+	p.scheme("light")
+	p.enter("#theme", "dark")
+	p.wantGround(dark)
+}
+
+func (p page) wantGround(want string) {
+	p.t.Helper()
+	if got := value[string](p, ground); got != want {
+		p.t.Errorf("the ground is %s, want %s", got, want)
+	}
+}
+
+// Nothing sticks out of a telephone.
+func TestNarrowWindow(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	_, log := thousandIDs(t)
+	p.do(chromedp.EmulateViewport(360, 800))
+	p.enter("#input", "kVw2Mt8RzB")
+	p.fit("ambiguous-360", 360)
+	p.enter("#input", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz")
+	p.fit("error-360", 360)
+	p.enter("#input", log)
+	p.do(chromedp.Click("#compose"), chromedp.Click("#shape summary"))
+	p.enter("#shape-epoch", "never")
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.fit(scheme+"-360", 360)
+		p.fit(scheme+"-768", 768)
+	}
+	p.fit("light-320", 320)
+}
+
+// contrast walks every text that can be seen, and returns those whose contrast
+// to their ground is below 4.5, and how many it looked at.
+const contrast = `(() => {
+	const parse = (text) => text.match(/[\d.]+/g).map(Number);
+	const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+	const ratio = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((m, n) => n - m); return (x + 0.05) / (y + 0.05) };
+	const groundOf = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] === 1) return c } return [255, 255, 255] };
+	const low = new Set(), pairs = new Set();
+	for (const e of document.querySelectorAll("body *")) {
+		const text = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || ["INPUT", "TEXTAREA", "SELECT"].includes(e.tagName);
+		if (!text || !e.checkVisibility()) continue;
+		for (const pseudo of [null, "::before", "::placeholder"]) {
+			if (pseudo === "::before" && getComputedStyle(e, pseudo).content === "none") continue;
+			const colour = parse(getComputedStyle(e, pseudo).color);
+			const ground = groundOf(pseudo === "::before" ? e.parentElement : e); // the ruler stands above its bit
+			pairs.add(colour + " on " + ground);
+			const got = ratio(colour, ground);
+			if (got < 4.5) low.add(e.tagName + "." + e.className + (pseudo ?? "") + " " + colour + " on " + ground + ": " + got.toFixed(2));
+		}
+	}
+	const card = parse(getComputedStyle(document.querySelector("section")).backgroundColor);
+	for (let i = 0; i < 8; i++) {
+		const probe = document.createElement("span");
+		probe.className = "swatch worker-" + i;
+		document.body.append(probe);
+		const got = ratio(parse(getComputedStyle(probe).backgroundColor), card);
+		if (got < 4.5) low.add("worker " + i + ": " + got.toFixed(2)); // their names are written in it
+		probe.remove();
+	}
+	const edge = ratio(parse(getComputedStyle(document.getElementById("input")).borderTopColor), card);
+	if (edge < 3) low.add("the edge of a field: " + edge.toFixed(2));
+	return { low: [...low], pairs: pairs.size };
+})()`
+
+// Every pair of text and ground has a contrast of 4.5 in both schemes.
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	_, log := thousandIDs(t)
+	value[bool](p, `(document.querySelectorAll("[hidden]").forEach((e) => { if (e.id !== "readings") e.hidden = false }), true)`)
+	p.do(chromedp.Click("#shape summary"))
+	for _, text := range []string{log, "kVw2Mt8RzB", "54294967296321", "9223372036854775807", "007"} {
+		p.enter("#input", text)
+		p.enter("#generate-worker", "x")
+		p.do(chromedp.Click("#compose"))
+		for _, scheme := range []string{"light", "dark"} {
+			p.scheme(scheme)
+			got := value[struct {
+				Low   []string
+				Pairs int
+			}](p, contrast)
+			for _, low := range got.Low {
+				t.Errorf("%s, %.12q: %s", scheme, text, low)
+			}
+			if got.Pairs < 5 {
+				t.Errorf("%s, %.12q: only %d pairs of colours", scheme, text, got.Pairs)
+			}
+		}
+	}
+}

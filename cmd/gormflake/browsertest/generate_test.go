@@ -1,0 +1,72 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestExamplesAreComposed(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	layout := snowflake.TwitterLayout()
+	at := time.Date(2026, time.January, 2, 3, 4, 5, 678e6, time.UTC)
+	p.enter("#generate-datacenter", "3")
+	p.enter("#generate-worker", "31")
+	p.enter("#generate-sequence", "4094")
+	p.enter("#generate-time", at.Format(iso))
+	p.enter("#generate-count", "4")
+	p.enter("#generate-form-name", "base58")
+	p.do(chromedp.Click("#compose"))
+
+	var want []string
+	for _, parts := range []snowflake.Parts{ // a full tick goes on in the next
+		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4094},
+		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4095},
+		{Time: at.Add(time.Millisecond), Datacenter: 3, Worker: 31},
+		{Time: at.Add(time.Millisecond), Datacenter: 3, Worker: 31, Sequence: 1},
+	} {
+		id, err := layout.Compose(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, id.Base58())
+	}
+	if got := value[string](p, `document.getElementById("generated-ids").value`); got != strings.Join(want, "\n") {
+		t.Errorf("composed %q, want %q", got, want)
+	}
+	p.wantContains("#generated-label", "not unique keys")
+	p.do(chromedp.Click("#generated-read"))
+	p.wantContains("#timeline-summary", "4 IDs of 1 worker")
+	p.want("#utc", at.Format(iso))
+	p.want("#value-worker", "31")
+}
+
+func TestMistakesInPartsAreExplained(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for _, c := range []struct{ field, text, want string }{
+		{"datacenter", "32", "datacenter 32 out of range [0, 31]"},
+		{"worker", "-1", `unexpected "-"`},
+		{"sequence", "4096", "sequence 4096 out of range [0, 4095]"},
+		{"time", "2010-01-01T00:00:00Z", "out of range"},
+		{"time", "tomorrow", "want one such as"},
+		{"count", "1001", "want 1 to 1000"},
+	} {
+		field := "#generate-" + c.field
+		good := value[string](p, `document.querySelector("`+field+`").value`)
+		p.enter(field, c.text)
+		p.do(chromedp.Click("#compose"))
+		p.wantContains(field+"-error", c.want)
+		if value[bool](p, `!document.getElementById("generated").hidden`) {
+			t.Errorf("%s %q: IDs are shown", c.field, c.text)
+		}
+		p.enter(field, good)
+	}
+	p.do(chromedp.Click("#compose"))
+	p.wantContains("#generated-label", "not a unique key")
+}

@@ -1,0 +1,192 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+var layouts = map[string]snowflake.Layout{
+	"twitter": snowflake.TwitterLayout(),
+	"js-safe": snowflake.JSSafeLayout(),
+	"discord": snowflake.DiscordLayout(),
+}
+
+// Every form is recognised, in every layout, and shown as Go reads it.
+func TestEveryFormIsRead(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for name, layout := range layouts {
+		p.enter("#layout", name)
+		id := compose(t, layout, time.Hour, 13, 99)
+		for _, text := range []string{id.String(), id.Base32(), strings.ToLower(id.Base32()), id.Base58(), id.Base62(), `{"id":"` + id.String() + `"}`} {
+			p.enter("#input", text)
+			// The text may make sense in another form too.
+			value[bool](p, `[...document.querySelectorAll("#readings button")].find((b) => b.textContent.endsWith(": `+id.String()+`"))?.click(), true`)
+			p.wantID(layout, id)
+		}
+	}
+}
+
+// wantID wants the page to show the ID: digits, bits, fields, times and texts.
+func (p page) wantID(layout snowflake.Layout, id types.ID) {
+	p.t.Helper()
+	if got := p.text("#result-id"); got != id.String() {
+		p.t.Fatalf("ID %q, want %v; the error is %q", got, id, p.text("#input-error"))
+	}
+	parts := layout.Decompose(id)
+	p.want("#utc", parts.Time.Format(iso))
+	p.want("#unix", strconv.FormatInt(parts.Time.UnixMilli(), 10))
+	p.want("#value-worker", strconv.FormatInt(parts.Worker, 10))
+	p.want("#value-sequence", strconv.FormatInt(parts.Sequence, 10))
+	p.want("#min", layout.Min(parts.Time).String())
+	p.want("#max", layout.Max(parts.Time).String())
+	p.want("#bits", fmt.Sprintf("%064b", int64(id)))
+	p.want("#base32", id.Base32())
+	p.want("#base58", id.Base58())
+	p.want("#base62", id.Base62())
+	p.wantContains("#age", "1 h")
+}
+
+// The bits of each field are drawn in its colour, and said to screen readers.
+func TestBitsOfFields(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/#layout=js-safe&ids=54294967296321")
+	id, layout := types.ID(54294967296321), snowflake.JSSafeLayout()
+	text := fmt.Sprintf("%064b", int64(id))
+	from := 0
+	for _, field := range []struct {
+		name string
+		bits int
+	}{{"unused", 11}, {"time", 39}, {"worker", 6}, {"sequence", 8}} {
+		want := text[from : from+field.bits]
+		from += field.bits
+		if got := value[string](p, `[...document.querySelectorAll(".bit.`+field.name+`")].map((e) => e.textContent).join("")`); got != want {
+			t.Errorf("%s: bits %s, want %s", field.name, got, want)
+		}
+		if label := value[string](p, `document.querySelector(".bits").ariaLabel`); !strings.Contains(label, field.name+" "+want) {
+			t.Errorf("the label %q lacks %s", label, field.name)
+		}
+	}
+	p.want("#utc", layout.Time(id).Format(iso))
+	p.want("#number", "exact in JavaScript")
+}
+
+// Above 2^53 all digits stay, and the page says what a number would make of it.
+func TestExactAbove53Bits(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/#ids=7529595880471527425")
+	p.want("#result-id", "7529595880471527425")
+	p.want("#number", "JavaScript reads 7529595880471527424")
+	p.enter("#input", "9223372036854775807")
+	p.want("#result-id", "9223372036854775807")
+	p.want("#bits", "0"+strings.Repeat("1", 63))
+	p.wantContains("#result-doubt", "more than a day ahead")
+}
+
+// A text that makes sense in two forms is shown in both.
+func TestAmbiguousText(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	const text = "kVw2Mt8RzB"
+	p.enter("#input", text)
+	for form, parse := range map[string]func(string) (types.ID, error){"base58": types.ParseBase58, "base62": types.ParseBase62} {
+		id, err := parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.do(chromedp.Click(`#readings [data-form="` + form + `"]`))
+		p.want("#result-id", id.String())
+		p.want(`#readings [aria-pressed="true"]`, "as "+form+": "+id.String())
+	}
+	p.enter("#form", "base62")
+	if value[bool](p, `!document.getElementById("readings").hidden`) {
+		t.Error("readings are offered for a form that was chosen")
+	}
+}
+
+// What is wrong is said beside the field, with what is wanted.
+func TestMistakesAreExplained(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for text, want := range map[string]string{
+		"007":                     "starts with its zero",
+		"9223372036854775808":     "want at most 9223372036854775807",
+		"hello-world":             `unexpected "-" at offset 5`,
+		"no ID here, not even 12": "no ID found",
+	} {
+		p.enter("#input", text)
+		p.wantContains("#input-error", want)
+		if value[bool](p, `!document.getElementById("result").hidden || document.getElementById("input").ariaInvalid !== "true"`) {
+			t.Errorf("%q: the last ID is still shown, or the field not marked", text)
+		}
+	}
+	p.enter("#input", "1")
+	p.want("#input-error", "")
+	p.enter("#shape-totalBits", "10")
+	p.wantContains("#shape-totalBits-error", "want at least one left for time")
+	p.enter("#shape-epoch", "yesterday")
+	p.wantContains("#shape-epoch-error", "want one such as")
+}
+
+// The address holds what is shown, a layout of one's own too.
+func TestInspectionCanBeLinked(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	p := open(t, origin, "/")
+	p.enter("#layout", "discord")
+	p.enter("#shape-tick", "1000")
+	p.wantContains("#shape-epoch-error", "") // a whole second
+	p.enter("#shape-workerBits", "9")
+	p.enter("#input", "175928847299117063")
+	want := p.text("#utc")
+	p.until(`location.hash.includes("175928847299117063") && location.hash.includes("bits=5.9.12.63")`)
+
+	p.visit(value[string](p, `location.href`))
+	p.want("#utc", want)
+	p.want("#result-id", "175928847299117063")
+	if got := value[string](p, `document.getElementById("layout").value + document.getElementById("shape-workerBits").value`); got != "custom9" {
+		t.Errorf("layout %s, want custom9", got)
+	}
+	// A link that is followed within the page.
+	value[bool](p, `(location.hash = "#layout=twitter&ids=`+url.QueryEscape("1 2 3")+`", true)`)
+	p.until(`document.getElementById("timeline-summary").textContent.startsWith("3 IDs")`)
+	// A damaged one shows the page as it is without.
+	p.visit(origin + "/#layout=custom&epoch=x&tick=y&bits=99&as=nothing&ids=5")
+	p.want("#result-id", "5")
+}
+
+func TestFileIsOpened(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	id := compose(t, snowflake.TwitterLayout(), time.Minute, 3, 1)
+	path := filepath.Join(t.TempDir(), "app.log")
+	if err := os.WriteFile(path, []byte("status=200 order="+id.String()+" saved\nstatus=200 order="+(id+1).String()+" saved\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.SetUploadFiles("#file", []string{path}))
+	p.until(`!document.getElementById("timeline").hidden`)
+	p.wantContains("#timeline-summary", "2 IDs of 1 worker")
+	p.want("#result-id", id.String())
+	p.do(chromedp.Click("#clear"))
+	if value[bool](p, `!document.getElementById("timeline").hidden`) {
+		t.Error("the time line is still there")
+	}
+
+	// The same, dropped.
+	value[bool](p, `(() => { const data = new DataTransfer();
+		data.items.add(new File(["id=`+id.String()+`\n"], "other.txt"));
+		document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); return true })()`)
+	p.until(`!document.getElementById("result").hidden`)
+	p.want("#result-id", id.String())
+}

@@ -1,0 +1,44 @@
+package browsertest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+const testdata = "../internal/page/testdata"
+
+// serve returns the origin of a newServer.
+func serve(t *testing.T) string {
+	t.Helper()
+	return newServer(t).URL
+}
+
+// newServer serves the page alone, without a service, and the tests' own
+// modules beside it.
+func newServer(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/", inspector.Handler(inspector.Config{}))
+	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir(testdata))))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// compose makes an ID of the layout whose time is that long ago.
+func compose(t *testing.T, l snowflake.Layout, ago time.Duration, worker, sequence int64) types.ID {
+	t.Helper()
+	id, err := l.Compose(snowflake.Parts{Time: time.Now().Add(-ago), Worker: worker, Sequence: sequence})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+const iso = "2006-01-02T15:04:05.000Z"

@@ -1,0 +1,133 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// thousandIDs is a log of 1,000 IDs of three workers, one each 20 ms, with a
+// gap of a minute after the 600th.
+func thousandIDs(t *testing.T) ([]types.ID, string) {
+	t.Helper()
+	layout := snowflake.TwitterLayout()
+	at := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
+	var ids []types.ID
+	var log strings.Builder
+	for i := range 1000 {
+		if at = at.Add(20 * time.Millisecond); i == 600 {
+			at = at.Add(time.Minute)
+		}
+		worker := []int64{2, 7, 7, 19}[i*7%4]
+		id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: 1, Worker: worker, Sequence: int64(i % 5)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		fmt.Fprintf(&log, "%s INFO order %d created status=201 took=%d.5ms\n", at.Format(iso), id, i)
+	}
+	return ids, log.String()
+}
+
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	ids, log := thousandIDs(t)
+	p.enter("#input", log)
+	p.wantContains("#timeline-summary", "1000 IDs of 3 workers over 1 min 19 s")
+	p.want("#result-id", ids[0].String())
+	want := [][2]string{{"1/2", "250"}, {"1/7", "500"}, {"1/19", "250"}}
+	for i, w := range want {
+		p.want(fmt.Sprintf("#timeline-workers tbody tr:nth-child(%d) th", i+1), w[0])
+		p.want(fmt.Sprintf("#timeline-workers tbody tr:nth-child(%d) td", i+1), w[1])
+	}
+	p.want("#timeline-gaps tbody tr td:last-child", "1 min")
+	if rows := value[int](p, `document.querySelectorAll("#timeline-gaps tbody tr").length`); rows != 1 {
+		t.Errorf("%d gaps, want 1", rows)
+	}
+	p.wantThreeColours()
+	p.driveStrip(ids)
+	p.fit("timeline", 1280)
+}
+
+// wantThreeColours wants the workers' colours in the drawing, each in its lane,
+// and none of them within the gap.
+func (p page) wantThreeColours() {
+	p.t.Helper()
+	const draw = `(() => {
+		const canvas = document.getElementById("strip-canvas");
+		const context = canvas.getContext("2d");
+		const height = canvas.height - 24 * devicePixelRatio;
+		const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+		return [0, 1, 2].map((lane) => {
+			const probe = document.createElement("span");
+			probe.style.color = "var(--worker-" + lane + ")";
+			document.body.append(probe);
+			const want = getComputedStyle(probe).color;
+			probe.remove();
+			const count = (from, to) => {
+				let n = 0;
+				for (let y = Math.ceil(lane * height / 3); y < (lane + 1) * height / 3; y++)
+					for (let x = Math.ceil(from * canvas.width); x < to * canvas.width; x++)
+						if ("rgb(" + [0, 1, 2].map((i) => data[4 * (y * canvas.width + x) + i]).join(", ") + ")" === want) n++;
+				return n;
+			};
+			return [count(0.1, 0.99) > 500, count(0.35, 0.8)].join();
+		}).join(" ");
+	})()`
+	if got := value[string](p, draw); got != "true,0 true,0 true,0" {
+		p.t.Errorf("the lanes show %s, want their colour, and none in the gap", got)
+	}
+}
+
+// driveStrip uses the time line by keys and by the pointer.
+func (p page) driveStrip(ids []types.ID) {
+	p.t.Helper()
+	p.do(chromedp.Focus("#strip"))
+	at := 0
+	for _, move := range []struct {
+		key string
+		by  int
+	}{{kb.ArrowRight, 1}, {kb.ArrowRight, 1}, {kb.PageDown, 10}, {kb.ArrowLeft, -1}, {kb.End, len(ids)}, {kb.ArrowRight, 1}, {kb.PageUp, -10}, {"+", 0}, {"+", 0}, {"-", 0}, {kb.Home, -len(ids)}} {
+		p.press(move.key)
+		at = min(max(at+move.by, 0), len(ids)-1)
+		p.want("#result-id", ids[at].String())
+	}
+	if got := value[string](p, `document.getElementById("strip").ariaValueText`); got != "ID 1 of 1000, worker 1/2, 2026-03-04T05:06:07.020Z" {
+		p.t.Errorf("the strip says %q", got)
+	}
+	p.do(chromedp.Click("#zoom-all"))
+	value[bool](p, `(() => { const canvas = document.getElementById("strip-canvas"), box = canvas.getBoundingClientRect();
+		canvas.dispatchEvent(new MouseEvent("click", { clientX: box.right - 9, clientY: box.top + 5, bubbles: true })); return true })()`)
+	if got := p.text("#value-worker"); got != "2" {
+		p.t.Errorf("a click into the first lane picked worker %s", got)
+	}
+	if got := value[int](p, `Number(document.getElementById("strip").ariaValueNow)`); got < 990 {
+		p.t.Errorf("a click at the right end picked the %d. ID", got)
+	}
+}
+
+// Many IDs in one millisecond, one ID many times, and twenty thousand of them.
+func TestTimelineOfOddInputs(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	p.enter("#input", "5\n5\n5")
+	p.wantContains("#timeline-summary", "3 IDs of 1 worker over 0 ms")
+	p.enter("#input", "9223372036854775807 1")
+	p.wantContains("#timeline-summary", "2 IDs of 2 workers over 69 y")
+	var many strings.Builder
+	for i := range int64(20_000) {
+		fmt.Fprintln(&many, 2_000_000_000_000_000_000+i*7_654_321_987)
+	}
+	p.enter("#input", many.String())
+	p.wantContains("#timeline-summary", "20000 IDs of 1024 workers")
+	took := value[float64](p, `(() => { const start = performance.now(); document.getElementById("zoom-in").click(); return performance.now() - start })()`)
+	t.Logf("20,000 IDs of 1,024 workers drawn in %.0f ms", took)
+}

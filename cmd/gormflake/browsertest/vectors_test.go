@@ -1,0 +1,28 @@
+package browsertest
+
+import (
+	"testing"
+)
+
+// The page's own modules, in the browser, agree with the vectors that Go wrote.
+func TestVectorsInThePage(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	const check = `(async (spoil) => {
+		const snowflake = await import("/snowflake.js");
+		const { check } = await import("/testdata/check.js");
+		const vectors = await (await fetch("/testdata/vectors.json")).json();
+		spoil(vectors);
+		return [...check(snowflake, vectors), "checked " + vectors.layouts.length];
+	})`
+	got := value[[]string](p, check+`(() => {})`)
+	for _, wrong := range got[:len(got)-1] {
+		t.Error(wrong)
+	}
+	if got[len(got)-1] != "checked 12" {
+		t.Errorf("%s layouts, want 12", got[len(got)-1])
+	}
+	if spoilt := value[[]string](p, check+`((vectors) => { vectors.layouts[2].ids[1].base58 += "z" })`); len(spoilt) != 3 {
+		t.Errorf("a spoilt vector gives %d lines, want 3", len(spoilt))
+	}
+}
