@@ -23,6 +23,9 @@ import (
 //     included,
 //   - an [Option].
 //
+// Integer columns that are named after one of the tables, as order_id, and are
+// not connected with it are left alone, and pointed out in [Plan.Notes].
+//
 // What stands in the way is no error: it is in [Plan.Blockers], and [Plan.Err]
 // makes an error of it. An error is a target that does not exist or means
 // nothing, a database that is not supported, a right that is missing.
@@ -66,7 +69,11 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
-	plan.Notes = slices.Concat(plan.Notes, notes)
+	likely, err := plan.likelyReferences(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	plan.Notes = slices.Concat(plan.Notes, notes, likely)
 	return plan, nil
 }
 
