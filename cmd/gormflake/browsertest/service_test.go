@@ -1,0 +1,131 @@
+package browsertest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// The real program with a database: its layout, its IDs, its workers.
+func TestServiceOfTheProgram(t *testing.T) {
+	t.Parallel()
+	p := open(t, startProgram(t, "--layout", "js-safe"), "/")
+	if got := value[string](p, `document.getElementById("layout").value`); got != "service" {
+		t.Errorf("layout %q is chosen, want the service's", got)
+	}
+	p.wantContains("#shape-text", "39 bits of 10 ms")
+	p.wantContains(`#layout [value="service"]`, "js-safe")
+	p.wantIssued(snowflake.JSSafeLayout())
+	p.wantContains("#workers-summary", "1 held")
+	p.do(chromedp.Click("#workers-refresh"))
+	p.want("#workers-table tbody tr td:nth-child(3)", "held")
+	p.do(chromedp.EmulateViewport(360, 800))
+	p.fit("service-360", 360)
+	p.fit("service-1280", 1280)
+}
+
+// wantIssued gets IDs of the service, and wants them to be new ones.
+func (p page) wantIssued(layout snowflake.Layout) {
+	p.t.Helper()
+	began := time.Now().Add(-time.Minute)
+	p.enter("#generate-count", "3")
+	p.do(chromedp.Click("#issue"))
+	p.until(`document.getElementById("generated-label").textContent.includes("unique keys")`)
+	ids := strings.Fields(value[string](p, `document.getElementById("generated-ids").value`))
+	if len(ids) != 3 {
+		p.t.Fatalf("issued %q, want 3", ids)
+	}
+	for _, text := range ids {
+		id, err := types.ParseID(text)
+		if err != nil || layout.Time(id).Before(began) || layout.Time(id).After(time.Now().Add(time.Minute)) {
+			p.t.Errorf("issued %q of %v, %v", text, layout.Time(id), err)
+		}
+	}
+}
+
+// A service with a token: the page asks for it before it calls anything, and
+// reads IDs without.
+func TestTokenIsAskedFor(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("open-sesame-open-sesame-open-sesame"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, startProgram(t, "--token-file", file), "/#ids=2032119384791810048")
+	p.want("#result-id", "2032119384791810048")
+	if value[bool](p, `document.getElementById("token").hidden || !document.getElementById("issue").hidden`) {
+		t.Error("no token is asked for, or IDs are offered without one")
+	}
+	p.do(chromedp.SendKeys("#token-value", "open-sesame-open-sesame-open-sesame\r"))
+	p.until(`!document.getElementById("workers").hidden`)
+	p.wantIssued(snowflake.TwitterLayout())
+	p.do(chromedp.Reload()) // the tab keeps it
+	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.wantIssued(snowflake.TwitterLayout())
+}
+
+// startProgram builds the program, lets it serve with a database of its own on
+// a free port, and returns its origin.
+func startProgram(t *testing.T, args ...string) string {
+	t.Helper()
+	findChromium(t)
+	folder := t.TempDir()
+	program := filepath.Join(folder, "gormflake")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	database := filepath.Join(folder, "app.db")
+	if err := os.WriteFile(database, nil, 0o600); err != nil { // the program makes no database
+		t.Fatal(err)
+	}
+	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.ToSlash(database)}, args...)
+	serve := exec.Command(program, args...)
+	serve.Stderr = os.Stderr
+	stdout, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopProgram(t, serve) })
+	first, err := bufio.NewReader(stdout).ReadString('\n')
+	address := regexp.MustCompile(`http://\S+`).FindString(first)
+	if err != nil || address == "" {
+		t.Fatalf("no address in %q: %v", first, err)
+	}
+	return address
+}
+
+// stopProgram wants the program to end by itself, and without an error.
+func stopProgram(t *testing.T, serve *exec.Cmd) {
+	if runtime.GOOS == "windows" {
+		_ = serve.Process.Kill() // has no signal that asks
+		_ = serve.Wait()
+		return
+	}
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
+	defer timer.Stop()
+	if err := serve.Wait(); err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}
