@@ -123,7 +123,7 @@ func (c *claim) standBack(ctx context.Context) error {
 
 func (c *claim) holding(key int, r Record) *holding {
 	datacenter, worker := c.numbers(key)
-	return &holding{key: key, datacenter: datacenter, worker: worker, from: c.tried[key], taken: c.now(), known: r}
+	return &holding{key: key, datacenter: datacenter, worker: worker, from: c.tried[key], taken: c.now(), known: r, tried: r.Bound}
 }
 
 // waitBriefly waits for a worker that nobody holds, and that the clock is about

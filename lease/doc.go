@@ -21,6 +21,8 @@
 //
 // It is segment allocation, as databases do it for sequences, applied to the
 // time in an ID. Nothing can hide that a store has forgotten an acknowledged
-// write (a restored backup, a failover to a replica that lagged) or that a
-// virtual machine was cloned with a lease in its memory: see [WithSettle].
+// write (a restored backup, a failover to a replica that lagged): see
+// [WithSettle]. Nor that a virtual machine was cloned with a lease in its memory:
+// both go on until they extend their window; whoever comes second finds out,
+// logs an error and takes another worker.
 package lease

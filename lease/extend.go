@@ -23,6 +23,7 @@ func (l *Lease) extend(ctx context.Context, h *holding, need int64) error {
 	}
 	ok, err := l.swap(ctx, h.key, h.known, r)
 	if err != nil {
+		h.try(r)
 		return fmt.Errorf("lease: extending %v: %w", h, err)
 	}
 	if !ok {
@@ -57,6 +58,9 @@ func (l *Lease) resolve(ctx context.Context, h *holding, need int64) error {
 	case r.Owner != h.known.Owner:
 		l.lose(h, r)
 		return nil
+	case h.cloned(r):
+		l.leaveToClone(h, r)
+		return nil
 	case r.Bound < h.known.Bound:
 		return l.repair(ctx, h, r, need)
 	case r == h.known:
@@ -90,6 +94,17 @@ func (l *Lease) lose(h *holding, r Record) {
 	l.log.Warn("lease: worker lost, another process has taken it", attrs...)
 }
 
+// leaveToClone gives up a worker under which a copy of this process issues: it
+// has extended the window first, and this window is as much its own.
+func (l *Lease) leaveToClone(h *holding, r Record) {
+	attrs := append(h.attrs(), "bound", r.Bound)
+	l.update(func() {
+		h.revoke(l.now())
+		l.counts.Losses++
+	})
+	l.log.Error("lease: worker lost to a copy of this process: the machine was cloned while it ran, or set back to a snapshot, and IDs of this window may have been issued twice", attrs...)
+}
+
 // repair deals with a store that has forgotten our last writes: nobody may take
 // the worker at the bound that it remembers.
 func (l *Lease) repair(ctx context.Context, h *holding, r Record, need int64) error {
@@ -109,6 +124,7 @@ func (l *Lease) repair(ctx context.Context, h *holding, r Record, need int64) er
 	}
 	ok, err := l.swap(ctx, h.key, r, again)
 	if err != nil {
+		h.try(again)
 		return fmt.Errorf("lease: extending %v, which the store has forgotten: %w", h, err)
 	}
 	if !ok {

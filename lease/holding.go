@@ -17,6 +17,7 @@ type holding struct {
 	taken              int64                           // when, in Unix milliseconds
 	known              Record                          // as acknowledged by the store, or read from it
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it
+	tried              int64                           // the highest bound that a write of ours may have left in the store
 	lost               bool                            // or given back
 }
 
@@ -36,10 +37,19 @@ func (h *holding) used() int64 {
 // confirm makes the record what is known, and lets the generator use it.
 func (h *holding) confirm(r Record) {
 	h.known = r
+	h.try(r)
 	if grant := h.grant.Load(); grant != nil {
 		grant.Extend(h.until())
 	}
 }
+
+// try notes a write that has landed, or may land yet.
+func (h *holding) try(r Record) { h.tried = max(h.tried, r.Bound) }
+
+// cloned reports whether a record with our token was written by none of our
+// writes: by a copy of this process, or by what it did after a snapshot to which
+// it has been set back.
+func (h *holding) cloned(r Record) bool { return r.Owner == h.known.Owner && r.Bound > h.tried }
 
 // give makes the grant for a generator.
 func (h *holding) give(layout snowflake.Layout) (*snowflake.Grant, error) {

@@ -136,6 +136,10 @@ func (l *Lease) look(ctx context.Context, h *holding) (bool, error) {
 	if r.Owner != h.known.Owner {
 		return false, nil // given back by a call that was not answered, or taken by another process
 	}
+	if h.cloned(r) {
+		l.leaveToClone(h, r)
+		return false, nil
+	}
 	l.update(func() { h.known = r })
 	return true, nil
 }

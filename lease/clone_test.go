@@ -1,0 +1,66 @@
+package lease_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+// extendAsClone extends the window as a copy of the process does, whose token
+// is the same. It returns the bound that the copy has then.
+func extendAsClone(store *leasetest.Memory, worker int) int64 {
+	r := store.Records()[worker]
+	r.Bound += 20_000
+	store.Put(worker, r)
+	return r.Bound
+}
+
+// Whoever extends second leaves the worker to the other, at once.
+func TestClone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, store, lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		_, first := next(t, gen)
+		bound := extendAsClone(store, first)
+		time.Sleep(l.Stats().Until.Sub(time.Now()) * 2 / 3) // until after the next extension
+		if id, worker := next(t, gen); worker == first {
+			t.Errorf("%d is issued under the worker of the clone", id)
+		}
+		if l.Stats().Losses != 1 || log.count("a copy of this process") != 1 {
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), &log.buf)
+		}
+		time.Sleep(10 * time.Minute)
+		if err := gen.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if r := store.Records()[first]; r.Owner == "" || r.Bound != bound {
+			t.Errorf("record of the clone = %v, want it left alone", r)
+		}
+	})
+}
+
+// The bound of a clone is not lowered: it may issue up to there.
+func TestCloneSeenAtTheRelease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, log := leasetest.NewMemory(), new(journal)
+		gen := generate(t, acquire(t, store, lease.WithLogger(log.logger())))
+		_, first := next(t, gen)
+		bound := extendAsClone(store, first)
+		if err := gen.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if r := store.Records()[first]; r.Owner == "" || r.Bound != bound {
+			t.Errorf("record of the clone = %v, want it left alone", r)
+		}
+		if log.count("a copy of this process") != 1 {
+			t.Errorf("log:\n%s", &log.buf)
+		}
+	})
+}
