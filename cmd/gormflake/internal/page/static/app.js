@@ -224,7 +224,9 @@ async function useService(config) {
 
 function offerLayout(layout) {
   choice.offerService(layout);
-  if (!fromFragment(location.hash).name) choice.set('service');
+  if (linked !== undefined && linked !== 'service') return;
+  choice.set('service');
+  inspect();
 }
 
 function askToken(config) {
@@ -234,7 +236,6 @@ function askToken(config) {
     setToken(byID('token-value').value);
     byID('token').hidden = true;
     await useService(config);
-    inspect();
   }, { once: true });
 }
 
@@ -242,6 +243,9 @@ startTheme(() => timeline.draw());
 startInput();
 startGenerate(() => choice.layout, readText);
 setInterval(() => { if (shown !== undefined) showAge(choice.layout, shown, now()); }, 1000);
-await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
+
+// The page is usable before the service has answered.
+const linked = fromFragment(location.hash).name;
 recall();
+await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
 document.documentElement.dataset.ready = 'true';
