@@ -28,7 +28,7 @@ func TestClone(t *testing.T) {
 		gen := generate(t, l)
 		_, first := next(t, gen)
 		bound := extendAsClone(store, first)
-		time.Sleep(l.Stats().Until.Sub(time.Now()) * 2 / 3) // until after the next extension
+		time.Sleep(time.Until(l.Stats().Until) * 2 / 3) // until after the next extension
 		if id, worker := next(t, gen); worker == first {
 			t.Errorf("%d is issued under the worker of the clone", id)
 		}

@@ -11,8 +11,8 @@ type Stats struct {
 
 	// Extensions counts the windows after the first. Failures counts the
 	// attempts at getting one that failed, Losses the workers that another
-	// process, or a copy of this one, has taken, Regressions the acknowledged writes that the store has
-	// forgotten: every one of these is an alarm.
+	// process, or a copy of this one, has taken, Regressions the acknowledged
+	// writes that the store has forgotten: every one of these is an alarm.
 	Extensions, Failures, Losses, Regressions uint64
 
 	// FailingSince and Failure are when the store, or the search for a free
