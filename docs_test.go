@@ -211,14 +211,16 @@ const module = "github.com/gormflake/gormflake"
 // imports are what a fragment may use without saying so.
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "log": "log", "slog": "log/slog",
-	"os": "os", "time": "time", "json": "encoding/json", "sql": "database/sql",
+	"os": "os", "time": "time", "json": "encoding/json", "sql": "database/sql", "strconv": "strconv", "strings": "strings",
 	"gorm": "gorm.io/gorm", "clause": "gorm.io/gorm/clause", "schema": "gorm.io/gorm/schema",
 	"sqlite": "gorm.io/driver/sqlite", "mysql": "gorm.io/driver/mysql", "postgres": "gorm.io/driver/postgres",
 	"gormflake": module, "types": module + "/types", "snowflake": module + "/snowflake",
 	"lease": module + "/lease", "sqllease": module + "/lease/sqllease", "sqlmigrate": module + "/sqlmigrate",
 	"serial": module + "/serial", "redislease": module + "/lease/redislease",
 	"etcdlease": module + "/lease/etcdlease", "zklease": module + "/lease/zklease",
-	"redis": "github.com/redis/go-redis/v9", "clientv3": "go.etcd.io/etcd/client/v3", "zk": "github.com/go-zookeeper/zk",
+	"promcollector": module + "/promcollector", "prometheus": "github.com/prometheus/client_golang/prometheus",
+	"promhttp": "github.com/prometheus/client_golang/prometheus/promhttp",
+	"redis":    "github.com/redis/go-redis/v9", "clientv3": "go.etcd.io/etcd/client/v3", "zk": "github.com/go-zookeeper/zk",
 }
 
 var (

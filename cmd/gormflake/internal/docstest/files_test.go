@@ -1,0 +1,149 @@
+//go:build unix
+
+package docstest_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestYAMLInPages reads every file that a page shows. Those of Kubernetes must
+// say what they are, and rules of Prometheus must be well-formed: promtool
+// looks at them where it is installed.
+func TestYAMLInPages(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		for _, b := range p.of("yaml") {
+			for i, doc := range documents(t, b.text) {
+				_, rules := doc["groups"]
+				if rules {
+					checkRules(t, b)
+				} else if doc["apiVersion"] == nil || doc["kind"] == nil || doc["metadata"] == nil {
+					t.Errorf("%s:%d: document %d has no apiVersion, kind or metadata", p.name, b.line, i+1)
+				}
+			}
+		}
+	}
+}
+
+func documents(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var doc map[string]any
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		all = append(all, doc)
+	}
+}
+
+func checkRules(t *testing.T, b block) {
+	t.Helper()
+	var doc struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(b.text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range doc.Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert == "" || !strings.Contains(rule.Expr, "gormflake_") || rule.Annotations["summary"] == "" {
+				t.Errorf("rule %+v: want an alert, an expression and a summary", rule)
+			}
+		}
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Log("promtool is not installed: the expressions are not parsed")
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", write(t, "rules.yaml", b.text)).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func write(t *testing.T, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestUnitsInPages has systemd look at the units, where it is installed.
+func TestUnitsInPages(t *testing.T) {
+	t.Parallel()
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd is not installed")
+	}
+	program := build(t)
+	for _, p := range pages(t) {
+		for _, b := range p.of("ini") {
+			unit := write(t, "gormflake.service", strings.ReplaceAll(b.text, "/usr/local/bin/gormflake", program))
+			out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput()
+			if err != nil || strings.Contains(string(out), "gormflake.service") {
+				t.Errorf("%s:%d: %v\n%s", p.name, b.line, err, out)
+			}
+		}
+	}
+}
+
+var (
+	invocation = regexp.MustCompile(`gormflake,? ((?:[a-z]+,? )*)(?:[^\n|]*\\\n)*[^\n|]*`)
+	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)
+)
+
+// TestFlagsInPages looks up the flags of the commands that other files start.
+func TestFlagsInPages(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	checked := 0
+	for _, p := range pages(t) {
+		for _, b := range p.of("yaml", "ini") {
+			for _, call := range invocation.FindAllStringSubmatch(b.text, -1) {
+				flags := flag.FindAllStringSubmatch(call[0], -1)
+				if len(flags) == 0 {
+					continue
+				}
+				arguments := append(strings.Fields(strings.ReplaceAll(call[1], ",", " ")), "--help")
+				help, err := exec.CommandContext(t.Context(), program, arguments...).Output()
+				if err != nil {
+					t.Fatalf("%s:%d: %q: %v", p.name, b.line, arguments, err)
+				}
+				for _, f := range flags {
+					checked++
+					if !strings.Contains(string(help), " "+f[1]+" ") {
+						t.Errorf("%s:%d: %q has no flag %s", p.name, b.line, arguments, f[1])
+					}
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no flag has been found")
+	}
+}

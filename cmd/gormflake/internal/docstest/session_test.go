@@ -1,0 +1,298 @@
+//go:build unix
+
+package docstest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// patience is for what a loaded machine does late.
+const patience = time.Minute
+
+// executed are the programs that the pages may use, and elsewhere are those
+// that other tests run, or that want a cluster or a service manager.
+var (
+	executed  = []string{"gormflake", "curl", "echo", "cat", "ls"}
+	elsewhere = []string{"go", "make", "goose", "migrate", "kubectl", "systemctl"}
+)
+
+// shop is the one of docs/moving.md, by the scheme of the database.
+var shop = map[string]string{
+	"sqlite": `CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, customer TEXT NOT NULL);
+CREATE TABLE order_lines (id INTEGER PRIMARY KEY AUTOINCREMENT, order_id INTEGER NOT NULL REFERENCES orders, product TEXT NOT NULL);
+CREATE TABLE audit (order_id INTEGER NOT NULL, what TEXT NOT NULL);
+`,
+	"postgres": `CREATE TABLE orders (id serial PRIMARY KEY, customer text NOT NULL);
+CREATE TABLE order_lines (id serial PRIMARY KEY, order_id integer NOT NULL REFERENCES orders, product text NOT NULL);
+CREATE TABLE audit (order_id integer NOT NULL, what text NOT NULL);
+`,
+	"mysql": `CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, customer VARCHAR(100) NOT NULL);
+CREATE TABLE order_lines (id INT AUTO_INCREMENT PRIMARY KEY, order_id INT NOT NULL, product VARCHAR(100) NOT NULL, FOREIGN KEY (order_id) REFERENCES orders (id));
+CREATE TABLE audit (order_id INT NOT NULL, what VARCHAR(100) NOT NULL);
+`,
+}
+
+const rows = `INSERT INTO orders (customer) VALUES ('Ada'), ('Grace');
+INSERT INTO order_lines (order_id, product) VALUES (1, 'pen'), (1, 'ink'), (2, 'paper');
+INSERT INTO audit (order_id, what) VALUES (1, 'paid');
+`
+
+var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MySQL, "postgres": testdb.Postgres}
+
+var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
+
+// TestCommands runs the commands of every page.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	ran := 0
+	for _, p := range pages(t) {
+		for _, scheme := range slices.Sorted(maps.Keys(targets)) {
+			blocks := ofScheme(t, p.of("console", "sh"), scheme)
+			ran += len(blocks)
+			if len(blocks) == 0 {
+				continue
+			}
+			t.Run(p.name+"/"+scheme, func(t *testing.T) {
+				t.Parallel()
+				s := &session{t: t, scheme: scheme, program: program, dir: t.TempDir(), urls: map[string]string{}}
+				for _, b := range blocks {
+					for _, c := range b.commands(t) {
+						s.run(c)
+					}
+				}
+			})
+		}
+	}
+	if ran == 0 {
+		t.Error("no page has a command")
+	}
+}
+
+// ofScheme are the blocks that name a database of that kind. Those that name
+// none run beside SQLite.
+func ofScheme(t *testing.T, blocks []block, scheme string) []block {
+	t.Helper()
+	var found []block
+	for _, b := range blocks {
+		named := "sqlite"
+		for _, d := range database.FindAllStringSubmatch(b.text, -1) {
+			named = d[1]
+		}
+		if named == scheme {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// TestMain removes the program.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := built(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// built is the path of the program, which is built once.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "gormflake")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "gormflake")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/gormflake/gormflake/cmd/gormflake").CombinedOutput()
+	if err != nil {
+		return "", errors.Join(err, errors.New(string(out)), os.RemoveAll(dir))
+	}
+	return path, nil
+})
+
+func build(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatalf("build the program: %v", err)
+	}
+	return path
+}
+
+// A session runs commands one after the other.
+type session struct {
+	t       *testing.T
+	scheme  string
+	program string
+	dir     string
+	urls    map[string]string // of the databases, by how the page names them
+	address string            // of the service that runs
+	code    int               // of the last command
+}
+
+func (s *session) run(c command) {
+	s.t.Helper()
+	name, _, _ := strings.Cut(c.text, " ")
+	switch {
+	case slices.Contains(elsewhere, name):
+	case c.text == "echo $?":
+		s.compare(c, strconv.Itoa(s.code))
+		s.code = 0
+	case !slices.Contains(executed, name):
+		s.t.Fatalf("line %d: %s is neither run nor known to be run elsewhere", c.line, name)
+	case s.code != 0:
+		s.t.Fatalf("line %d: the command before has ended with %d, and the page does not show that", c.line, s.code)
+	case strings.HasSuffix(c.text, " &"):
+		s.serve(c)
+	default:
+		s.execute(c)
+	}
+}
+
+// real is the command with the databases and the address of this test.
+func (s *session) real(text, address string) string {
+	text = strings.ReplaceAll(text, "127.0.0.1:8080", address)
+	return database.ReplaceAllStringFunc(text, func(name string) string {
+		if _, made := s.urls[name]; !made {
+			s.urls[name] = s.make(name)
+		}
+		return "'" + s.urls[name] + "'"
+	})
+}
+
+// make makes a shop.
+func (s *session) make(name string) (url string) {
+	s.t.Helper()
+	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
+	if s.scheme != "sqlite" {
+		url = testdb.URL(s.t, targets[s.scheme])
+	}
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for statement := range strings.SplitSeq(strings.TrimSuffix(shop[s.scheme]+rows, ";\n"), ";\n") {
+		if err := db.Exec(statement).Error; err != nil {
+			s.t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	pool, err := db.DB()
+	if err == nil {
+		err = pool.Close()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return url
+}
+
+func (s *session) shell(ctx context.Context, text string) *exec.Cmd {
+	shell := exec.CommandContext(ctx, "sh", "-c", text)
+	shell.Dir = s.dir
+	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(s.program)+string(filepath.ListSeparator)+os.Getenv("PATH"), "GORMFLAKE_DSN=", "TZ=UTC")
+	return shell
+}
+
+func (s *session) execute(c command) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	out, err := s.shell(ctx, s.real(c.text, s.address)).CombinedOutput()
+	s.code = 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		s.code = exit.ExitCode()
+	} else if err != nil {
+		s.t.Fatalf("line %d: %s: %v", c.line, c.text, err)
+	}
+	if c.quiet && s.code != 0 {
+		s.t.Fatalf("line %d: %s: %v\n%s", c.line, c.text, err, out)
+	}
+	s.compare(c, string(out))
+}
+
+func (s *session) compare(c command, out string) {
+	s.t.Helper()
+	if !c.quiet && !same(c.shown, lines(out), certain.MatchString(c.text)) {
+		s.t.Errorf("line %d: %s\nprints\n%s\nand the page shows\n%s", c.line, c.text, out, strings.Join(c.shown, "\n"))
+	}
+}
+
+var listening = regexp.MustCompile(`(?m)^listening on http://(.*)$`)
+
+// serve starts a service that runs until the end of the session.
+func (s *session) serve(c command) {
+	s.t.Helper()
+	var out output
+	shell := s.shell(s.t.Context(), "exec "+strings.TrimSuffix(s.real(c.text, "127.0.0.1:0"), " &"))
+	shell.Stdout, shell.Stderr = &out, &out
+	shell.Cancel = func() error { return shell.Process.Signal(os.Interrupt) }
+	if err := shell.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := shell.Wait(); err != nil && shell.ProcessState.ExitCode() != 0 {
+			s.t.Errorf("%s: %v\n%s", c.text, err, out.String())
+		}
+	})
+	for deadline := time.Now().Add(patience); s.address == ""; time.Sleep(5 * time.Millisecond) {
+		if found := listening.FindStringSubmatch(out.String()); found != nil {
+			s.address = found[1]
+		} else if time.Now().After(deadline) {
+			s.t.Fatalf("line %d: it does not listen:\n%s", c.line, out.String())
+		}
+	}
+	s.compare(c, out.String())
+}
+
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// The pages show the shop that the tests make.
+func TestShopInPages(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		for _, b := range p.of("sql") {
+			scheme, _, named := strings.Cut(b.about, "://")
+			if named && strings.TrimSuffix(b.text, rows) != shop[scheme] {
+				t.Errorf("%s:%d: the shop is not the one of the tests:\n%s", p.name, b.line, shop[scheme])
+			}
+		}
+	}
+}
