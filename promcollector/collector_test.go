@@ -261,7 +261,7 @@ func TestRefused(t *testing.T) {
 		want      string
 	}{
 		{"no generator", promcollector.New(nil), "promcollector: New(nil), want a generator"},
-		{"no option", promcollector.New(fixed, nil), "promcollector: option 1 of New is nil"},
+		{"no option", promcollector.New(fixed, nil), "promcollector: option 1 is nil"},
 		{"reserved label", promcollector.New(fixed, labels("__name")), "__name"},
 		{"label twice", promcollector.New(leased(t, leasetest.NewMemory()), labels("worker")), "duplicate label"},
 	} {

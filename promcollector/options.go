@@ -1,11 +1,11 @@
 package promcollector
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gormflake/gormflake/internal/option"
 )
 
 // An Option changes a default of [New]. With a bad argument the collector
@@ -18,19 +18,9 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// newConfig applies all options to the defaults, so that one run shows every
-// mistake.
 func newConfig(opts []Option) (config, error) {
 	c := config{labels: prometheus.Labels{}}
-	var errs []error
-	for i, opt := range opts {
-		if opt == nil {
-			errs = append(errs, fmt.Errorf("promcollector: option %d of New is nil", i+1))
-			continue
-		}
-		errs = append(errs, opt.apply(&c))
-	}
-	return c, errors.Join(errs...)
+	return c, option.Apply("promcollector", opts, func(opt Option) error { return opt.apply(&c) })
 }
 
 // WithLabels adds labels to every metric, to tell the generators of one process
