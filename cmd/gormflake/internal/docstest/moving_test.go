@@ -1,0 +1,77 @@
+package docstest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+var assigned = map[string]string{
+	"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
+	"mysql":    "BIGINT AUTO_INCREMENT PRIMARY KEY",
+	"postgres": "BIGSERIAL PRIMARY KEY",
+}
+
+// assigning is a table whose keys the database assigns.
+func assigning(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	if err := db.Exec("CREATE TABLE orders (id " + assigned[db.Name()] + ", customer VARCHAR(100))").Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What docs/moving.md says of the time between the program and detach.
+func TestTheDatabaseGoesOnFromTheLargestKey(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		assigning(t, db)
+		const largest = 2124189853926044565
+		want := types.ID(largest + 1)
+		if db.Name() == "postgres" {
+			want = 1
+		}
+		if err := db.Exec("INSERT INTO orders (id, customer) VALUES (?, 'new')", largest).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Exec("INSERT INTO orders (customer) VALUES ('old')").Error; err != nil {
+			t.Fatal(err)
+		}
+		var got types.ID
+		if err := db.Raw("SELECT id FROM orders WHERE customer = 'old'").Scan(&got).Error; err != nil || got != want {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+	})
+}
+
+// Keys that are strings in JSON, and that the database still assigns.
+func TestStringsWhileTheDatabaseAssigns(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		assigning(t, db)
+		type order struct {
+			ID       types.ID `gorm:"autoIncrement"`
+			Customer string
+		}
+		type untagged struct {
+			ID       types.ID
+			Customer string
+		}
+		orders := []order{{Customer: "Ada"}, {Customer: "Grace"}}
+		if err := db.Table("orders").Create(&orders).Error; err != nil {
+			t.Fatal(err)
+		}
+		out, err := json.Marshal(orders)
+		if err != nil || !strings.Contains(string(out), `{"ID":"2","Customer":"Grace"}`) {
+			t.Errorf("%s, %v", out, err)
+		}
+		statement := db.Session(&gorm.Session{DryRun: true}).Table("orders").Create(&untagged{Customer: "nobody"}).Statement
+		if !strings.Contains(db.Explain(statement.SQL.String(), statement.Vars...), "VALUES (0,") {
+			t.Errorf("%s %v, want the key 0 in it", statement.SQL.String(), statement.Vars)
+		}
+	})
+}
