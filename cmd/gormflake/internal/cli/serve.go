@@ -91,6 +91,9 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 		return errors.Join(err, listener.Close())
 	}
 	cfg.Generator, cfg.Store = i.gen, i.store
+	if i.gen != nil {
+		cfg.Layout = i.gen.Layout() // the database may have named another
+	}
 	return errors.Join(f.serve(cmd, listener, cfg), f.giveBack(cmd.Context(), i))
 }
 

@@ -3,7 +3,9 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,11 +43,18 @@ func (l *locked) String() string {
 // serveBriefly runs serve until it listens.
 func serveBriefly(t *testing.T, args ...string) outcome {
 	t.Helper()
+	return serveWhile(t, func(string) {}, args...)
+}
+
+// serveWhile runs serve until it listens and fn has returned.
+func serveWhile(t *testing.T, fn func(url string), args ...string) outcome {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var err locked
 	out := locked{saw: func(text string) {
-		if strings.HasPrefix(text, "listening on http://") && strings.HasSuffix(text, "\n") {
+		if url, ok := strings.CutPrefix(text, "listening on "); ok && strings.HasSuffix(url, "\n") {
+			fn(strings.TrimSpace(url))
 			cancel()
 		}
 	}}
@@ -122,6 +131,28 @@ func TestServeWarnsWithoutAToken(t *testing.T) {
 			t.Errorf("%s: code %d, warned %v, want %v:\n%s", address, got.code, warned, want, got.err)
 		}
 	}
+}
+
+// The layout that the database has is that of the IDs, and of all that is told
+// about them.
+func TestServeLayoutOfDatabase(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	open(t, url)
+	printed(t, command(t, "gen", "--layout", "js-safe", "--dsn", url))
+	got := serveWhile(t, func(base string) {
+		response, err := http.Get(base + "/v1/layout")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || !strings.Contains(string(text), `"epoch":"2020-01-01T00:00:00.000Z","tickMilliseconds":10,`) {
+			t.Errorf("GET /v1/layout: %v, %s", err, text)
+		}
+	}, "serve", "--addr", "127.0.0.1:0", "--dsn", url)
+	wantOutcome(t, got, ok, "listening on", "IDs are issued under")
 }
 
 // The examples of the help work as they stand there, but for the address, which

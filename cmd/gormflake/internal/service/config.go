@@ -64,6 +64,9 @@ type Config struct {
 // [New] calls it.
 func (c *Config) Validate() error {
 	errs := []error{c.Layout.Validate(), checkToken(c.Token)}
+	if c.Generator != nil && !c.Layout.Equal(c.Generator.Layout()) {
+		errs = append(errs, fmt.Errorf("service: layout %v is not the generator's, %v", c.Layout, c.Generator.Layout()))
+	}
 	if c.MaxCount < 0 || c.MaxCount > HighestMaxCount {
 		errs = append(errs, fmt.Errorf("service: limit of %d IDs for a request, want 1 to %d", c.MaxCount, HighestMaxCount))
 	}

@@ -190,6 +190,12 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", test.name, err, test.want)
 		}
 	}
+	valid.Generator = fixed(t)
+	valid.Layout = snowflake.JSSafeLayout()
+	if _, err := service.New(valid); err == nil || !strings.Contains(err.Error(), "is not the generator's") {
+		t.Errorf("layout of another generator: %v", err)
+	}
+	valid.Layout = snowflake.TwitterLayout()
 	if _, err := service.New(valid); err != nil {
 		t.Errorf("valid: %v", errors.Unwrap(err))
 	}
