@@ -19,9 +19,8 @@ type group struct {
 	serials []*column
 
 	// own is the row's only primary key if it is one of this generator: the row's
-	// serial numbers are made from it. makesOwn tells that it is filled.
-	own      *column
-	makesOwn bool
+	// serial numbers are made from it.
+	own *column
 }
 
 func groupsOf(s *schema.Schema, columns []*column) []*group {
@@ -47,7 +46,7 @@ func (g *group) add(c *column, single bool) {
 	}
 	g.keys = append(g.keys, c)
 	if c.primary && single {
-		g.own, g.makesOwn = c, true
+		g.own = c
 	}
 }
 
@@ -59,7 +58,10 @@ func (g *group) selected(s selection) *group {
 	rest := *g
 	rest.keys = slices.DeleteFunc(slices.Clone(g.keys), s.omits)
 	rest.serials = slices.DeleteFunc(slices.Clone(g.serials), s.omits)
-	rest.makesOwn = g.own != nil && !s.omits(g.own)
+	// A key that is not written may be that of another row.
+	if g.own != nil && s.omits(g.own) {
+		rest.own = nil
+	}
 	return &rest
 }
 
@@ -91,7 +93,7 @@ func (g *group) lacksSerial(row reflect.Value) bool {
 // derives reports whether the row's serial numbers are made from its own key,
 // which it has or is about to get. All of a row that are not come from one more ID.
 func (g *group) derives(row reflect.Value) bool {
-	return g.own != nil && (g.holds(g.own.get(row)) || g.makesOwn && g.own.unset(row))
+	return g.own != nil && (g.holds(g.own.get(row)) || g.own.unset(row))
 }
 
 // holds reports whether id has a serial number. A key of the caller's own may

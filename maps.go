@@ -1,6 +1,8 @@
 package gormflake
 
 import (
+	"cmp"
+	"database/sql/driver"
 	"errors"
 	"reflect"
 	"slices"
@@ -49,24 +51,37 @@ func (p *Plugin) fillMaps(stmt *gorm.Statement, m *model, maps []map[string]any,
 		if err != nil {
 			return err
 		}
-		setMaps(stmt.Schema, g, maps, *ids)
+		if !setMaps(stmt.Schema, g, maps, *ids) {
+			return errors.New("the map changed during the call: do not use it elsewhere meanwhile")
+		}
 		p.give(ids)
 	}
 	return nil
 }
 
-func setMaps(s *schema.Schema, g *group, maps []map[string]any, ids []types.ID) {
+// setMaps returns false if the maps need more IDs than they were seen to need,
+// as a value in them can be another one each time that it is asked.
+func setMaps(s *schema.Schema, g *group, maps []map[string]any, ids []types.ID) bool {
 	for _, c := range g.keys {
 		for _, row := range maps {
-			if r := (mapRow{s, row}); r.unset(c) {
-				r.set(c, c.kind.mapValue(ids[0]))
-				ids = ids[1:]
+			r := mapRow{s, row}
+			if !r.unset(c) {
+				continue
 			}
+			if len(ids) == 0 {
+				return false
+			}
+			r.set(c, c.kind.mapValue(ids[0]))
+			ids = ids[1:]
 		}
 	}
 	for _, row := range maps {
-		ids = g.numberMap(mapRow{s, row}, ids)
+		var ok bool
+		if ids, ok = g.numberMap(mapRow{s, row}, ids); !ok {
+			return false
+		}
 	}
+	return true
 }
 
 // mapRow is a row that the caller gives as a map.
@@ -76,6 +91,8 @@ type mapRow struct {
 }
 
 func (r mapRow) get(c *column) any { return r.values[nameIn(r.schema, r.values, c.field)] }
+
+func (r mapRow) id(c *column) types.ID { return c.kind.idIn(r.get(c)) }
 
 func (r mapRow) unset(c *column) bool { return isUnset(r.get(c)) }
 
@@ -99,19 +116,22 @@ func (g *group) needsInMap(row mapRow) (ids int, lacks bool) {
 
 // derivesInMap is derives for a map.
 func (g *group) derivesInMap(row mapRow) bool {
-	return g.own != nil && (g.holds(idIn(row.get(g.own))) || g.makesOwn && row.unset(g.own))
+	return g.own != nil && (g.holds(row.id(g.own)) || row.unset(g.own))
 }
 
 // numberMap is number for a map.
-func (g *group) numberMap(row mapRow, ids []types.ID) []types.ID {
+func (g *group) numberMap(row mapRow, ids []types.ID) (left []types.ID, ok bool) {
 	if !slices.ContainsFunc(g.serials, row.unset) {
-		return ids
+		return ids, true
 	}
 	id := types.ID(0)
 	if g.own != nil {
-		id = idIn(row.get(g.own))
+		id = row.id(g.own)
 	}
 	if !g.holds(id) {
+		if len(ids) == 0 {
+			return nil, false
+		}
 		id, ids = ids[0], ids[1:]
 	}
 	for _, c := range g.serials {
@@ -119,30 +139,36 @@ func (g *group) numberMap(row mapRow, ids []types.ID) []types.ID {
 			row.set(c, c.serial.Format(id))
 		}
 	}
-	return ids
+	return ids, true
 }
 
 // nameIn returns the name under which the map holds the column: GORM accepts
 // the column, the field, and anything that its naming strategy turns into the
-// column. A second name for one column would be a second value in the INSERT.
+// column. A second name for one column would be a second value in the INSERT;
+// where there are two already, each look must find the same one.
 func nameIn(s *schema.Schema, row map[string]any, f *schema.Field) string {
 	if _, ok := row[f.DBName]; ok {
 		return f.DBName
 	}
+	first := ""
 	for name := range row {
-		if s.LookUpField(name) == f {
-			return name
+		if (first == "" || name < first) && s.LookUpField(name) == f {
+			first = name
 		}
 	}
-	return f.DBName
+	return cmp.Or(first, f.DBName)
 }
 
+// isUnset reports whether the database would get NULL or a zero value.
 func isUnset(value any) bool {
-	v := reflect.ValueOf(value)
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return reflect.ValueOf(value).IsZero()
 	}
-	return !v.IsValid() || v.IsZero()
+	if text, ok := v.([]byte); ok {
+		return len(text) == 0
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
 func (k kind) mapValue(id types.ID) any {

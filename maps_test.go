@@ -2,6 +2,7 @@ package gormflake_test
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,6 +40,7 @@ func TestMapZeros(t *testing.T) {
 	zero := int64(0)
 	for name, unset := range map[string]any{
 		"nil": nil, "zero": 0, "ID": types.ID(0), "nil pointer": nilID, "pointer": &zero, "NULL": sql.NullInt64{}, "text": "",
+		"valid zero": sql.NullInt64{Valid: true}, "NULL beside a number": sql.NullInt64{Int64: 5}, "bytes": []byte{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,6 +52,19 @@ func TestMapZeros(t *testing.T) {
 				t.Errorf("map = %v, sql = %s", m, tx.Statement.SQL.String())
 			}
 		})
+	}
+}
+
+// The database refuses or chooses; the plugin takes the same name at each look.
+func TestMapNamesKeyTwice(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		db := dry(t, gormflake.New(&counter{}))
+		rows := []map[string]any{{"ID": 0, "Id": 5}, {"ID": 5, "Id": 0}, {"id": 0, "ID": 5}}
+		must(t, db.Model(&book{}).Create(rows))
+		if got, want := fmt.Sprint(rows), "[map[ID:1001 Id:5] map[ID:5 Id:0] map[ID:5 id:1002]]"; got != want {
+			t.Fatalf("maps = %s, want %s", got, want)
+		}
 	}
 }
 

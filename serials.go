@@ -67,15 +67,28 @@ func (c *column) width() int {
 	return idDigits
 }
 
-// idIn returns the ID that a caller's map holds in whatever form, 0 if it is none.
-func idIn(value any) types.ID {
+// idIn returns the ID that a caller's map holds in whatever form, 0 if it is
+// none. For a string column only the one text of an ID is it: to the database,
+// 017 and 17 are two keys.
+func (k kind) idIn(value any) types.ID {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
 		return 0
 	}
 	var id types.ID
-	if err := id.Scan(v); err != nil {
+	if err := id.Scan(v); err != nil || k.isString() && !isTextOf(id, v) {
 		return 0
 	}
 	return id
+}
+
+// isTextOf tells the text of id from others of the same number.
+func isTextOf(id types.ID, value driver.Value) bool {
+	switch v := value.(type) {
+	case string:
+		return v == id.String()
+	case []byte:
+		return string(v) == id.String()
+	}
+	return true
 }

@@ -2,6 +2,7 @@ package gormflake_test
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"testing"
@@ -171,6 +172,7 @@ func TestSerialMaps(t *testing.T) {
 		{"number set", map[string]any{"Number": "x"}, map[string]any{"id": types.ID(1001), "Number": "x"}},
 		{"number empty", map[string]any{"Number": ""}, map[string]any{"id": types.ID(1001), "Number": jsNumbers.Format(1001)}},
 		{"all set", map[string]any{"id": -1, "number": "x"}, map[string]any{"id": -1, "number": "x"}},
+		{"empty valuer", map[string]any{"number": sql.NullString{Valid: true}}, map[string]any{"id": types.ID(1001), "number": jsNumbers.Format(1001)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -184,5 +186,42 @@ func TestSerialMaps(t *testing.T) {
 				t.Errorf("maps = %s, want %s; %d calls", got, want, gen.calls)
 			}
 		})
+	}
+}
+
+// Of all texts of one integer, only one is that of an ID: the others are keys
+// of rows of their own.
+func TestSerialMapTextKey(t *testing.T) {
+	t.Parallel()
+	type textKey struct {
+		ID     string `gorm:"primaryKey" snowflake:"pk"`
+		Number string `snowflake:"serial=PAY"`
+	}
+	rows := []map[string]any{{"id": "17"}, {"id": "017"}, {"id": []byte("0017")}, {"id": []byte("18")}, {"id": 19}, {"id": types.ID(20)}}
+	must(t, dry(t, gormflake.New(newLayoutCounter())).Model(&textKey{}).Create(&rows))
+	for i, want := range []types.ID{17, 1001, 1002, 18, 19, 20} {
+		if got := rows[i]["number"]; got != numbers("PAY").Format(want) {
+			t.Errorf("key %s: number %v, want that of %d", rows[i]["id"], got, want)
+		}
+	}
+}
+
+// fickle is another key each time that it is asked.
+type fickle struct{ values []int64 }
+
+func (f *fickle) Value() (driver.Value, error) {
+	v := f.values[0]
+	f.values = append(f.values[1:], v)
+	return v, nil
+}
+
+func TestSerialMapFickle(t *testing.T) {
+	t.Parallel()
+	for n := range 16 {
+		values := []int64{int64(n) & 1, int64(n) >> 1 & 1, int64(n) >> 2 & 1, int64(n)>>3&1 - 1}
+		err := dry(t, gormflake.New(newLayoutCounter())).Model(&payment{}).Create(map[string]any{"id": &fickle{values}}).Error
+		if want := "gormflake: model payment: the map changed during the call: do not use it elsewhere meanwhile"; err != nil && err.Error() != want {
+			t.Errorf("values %v: %v, want %s", values, err, want)
+		}
 	}
 }

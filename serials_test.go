@@ -182,6 +182,27 @@ func TestSerialSelectOmitSkip(t *testing.T) {
 	})
 }
 
+// A key that is not written is not the row's: its serial number may be that of
+// the row which the struct is a copy of.
+func TestSerialOfOmittedKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *gorm.DB) {
+		type bill struct {
+			ID     int64  `gorm:"primaryKey" snowflake:"pk"`
+			Number string `gorm:"size:28;uniqueIndex" snowflake:"serial=PAY"`
+		}
+		migrate(t, db, &bill{})
+		row := bill{}
+		must(t, db.Create(&row))
+		must(t, db.Omit("ID").Create(&bill{ID: row.ID}))
+		must(t, db.Omit("ID").Create(&[]bill{{ID: row.ID}, {}}))
+		must(t, db.Model(&bill{}).Omit("ID").Create(map[string]any{"id": row.ID}))
+		if n := count(t, db, &bill{}); n != 5 {
+			t.Errorf("%d rows, want 5", n)
+		}
+	})
+}
+
 // Without its key the row has no ID to number it by.
 func TestSerialWithoutKey(t *testing.T) {
 	t.Parallel()
