@@ -63,6 +63,15 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 	return targets, nil
 }
 
+// referenceArgs are the references as they were given.
+func (f *migrateFlags) referenceArgs() []string {
+	var args []string
+	for _, r := range f.references {
+		args = append(args, "--reference", r)
+	}
+	return args
+}
+
 // withPlan opens the database, inspects it and calls do.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
 	targets, err := f.targets(tables)
@@ -155,12 +164,15 @@ func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Sta
 func upward(s sqlmigrate.Step) []sqlmigrate.Statement   { return s.Up }
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
+// journal is a table that is there only while a plan is carried out on MySQL.
+const journal = "sqlmigrate_journal"
+
 // tablesOf names the tables that the plan changes, in its order.
 func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			if !slices.Contains(names, step.Table) {
+			if step.Table != journal && !slices.Contains(names, step.Table) {
 				names = append(names, step.Table)
 			}
 		}

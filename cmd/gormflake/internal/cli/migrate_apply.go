@@ -56,7 +56,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, tables))
 			return nil
 		}
-		return f.applyPart(cmd, db, part, leftOf(plan, part))
+		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)
 	})
 }
 
@@ -72,7 +72,7 @@ func leftOf(plan, part *sqlmigrate.Plan) []string {
 	return slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
 }
 
-func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left []string) error {
+func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
 	summarize(cmd.ErrOrStderr(), plan)
 	question := fmt.Sprintf("Apply these %s to %s?", counted(statements(plan, upward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
 	if err := f.confirm.ask(cmd, question); err != nil {
@@ -88,7 +88,7 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply); err != nil {
 		return err
 	}
-	f.tell(cmd, plan, name, left)
+	f.tell(cmd, plan, name, left, tables)
 	return nil
 }
 
@@ -99,18 +99,18 @@ func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {
 	return savedName(now)
 }
 
-// tell says what is next.
-func (f *applyFlags) tell(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left []string) {
+// tell says what is next, with the tables that were named: to name one that is
+// only connected with them would move its keys too.
+func (f *applyFlags) tell(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
 	out := cmd.OutOrStdout()
 	say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
-	tables := strings.Join(tablesOf(plan), " ")
 	if slices.Contains(left, string(sqlmigrate.Detach)) {
 		say(out, "next: deploy programs that assign keys; until then the database still does")
 	}
 	if len(left) > 0 {
-		say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), tables)
+		say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.referenceArgs(), tables...), " "))
 	} else {
-		say(out, "next: gormflake doctor --dsn … %s", tables)
+		say(out, "next: gormflake doctor --dsn … %s", strings.Join(tables, " "))
 	}
 	for _, change := range models(plan) {
 		say(out, "model: %s", change)
