@@ -139,6 +139,7 @@ func TestCreateRefused(t *testing.T) {
 			{"auto-increment by value", autoKeyBook{Title: "a"}, gorm.ErrInvalidValue},
 			{"nil pointer", (*book)(nil), gorm.ErrInvalidValue},
 			{"nil element", []*book{nil}, gorm.ErrInvalidData},
+			{"nil element before another", []*book{nil, {Title: "a"}}, gorm.ErrInvalidData},
 			{"empty slice", []book{}, gorm.ErrEmptySlice},
 		} {
 			t.Run(test.name, func(t *testing.T) {

@@ -43,7 +43,15 @@ func (r rows) at(i int) reflect.Value {
 	return reflect.Indirect(r.value.Index(i))
 }
 
-func (r rows) settable() bool { return r.n > 0 && r.at(0).CanSet() }
+// settable is false for copies. Elements that are nil tell nothing.
+func (r rows) settable() bool {
+	for i := range r.n {
+		if row := r.at(i); row.IsValid() {
+			return row.CanSet()
+		}
+	}
+	return false
+}
 
 // needs returns how many IDs the rows need, and whether they lack anything.
 func (r rows) needs(g *group) (ids int, lack bool) {
