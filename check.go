@@ -15,8 +15,8 @@ import (
 //     model nor in its table, if that exists,
 //   - columns that hold 63 bits, for the keys and for the foreign keys that
 //     refer to them,
-//   - columns that hold a whole serial number, in the model and in its table,
-//     and a generator that tells its layout.
+//   - columns that hold a whole serial number, in the model, in its table and
+//     in the model's foreign keys, and a generator that tells its layout.
 //
 // It returns nil or one error that joins all mistakes of all models. It only
 // reads.
@@ -51,7 +51,7 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 	for _, c := range columns {
 		errs = append(errs, checkField(c))
 	}
-	errs = append(errs, narrowReferences(s)...)
+	errs = append(errs, p.narrowReferences(s)...)
 	return append(errs, checkTable(db, model, s, columns)...)
 }
 

@@ -17,6 +17,7 @@ type column struct {
 	gen     string         // name of the generator, "" for the default one
 	primary bool           // snowflake:"pk"
 	serial  *serial.Format // snowflake:"serial=…", nil for a key
+	code    string         // of the serial numbers
 
 	path   []int // indexes of fields; that of an embedded pointer is -index-1
 	kind   kind

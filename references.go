@@ -22,20 +22,35 @@ func lossyReferences(s *schema.Schema) []error {
 	return errs
 }
 
-// narrowReferences finds foreign keys that cannot hold the keys they refer to.
-func narrowReferences(s *schema.Schema) []error {
+// narrowReferences finds foreign keys that cannot hold the keys or the serial
+// numbers they refer to.
+func (p *Plugin) narrowReferences(s *schema.Schema) []error {
 	var errs []error
 	for _, rel := range s.Relationships.Relations {
 		for _, ref := range rel.References {
 			if !taggedKey(ref) {
 				continue
 			}
-			if _, err := kindOf(ref.ForeignKey.FieldType); err != nil {
+			if err := p.fits(ref); err != nil {
 				errs = append(errs, referenceError(ref, err.Error()))
 			}
 		}
 	}
 	return errs
+}
+
+func (p *Plugin) fits(ref *schema.Reference) error {
+	for _, c := range p.model(ref.PrimaryKey.Schema).columns {
+		if c.field.DBName != ref.PrimaryKey.DBName || c.serial == nil {
+			continue
+		}
+		if _, err := serialKindOf(ref.ForeignKey.FieldType); err != nil {
+			return err
+		}
+		return c.fits(ref.ForeignKey)
+	}
+	_, err := kindOf(ref.ForeignKey.FieldType)
+	return err
 }
 
 func taggedKey(ref *schema.Reference) bool {

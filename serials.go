@@ -37,10 +37,15 @@ func (c *column) numbered(code string) error {
 	if err != nil {
 		return err
 	}
-	if size, setting := declaredSize(c.field); size > 0 && size < format.Width() {
-		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, code, format.Width(), setting)
+	c.code, c.serial = code, format
+	return c.fits(c.field)
+}
+
+// fits judges whether f is declared wide enough for the serial numbers of c.
+func (c *column) fits(f *schema.Field) error {
+	if size, setting := declaredSize(f); size > 0 && size < c.serial.Width() {
+		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, c.code, c.serial.Width(), setting)
 	}
-	c.serial = format
 	return nil
 }
 

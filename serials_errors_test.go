@@ -3,6 +3,7 @@ package gormflake_test
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,6 +162,43 @@ func TestCheckSerials(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Foreign keys hold what they refer to.
+func TestCheckSerialReferences(t *testing.T) {
+	t.Parallel()
+	type (
+		bill struct {
+			ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Number string   `gorm:"size:40" snowflake:"serial=PAY"`
+		}
+		line struct {
+			ID         types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Narrow     string   `gorm:"size:27"`
+			NarrowBill *bill    `gorm:"foreignKey:Narrow;references:Number"`
+			Count      int64
+			CountBill  *bill  `gorm:"foreignKey:Count;references:Number"`
+			Exact      string `gorm:"size:28"`
+			ExactBill  *bill  `gorm:"foreignKey:Exact;references:Number"`
+			Free       string
+			FreeBill   *bill `gorm:"foreignKey:Free;references:Number"`
+			BillID     types.ID
+			Bill       bill
+		}
+	)
+	err := gormflake.Check(memory(t, gormflake.New(newLayoutCounter())), &line{})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	got := strings.Split(err.Error(), "\n")
+	slices.Sort(got)
+	want := []string{
+		"gormflake: model line, field Count, foreign key to bill: type int64 cannot hold a serial number: use string",
+		"gormflake: model line, field Narrow, foreign key to bill: the column has 27 characters, a serial number of PAY has 28: raise gorm:\"size\"",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("err = %v\nwant  %s", err, strings.Join(want, "\n"))
+	}
 }
 
 func TestCheckSerialTable(t *testing.T) {
