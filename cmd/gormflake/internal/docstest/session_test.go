@@ -60,6 +60,9 @@ var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.
 
 var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 
+// setting is of a variable for one command.
+var setting = regexp.MustCompile(`^(?:[A-Z_]+=\S* )+`)
+
 // TestCommands runs the commands of every page.
 func TestCommands(t *testing.T) {
 	t.Parallel()
@@ -150,7 +153,7 @@ type session struct {
 
 func (s *session) run(c command) {
 	s.t.Helper()
-	name, _, _ := strings.Cut(c.text, " ")
+	name, _, _ := strings.Cut(setting.ReplaceAllString(c.text, ""), " ")
 	switch {
 	case slices.Contains(elsewhere, name):
 	case c.text == "echo $?":
