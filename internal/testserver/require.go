@@ -9,11 +9,10 @@ import (
 
 const requireVariable = "GORMFLAKE_TEST_REQUIRE"
 
-// knownNames are all that may be required; chromium is tested by a module of
-// its own.
-var knownNames = []string{
-	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service, "chromium",
-}
+// knownNames are all that may be required.
+var knownNames = append([]string{
+	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service,
+}, programs...)
 
 // Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test
 // that goes without it then fails instead of being skipped.

@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 const patience = 2 * time.Minute // a loaded machine starts a browser slowly
 
 func TestOrderIsReopenedByItsKey(t *testing.T) {
 	t.Parallel()
-	chromium := findChromium(t)
+	chromium := testserver.Program(t, "chromium")
 	address := startOrders(t)
 	p := startBrowser(t, chromium)
 
@@ -51,7 +53,7 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 // A mistake is answered by the server's sentence, and the page goes on working.
 func TestMistakeIsExplained(t *testing.T) {
 	t.Parallel()
-	chromium := findChromium(t)
+	chromium := testserver.Program(t, "chromium")
 	address := startOrders(t)
 	p := startBrowser(t, chromium)
 
@@ -136,25 +138,6 @@ func (p page) screenshot(name string, width int64) {
 	if err := os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-func findChromium(t *testing.T) string {
-	t.Helper()
-	name := os.Getenv("CHROMIUM")
-	if name == "" {
-		name = "chromium"
-	}
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	for required := range strings.SplitSeq(os.Getenv("GORMFLAKE_TEST_REQUIRE"), ",") {
-		if strings.TrimSpace(required) == "chromium" {
-			t.Fatalf("GORMFLAKE_TEST_REQUIRE lists chromium: %v", err)
-		}
-	}
-	t.Skipf("no Chromium, install it or set CHROMIUM: %v", err)
-	return ""
 }
 
 func startBrowser(t *testing.T, chromium string) page {

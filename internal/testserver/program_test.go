@@ -1,0 +1,57 @@
+package testserver_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+)
+
+// A verdict is a test that only notes how it would have ended.
+type verdict struct {
+	testing.TB
+	text string
+}
+
+func (v *verdict) Helper() {}
+
+func (v *verdict) Fatalf(format string, args ...any) {
+	v.text = "failed: " + fmt.Sprintf(format, args...)
+	panic(v)
+}
+
+func (v *verdict) Skipf(format string, args ...any) {
+	v.text = "skipped: " + fmt.Sprintf(format, args...)
+	panic(v)
+}
+
+func TestProgram(t *testing.T) {
+	tests := []struct{ name, node, required, want string }{
+		{"is there", os.Args[0], "node", os.Args[0]},
+		{"is not there", "no-such-program", "chromium", "skipped: no node: install it, or name it by NODE"},
+		{"is not there but required", "no-such-program", "mysql,node", "failed: testserver: GORMFLAKE_TEST_REQUIRE requires node"},
+		{"unknown name", os.Args[0], "nod", `unknown name "nod": want a comma-separated list of`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("NODE", test.node)
+			t.Setenv("GORMFLAKE_TEST_REQUIRE", test.required)
+			if got := program(t); !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func program(t *testing.T) (result string) {
+	t.Helper()
+	v := &verdict{TB: t}
+	defer func() {
+		if recover() != nil {
+			result = v.text
+		}
+	}()
+	return testserver.Program(v, "node")
+}
