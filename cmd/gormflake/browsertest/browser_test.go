@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type sightings struct {
 	mu       sync.Mutex
 	messages []string
 	requests []string
+	expected []string // messages that the console shows
 }
 
 func (s *sightings) add(event any) {
@@ -51,8 +53,16 @@ func (s *sightings) add(event any) {
 }
 
 // open shows the address in a new browser, and at the end of the test wants
-// nothing in its console and no request to anywhere else.
+// nothing in its console but what is expected, and no request to anywhere else.
 func open(t *testing.T, origin, path string) page {
+	t.Helper()
+	p := start(t, origin)
+	p.visit(origin + path)
+	return p
+}
+
+// start is open without an address.
+func start(t *testing.T, origin string) page {
 	t.Helper()
 	p := page{t, startBrowser(t), &sightings{}}
 	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
@@ -62,15 +72,21 @@ func open(t *testing.T, origin, path string) page {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.saw.check(t, origin) })
-	p.visit(origin + path)
 	return p
+}
+
+// expect wants a message in the console, after those of earlier calls.
+func (s *sightings) expect(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expected = append(s.expected, message)
 }
 
 func (s *sightings) check(t *testing.T, origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, message := range s.messages {
-		t.Errorf("the console shows %s", message)
+	if !slices.Equal(s.messages, s.expected) {
+		t.Errorf("the console shows %q, want %q", s.messages, s.expected)
 	}
 	if len(s.requests) == 0 {
 		t.Error("no request was seen at all")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
@@ -67,12 +68,30 @@ func TestTokenIsAskedFor(t *testing.T) {
 	if value[bool](p, `document.getElementById("token").hidden || !document.getElementById("issue").hidden`) {
 		t.Error("no token is asked for, or IDs are offered without one")
 	}
-	p.do(chromedp.SendKeys("#token-value", "open-sesame-open-sesame-open-sesame\r"))
+	p.refuseTokens()
+	p.enter("#token-value", "open-sesame-open-sesame-open-sesame")
+	p.press(kb.Enter)
 	p.until(`!document.getElementById("workers").hidden`)
+	p.until(`document.activeElement.id === "input"`)
 	p.wantIssued(snowflake.TwitterLayout())
 	p.do(chromedp.Reload()) // the tab keeps it
 	p.until(`document.documentElement.dataset.ready === "true"`)
 	p.wantIssued(snowflake.TwitterLayout())
+}
+
+// refuseTokens enters tokens that are wrong. The browser itself writes into the
+// console that an answer was 401, which no page can keep it from; one that no
+// header can hold is not even sent.
+func (p page) refuseTokens() {
+	p.t.Helper()
+	for token, want := range map[string]string{"wrong": "the service refused the token", "geöffnet": "other characters than ASCII", "two words": "has blanks"} {
+		p.enter("#token-value", token)
+		p.do(chromedp.Focus("#token-value"))
+		p.press(kb.Enter)
+		p.until(`document.getElementById("token-value-error").textContent.includes("` + want + `") && !document.getElementById("token").hidden`)
+		p.wantFocus("token-value")
+	}
+	p.saw.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
 }
 
 // startProgram builds the program, lets it serve with a database of its own on

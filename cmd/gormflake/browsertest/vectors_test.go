@@ -10,10 +10,11 @@ func TestVectorsInThePage(t *testing.T) {
 	p := open(t, serve(t), "/")
 	const check = `(async (spoil) => {
 		const snowflake = await import("/snowflake.js");
+		const serial = await import("/serial.js");
 		const { check } = await import("/testdata/check.js");
 		const vectors = await (await fetch("/testdata/vectors.json")).json();
 		spoil(vectors);
-		return [...check(snowflake, vectors), "checked " + vectors.layouts.length];
+		return [...check(snowflake, serial, vectors), "checked " + vectors.layouts.length];
 	})`
 	got := value[[]string](p, check+`(() => {})`)
 	for _, wrong := range got[:len(got)-1] {

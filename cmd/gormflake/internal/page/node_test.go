@@ -50,6 +50,9 @@ func TestModulesInNode(t *testing.T) {
 type question struct {
 	Shape shape  `json:"shape"`
 	ID    string `json:"id"`
+
+	// Serials are serial numbers, some of them damaged.
+	Serials []string `json:"serials"`
 }
 
 type answer struct {
@@ -59,6 +62,9 @@ type answer struct {
 	Texts    []string     `json:"texts"`
 	Expires  string       `json:"expires"`
 	Mistakes int          `json:"mistakes"`
+
+	Serials []serialVector `json:"serials"` // empty ones where they are refused
+	Written []string       `json:"written"` // the serials written again
 }
 
 // Random IDs of random layouts: JavaScript takes them apart as Go does.
@@ -72,8 +78,10 @@ func TestRandomIDsInNode(t *testing.T) {
 	for range 5000 {
 		l := randomLayout(random)
 		id := types.ID(random.Int64N(l.Max(l.Expires()).Int64())) + 1
-		want = append(want, goAnswer(l, id))
-		if err := encoder.Encode(question{shapeOf(l), id.String()}); err != nil {
+		whole := randomSerial(random, t, l, id)
+		serials := []string{whole, damaged(random, whole), damaged(random, whole)}
+		want = append(want, goAnswer(l, id, serials))
+		if err := encoder.Encode(question{shapeOf(l), id.String(), serials}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,15 +112,21 @@ func randomLayout(random *rand.Rand) snowflake.Layout {
 	}
 }
 
-func goAnswer(l snowflake.Layout, id types.ID) answer {
+func goAnswer(l snowflake.Layout, id types.ID, serials []string) answer {
 	at := l.Time(id)
-	return answer{
+	a := answer{
 		Parts:    partsOf(l.Decompose(id)),
 		Composed: id.String(),
 		Bounds:   boundsVector{millis(at), l.Min(at).String(), l.Max(at).String()},
 		Texts:    []string{id.String(), id.Base32(), id.Base58(), id.Base62()},
 		Expires:  millis(l.Expires()),
 	}
+	for _, text := range serials {
+		read, _ := readSerial(l, text)
+		a.Serials = append(a.Serials, read)
+		a.Written = append(a.Written, read.Text)
+	}
+	return a
 }
 
 func ask(t *testing.T, node string, questions *bytes.Buffer) []answer {

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/vectors.json anew")
 
-// golden is the file of vectors, made by -update from packages types and
-// snowflake, and reviewed as a diff. Go, Node and the page itself are held to it.
+// golden is the file of vectors, made by -update from packages types,
+// snowflake and serial, and reviewed as a diff. Go, Node and the page itself are held to it.
 const golden = "testdata/vectors.json"
 
 // Numbers are strings: JSON's are not exact in JavaScript.
@@ -45,6 +45,10 @@ type layoutVector struct {
 	IDs     []idVector     `json:"ids"`
 	Bounds  []boundsVector `json:"bounds"`
 	Refused []partsVector  `json:"refusedParts"`
+
+	Serials        []serialVector `json:"serials"`
+	Unserials      []serialVector `json:"unserials"` // of what is no ID of the layout
+	RefusedSerials []string       `json:"refusedSerials"`
 }
 
 type idVector struct {
@@ -141,7 +145,9 @@ func vectorOf(t *testing.T, name string, l snowflake.Layout) layoutVector {
 		t.Fatal(err)
 	}
 	v := layoutVector{Name: name, Shape: shapeOf(l), Expires: millis(l.Expires())}
-	for _, id := range vectorIDs(t, l) {
+	ids := vectorIDs(t, l)
+	v.Serials, v.Unserials, v.RefusedSerials = serialsOf(t, l, ids), unserialsOf(t, l), refusedSerials(t, l)
+	for _, id := range ids {
 		v.IDs = append(v.IDs, idVector{id.String(), id.Base32(), id.Base58(), id.Base62(), partsOf(l.Decompose(id))})
 	}
 	for _, at := range vectorTimes(l) {

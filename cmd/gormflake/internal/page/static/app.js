@@ -6,10 +6,11 @@ import { doubt, read } from './detect.js';
 import { announce, byID, el, showError } from './dom.js';
 import { showAge, showFacts } from './facts.js';
 import { startGenerate } from './generate.js';
-import { fromService } from './layout.js';
+import { expires, fromService } from './layout.js';
 import { fromFragment, toFragment } from './link.js';
 import { compose, decompose, mask } from './parts.js';
-import { scan } from './scan.js';
+import { mostIDs, scan } from './scan.js';
+import * as serial from './serial.js';
 import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
 import { LayoutChoice } from './shape.js';
 import { startTheme } from './theme.js';
@@ -20,9 +21,9 @@ import { startWorkers } from './workers.js';
 const largestFile = 64 << 20;
 
 const choice = new LayoutChoice(() => inspect());
-const timeline = new Timeline((item, index, count) => showID(item.id, `${index + 1} of ${count}`));
+const timeline = new Timeline((item, index, count) => showID(item, `${index + 1} of ${count}`));
 let file; // the text file that was opened, in place of what is typed
-let shown; // the ID on the page
+let shown; // the item on the page, which has an ID
 
 function now() {
   return BigInt(Date.now());
@@ -38,6 +39,7 @@ function inspect() {
   const form = byID('form').value;
   remember();
   showError('input', '');
+  checkCode();
   if (text === '') return hideAll();
   try {
     const { readings, found, note } = understand(text, form);
@@ -53,18 +55,20 @@ function inspect() {
 function understand(text, form) {
   const { layout } = choice;
   let refusal;
-  if (!/\s/.test(text) && text.length <= 64) {
+  if (!/\s/.test(text) && text.length <= serial.longest) {
     try {
       return { readings: read(text, layout, now(), form) };
     } catch (error) {
       refusal = error;
     }
   }
-  const { found, leftOut } = scan(text, layout, now(), form);
-  const note = leftOut > 0 ? `${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out` : '';
+  const { found, leftOut, more } = scan(text, layout, now(), form);
+  const notes = [];
+  if (more) notes.push(`these are the first ${mostIDs}, and what follows them is left out`);
+  if (leftOut > 0) notes.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
   if (found.length === 1) return { readings: found };
-  if (found.length > 1) return { found, note };
-  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, or base 32, 58 or 62`);
+  if (found.length > 1) return { found, note: notes.join('; ') };
+  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
 }
 
 function showReadings(readings) {
@@ -83,7 +87,7 @@ function readingButton(reading) {
 
 function pickReading(reading) {
   for (const button of byID('readings').children) button.setAttribute('aria-pressed', button.dataset.form === reading.form);
-  showID(reading.id, `read as ${reading.form}`);
+  showID(reading, `read as ${reading.form}`);
   announce(`ID ${reading.id}, read as ${reading.form}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
 }
 
@@ -93,10 +97,11 @@ function showMany(found, note) {
   announce(`${found.length} IDs found`);
 }
 
-function showID(id, place) {
+function showID(item, place) {
+  const { id } = item;
   const { layout } = choice;
   const reason = doubt(layout, id, now());
-  shown = id;
+  shown = item;
   byID('result').hidden = false;
   byID('result-id').replaceChildren(`${id}`);
   byID('result-copy').replaceChildren(copyButton('the ID', () => `${id}`));
@@ -104,8 +109,28 @@ function showID(id, place) {
   byID('result-doubt').hidden = reason === '';
   byID('result-doubt').textContent = reason && `Hardly an ID of this layout: ${reason}.`;
   drawBits(byID('bits'), byID('bit-names'), layout, id);
-  showFacts(layout, id);
+  showFacts(layout, id, item.serial ?? givenCode());
   showAge(layout, id, now());
+}
+
+// givenCode is the code for the serial numbers of what is no serial number.
+function givenCode() {
+  const text = byID('code').value.trim();
+  try {
+    return text === '' ? undefined : serial.readCode(text);
+  } catch {
+    return undefined; // checkCode says why
+  }
+}
+
+function checkCode() {
+  const text = byID('code').value.trim();
+  try {
+    if (text !== '') serial.readCode(text);
+    showError('code', '');
+  } catch (error) {
+    showError('code', error.message);
+  }
 }
 
 function hideAll() {
@@ -120,16 +145,17 @@ let remembering;
 function remember() {
   remembering ??= setTimeout(() => {
     remembering = undefined;
-    const fragment = toFragment({ text: file ? '' : byID('input').value.trim(), form: byID('form').value, name: choice.name, layout: choice.layout });
+    const fragment = toFragment({ text: file ? '' : byID('input').value.trim(), form: byID('form').value, code: byID('code').value.trim(), name: choice.name, layout: choice.layout });
     if (fragment !== location.hash) history.replaceState(null, '', fragment);
   }, 250);
 }
 
 // recall shows what the address says.
 function recall() {
-  const { text, form, name, layout } = fromFragment(location.hash);
-  file = undefined;
+  const { text, form, code, name, layout } = fromFragment(location.hash);
+  typed();
   byID('input').value = text;
+  byID('code').value = code;
   byID('form').value = form;
   if (byID('form').value === '') byID('form').value = 'auto';
   if (layout) choice.set('custom', layout);
@@ -143,7 +169,12 @@ async function open(chosen) {
     showError('input', `${chosen.name} has ${chosen.size >> 20} MB; want at most ${largestFile >> 20} MB`);
     return;
   }
-  file = { name: chosen.name, text: await chosen.text() };
+  try {
+    file = { name: chosen.name, text: await chosen.text() };
+  } catch (error) { // a folder, for example
+    showError('input', `${chosen.name} cannot be read: ${error.message}`);
+    return;
+  }
   byID('input').value = '';
   byID('input').placeholder = `${chosen.name}, ${file.text.length.toLocaleString('en')} characters`;
   inspect();
@@ -163,10 +194,13 @@ function typed() {
   byID('input').placeholder = '';
 }
 
-// showExample reads an ID of this minute.
+// showExample reads an ID of this minute, or of the nearest time of the layout.
 function showExample() {
   const { layout } = choice;
-  const parts = { time: now() - 60000n, datacenter: mask(layout.datacenterBits) / 4n, worker: mask(layout.workerBits) / 3n, sequence: mask(layout.sequenceBits) / 5n };
+  const minuteAgo = now() - 60000n;
+  const last = expires(layout) - 1n;
+  const time = minuteAgo < layout.epoch ? layout.epoch : minuteAgo > last ? last : minuteAgo;
+  const parts = { time, datacenter: mask(layout.datacenterBits) / 4n, worker: mask(layout.workerBits) / 3n, sequence: mask(layout.sequenceBits) / 5n };
   readText(`${compose(layout, parts)}`, 'decimal');
 }
 
@@ -177,7 +211,16 @@ function startInput() {
     inspect();
   });
   byID('form').addEventListener('change', inspect);
-  byID('file').addEventListener('change', (event) => open(event.target.files[0]));
+  byID('code').addEventListener('input', () => {
+    remember();
+    checkCode();
+    if (shown) showFacts(choice.layout, shown.id, shown.serial ?? givenCode());
+    if (shown) showAge(choice.layout, shown.id, now());
+  });
+  byID('file').addEventListener('change', async (event) => {
+    await open(event.target.files[0]);
+    event.target.value = ''; // so that the same file can be opened again
+  });
   byID('clear').addEventListener('click', () => readText('', 'decimal'));
   byID('skip').addEventListener('click', (event) => {
     event.preventDefault(); // the fragment is the page's state
@@ -205,7 +248,8 @@ function startDrop() {
 // startService uses what the service offers; a token is asked for first.
 async function startService() {
   const config = await loadConfig();
-  if (config.token && !hasToken()) askToken(config);
+  if (config.token) startToken(config);
+  if (config.token && !hasToken()) askToken('');
   else await useService(config);
 }
 
@@ -217,35 +261,45 @@ async function useService(config) {
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
     forgetToken();
-    askToken(config);
-    showError('token-value', error.message);
+    askToken(error.message);
   }
 }
 
+// offerLayout uses the service's layout, unless the link or the reader has
+// chosen another.
 function offerLayout(layout) {
   choice.offerService(layout);
-  if (linked !== undefined && linked !== 'service') return;
+  if (choice.chosen) return;
   choice.set('service');
   inspect();
 }
 
-function askToken(config) {
+function askToken(message) {
   byID('token').hidden = false;
+  showError('token-value', message);
+}
+
+// startToken tries each token that is entered, until one is taken.
+function startToken(config) {
   byID('token-form').addEventListener('submit', async (event) => {
     event.preventDefault();
-    setToken(byID('token-value').value);
-    byID('token').hidden = true;
-    await useService(config);
-  }, { once: true });
+    try {
+      setToken(byID('token-value').value.trim());
+      byID('token').hidden = true;
+      await useService(config);
+    } catch (error) {
+      askToken(error.message);
+    }
+    byID(byID('token').hidden ? 'input' : 'token-value').focus();
+  });
 }
 
 startTheme(() => timeline.draw());
 startInput();
 startGenerate(() => choice.layout, readText);
-setInterval(() => { if (shown !== undefined) showAge(choice.layout, shown, now()); }, 1000);
+setInterval(() => { if (shown) showAge(choice.layout, shown.id, now()); }, 1000);
 
 // The page is usable before the service has answered.
-const linked = fromFragment(location.hash).name;
 recall();
 await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
 document.documentElement.dataset.ready = 'true';

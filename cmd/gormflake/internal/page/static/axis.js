@@ -1,5 +1,7 @@
 // The marks of a time axis.
 
+import { isoTime } from './time.js';
+
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
@@ -19,17 +21,17 @@ export function marks(start, from, to, count) {
   const step = steps.find((each) => (to - from) / each <= count) ?? to - from;
   const zero = Number(start % BigInt(Math.max(1, Math.round(step))));
   const list = [];
-  for (let at = Math.ceil((from + zero) / step) * step - zero; at <= to; at += step) {
+  const first = Math.ceil((from + zero) / step) * step - zero;
+  for (let i = 0; i <= count; i++) { // far from the start, a small step may not change the sum
+    const at = first + i * step;
+    if (at > to) break;
     list.push({ at, label: label(start, at, step) });
   }
   return list;
 }
 
 function label(start, at, step) {
-  const ms = Number(start) + at;
-  if (Math.abs(ms) > 8.64e15) return '';
-  const text = new Date(ms).toISOString();
-  if (step >= day) return text.split('T')[0];
-  const time = text.split('T')[1];
+  const [date, time] = isoTime(start + BigInt(Math.round(at))).split('T');
+  if (step >= day) return date;
   return step < second ? time.slice(0, 12) : step < minute ? time.slice(0, 8) : time.slice(0, 5);
 }

@@ -1,13 +1,16 @@
 // What a text can be. Digits only are decimal; any other text is tried in every
 // other form, and a reading counts where it makes sense: within the layout, and
-// at a time between the epoch and a day from now.
+// at a time between the epoch and a day from now. Serial numbers are long, and
+// tell that they are some; they are read in the layout that is chosen, because
+// those of other layouts can look the same.
 
 import { forms, parse, quote } from './forms.js';
-import { lastID } from './layout.js';
+import { lastID, layouts } from './layout.js';
 import { timeOf } from './parts.js';
+import * as serial from './serial.js';
 import { isoTime } from './time.js';
 
-const day = 86400000n;
+export const day = 86400000n;
 
 const ambiguous = forms.filter((form) => form !== 'decimal');
 
@@ -15,14 +18,36 @@ const ambiguous = forms.filter((form) => form !== 'decimal');
 // IDs are looked at most. With a form other than auto there is one, whatever its
 // time. Where nothing fits, the error says why.
 export function read(text, layout, now, form = 'auto') {
-  if (form === 'auto' && /^[0-9]+$/.test(text)) form = 'decimal';
-  if (form !== 'auto') return [{ form, text, id: parse(form, text) }];
+  if (form !== 'auto') return [readAs(form, text, layout)];
+  const serials = attemptSerial(text, layout);
+  if (/^[0-9]+$/.test(text)) return serials.length > 0 && text.length > 19 ? serials : [readAs('decimal', text, layout), ...serials];
+  if (serials.length > 0) return serials;
   const tries = ambiguous.map((each) => attempt(each, text, layout, now));
   const found = tries.filter((each) => each.id !== undefined);
   if (found.length === 0) {
-    throw new SyntaxError(`${quote(text)} is no ID of this layout: ${tries.map((each) => each.reason).join('; ')}`);
+    throw new SyntaxError(`${quote(text)} is no ID of this layout: ${tries.map((each) => each.reason).join('; ')}${elsewhere(text)}`);
   }
   return found.sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+function readAs(form, text, layout) {
+  if (form !== 'serial') return { form, text, id: parse(form, text) };
+  const { id, code, separator } = serial.parse(layout, text);
+  return { form, text, id, serial: { code, separator } };
+}
+
+function attemptSerial(text, layout) {
+  try {
+    return [readAs('serial', text, layout)];
+  } catch {
+    return [];
+  }
+}
+
+// elsewhere names the layouts of which the text is a serial number.
+function elsewhere(text) {
+  const names = Object.keys(layouts).filter((name) => attemptSerial(text, layouts[name]).length > 0);
+  return names.length > 0 ? `; it is a serial number of the layout ${names.join(' or ')}` : '';
 }
 
 function attempt(form, text, layout, now) {

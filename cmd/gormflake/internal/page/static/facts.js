@@ -5,13 +5,15 @@ import { copyButton } from './copy.js';
 import { byID, el } from './dom.js';
 import { format, forms } from './forms.js';
 import { decompose, mask, max, min } from './parts.js';
+import * as serials from './serial.js';
 import { age, isoTime, localTime, zoneName } from './time.js';
 
-export function showFacts(layout, id) {
+// showFacts fills the tables. The serial number is shown if its code is given.
+export function showFacts(layout, id, serial) {
   const parts = decompose(layout, id);
   rows('fields', bitsOf(layout, id).filter(({ name }) => name !== 'unused').map((field) => fieldRow(field, parts)));
   rows('times', timeRows(layout, parts));
-  rows('texts', textRows(layout, id, parts));
+  rows('texts', textRows(layout, id, serial));
 }
 
 // showAge keeps the age true while the page is open.
@@ -45,8 +47,9 @@ function timeRows(layout, { time }) {
 
 const names = { decimal: 'Decimal', base32: 'Base 32', base58: 'Base 58', base62: 'Base 62' };
 
-function textRows(layout, id) {
+function textRows(layout, id, serial) {
   return [
+    ...(serial ? [row('Serial', serials.format(layout, serial.code, serial.separator, id), 'Serial number', 'serial')] : []),
     ...forms.map((form) => row(names[form], format(form, id), names[form], form)),
     row('Hex', `0x${id.toString(16).padStart(16, '0')}`, 'hexadecimal', 'hex'),
     numberRow(id),

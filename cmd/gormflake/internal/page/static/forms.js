@@ -39,6 +39,7 @@ export function format(form, id) {
 // is wrong and what is wanted.
 export function parse(form, text) {
   checkShape(form, text);
+  if (form === 'decimal' && /^[0-9]{1,18}$/.test(text)) return BigInt(text);
   const base = BigInt(digits[form].length);
   let id = 0n;
   let offset = 0;
@@ -61,6 +62,19 @@ function checkShape(form, text) {
   if (text.length > 1 && text[0] === digits[form][0]) {
     throw new SyntaxError(`${form}: ${quote(text)} starts with its zero, ${text[0]}; want the shortest form`);
   }
+}
+
+const shapes = {
+  decimal: /^[1-9][0-9]{0,18}$/,
+  base32: /^[0-9A-Za-z]{13}$/,
+  base58: /^[2-9A-Za-z][1-9A-Za-z]{0,10}$/,
+  base62: /^[1-9A-Za-z][0-9A-Za-z]{0,10}$/,
+};
+
+// mayBe tells at little cost what can be no ID but 0, for the words of a log: an
+// error costs more than all else.
+export function mayBe(form, word) {
+  return shapes[form].test(word);
 }
 
 function unexpected(form, character, offset) {

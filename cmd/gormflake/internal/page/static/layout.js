@@ -3,6 +3,9 @@
 
 export const maxInt64 = 2n ** 63n - 1n;
 
+// longestTick is what a time.Duration of Go holds.
+const longestTick = maxInt64 / 1000000n;
+
 export const layouts = Object.freeze({
   twitter: layout(1288834974657n, 1n, 5, 5, 12, 63),
   'js-safe': layout(1577836800000n, 10n, 0, 6, 8, 53),
@@ -46,8 +49,8 @@ export function sameLayout(a, b) {
 // sentence for each, and nothing for a layout that is valid.
 export function mistakes(l) {
   const found = [];
-  if (l.tick < 1n) {
-    found.push(['tick', `a tick of ${l.tick} ms; want at least 1 ms`]);
+  if (l.tick < 1n || l.tick > longestTick) {
+    found.push(['tick', `a tick of ${l.tick} ms; want 1 to ${longestTick} ms`]);
   } else if (l.epoch % l.tick !== 0n) {
     found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms; want whole ticks since 1970`]);
   }

@@ -2,15 +2,16 @@
 // can be linked.
 
 import { layout, mistakes } from './layout.js';
-import { isoTime, parseTime } from './time.js';
+import { isoTime, parseTick, parseTime } from './time.js';
 
 // A link that is longer is cut by mail programs; the text is then left out.
 const longest = 2000;
 
-export function toFragment({ text, form, name, layout: l }) {
+export function toFragment({ text, form, code, name, layout: l }) {
   const fragment = new URLSearchParams();
   if (text.length <= longest && text !== '') fragment.set('ids', text);
   if (form !== 'auto') fragment.set('as', form);
+  if (code !== '') fragment.set('code', code);
   fragment.set('layout', name);
   if (name === 'custom') {
     fragment.set('epoch', isoTime(l.epoch));
@@ -27,6 +28,7 @@ export function fromFragment(text) {
   return {
     text: fragment.get('ids') ?? '',
     form: fragment.get('as') ?? 'auto',
+    code: fragment.get('code') ?? '',
     name,
     layout: name === 'custom' ? customLayout(fragment) : undefined,
   };
@@ -35,7 +37,7 @@ export function fromFragment(text) {
 function customLayout(fragment) {
   try {
     const bits = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(fragment.get('bits')).slice(1).map(Number);
-    const read = layout(parseTime(fragment.get('epoch')), BigInt(fragment.get('tick')), ...bits);
+    const read = layout(parseTime(fragment.get('epoch')), parseTick(fragment.get('tick')), ...bits);
     return mistakes(read).length === 0 ? read : undefined;
   } catch {
     return undefined;

@@ -2,6 +2,7 @@
 // digits than a JavaScript number keeps.
 
 import { endTick, expires, lastID, lowBits } from './layout.js';
+import { isoTime } from './time.js';
 
 // tickOf is the tick that contains the millisecond; negative before the epoch.
 export function tickOf(l, time) {
@@ -31,7 +32,7 @@ export function decompose(l, id) {
 // the layout cannot hold is a PartError.
 export function compose(l, { time, datacenter, worker, sequence }) {
   if (time < l.epoch || time >= expires(l)) {
-    throw new PartError('time', `time ${time} ms out of range [${l.epoch}, ${expires(l)})`);
+    throw new PartError('time', `time ${isoTime(time)} out of range [${isoTime(l.epoch)}, ${isoTime(expires(l))})`);
   }
   inRange('datacenter', datacenter, l.datacenterBits);
   inRange('worker', worker, l.workerBits);

@@ -1,52 +1,107 @@
 // The IDs in any text, such as a log.
 
-import { parse } from './forms.js';
-import { doubt } from './detect.js';
-import { timeOf } from './parts.js';
+import { day } from './detect.js';
+import { format, mayBe, parse } from './forms.js';
+import { lastID } from './layout.js';
+import { max, min } from './parts.js';
+import * as serial from './serial.js';
 
 // A number in a log is more often a status, a length or a Unix time than an ID
 // of the layout's first days.
-const early = 30n * 86400000n;
+const early = 30n * day;
 
 // A number that is left out is worth a word if it is as long as an ID.
 const long = 13;
 
-const token = /[0-9A-Za-z]+/g;
+// The time line stays smooth with as many.
+export const mostIDs = 200000;
 
-// scan returns the IDs that text holds, in its order, and how many long numbers it
-// left out because their time makes no sense. Automatic means decimal, or, in a
-// text without any, the form that finds most.
+// scan returns the IDs that text holds, in its order, how many long numbers it
+// left out because their time makes no sense, and whether there are more than
+// mostIDs, of which it returns the first. Automatic means decimal and serial
+// numbers, or, in a text without any, the form that finds most.
 export function scan(text, layout, now, form = 'auto') {
-  const list = readList(text, form);
-  if (list) return { found: list, leftOut: 0 };
-  if (form !== 'auto') return scanFor(text, layout, now, form);
-  const decimal = scanFor(text, layout, now, 'decimal');
-  if (decimal.found.length > 0) return decimal;
+  const list = readList(text, layout, form);
+  if (list) return list;
+  const bounds = boundsOf(layout, now);
+  if (form !== 'auto') return scanFor(text, layout, bounds, [form]);
+  const usual = scanFor(text, layout, bounds, ['decimal', 'serial']);
+  if (usual.found.length > 0) return usual;
   return ['base32', 'base58', 'base62']
-    .map((other) => scanFor(text, layout, now, other))
-    .reduce((best, each) => (each.found.length > best.found.length ? each : best), decimal);
+    .map((other) => scanFor(text, layout, bounds, [other]))
+    .reduce((best, each) => (each.found.length > best.found.length ? each : best), usual);
 }
 
 // readList takes a text that holds nothing but IDs by its word, whatever their
 // times; undefined where the text is anything else.
-function readList(text, form) {
-  const words = text.split(/[\s,;"'[\]]+/).filter((word) => word !== '');
-  if (form === 'auto' && words.every((word) => /^[0-9]+$/.test(word))) form = 'decimal';
-  if (form === 'auto') return undefined;
-  const list = words.map((word) => ({ form, text: word, id: idOf(form, word) }));
-  return list.length > 0 && list.every(({ id }) => id > 0n) ? list : undefined;
+function readList(text, layout, form) {
+  if (form !== 'auto') return listOf(text, layout, form);
+  return listOf(text, layout, 'decimal') ?? listOf(text, layout, 'serial');
 }
 
-function scanFor(text, layout, now, form) {
+const listed = /[^\s,;"'[\]]+/g;
+
+function listOf(text, layout, form) {
   const found = [];
-  let leftOut = 0;
-  for (const { 0: word, index } of text.matchAll(token)) {
-    const id = isLikely(form, word) && !isFraction(text, index) ? idOf(form, word) : undefined;
-    if (id === undefined) continue;
-    if (doubt(layout, id, now) || timeOf(layout, id) < layout.epoch + early) leftOut += word.length >= long ? 1 : 0;
-    else found.push({ form, text: word, id });
+  const readSerial = form === 'serial' ? serial.finder(layout, false) : undefined;
+  for (const { 0: word } of text.matchAll(listed)) {
+    if (found.length === mostIDs) return { found, leftOut: 0, more: true };
+    const item = readSerial ? serialItem(word, readSerial(word, 0)) : itemOf(form, word);
+    if (!item || item.id === 0n || item.text.length < word.length) return undefined;
+    found.push(item);
   }
-  return { found, leftOut };
+  return found.length > 0 ? { found, leftOut: 0, more: false } : undefined;
+}
+
+// boundsOf are the IDs that make sense in a log: later than the layout's first
+// days, and no more than a day ahead.
+function boundsOf(layout, now) {
+  const last = lastID(layout);
+  const ahead = max(layout, now + day);
+  return { from: min(layout, layout.epoch + early), to: ahead < last ? ahead : last };
+}
+
+const token = /[0-9A-Za-z]+/g;
+
+function scanFor(text, layout, bounds, forms) {
+  const form = forms.find((each) => each !== 'serial');
+  const readSerial = forms.includes('serial') ? serial.finder(layout, form !== undefined) : undefined;
+  const words = new RegExp(token);
+  const shortest = form && Math.min(long, format(form, bounds.from).length);
+  const result = { found: [], leftOut: 0, more: false };
+  for (let match; (match = words.exec(text)) && !result.more;) {
+    const found = readSerial && mayBeSerial(text, match) && readSerial(text, match.index);
+    if (found) words.lastIndex = match.index + found.length;
+    const item = found ? serialItem(text.substr(match.index, found.length), found) : match[0].length >= shortest && numberOf(form, text, match);
+    if (item) add(result, item, bounds);
+  }
+  return result;
+}
+
+function add(result, item, { from, to }) {
+  if (item.id < from || item.id > to) {
+    result.leftOut += item.text.length >= long ? 1 : 0;
+  } else if (result.found.length === mostIDs) {
+    result.more = true;
+  } else {
+    result.found.push(item);
+  }
+}
+
+// mayBeSerial leaves out nearly all words at little cost: a serial number has
+// 17 digits of time behind its code, in the same word or behind a separator.
+function mayBeSerial(text, { 0: word, index }) {
+  return word.length > 17 || '-_.'.includes(text[index + word.length] ?? ' ');
+}
+
+function serialItem(text, found) {
+  if (found?.id === undefined) return undefined;
+  const { id, code, separator } = found;
+  return { form: 'serial', text: text.slice(0, found.length), id, serial: { code, separator } };
+}
+
+function numberOf(form, text, { 0: word, index }) {
+  return isLikely(form, word) && !isFraction(text, index) ? itemOf(form, word) : undefined;
 }
 
 // isLikely leaves out the words and the numbers of a text in another form.
@@ -54,11 +109,11 @@ function isLikely(form, word) {
   return form === 'decimal' || form === 'base32' ? /[0-9]/.test(word) : /[0-9]/.test(word) && /[A-Za-z]/.test(word);
 }
 
-// idOf is undefined for what is no ID.
-function idOf(form, word) {
-  if (word.length > 19) return undefined;
+// itemOf is undefined for what is no ID.
+function itemOf(form, word) {
+  if (!mayBe(form, word)) return undefined;
   try {
-    return parse(form, word);
+    return { form, text: word, id: parse(form, word) };
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ export async function loadConfig() {
 // call gets the JSON of an address. An error answer is thrown as the service's
 // own sentence.
 export async function call(address) {
-  const token = sessionStorage.getItem(key);
+  const token = storedToken();
   const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
@@ -23,13 +23,36 @@ export async function call(address) {
 export class TokenError extends Error {}
 
 export function hasToken() {
-  return sessionStorage.getItem(key) !== null;
+  return storedToken() !== null;
 }
 
+// setToken keeps the token for this tab. Headers hold ASCII only, and so do
+// tokens.
 export function setToken(token) {
-  sessionStorage.setItem(key, token);
+  if (!/^[!-~]+$/.test(token)) throw new TokenError('the token has blanks or other characters than ASCII; want the one that the service was started with');
+  kept = token;
+  try {
+    sessionStorage.setItem(key, token);
+  } catch {
+    // A browser may forbid storage; the token then lasts as long as the page.
+  }
 }
 
 export function forgetToken() {
-  sessionStorage.removeItem(key);
+  kept = null;
+  try {
+    sessionStorage.removeItem(key);
+  } catch {
+    // see setToken
+  }
+}
+
+let kept = null;
+
+function storedToken() {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return kept;
+  }
 }

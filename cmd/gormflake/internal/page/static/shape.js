@@ -2,7 +2,7 @@
 
 import { byID, showError } from './dom.js';
 import { expires, layout, layouts, mistakes, sameLayout, timeBits } from './layout.js';
-import { duration, isoTime, parseTime } from './time.js';
+import { duration, isoDay, isoTime, parseTick, parseTime } from './time.js';
 
 const widths = ['datacenterBits', 'workerBits', 'sequenceBits', 'totalBits'];
 const fields = ['epoch', 'tick', ...widths];
@@ -11,6 +11,7 @@ export class LayoutChoice {
   #changed;
   #service;
   #current = layouts.twitter;
+  #chosen = false;
 
   // changed is called with no arguments after another layout is chosen.
   constructor(changed) {
@@ -30,9 +31,15 @@ export class LayoutChoice {
     return byID('layout').value;
   }
 
+  // chosen reports whether a layout has been chosen since the start.
+  get chosen() {
+    return this.#chosen;
+  }
+
   // set chooses by name, with the layout where the name is custom.
   set(name, custom) {
     byID('layout').value = name;
+    this.#chosen = true;
     this.#current = custom ?? this.#named(name);
     this.#show();
   }
@@ -56,6 +63,7 @@ export class LayoutChoice {
   }
 
   #choose() {
+    this.#chosen = true;
     this.#current = this.#named(this.name) ?? this.#current;
     if (this.name === 'custom') byID('shape').open = true;
     this.#show();
@@ -64,6 +72,7 @@ export class LayoutChoice {
 
   #edit() {
     byID('layout').value = 'custom';
+    this.#chosen = true;
     const edited = this.#read();
     if (!edited) return;
     this.#current = edited;
@@ -102,12 +111,7 @@ export class LayoutChoice {
 
 export function describe(l) {
   const low = [['datacenter', l.datacenterBits], ['worker', l.workerBits], ['sequence', l.sequenceBits]];
-  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; until ${isoTime(expires(l)).slice(0, 10)}`;
-}
-
-function parseTick(text) {
-  if (!/^[0-9]{1,15}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}; want whole milliseconds`);
-  return BigInt(text);
+  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; until ${isoDay(expires(l))}`;
 }
 
 function parseWidth(text) {

@@ -1,4 +1,5 @@
-// The switch between light, dark and the system's choice. CSS does the rest.
+// The switch between light, dark and the system's choice. CSS does the rest, and
+// early.js what was chosen before.
 
 import { byID } from './dom.js';
 
@@ -8,8 +9,7 @@ const key = 'gormflake-theme';
 // system.
 export function startTheme(changed) {
   const select = byID('theme');
-  select.value = stored();
-  apply(select.value);
+  select.value = document.documentElement.dataset.theme ?? 'auto';
   select.addEventListener('change', () => {
     apply(select.value);
     store(select.value);
@@ -23,20 +23,10 @@ function apply(theme) {
   else document.documentElement.dataset.theme = theme;
 }
 
-// A browser may forbid storage; the choice then lasts as long as the page.
-function stored() {
-  try {
-    const theme = localStorage.getItem(key);
-    return ['light', 'dark'].includes(theme) ? theme : 'auto';
-  } catch {
-    return 'auto';
-  }
-}
-
 function store(theme) {
   try {
     localStorage.setItem(key, theme);
   } catch {
-    // see stored
+    // A browser may forbid storage; the choice then lasts as long as the page.
   }
 }

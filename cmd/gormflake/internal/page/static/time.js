@@ -1,10 +1,18 @@
 // Times as BigInts of Unix milliseconds, written and read.
 
-// A Date ends in the year 275760; a layout may go on.
+import { dateOf } from './calendar.js';
+
+// A Date, and so what knows of time zones, ends in the year 275760.
 const lastDate = 8640000000000000n;
 
 export function isoTime(ms) {
-  return hasDate(ms) ? new Date(Number(ms)).toISOString() : `${ms} ms since 1970`;
+  const { year, rest } = dateOf(ms);
+  return `${year}`.padStart(4, '0') + rest;
+}
+
+// isoDay is the day of isoTime, whose year may have more than four digits.
+export function isoDay(ms) {
+  return isoTime(ms).split('T')[0];
 }
 
 const local = new Intl.DateTimeFormat('sv-SE', {
@@ -29,7 +37,7 @@ function hasDate(ms) {
   return ms <= lastDate && ms >= -lastDate;
 }
 
-const shape = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const shape = /^(\d{4}-\d\d-\d\d)T(?!24)\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
 
 // parseTime reads a time such as 2026-01-02T03:04:05.678Z. One without its zone
 // is refused: it would mean another instant on another machine.
@@ -46,6 +54,12 @@ export function parseTime(text) {
 function isDay(day) {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}
+
+// parseTick reads the length of a tick.
+export function parseTick(text) {
+  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}; want whole milliseconds`);
+  return BigInt(text);
 }
 
 const units = [['y', 31557600000n], ['d', 86400000n], ['h', 3600000n], ['min', 60000n], ['s', 1000n], ['ms', 1n]];

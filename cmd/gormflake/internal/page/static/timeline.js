@@ -4,12 +4,14 @@
 import { marks } from './axis.js';
 import { byID, el } from './dom.js';
 import { arrange, workerName } from './lanes.js';
+import { timeOf } from './parts.js';
 import { duration, isoTime } from './time.js';
 
 const gutter = 46;
 const axisHeight = 24;
 const tallest = 420;
 const colours = 8;
+const mostRows = 64; // of the table of workers
 
 export class Timeline {
   #layout;
@@ -65,7 +67,8 @@ export class Timeline {
   #zoom(factor) {
     const { from, to } = this.#view;
     const whole = this.#whole();
-    const width = Math.max((to - from) * factor, 0.01);
+    // Numbers of 53 bits tell no less apart, so far from the start.
+    const width = Math.max((to - from) * factor, 0.01, whole.to * 2 ** -40);
     if (width >= whole.to - whole.from) return this.#all();
     const middle = Math.min(Math.max(this.#data.ids[this.#index].offset, from), to);
     const left = Math.min(Math.max(middle - width / 2, whole.from), whole.to - width);
@@ -90,7 +93,7 @@ export class Timeline {
     const strip = byID('strip');
     strip.setAttribute('aria-valuemax', this.#data.ids.length);
     strip.setAttribute('aria-valuenow', index + 1);
-    strip.setAttribute('aria-valuetext', `ID ${index + 1} of ${this.#data.ids.length}, worker ${workerName(item, this.#layout)}, ${isoTime(item.time)}`);
+    strip.setAttribute('aria-valuetext', `ID ${index + 1} of ${this.#data.ids.length}, worker ${workerName(item.lane, this.#layout)}, ${isoTime(timeOf(this.#layout, item.id))}`);
     this.#follow(item.offset);
     this.draw();
     this.#selected(item, index, this.#data.ids.length);
@@ -109,12 +112,12 @@ export class Timeline {
     const box = event.currentTarget.getBoundingClientRect();
     const plot = this.#plot(box.width);
     const offset = plot.offsetAt(event.clientX - box.left);
-    const lane = Math.floor((event.clientY - box.top) / plot.laneHeight);
+    const row = Math.floor((event.clientY - box.top) / plot.rowHeight);
     const near = 8 * plot.perPixel;
     let best = 0;
     let distance = Infinity;
     this.#data.ids.forEach((each, i) => {
-      const away = Math.abs(each.offset - offset) + (each.lane.index === lane ? 0 : near);
+      const away = Math.abs(each.offset - offset) + (plot.rowOf(each.lane) === row ? 0 : near);
       if (away < distance) [best, distance] = [i, away];
     });
     this.#select(best);
@@ -125,10 +128,12 @@ export class Timeline {
     const { from, to } = this.#view;
     const inner = Math.max(width - gutter - 8, 10);
     const lanes = this.#data.lanes.length;
-    const laneHeight = Math.min(Math.max(72 / lanes, 26), tallest / lanes);
+    const rows = Math.min(lanes, tallest); // more lanes than pixels share rows
+    const rowHeight = Math.min(Math.max(72 / rows, 26), tallest / rows);
     return {
-      width, inner, laneHeight,
-      height: Math.ceil(laneHeight * lanes) + axisHeight,
+      width, inner, rows, rowHeight,
+      height: Math.ceil(rowHeight * rows) + axisHeight,
+      rowOf: (lane) => Math.floor(lane.index * rows / lanes),
       perPixel: (to - from) / inner,
       x: (offset) => gutter + (offset - from) / (to - from) * inner,
       offsetAt: (x) => from + (x - gutter) / inner * (to - from),
@@ -187,27 +192,27 @@ export class Timeline {
   #drawLanes({ context, plot, font, colour }) {
     const { lanes } = this.#data;
     const counts = this.#counts(plot);
-    const most = Math.max(...lanes.map((lane) => counts[lane.index].reduce((a, b) => Math.max(a, b), 0)), 1);
+    const most = counts.reduce((a, row) => row.reduce((b, count) => Math.max(b, count), a), 1);
+    const palette = Array.from({ length: colours }, (_, i) => colour(`--worker-${i}`));
     context.textAlign = 'right';
-    for (const lane of lanes) {
-      const top = lane.index * plot.laneHeight;
-      const colourOfLane = colour(`--worker-${lane.index % colours}`);
-      context.fillStyle = colourOfLane;
-      counts[lane.index].forEach((count, column) => {
-        if (count > 0) drawColumn(context, gutter + column, top, plot.laneHeight, 0.5 + Math.log1p(count - 1) / Math.log1p(most) / 2);
+    context.font = `600 11px ${font}`;
+    counts.forEach((row, index) => {
+      const top = index * plot.rowHeight;
+      context.fillStyle = palette[index % colours];
+      row.forEach((count, column) => {
+        if (count > 0) drawColumn(context, gutter + column, top, plot.rowHeight, 0.5 + Math.log1p(count - 1) / Math.log1p(most) / 2);
       });
-      if (plot.laneHeight < 13) continue;
-      context.font = `600 11px ${font}`;
-      context.fillText(workerName(lane, this.#layout), gutter - 8, top + plot.laneHeight / 2 + 4);
-    }
+      if (plot.rowHeight < 13) return;
+      context.fillText(workerName(lanes[index], this.#layout), gutter - 8, top + plot.rowHeight / 2 + 4);
+    });
   }
 
-  // counts is how many IDs fall into each column of pixels, by lane.
+  // counts is how many IDs fall into each column of pixels, by row.
   #counts(plot) {
-    const counts = this.#data.lanes.map(() => new Uint32Array(Math.ceil(plot.inner) + 1));
+    const counts = Array.from({ length: plot.rows }, () => new Uint32Array(Math.ceil(plot.inner) + 1));
     const { from, to } = this.#view;
     for (const { offset, lane } of this.#data.ids) {
-      if (offset >= from && offset <= to) counts[lane.index][Math.round(plot.x(offset) - gutter)]++;
+      if (offset >= from && offset <= to) counts[plot.rowOf(lane)][Math.round(plot.x(offset) - gutter)]++;
     }
     return counts;
   }
@@ -227,14 +232,15 @@ export class Timeline {
 
   #fillTables() {
     const { lanes, gaps } = this.#data;
-    byID('timeline-workers').tBodies[0].replaceChildren(...lanes.slice(0, 64).map((lane) => el('tr', {},
+    byID('timeline-workers').caption.textContent = lanes.length > mostRows ? `Workers, the first ${mostRows} of ${lanes.length}` : 'Workers';
+    byID('timeline-workers').tBodies[0].replaceChildren(...lanes.slice(0, mostRows).map((lane) => el('tr', {},
       el('th', { scope: 'row' }, el('span', { class: `swatch worker-${lane.index % colours}`, 'aria-hidden': 'true' }), workerName(lane, this.#layout)),
       el('td', { class: 'number' }, `${lane.count}`),
-      el('td', {}, isoTime(lane.first)),
-      el('td', {}, isoTime(lane.last)))));
+      el('td', {}, isoTime(timeOf(this.#layout, lane.first))),
+      el('td', {}, isoTime(timeOf(this.#layout, lane.last))))));
     byID('timeline-gaps').hidden = gaps.length === 0;
     byID('timeline-gaps').tBodies[0].replaceChildren(...gaps.map(({ from, length }) => el('tr', {},
-      el('td', {}, isoTime(from.time)),
+      el('td', {}, isoTime(timeOf(this.#layout, from.id))),
       el('td', {}, lengthText(length)))));
   }
 }

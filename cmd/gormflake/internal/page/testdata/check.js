@@ -1,12 +1,15 @@
 // check holds the page's modules to the vectors that Go wrote. It runs in Node
 // and in the page, and returns a line for each difference.
 
-export function check(snowflake, vectors) {
+export function check(snowflake, serial, vectors) {
   const wrong = [];
   const same = (what, got, want) => {
     if (String(got) !== String(want)) wrong.push(`${what}: ${got}, want ${want}`);
   };
-  for (const vector of vectors.layouts) checkLayout(snowflake, vector, same);
+  for (const vector of vectors.layouts) {
+    checkLayout(snowflake, vector, same);
+    checkSerials(serial, layoutOf(snowflake, vector.shape), vector, same);
+  }
   for (const shape of vectors.invalidLayouts) {
     same(`mistakes in ${JSON.stringify(shape)}`, snowflake.mistakes(layoutOf(snowflake, shape)).length > 0, true);
   }
@@ -37,6 +40,18 @@ function checkLayout(snowflake, { name, shape, expiresMillis, ids, bounds, refus
   }
   for (const parts of refusedParts) {
     same(`${name}: compose ${JSON.stringify(parts)}`, result(() => snowflake.compose(layout, partsOf(parts))), 'refused');
+  }
+}
+
+function checkSerials(serial, layout, { name, serials, unserials, refusedSerials }, same) {
+  for (const { code, separator, id, text } of [...serials, ...unserials]) {
+    same(`${name}: ${id} as serial`, result(() => serial.format(layout, code, separator, BigInt(id))), text);
+  }
+  for (const { code, separator, id, text } of serials) {
+    same(`${name}: serial ${text}`, result(() => Object.values(serial.parse(layout, text))), [code, separator, id]);
+  }
+  for (const text of [...refusedSerials, ...unserials.map((each) => each.text)]) {
+    same(`${name}: serial ${JSON.stringify(text)}`, result(() => Object.values(serial.parse(layout, text))), 'refused');
   }
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { doubt, read } from '../static/detect.js';
-import { scan } from '../static/scan.js';
+import { arrange } from '../static/lanes.js';
+import { mostIDs, scan } from '../static/scan.js';
+import * as serial from '../static/serial.js';
 import { compose, format, forms, layouts, lastID } from '../static/snowflake.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
@@ -69,4 +71,57 @@ test('a log of another form is found too', () => {
 
 test('a text without IDs has none', () => {
   assert.deepEqual(scan('the quick brown fox jumps over 13 lazy dogs', layouts.twitter, clock).found, []);
+});
+
+test('serial numbers are read, in the layout that is chosen', () => {
+  for (const [name, layout] of Object.entries(layouts)) {
+    for (const [code, separator] of [['PAY', ''], ['R2', '-'], ['9', '_'], ['X', '.']]) {
+      const recent = compose(layout, { time: (clock - 3600000n) / layout.tick * layout.tick, datacenter: 0n, worker: 7n, sequence: 99n });
+      const text = serial.format(layout, code, separator, recent);
+      assert.deepEqual(read(text, layout, clock), [{ form: 'serial', text, id: recent, serial: { code, separator } }], name);
+      assert.deepEqual(scan(`see ${text}, please`, layout, clock, 'serial').found.map((each) => each.id), [recent], text);
+    }
+  }
+  const other = serial.format(layouts['js-safe'], 'A', '', lastID(layouts['js-safe']));
+  assert.throws(() => read(other, layouts.twitter, clock), /it is a serial number of the layout js-safe/);
+});
+
+test('a short text of digits can be an ID and a serial number', () => {
+  const timeAlone = { epoch: 0n, tick: 1n, datacenterBits: 0, workerBits: 0, sequenceBits: 0, totalBits: 43 };
+  const text = serial.format(timeAlone, '1', '', clock);
+  assert.deepEqual(read(text, timeAlone, clock).map((each) => each.form), ['decimal', 'serial']);
+});
+
+test('serial numbers are found in a log, and their digits are no IDs', () => {
+  const plain = serial.format(layouts.twitter, 'PAY', '', id);
+  const separated = serial.format(layouts.twitter, 'REF', '-', id + 1n);
+  const log = `2026-03-01T11:00:00.123Z order_${plain} {"n":"${separated}"} ${id + 2n} and ${separated}.
+    20260301110000123456789 PAY2026023011000000007070000 ${plain}0 a-${plain}-b`;
+  const { found } = scan(log, layouts.twitter, clock);
+  assert.deepEqual(found.map((each) => [each.form, each.text]), [['serial', plain], ['serial', separated], ['decimal', `${id + 2n}`], ['serial', separated], ['serial', plain]]);
+  assert.deepEqual(found[1].serial, { code: 'REF', separator: '-' });
+});
+
+test('a list of serial numbers is taken by its word', () => {
+  const list = [1n, lastID(layouts.twitter)].map((each) => serial.format(layouts.twitter, '8', '', each));
+  assert.deepEqual(scan(list.join('\n'), layouts.twitter, clock).found.map((each) => each.id), [1n, lastID(layouts.twitter)]);
+});
+
+test('of very many IDs the first are taken', () => {
+  const lines = Array.from({ length: mostIDs + 1 }, (_, i) => `${id + BigInt(i)}`);
+  for (const [text, more] of [[lines.join('\n'), true], [lines.map((line) => `id=${line}`).join('\n'), true], [lines.slice(1).join('\n'), false]]) {
+    const result = scan(text, layouts.twitter, clock);
+    assert.equal(result.found.length, mostIDs);
+    assert.equal(result.more, more);
+  }
+});
+
+test('a hundred thousand workers are arranged', () => {
+  const many = { epoch: 0n, tick: 1n, datacenterBits: 0, workerBits: 20, sequenceBits: 2, totalBits: 63 };
+  const items = Array.from({ length: 100000 }, (_, i) => ({ id: (1n << 40n) + (BigInt(99999 - i) << 2n) }));
+  const { lanes, ids, span } = arrange(many, items);
+  assert.equal(lanes.length, 100000);
+  assert.ok(lanes.every((lane, i) => lane.index === i && lane.worker === BigInt(i) && lane.count === 1));
+  assert.equal(ids[0].lane, lanes[0]);
+  assert.equal(span, 0);
 });

@@ -1,11 +1,13 @@
-// Takes IDs apart that Go composed: reads lines of JSON, each a layout and an
-// ID, and writes for each the parts, the bounds of its tick and its texts.
+// Takes IDs apart that Go composed: reads lines of JSON, each a layout, an ID
+// and serial numbers, and writes for each the parts, the bounds of its tick, its
+// texts and what the serial numbers are.
 import { createInterface } from 'node:readline';
+import * as serial from '../static/serial.js';
 import * as snowflake from '../static/snowflake.js';
 import { layoutOf } from './check.js';
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { shape, id: decimal } = JSON.parse(line);
+  const { shape, id: decimal, serials } = JSON.parse(line);
   const layout = layoutOf(snowflake, shape);
   const id = BigInt(decimal);
   const parts = snowflake.decompose(layout, id);
@@ -17,6 +19,17 @@ for await (const line of createInterface({ input: process.stdin })) {
     texts: snowflake.forms.map((form) => snowflake.format(form, id)),
     expires: `${snowflake.expires(layout)}`,
     mistakes: snowflake.mistakes(layout).length,
+    serials: serials.map((text) => readSerial(layout, text)),
   };
+  answer.written = answer.serials.map(({ code, separator, id: of }) => (of === '' ? '' : serial.format(layout, code, separator, BigInt(of))));
   console.log(JSON.stringify(answer));
+}
+
+function readSerial(layout, text) {
+  try {
+    const { code, separator, id } = serial.parse(layout, text);
+    return { code, separator, id: `${id}`, text };
+  } catch {
+    return { code: '', separator: '', id: '', text: '' };
+  }
 }

@@ -1,0 +1,140 @@
+package page_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// serialVector is the serial number of an ID.
+type serialVector struct {
+	Code      string `json:"code"`
+	Separator string `json:"separator"`
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+}
+
+var (
+	codes      = []string{"PAY", "R2", "9", "0123456789ABCDEFGHIJKLMNOPQRSTUV", "Z0"}
+	separators = []string{"", "-", "_", "."}
+)
+
+func newSerials(t *testing.T, code, separator string, l snowflake.Layout) *serial.Format {
+	t.Helper()
+	format, err := serial.New(code, l, separatedBy(separator)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return format
+}
+
+func separatedBy(separator string) []serial.Option {
+	if separator == "" {
+		return nil
+	}
+	return []serial.Option{serial.WithSeparator(separator)}
+}
+
+// readSerial reads a serial number whose code is not known: Go takes it with
+// one code and one separator at most.
+func readSerial(l snowflake.Layout, text string) (serialVector, bool) {
+	for n := range min(32, len(text)) {
+		for _, separator := range separators {
+			format, err := serial.New(text[:n+1], l, separatedBy(separator)...)
+			if err != nil {
+				break // the code
+			}
+			if id, err := format.Parse(text); err == nil {
+				return serialVector{text[:n+1], separator, id.String(), text}, true
+			}
+		}
+	}
+	return serialVector{}, false
+}
+
+// serialsOf are the IDs in turn with all codes and separators.
+func serialsOf(t *testing.T, l snowflake.Layout, ids []types.ID) []serialVector {
+	t.Helper()
+	var found []serialVector
+	for i, id := range ids {
+		code, separator := codes[i%len(codes)], separators[i%len(separators)]
+		v := serialVector{code, separator, id.String(), newSerials(t, code, separator, l).Format(id)}
+		if got, ok := readSerial(l, v.Text); !ok || got != v {
+			t.Fatalf("%v: %q is %+v, %t, want %+v", l, v.Text, got, ok, v)
+		}
+		found = append(found, v)
+	}
+	return found
+}
+
+// unserialsOf are the texts of what is no ID of the layout.
+func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
+	t.Helper()
+	ids := []types.ID{0}
+	if above := l.Max(l.Expires()) + 1; above > 0 {
+		ids = append(ids, above)
+	}
+	var found []serialVector
+	for _, id := range ids {
+		found = append(found, serialVector{"PAY", "-", id.String(), newSerials(t, "PAY", "-", l).Format(id)})
+	}
+	return found
+}
+
+// refusedSerials are damaged in every way, as long as Go refuses them.
+func refusedSerials(t *testing.T, l snowflake.Layout) []string {
+	t.Helper()
+	id := l.Max(l.Expires()) / 3 // in the middle, so that a wrong date is not past the end too
+	text, dashed := newSerials(t, "PAY", "", l).Format(id), newSerials(t, "PAY", "-", l).Format(id)
+	texts := []string{
+		"", "PAY", "PAY!0", text[3:], text[:len(text)-1], text + "0", text + " ", " " + text, text + "\n",
+		strings.ToLower(text), "É" + text, "A-" + text, strings.Repeat("A", 30) + text,
+		text[:len(text)-1] + "O", text[:len(text)-1] + "٠", text[:3] + "+" + text[4:],
+		dashed + "-", strings.Replace(dashed, "-", "_", 1) + "_", strings.ReplaceAll(dashed, "-", "/"), dashed[:3] + dashed[4:],
+		"PAY0000" + text[7:], text[:len(text)-1] + "9",
+	}
+	if at := strings.LastIndex(dashed, "-"); at > 4 {
+		texts = append(texts, dashed[:at]+"."+dashed[at+1:])
+	}
+	day := len("PAY") + yearDigits(l) // where the month begins
+	for _, rest := range []string{"0028160740105", "1328160740105", "0600160740105", "0631160740105", "0230160740105", "0628240000000", "0628166000000", "1231235960000"} {
+		texts = append(texts, text[:day]+rest+text[day+13:])
+	}
+	for _, at := range []time.Time{l.Epoch.Add(-time.Millisecond), l.Epoch, l.Epoch.Add(time.Millisecond), l.Expires()} {
+		rest := strings.Replace(at.Format("0102150405.000"), ".", "", 1) + strings.Repeat("0", len(text)-day-13)
+		texts = append(texts, fmt.Sprintf("PAY%0*d%s", yearDigits(l), at.Year(), rest))
+	}
+	texts = slices.DeleteFunc(texts, func(text string) bool {
+		_, taken := readSerial(l, text)
+		return taken
+	})
+	if len(texts) < 25 {
+		t.Fatalf("%v: only %d refusals", l, len(texts))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+func yearDigits(l snowflake.Layout) int {
+	return max(4, len(fmt.Sprint(lastTick(l).Year())))
+}
+
+func randomSerial(random *rand.Rand, t *testing.T, l snowflake.Layout, id types.ID) string {
+	t.Helper()
+	code, separator := codes[random.IntN(len(codes))], separators[random.IntN(len(separators))]
+	return newSerials(t, code, separator, l).Format(id)
+}
+
+// damaged changes one character, or none.
+func damaged(random *rand.Rand, text string) string {
+	const characters = "0123456789AZaz-_.!"
+	at := random.IntN(len(text))
+	return text[:at] + string(characters[random.IntN(len(characters))]) + text[at+1:]
+}
