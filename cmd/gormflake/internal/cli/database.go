@@ -24,7 +24,7 @@ const dsnVariable = "GORMFLAKE_DSN"
 type databaseFlag struct{ url string }
 
 func (f *databaseFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "dsn", "", "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name (default $"+dsnVariable+")")
+	textVar(cmd.Flags(), &f.url, "dsn", "", "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name (default $"+dsnVariable+")")
 }
 
 // given reports whether there is a database: by the flag or the variable.

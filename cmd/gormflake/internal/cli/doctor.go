@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -90,8 +89,8 @@ func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := sqllease.DDL("sqlite", f.store.options()...); err != nil {
-		return usageError{err}
+	if err := f.store.check(); err != nil {
+		return err
 	}
 	p, err := f.database.openPatient(cmd.Context())
 	if err != nil {

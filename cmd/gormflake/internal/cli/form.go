@@ -51,7 +51,7 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 	}
 	f.names = append(f.names, serialName)
 	cmd.Flags().StringVar(&f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "))
-	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
+	textVar(cmd.Flags(), &f.code, "code", "", "code that serial numbers begin with, such as PAY")
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(f.names, cobra.ShellCompDirectiveNoFileComp))
 }
 

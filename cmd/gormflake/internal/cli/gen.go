@@ -58,6 +58,12 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
 		return usageError{fmt.Errorf("-n %d: want at least 1", f.count)}
 	}
+	if f.form.code != "" && f.form.as != serialName && !f.json {
+		return usageError{errors.New("--code is for --as serial and for --json: want one of them, or no --code")}
+	}
+	if err := f.issuer.check(); err != nil {
+		return err
+	}
 	// What is wrong with the form must not take a worker first.
 	layout, err := f.issuer.layout.layout()
 	if err != nil {
@@ -103,7 +109,7 @@ func generate(ctx context.Context, is *issuer, count int64, out io.Writer, write
 			}
 		}
 		if _, err := out.Write(text.Bytes()); err != nil {
-			return outputError(err)
+			return err
 		}
 		made += int64(len(ids))
 	}

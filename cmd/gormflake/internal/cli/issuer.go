@@ -37,6 +37,26 @@ func (f *issuerFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
 
+var errNoWorker = usageError{errors.New("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")}
+
+// check refuses flags that would do nothing: who gives one of a database may
+// have forgotten which.
+func (f *issuerFlags) check() error {
+	if f.database.given() {
+		return f.store.check()
+	}
+	flags := f.cmd.Flags()
+	for _, name := range []string{"window", "table", "namespace"} {
+		if flags.Changed(name) {
+			return usageError{fmt.Errorf("--%s is about workers in a database, and there is none: give --dsn or set %s", name, dsnVariable)}
+		}
+	}
+	if flags.Changed("datacenter") && !flags.Changed("worker") {
+		return errNoWorker
+	}
+	return nil
+}
+
 // An issuer is a generator, and the lease and the database that it stands on,
 // where it has one.
 type issuer struct {
@@ -61,7 +81,7 @@ func (f *issuerFlags) open(ctx context.Context, log io.Writer) (*issuer, error) 
 		return f.leased(ctx, layout, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	}
 	if !f.cmd.Flags().Changed("worker") {
-		return nil, usageError{errors.New("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")}
+		return nil, errNoWorker
 	}
 	gen, err := snowflake.New(snowflake.Static(f.datacenter, f.worker), snowflake.WithLayout(layout))
 	if err != nil {
@@ -109,8 +129,16 @@ const defaultTable = "snowflake_workers"
 type storeFlags struct{ table, namespace string }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.table, "table", defaultTable, "table of the workers")
-	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "namespace of the workers within the table")
+	textVar(cmd.Flags(), &f.table, "table", defaultTable, "table of the workers")
+	textVar(cmd.Flags(), &f.namespace, "namespace", "default", "namespace of the workers within the table")
+}
+
+// check says what is wrong before a database is asked.
+func (f *storeFlags) check() error {
+	if _, err := sqllease.DDL("sqlite", f.options()...); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 func (f *storeFlags) options() []sqllease.Option {

@@ -32,7 +32,7 @@ func (f *layoutFlags) register(cmd *cobra.Command) {
 	names := slices.Sorted(maps.Keys(layouts))
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "))
-	flags.StringVar(&f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default that of the layout)")
+	textVar(flags, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default that of the layout)")
 	flags.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default that of the layout)")
 	flags.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default those of the layout)")
 	flags.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default those of the layout)")

@@ -25,7 +25,7 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	out := bufio.NewWriter(streams.Out)
+	out := bufio.NewWriter(output{streams.Out})
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now})
 	running := false
 	observe(root, &running)
@@ -35,7 +35,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 		err = usageError{err}
 	}
 	if flushed := out.Flush(); err == nil && flushed != nil {
-		err = outputError(flushed)
+		err = flushed
 	}
 	if err == nil {
 		return exitOK
@@ -50,10 +50,11 @@ func newRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gormflake",
 		Short:         "Read, make and look after Snowflake IDs",
+		Long:          rootHelp,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          showHelp,
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -72,6 +73,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newMigrate())
 	root.AddCommand(newWorkers(now))
 	root.AddCommand(newVersion())
+	completeHelp(root)
 	return root
 }
 
@@ -100,7 +102,16 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %q", err, help)
 }
 
-func outputError(err error) error { return fmt.Errorf("write to standard output: %w", err) }
+// An output says in its errors what it is.
+type output struct{ to io.Writer }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil {
+		err = fmt.Errorf("write to standard output: %w", err)
+	}
+	return n, err
+}
 
 // oneLine makes a line of an error that may be joined of several, and shows
 // what a terminal would act on.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 )
@@ -31,6 +32,21 @@ func mistakes() []struct{ args, want string } {
 		{"gen --worker 1 --layout x", `--layout "x": want one of discord, js-safe, twitter`},
 		{"gen --worker 1 --epoch x", `--epoch "x": want a time such as`},
 		{"gen --worker 1 --worker-bits 60", "snowflake:"},
+		{"gen --worker 1 --code PAY", "--code is for --as serial and for --json"},
+		{"gen --worker 1 --as serial --code=", `invalid argument "" for "--code" flag: empty`},
+		{"gen --worker 1 --epoch=", `invalid argument "" for "--epoch" flag: empty`},
+		{"gen --worker 1 --dsn=", `invalid argument "" for "--dsn" flag: empty`},
+		{"gen --worker 1 --window 10s", "--window is about workers in a database, and there is none"},
+		{"gen --worker 1 --table ids", "--table is about workers in a database, and there is none"},
+		{"gen --worker 1 --namespace ids", "--namespace is about workers in a database, and there is none"},
+		{"gen --dsn sqlite://x --table a;b", "want a table or schema.table"},
+		{"serve --datacenter 1", "no worker: give --worker"},
+		{"serve --window 10s", "--window is about workers in a database, and there is none"},
+		{"serve --dsn=", `invalid argument "" for "--dsn" flag: empty`},
+		{"serve --token-file=", `invalid argument "" for "--token-file" flag: empty`},
+		{"serve --addr=", `invalid argument "" for "--addr" flag: empty`},
+		{"serve --addr 127.0.0.1:", "no port"},
+		{"serve --dsn sqlite://x --table a;b", "want a table or schema.table"},
 		{"gen --dsn nonsense", "dsn: not a database URL"},
 		{"gen --dsn oracle://db", `dsn: unknown scheme "oracle"`},
 		{"parse -5", "-5 is neither a flag nor an ID"},
@@ -42,6 +58,10 @@ func mistakes() []struct{ args, want string } {
 		{"workers", "no database: give --dsn or set GORMFLAKE_DSN"},
 		{"workers all --dsn sqlite://x", `unknown command "all"`},
 		{"workers --dsn sqlite://", "dsn: sqlite path is empty"},
+		{"workers --dsn sqlite://x --table a;b", "want a table or schema.table"},
+		{"help gne", `unknown command "gne" for "gormflake"`},
+		{"help workers gne", `unknown command "gne" for "gormflake workers"`},
+		{"completion gne", `unknown command "gne" for "gormflake completion"`},
 		{"workers release --dsn sqlite://x", "accepts 1 arg(s), received 0"},
 		{"workers ddl", `required flag(s) "dialect" not set`},
 		{"workers ddl --dialect oracle", `dialect "oracle" is not supported`},
@@ -73,6 +93,26 @@ func TestCompletion(t *testing.T) {
 	}
 	if out := command(t, "__complete", "gen", "--as", "base").out; !strings.Contains(out, "base58\n") {
 		t.Errorf("completions of --as: %q", out)
+	}
+}
+
+// The help of a command is the same by either way, and fits a screen.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "gen", "parse", "min", "serve", "workers", "workers release", "completion", "completion bash", "help"} {
+		words := strings.Fields(name)
+		text := printed(t, command(t, append(words, "--help")...))
+		if got := printed(t, command(t, append([]string{"help"}, words...)...)); got != text {
+			t.Errorf("help %s:\n%s\n%s --help:\n%s", name, got, name, text)
+		}
+		for _, line := range lines(text) {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("help of %q: a line of %d characters: %s", name, n, line)
+			}
+		}
+	}
+	if text := printed(t, command(t)); !strings.Contains(text, "Exit codes:") {
+		t.Errorf("no exit codes in\n%s", text)
 	}
 }
 

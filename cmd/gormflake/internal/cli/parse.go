@@ -63,8 +63,8 @@ func newParse(now func() time.Time) *cobra.Command {
 	flags.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
 	flags.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
 	flags.BoolVar(&f.table, "table", false, "print a row for each ID")
-	flags.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
-	flags.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
+	textVar(flags, &f.since, "since", "", "time from which on a text is taken for an ID")
+	textVar(flags, &f.until, "until", "", "time up to which a text is taken for an ID")
 	cmd.MarkFlagsMutuallyExclusive("json", "table")
 	return cmd
 }
@@ -148,7 +148,7 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 func (f *parseFlags) print(out io.Writer, records []record) error {
 	if f.table {
 		if err := writeHeading(out); err != nil {
-			return outputError(err)
+			return err
 		}
 	}
 	for i, rec := range records {
@@ -165,7 +165,7 @@ func (f *parseFlags) print(out io.Writer, records []record) error {
 			err = rec.writeBlock(out, f.now())
 		}
 		if err != nil {
-			return outputError(err)
+			return err
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func fullDisk(t *testing.T, program string) {
 	}
 	defer full.Close()
 	id := sample(t).String()
-	for _, args := range []string{"gen --worker 1", "parse " + id, "parse --table " + id, "min now", "version", "workers ddl --dialect mysql", "--help"} {
+	for _, args := range []string{"gen --worker 1", "parse " + id, "parse --table " + id, "min now", "version", "workers ddl --dialect mysql", "--help", "help", "completion bash"} {
 		cmd, stderr := process(t, program, strings.Fields(args)...)
 		cmd.Stdout = full
 		if err := cmd.Start(); err != nil {

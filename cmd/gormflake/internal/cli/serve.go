@@ -69,7 +69,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	f.issuer.register(cmd)
 	f.token.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
+	textVar(flags, &f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
 	flags.IntVar(&f.maxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
 	flags.DurationVar(&f.timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
@@ -102,6 +102,9 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	if f.timeout <= 0 || f.maxShutdown <= 0 || f.maxCount <= 0 {
 		return service.Config{}, usageError{errors.New("--timeout, --shutdown-timeout and --max-count: want more than zero")}
 	}
+	if err := f.issuer.check(); err != nil {
+		return service.Config{}, err
+	}
 	layout, err := f.issuer.layout.layout()
 	if err != nil {
 		return service.Config{}, err
@@ -118,7 +121,14 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 }
 
 func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
-	if _, err := net.ResolveTCPAddr("tcp", f.addr); err != nil {
+	_, port, err := net.SplitHostPort(f.addr)
+	if err == nil && port == "" {
+		err = errors.New("no port")
+	}
+	if err == nil {
+		_, err = net.ResolveTCPAddr("tcp", f.addr)
+	}
+	if err != nil {
 		return nil, usageError{fmt.Errorf("--addr %q: %w; want host:port, such as 127.0.0.1:8080", f.addr, err)}
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)

@@ -20,7 +20,7 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table}
 	if f.table {
 		if err := writeHeading(p.out); err != nil {
-			return outputError(err)
+			return err
 		}
 	}
 	for _, name := range f.files {
@@ -80,10 +80,7 @@ func (p *printer) word(b []byte) (handled bool, err error) {
 	} else {
 		err = rec.writeJSON(p.out)
 	}
-	if err != nil {
-		return false, outputError(err)
-	}
-	return true, nil
+	return true, err
 }
 
 // annotate writes what an ID tells behind it.
@@ -100,18 +97,14 @@ func (p *printer) annotate(b []byte, r reading) []byte {
 }
 
 func (p *printer) write(b []byte) error {
-	if _, err := p.out.Write(b); err != nil {
-		return outputError(err)
-	}
-	return nil
+	_, err := p.out.Write(b)
+	return err
 }
 
 // flush shows what is known while the text's writer may take its time.
 func (p *printer) flush() error {
 	if out, ok := p.out.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return outputError(err)
-		}
+		return out.Flush()
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const tokenVariable = "GORMFLAKE_TOKEN"
 type tokenFlag struct{ file string }
 
 func (f *tokenFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send (default $"+tokenVariable+", or none)")
+	textVar(cmd.Flags(), &f.file, "token-file", "", "file with the bearer token that clients must send (default $"+tokenVariable+", or none)")
 }
 
 // value is the token, or nothing where none is wanted. An empty file or

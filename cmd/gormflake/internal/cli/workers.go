@@ -67,19 +67,17 @@ func (f *workersFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
-		err = writeWorkersJSON(out, in, f.now())
-	} else {
-		err = writeWorkers(out, in, f.now())
+		return writeWorkersJSON(out, in, f.now())
 	}
-	if err != nil {
-		return outputError(err)
-	}
-	return nil
+	return writeWorkers(out, in, f.now())
 }
 
 // inspect reads the records. The caller calls the function that it returns when
 // done.
 func (f *workersFlags) inspect(ctx context.Context, mode string) (in *lease.Inspection, closeDB func() error, err error) {
+	if err := f.store.check(); err != nil {
+		return nil, nil, err
+	}
 	db, closeDB, err := f.database.openExisting(ctx, mode)
 	if err != nil {
 		return nil, nil, err

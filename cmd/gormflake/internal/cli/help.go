@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpWidth is what the help fits in.
+const helpWidth = "100"
+
+const rootHelp = `Read, make and look after Snowflake IDs.
+
+Exit codes:
+  0  it is done
+  1  an error, which standard error tells in one line
+  2  the command line is wrong; nothing was done
+  3  of doctor and "migrate plan": there is something to do`
+
+// completeHelp adds cobra's own commands, which take any argument, as strict
+// ones.
+func completeHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error { return checkTopic(root, args) }
+		case "completion":
+			cmd.Args = cobra.NoArgs
+			cmd.RunE = showHelp
+		}
+	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
+}
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// checkTopic returns an error where cobra would print the help of something
+// else.
+func checkTopic(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return cobra.NoArgs(cmd, rest)
+}
