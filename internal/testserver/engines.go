@@ -86,7 +86,7 @@ var mariadb = &engine{
 }
 
 func mariadbArgs(s *Server) []string {
-	args := []string{"--no-defaults", "--datadir=" + s.data(), "--innodb-log-file-size=8M"}
+	args := []string{"--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir, "--innodb-log-file-size=8M"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root")
 	}

@@ -154,6 +154,21 @@ func TestRefusedSetting(t *testing.T) {
 	}
 }
 
+// A server of MariaDB that starts clears its folder for temporary tables: in a
+// shared one those of the others go with it.
+func TestTemporaryTablesOfOthers(t *testing.T) {
+	dir := openFolder(t)
+	t.Setenv("TMPDIR", dir)
+	theirs := filepath.Join(dir, "#sql-temptable-1-2-3.MAI")
+	if err := os.WriteFile(theirs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testserver.MariaDB(t)
+	if _, err := os.Stat(theirs); err != nil {
+		t.Error("the server has deleted a temporary table of another one:", err)
+	}
+}
+
 func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
