@@ -1,9 +1,15 @@
 package browsertest
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 )
 
 const ground = `getComputedStyle(document.body).backgroundColor`
@@ -48,6 +54,9 @@ func TestNarrowWindow(t *testing.T) {
 	p.fit("ambiguous-360", 360)
 	p.enter("#input", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz")
 	p.fit("error-360", 360)
+	p.enter("#input", "0123456789ABCDEFGHIJKLMNOPQRSTUV-20220628160740105-11-26-0000")
+	p.fit("serial-360", 360)
+	p.enter("#code", "pay")
 	p.enter("#input", log)
 	p.do(chromedp.Click("#compose"), chromedp.Click("#shape summary"))
 	p.enter("#shape-epoch", "never")
@@ -119,4 +128,57 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The colours that were chosen are there before the page's modules run, so that
+// nothing is painted in others.
+func TestNoFlashOfOtherColours(t *testing.T) {
+	t.Parallel()
+	var hold atomic.Bool
+	release := make(chan struct{})
+	handler := inspector.Handler(inspector.Config{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/app.js" && hold.Load() {
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p := open(t, server.URL, "/")
+	p.scheme("light")
+	p.enter("#theme", "dark")
+	hold.Store(true)
+	value[bool](p, `(document.documentElement.id = "old", location.reload(), true)`)
+	p.until(`document.documentElement?.id !== "old" && document.querySelector("footer p") !== null`)
+	p.wantGround("rgb(18, 21, 26)")
+	if value[bool](p, `document.documentElement.dataset.ready === "true"`) {
+		t.Error("the page has started before its modules")
+	}
+	close(release)
+	p.until(`document.documentElement.dataset.ready === "true"`)
+	if got := value[string](p, `document.getElementById("theme").value`); got != "dark" {
+		t.Errorf("the switch shows %q, want dark", got)
+	}
+}
+
+// Paper is light whatever the screen is.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/#ids=2032119384791810048")
+	p.enter("#theme", "dark")
+	params := emulation.SetEmulatedMediaParams{Media: "print"}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, params); err != nil {
+		t.Fatal(err)
+	}
+	p.until(`matchMedia("print").matches`)
+	if got := value[string](p, `getComputedStyle(document.getElementById("result-id")).color`); got != "rgb(25, 29, 36)" {
+		t.Errorf("the ID is printed in %s", got)
+	}
+	if value[bool](p, `document.getElementById("compose").checkVisibility() || !document.getElementById("bits").checkVisibility()`) {
+		t.Error("buttons are printed, or the bits are not")
+	}
+	p.fit("print-794", 794)
 }

@@ -178,6 +178,7 @@ func TestFileIsOpened(t *testing.T) {
 	p.until(`!document.getElementById("timeline").hidden`)
 	p.wantContains("#timeline-summary", "2 IDs of 1 worker")
 	p.want("#result-id", id.String())
+	p.until(`document.getElementById("file").value === ""`) // the same file can be opened again
 	p.do(chromedp.Click("#clear"))
 	if value[bool](p, `!document.getElementById("timeline").hidden`) {
 		t.Error("the time line is still there")

@@ -2,6 +2,9 @@ package browsertest
 
 import (
 	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -31,9 +35,12 @@ func TestServiceOfTheProgram(t *testing.T) {
 	p.wantContains("#workers-summary", "1 held")
 	p.do(chromedp.Click("#workers-refresh"))
 	p.want("#workers-table tbody tr td:nth-child(3)", "held")
-	p.do(chromedp.EmulateViewport(360, 800))
-	p.fit("service-360", 360)
-	p.fit("service-1280", 1280)
+	p.do(chromedp.Click("#example"))
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.fit("service-"+scheme+"-360", 360)
+		p.fit("service-"+scheme+"-1280", 1280)
+	}
 }
 
 // wantIssued gets IDs of the service, and wants them to be new ones.
@@ -92,6 +99,37 @@ func (p page) refuseTokens() {
 		p.wantFocus("token-value")
 	}
 	p.saw.expect("log: Failed to load resource: the server responded with a status of 401 (Unauthorized) " + value[string](p, `new URL("v1/layout", location).href`))
+}
+
+// A reader who chooses a layout while the service is slow keeps it.
+func TestSlowService(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.Handle("/", inspector.Handler(inspector.Config{Layout: true}))
+	mux.HandleFunc("/v1/layout", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"epoch":"2020-01-01T00:00:00Z","tickMilliseconds":10,"datacenterBits":0,"workerBits":6,"sequenceBits":8,"totalBits":53}`)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	p := start(t, server.URL)
+	p.do(chromedp.Navigate(server.URL + "/#ids=2032119384791810048&layout=nonsense"))
+	p.until(`document.getElementById("result")?.hidden === false`)
+	p.enter("#layout", "discord")
+	close(release)
+	p.until(`document.documentElement.dataset.ready === "true"`)
+	if got := value[string](p, `document.getElementById("layout").value`); got != "discord" {
+		t.Errorf("layout %q, want the one that was chosen", got)
+	}
+	p.visit(server.URL + "/#layout=nonsense")
+	if got := value[string](p, `document.getElementById("layout").value`); got != "service" {
+		t.Errorf("layout %q for a link with none, want the service's", got)
+	}
 }
 
 // startProgram builds the program, lets it serve with a database of its own on

@@ -54,7 +54,11 @@ func TestTimeline(t *testing.T) {
 	}
 	p.wantThreeColours()
 	p.driveStrip(ids)
-	p.fit("timeline", 1280)
+	p.enter("#code", "PAY-")
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.fit("timeline-"+scheme+"-1280", 1280)
+	}
 }
 
 // wantThreeColours wants the workers' colours in the drawing, each in its lane,

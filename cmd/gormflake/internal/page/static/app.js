@@ -20,9 +20,12 @@ import { startWorkers } from './workers.js';
 
 const largestFile = 64 << 20;
 
+// A field lays out a longer text for seconds; it is held as a file's is.
+const longestTyped = 200000;
+
 const choice = new LayoutChoice(() => inspect());
 const timeline = new Timeline((item, index, count) => showID(item, `${index + 1} of ${count}`));
-let file; // the text file that was opened, in place of what is typed
+let file; // a text that is too long for the field, such as that of a file
 let shown; // the item on the page, which has an ID
 
 function now() {
@@ -170,14 +173,26 @@ async function open(chosen) {
     return;
   }
   try {
-    file = { name: chosen.name, text: await chosen.text() };
+    hold(chosen.name, await chosen.text());
   } catch (error) { // a folder, for example
     showError('input', `${chosen.name} cannot be read: ${error.message}`);
-    return;
   }
+}
+
+// hold reads a text without putting it into the field.
+function hold(name, text) {
+  file = { name, text };
   byID('input').value = '';
-  byID('input').placeholder = `${chosen.name}, ${file.text.length.toLocaleString('en')} characters`;
+  byID('input').placeholder = `${name}, ${text.length.toLocaleString('en')} characters`;
   inspect();
+}
+
+// paste leaves all but a long text to the browser.
+function paste(event) {
+  const text = event.clipboardData.getData('text');
+  if (text.length <= longestTyped) return;
+  event.preventDefault();
+  hold('pasted text', text);
 }
 
 // readText puts a text into the field, as if it had been typed.
@@ -210,6 +225,7 @@ function startInput() {
     typed();
     inspect();
   });
+  byID('input').addEventListener('paste', paste);
   byID('form').addEventListener('change', inspect);
   byID('code').addEventListener('input', () => {
     remember();
@@ -240,8 +256,11 @@ function startDrop() {
     event.preventDefault();
     document.body.classList.remove('dropping');
     const [dropped] = event.dataTransfer.files;
-    if (dropped) open(dropped);
-    else readText(event.dataTransfer.getData('text'), 'decimal');
+    if (dropped) return open(dropped);
+    const text = event.dataTransfer.getData('text');
+    if (text.length > longestTyped) hold('dropped text', text);
+    else readText(text, 'decimal');
+    return undefined;
   });
 }
 
