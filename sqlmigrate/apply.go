@@ -37,6 +37,10 @@ type Progress struct {
 // [Plan.Err]. An empty plan is no error. After any other error, its text says
 // which statement failed and what has been changed.
 //
+// When ctx ends, Apply returns as soon as the server has ended the statement,
+// so that nobody waits behind one that is left over: it needs another connection
+// of db's pool, and five seconds at most, or the error says how to end it.
+//
 // db is as for [Inspect], and must be the database that was inspected. Other
 // programs can go on; the plan says what they have to wait for.
 func (p *Plan) Apply(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
@@ -73,6 +77,7 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do
 	if err != nil {
 		return err
 	}
+	c.pool = otherConns(db)
 	return withConn(ctx, db, func(conn *sql.Conn) error {
 		return do(&run{ctx: ctx, conn: conn, plan: p, engine: e, config: c, begun: time.Now()})
 	})

@@ -63,6 +63,16 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	return nil, pool, err
 }
 
+// otherConns is the pool for connections beside the one of withConn, or nil if
+// db was opened on one.
+func otherConns(db *gorm.DB) *sql.DB {
+	pool, err := unwrap(db.Config.ConnPool)
+	if err != nil {
+		return nil
+	}
+	return pool
+}
+
 func unwrap(root gorm.ConnPool) (*sql.DB, error) {
 	switch pool := root.(type) {
 	case *sql.DB:

@@ -59,4 +59,5 @@ const noteComposite = "Table %s has a key of %d columns, none of them assigned b
 // settings are those of Apply and Revert.
 type settings struct {
 	lockTimeout time.Duration // zero: the database's own
+	pool        *sql.DB       // for other connections; nil: there are none
 }

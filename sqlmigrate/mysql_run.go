@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,7 +28,11 @@ func (mysqlEngine) run(ctx context.Context, conn *sql.Conn, statements []Stateme
 	if err != nil {
 		return err
 	}
-	defer func() { err = session.close(err) }()
+	defer func() {
+		if session.restore() != nil {
+			err = settle(ctx, conn, s.pool, mysqlBackend{session.id, session.name}, err)
+		}
+	}()
 	if err := session.lockTimeout(s.lockTimeout); err != nil {
 		return err
 	}
@@ -62,6 +65,7 @@ type mysqlSession struct {
 	ctx  context.Context
 	conn *sql.Conn
 
+	id               int64
 	mode             string
 	checks           int
 	lockWait, innodb int64
@@ -72,9 +76,9 @@ type mysqlSession struct {
 func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*mysqlSession, error) {
 	s := &mysqlSession{ctx: ctx, conn: conn}
 	var database string
-	err := conn.QueryRowContext(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
+	err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
 		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
-		Scan(&s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &database)
+		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &database)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
 	}
@@ -130,18 +134,47 @@ func mysqlSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / 
 
 // close puts the connection back as it was, or ends it if that cannot be done.
 func (s *mysqlSession) close(err error) error {
+	if s.restore() != nil {
+		discard(s.conn)
+	}
+	return err
+}
+
+func (s *mysqlSession) restore() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), mysqlRestoreTimeout)
 	defer cancel()
 	s.ctx = ctx
-	failed := errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
-	if failed == nil {
-		return err
-	}
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	return err
+	return errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
 }
 
 func (s *mysqlSession) release() error {
 	_, err := s.conn.ExecContext(s.ctx, "DO RELEASE_LOCK('"+s.name+"')")
 	return err
 }
+
+// A mysqlBackend is the connection that has the name of the database's runs.
+type mysqlBackend struct {
+	id   int64
+	name string
+}
+
+func (b mysqlBackend) end(ctx context.Context, other *sql.Conn) error {
+	ended, err := b.ended(ctx, other)
+	if ended || err != nil {
+		return err
+	}
+	_, err = other.ExecContext(ctx, b.mend())
+	if ended, _ := b.ended(ctx, other); ended { // it was faster
+		return nil
+	}
+	return err
+}
+
+// ended is true once the name is given back, which comes after the locks.
+func (b mysqlBackend) ended(ctx context.Context, other *sql.Conn) (bool, error) {
+	var ended bool
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
+	return ended, err
+}
+
+func (b mysqlBackend) mend() string { return fmt.Sprintf("KILL %d", b.id) }

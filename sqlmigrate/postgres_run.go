@@ -5,47 +5,47 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // run takes one transaction: PostgreSQL has it for all that a plan does.
-func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) error {
-	tx, err := conn.BeginTx(ctx, nil)
+func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) (err error) {
+	session, err := pgBegin(ctx, conn, s.pool)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	if s.lockTimeout > 0 {
-		ms := max(1, int64(s.lockTimeout/time.Millisecond))
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", ms)); err != nil {
-			return err
+	defer func() {
+		if err != nil {
+			err = session.rollback(ctx, err)
 		}
+	}()
+	if err := session.lockTimeout(ctx, s.lockTimeout); err != nil {
+		return err
 	}
-	over, err := pgOver(ctx, tx, statements)
+	over, err := pgOver(ctx, conn, statements)
 	if err != nil {
 		return err
 	}
 	for _, statement := range statements {
 		if !over[statement.Unless] {
-			if _, err := tx.ExecContext(ctx, statement.SQL); err != nil {
+			if err := session.exec(ctx, statement.SQL); err != nil {
 				return pgExplain(err)
 			}
 		}
 		done(statement)
 	}
-	return tx.Commit()
+	return session.exec(ctx, "COMMIT")
 }
 
 // pgOver asks before the first statement what has been done: all of it or
 // nothing, since an earlier run was one transaction too.
-func pgOver(ctx context.Context, tx *sql.Tx, statements []Statement) (map[string]bool, error) {
+func pgOver(ctx context.Context, conn *sql.Conn, statements []Statement) (map[string]bool, error) {
 	over := map[string]bool{"": false}
 	for _, statement := range statements {
 		if _, asked := over[statement.Unless]; asked {
 			continue
 		}
 		var is bool
-		if err := tx.QueryRowContext(ctx, statement.Unless).Scan(&is); err != nil {
+		if err := conn.QueryRowContext(ctx, statement.Unless).Scan(&is); err != nil {
 			return nil, err
 		}
 		over[statement.Unless] = is

@@ -31,6 +31,11 @@ func TestPostgres(t *testing.T) {
 		{"Failures", postgresFailures},
 		{"RollsBack", postgresRollsBack},
 		{"LockTimeout", postgresLockTimeout},
+		{"Cancelled", postgresCancelled},
+		{"OneConnection", postgresOneConnection},
+		{"Silence", postgresSilence},
+		{"Stuck", postgresStuck},
+		{"Others", postgresOthers},
 		{"NextKey", postgresNextKey},
 		{"LargeKeys", postgresLargeKeys},
 	} {

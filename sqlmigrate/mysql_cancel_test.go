@@ -1,0 +1,90 @@
+package sqlmigrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// mysqlAtWork are the connections to the database that are, but not the caller's.
+const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting%' AND ID <> CONNECTION_ID()"
+
+// mysqlWaits calls apply, which has to wait for a lock, ends it when it does,
+// and returns the connections that wait after that, and its error.
+func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func() error) ([]string, error) {
+	t.Helper()
+	reader := db.Begin()
+	defer reader.Rollback()
+	run(t, reader, "SELECT * FROM users")
+	done := make(chan error)
+	go func() { done <- apply() }()
+	var waiting []string
+	for len(waiting) == 0 {
+		time.Sleep(time.Millisecond)
+		waiting = mysqlStrings(t, db, mysqlAtWork)
+	}
+	end(waiting[0])
+	err := <-done
+	return mysqlStrings(t, db, mysqlAtWork), err
+}
+
+// When Apply returns, nothing waits that others would have to wait for.
+func TestMySQLCancelled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		conns int
+	}{{"context", 0}, {"context of the only connection", 1}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := mysqlSmall(t)
+			schema := mysqlSchema(t, db)
+			plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+			own := mysqlWith(t, db, func(*driver.Config) {})
+			mysqlPool(t, own).SetMaxOpenConns(test.conns)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			waiting, err := mysqlWaits(t, db, func(string) { cancel() }, func() error { return plan.Apply(ctx, own) })
+			if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "KILL") {
+				t.Errorf("error %v, want that of its context alone", err)
+			}
+			if len(waiting) > 0 {
+				t.Errorf("connections %s wait after Apply has returned, want none", waiting)
+			}
+			mysqlApply(t, own, plan)
+			mysqlRevert(t, own, plan)
+			mysqlSame(t, "schema after down", mysqlSchema(t, db), schema)
+		})
+	}
+}
+
+// Without another connection there is no way to end it, and the error says so.
+func TestMySQLCancelledOnOneConnection(t *testing.T) {
+	t.Parallel()
+	db := mysqlSmall(t)
+	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+	conn, err := mysqlPool(t, db).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := gorm.Open(mysql.New(mysql.Config{Conn: conn}), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var id string
+	waiting, err := mysqlWaits(t, db, func(waiting string) { id = waiting; cancel() }, func() error { return plan.Apply(ctx, one) })
+	wantError(t, err, "the server may still be at it", fmt.Sprintf("KILL %s ends it", id), "there is no other to end it over")
+	for _, id := range waiting {
+		mysqlExec(t, db, "KILL "+id)
+	}
+}

@@ -1,0 +1,74 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// settleTimeout is how long a server may take to end what it was told to, and
+// a connection to be had over which it is told.
+const settleTimeout = 5 * time.Second
+
+// A backend is the server's side of a connection.
+type backend interface {
+	// end ends it over another connection, if it is the one that it was.
+	end(ctx context.Context, other *sql.Conn) error
+
+	// ended reports whether it holds no locks any more and waits for none.
+	ended(ctx context.Context, other *sql.Conn) (bool, error)
+
+	// mend is the statement that ends it by hand.
+	mend() string
+}
+
+// settle ends b after conn was lost, and waits until it has ended: a server that
+// waits for a lock does not notice that its client is gone, and everybody who
+// comes later waits behind it. It returns err, which says so if b may go on.
+func settle(ctx context.Context, conn *sql.Conn, pool *sql.DB, b backend, err error) error {
+	discard(conn)
+	if failed := endElsewhere(ctx, pool, b); failed != nil && err != nil {
+		return fmt.Errorf("%w; the server may still be at it, and others wait for it: %s ends it (%w)", err, b.mend(), failed)
+	}
+	return err
+}
+
+// discard ends a connection of which nothing is known. Its place in the pool,
+// which may be the only one, is free then.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+func endElsewhere(ctx context.Context, pool *sql.DB, b backend) (err error) {
+	if pool == nil {
+		return errors.New("db was opened on one connection, and there is no other to end it over")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	other, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, giveBack(other)) }()
+	if err := b.end(ctx, other); err != nil {
+		return err
+	}
+	return awaitEnd(ctx, other, b)
+}
+
+func awaitEnd(ctx context.Context, other *sql.Conn, b backend) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		ended, err := b.ended(ctx, other)
+		if ended || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
