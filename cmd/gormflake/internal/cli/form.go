@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +54,8 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(f.names, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// form is the one that --as names. It is the zero form for auto.
+// form is the one that --as names. It is the zero form for auto, and has only
+// its name for serial numbers of any code.
 func (f *formFlags) form(layout snowflake.Layout) (form, error) {
 	if !slices.Contains(f.names, f.as) {
 		return form{}, usageError{fmt.Errorf("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))}
@@ -68,11 +68,11 @@ func (f *formFlags) form(layout snowflake.Layout) (form, error) {
 	if f.as == autoName {
 		return form{}, nil
 	}
-	if f.code == "" {
-		return form{}, usageError{errors.New("--as serial needs --code: the letters and digits that the serial numbers begin with")}
-	}
 	format, err := f.serial(layout)
-	return form{serialName, format.Format, format.Parse}, err
+	if format == nil || err != nil {
+		return form{name: serialName}, err
+	}
+	return form{serialName, format.Format, format.Parse}, nil
 }
 
 // serial is the format of --code, or nil.

@@ -58,10 +58,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
 		return usageError{fmt.Errorf("-n %d: want at least 1", f.count)}
 	}
-	if f.form.code != "" && f.form.as != serialName && !f.json {
-		return usageError{errors.New("--code is for --as serial and for --json: want one of them, or no --code")}
-	}
-	if err := f.issuer.check(); err != nil {
+	if err := errors.Join(f.checkCode(), f.issuer.check()); err != nil {
 		return err
 	}
 	// What is wrong with the form must not take a worker first.
@@ -87,6 +84,16 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	return generate(ctx, is, f.count, cmd.OutOrStdout(), write)
+}
+
+func (f *genFlags) checkCode() error {
+	switch serials := f.form.as == serialName; {
+	case serials && f.form.code == "":
+		return usageError{errors.New("--as serial needs --code: the letters and digits that the serial numbers begin with")}
+	case f.form.code != "" && !serials && !f.json:
+		return usageError{errors.New("--code is for --as serial and for --json: want one of them, or no --code")}
+	}
+	return nil
 }
 
 // generate writes block after block, so that any number needs the same memory.

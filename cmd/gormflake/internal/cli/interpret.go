@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,31 +13,58 @@ import (
 // An interpreter finds out which ID a text stands for.
 type interpreter struct {
 	reader
-	as          form     // the zero form finds out which
+	as          form // the zero form finds out which
+	serials     *serials
 	first, last types.ID // the IDs that a text of unknown form may stand for
 }
 
 // A reading is what a text means in one form.
 type reading struct {
-	form form
-	id   types.ID
+	form   form
+	id     types.ID
+	serial string // the text, if it is a serial number
+}
+
+// recordOf is all that the ID tells, and how it was found.
+func (in *interpreter) recordOf(r reading) record {
+	rec := in.record(r.id)
+	rec.Form, rec.Serial = r.form.name, cmp.Or(r.serial, rec.Serial)
+	return rec
 }
 
 // read returns one reading, or all of several that are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
 	s = strings.TrimSpace(s)
-	if in.as.name != "" {
-		return in.readAs(in.as, s)
+	switch in.as.name {
+	case "":
+		return in.readAny(s)
+	case serialName:
+		return in.readSerial(s)
 	}
-	if isDigits(s) {
-		return in.readAs(decimal, s)
-	}
-	if in.serial != nil {
-		if id, err := in.serial.Parse(s); err == nil {
-			return []reading{{form{name: serialName}, id}}, nil
+	return in.readAs(in.as, s)
+}
+
+// readAny relies on that every serial number is longer than the other forms.
+func (in *interpreter) readAny(s string) ([]reading, error) {
+	digits := isDigits(s)
+	if _, found := shapeOf(in.serials, s); found && len(s) > maxDigits {
+		readings, err := in.readSerial(s)
+		if err == nil || !digits {
+			return readings, err
 		}
 	}
+	if digits {
+		return in.readAs(decimal, s)
+	}
 	return in.guess(s)
+}
+
+func (in *interpreter) readSerial(s string) ([]reading, error) {
+	id, err := in.serials.parse(s)
+	if err != nil {
+		return nil, err
+	}
+	return []reading{{form{name: serialName}, id, s}}, nil
 }
 
 func (in *interpreter) readAs(f form, s string) ([]reading, error) {
@@ -50,7 +78,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 	case id > largest:
 		return nil, fmt.Errorf("%s is too large: want at most %v, the last ID of the layout", s, largest)
 	}
-	return []reading{{f, id}}, nil
+	return []reading{{form: f, id: id}}, nil
 }
 
 func (in *interpreter) guess(s string) ([]reading, error) {
@@ -60,7 +88,7 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		id, err := f.parse(s)
 		known = known || err == nil
 		if err == nil && in.likely(id) {
-			likely = append(likely, reading{f, id})
+			likely = append(likely, reading{form: f, id: id})
 		}
 	}
 	switch {
@@ -70,7 +98,7 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		return nil, fmt.Errorf("%s is no ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
 			quote(s), in.layout.Time(in.first).Format(milliseconds), in.layout.Time(in.last).Format(milliseconds))
 	}
-	return nil, fmt.Errorf("%s is no ID: want decimal, base32, base58 or base62, or a serial number with --code", quote(s))
+	return nil, fmt.Errorf("%s is no ID: want decimal, base32, base58 or base62, or a serial number", quote(s))
 }
 
 func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
@@ -86,22 +114,36 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 // find reads a word of a text. It does not allocate for words that are no ID,
 // as most are.
 func (in *interpreter) find(word []byte) (reading, bool) {
-	if in.as.name != "" && in.as.name != decimal.name {
-		id, err := in.as.parse(string(word))
-		return reading{in.as, id}, err == nil && in.likely(id)
+	number := len(word) <= maxDigits && isDigits(word)
+	switch as := in.as.name; {
+	case as == decimal.name || as == "" && number:
+		if !number {
+			return reading{}, false
+		}
+		return in.findAs(decimal, word)
+	case in.takesSerials():
+		return in.findSerial(word)
 	}
-	if len(word) <= maxDigits && isDigits(word) {
-		id, err := types.ParseID(string(word))
-		return reading{decimal, id}, err == nil && in.likely(id)
-	}
-	if in.serial == nil || in.as.name != "" || len(word) <= maxDigits {
-		return reading{}, false
-	}
-	id, err := in.serial.Parse(string(word))
-	return reading{form{name: serialName}, id}, err == nil && in.likely(id)
+	return in.findAs(in.as, word)
 }
 
-// maxDigits is the length of the largest ID; every serial number is longer.
+func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
+
+func (in *interpreter) findAs(f form, word []byte) (reading, bool) {
+	id, err := f.parse(string(word))
+	return reading{form: f, id: id}, err == nil && in.likely(id)
+}
+
+func (in *interpreter) findSerial(word []byte) (reading, bool) {
+	if _, found := shapeOf(in.serials, word); !found {
+		return reading{}, false
+	}
+	text := string(word)
+	id, err := in.serials.parse(text)
+	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
+}
+
+// maxDigits is the length of the largest ID.
 const maxDigits = 19
 
 func isDigits[T string | []byte](s T) bool {

@@ -23,15 +23,21 @@ How an argument is read, unless --as says it:
   up to 11 characters    base58 or base62: the one that gives a time from
                          --since to --until; if both do, both are shown, and
                          --json is an error
-  with --code            a serial number of that code
+  a serial number        one with any code, or that of --code, and any separator
+
+A serial number is a code of 1 to 32 of A-Z and 0-9, and behind it the time and
+the numbers of the layout, as wide as the layout says: what stands before these
+is the code, be it digits. Between all of them stands nothing, or the same one of
+- _ and a full stop.
 
 In text, IDs are runs of letters and digits with nothing but other characters
-around them, and with a time from --since to --until. Of decimal ones, and of
-serial numbers with --code, that finds all; others need --as.
+around them, and with a time from --since to --until. Serial numbers with
+separators are found too. Of decimal ones and of serial numbers that finds all;
+others need --as.
 
 --since is a day after the layout's epoch, so that small numbers and short words
-are no IDs, and --until a day from now. Neither applies to a decimal argument,
-nor to any argument with --as.
+are no IDs, and --until a day from now. Neither applies to a decimal argument or
+a serial number, nor to any argument with --as.
 
 ` + timeForms
 
@@ -52,7 +58,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Long:  parseHelp,
 		Example: `  gormflake parse 2124189853926044565
   gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
-  gormflake parse --as serial --code PAY PAY2026112117150353000030494
+  gormflake parse PAY2026112117150353000030494
   gormflake parse < app.log
   gormflake parse --file app.log --table --since -1d`,
 		RunE: f.run,
@@ -103,6 +109,10 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
+	numbers, err := newSerials(layout, f.form.code)
+	if err != nil {
+		return nil, err
+	}
 	now := f.now()
 	since, until := layout.Epoch.Add(day), now.Add(day)
 	for _, flag := range []struct {
@@ -117,7 +127,7 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 		}
 	}
 	return &interpreter{
-		reader: reader{layout, format}, as: as,
+		reader: reader{layout, format}, as: as, serials: numbers,
 		first: max(1, layout.Min(since)), last: layout.Max(until),
 	}, nil
 }
@@ -137,8 +147,8 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 			return usageError{in.ambiguous(arg, readings)}
 		}
 		for _, r := range readings {
-			rec := in.record(r.id)
-			rec.Form, rec.Input = r.form.name, arg
+			rec := in.recordOf(r)
+			rec.Input = arg
 			records = append(records, rec)
 		}
 	}

@@ -126,12 +126,12 @@ func TestParseMistakes(t *testing.T) {
 		{[]string{"99999999999999999999"}, "out of range; want at most 9223372036854775807"},
 		{[]string{"9007199254740992", "--layout", "js-safe"}, "9007199254740992 is too large: want at most 9007199254740991, the last ID of the layout"},
 		{[]string{"abc"}, `"abc" is no ID with a time from 2010-11-05T01:42:54.657Z to 2026-11-22T12:00:00.000Z`},
-		{[]string{"hello, world"}, `"hello, world" is no ID: want decimal, base32, base58 or base62, or a serial number with --code`},
+		{[]string{"hello, world"}, `"hello, world" is no ID: want decimal, base32, base58 or base62, or a serial number`},
 		{[]string{"\x1b[31m\xff\x00"}, `"\x1b[31m\xff\x00" is no ID`},
 		{[]string{strings.Repeat("a", 1000)}, strings.Repeat("a", 64) + `"… is no ID`},
 		{[]string{"1", "--as", "hex"}, `--as "hex": want one of auto, decimal, base32, base58, base62, serial`},
-		{[]string{"1", "--as", "serial"}, "--as serial needs --code"},
-		{[]string{"1", "--as", "serial", "--code", "PAY"}, "serial:"},
+		{[]string{"1", "--as", "serial"}, `"1" is no serial number`},
+		{[]string{"1", "--as", "serial", "--code", "PAY"}, "is no serial number"},
 		{[]string{"1", "--code", "pay"}, "--code: serial:"},
 		{[]string{"1", "--json", "--table"}, "none of the others can be"},
 		{[]string{"1", "--file", "x"}, "IDs and --file are both given"},
@@ -203,7 +203,7 @@ func TestParseTextRecords(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := lines(printed(t, atNoon(nil, "parse", "--json", "-f", file, "-f", file)))
+	got := lines(printed(t, atNoon(nil, "parse", "--json", "--as", "decimal", "-f", file, "-f", file)))
 	if len(got) != 4 {
 		t.Fatalf("lines = %q, want 4", got)
 	}
@@ -242,6 +242,7 @@ func TestParseLongLine(t *testing.T) {
 func FuzzParseText(f *testing.F) {
 	f.Add([]byte("a 2124095476331606058.\n"), uint8(3))
 	f.Add([]byte("0.2124095476331606058.5 2124095476331606058.x\x00\xff"), uint8(1))
+	f.Add([]byte("PAY-20220628160740105-11-26-0000 PAY-20220628160740105-11-26-00000 A.20220628160740105.11.26.0000"), uint8(2))
 	f.Add(bytes.Repeat([]byte("2124095476331606058"), 20), uint8(7))
 	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
 		whole := printed(t, atNoon(bytes.NewReader(text), "parse"))

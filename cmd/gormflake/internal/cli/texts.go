@@ -53,6 +53,9 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 		in, p.name = file, name
 	}
 	text := words{in: contextReader{cmd.Context(), in}, text: p.text, word: p.word, chunkDone: p.flush}
+	if p.takesSerials() {
+		text.tail = p.serials.tail
+	}
 	return text.run()
 }
 
@@ -73,8 +76,8 @@ func (p *printer) word(b []byte) (handled bool, err error) {
 		p.note = p.annotate(append(p.note[:0], b...), r)
 		return true, p.write(p.note)
 	}
-	rec := p.record(r.id)
-	rec.File, rec.Line, rec.Form = p.name, p.line, r.form.name
+	rec := p.recordOf(r)
+	rec.File, rec.Line = p.name, p.line
 	if p.table {
 		err = rec.writeRow(p.out)
 	} else {

@@ -22,6 +22,10 @@ type words struct {
 	text func([]byte) error                   // gets all of the text in order, and
 	word func([]byte) (handled bool, _ error) // each word first: text gets it unless handled
 
+	// tail is how much of what follows a word may belong to it; nil: nothing.
+	// Where it is not decided it is asked again with more text.
+	tail func(after []byte) (n int, decided bool)
+
 	chunkDone func() error
 }
 
@@ -58,29 +62,53 @@ func (w *words) consume(data []byte, eof bool) (int, error) {
 		for end < len(data) && isWord[data[end]] {
 			end++
 		}
-		switch {
-		case w.long || end-at > maxWord:
+		if w.long || end-at > maxWord {
 			w.long = end == len(data)
-		case !eof && undecided(data[end:]):
+			at = end
+			continue
+		}
+		more, decided := w.more(data[end:])
+		if !eof && (!decided || undecided(data[end:])) {
 			w.remember(data[:at])
 			return at, w.text(data[begin:at])
-		case !w.fraction(data, at, end):
-			if err := w.text(data[begin:at]); err != nil {
-				return 0, err
-			}
-			begin = at
-			handled, err := w.word(data[at:end])
-			if err != nil {
-				return 0, err
-			}
-			if handled {
-				begin = end
-			}
 		}
-		at = end
+		if err := w.text(data[begin:at]); err != nil {
+			return 0, err
+		}
+		used, err := w.offer(data, at, end, more)
+		if err != nil {
+			return 0, err
+		}
+		begin = at + used
+		at = max(end, begin)
 	}
 	w.remember(data)
 	return len(data), w.text(data[begin:])
+}
+
+func (w *words) more(after []byte) (n int, decided bool) {
+	if w.tail == nil {
+		return 0, true
+	}
+	return w.tail(after)
+}
+
+// offer offers the word with what may belong to it, then alone, and returns the
+// length of what was handled.
+func (w *words) offer(data []byte, at, end, more int) (int, error) {
+	if more > 0 {
+		if handled, err := w.word(data[at : end+more]); handled || err != nil {
+			return end + more - at, err
+		}
+	}
+	if w.fraction(data, at, end) {
+		return 0, nil
+	}
+	handled, err := w.word(data[at:end])
+	if !handled || err != nil {
+		return 0, err
+	}
+	return end - at, nil
 }
 
 // undecided reports whether what follows a word does not show whether the word
