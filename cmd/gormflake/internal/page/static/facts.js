@@ -59,7 +59,7 @@ function textRows(layout, id, serial) {
 // numberRow says what a JavaScript number makes of the ID.
 function numberRow(id) {
   return el('tr', {},
-    el('th', { scope: 'row' }, 'As a number'),
+    el('th', { scope: 'row' }, 'Number'),
     el('td', { id: 'number', class: id <= largestExact ? 'good' : 'bad' }, verdict(id)),
     el('td'));
 }

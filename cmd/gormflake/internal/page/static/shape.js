@@ -50,7 +50,7 @@ export class LayoutChoice {
     const option = byID('layout').querySelector('[value=service]');
     option.hidden = option.disabled = false;
     const [name] = Object.entries(layouts).find(([, each]) => sameLayout(each, serviceLayout)) ?? [];
-    option.textContent = name ? `of this service (${name})` : 'of this service';
+    option.textContent = name ? `service (${name})` : 'service';
   }
 
   // knows reports whether set takes the name by itself.
