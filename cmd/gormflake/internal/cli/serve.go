@@ -35,9 +35,14 @@ While the database is away, IDs are issued until the window is over (see
 process out of a load balancer, not to restart it: that mends nothing.
 
 Only this machine is served unless --addr says otherwise. Whoever reaches the
-address may use up the sequence; nothing else can be changed. A token in the
-file of --token-file or in $` + tokenVariable + ` is then wanted for /v1 and /metrics.
-TLS is left to a proxy in front.`
+address may use up the sequence; nothing else can be changed. With a token, in
+the file of --token-file or in $` + tokenVariable + `, that one is wanted for /v1 and
+/metrics.
+
+TLS is left to a proxy in front. One on the same machine that passes the Host of
+its clients on, such as ids.example.com, needs a token or --allow-origin
+https://ids.example.com: without them, hosts other than localhost and IP
+addresses are refused, which web pages could use to get at this address.`
 
 type serveFlags struct {
 	issuer      issuerFlags
@@ -90,7 +95,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	cfg.Generator, cfg.Store = i.gen, i.store
+	cfg.Generator, cfg.Store, cfg.Local = i.gen, i.store, isLoopback(listener.Addr())
 	if i.gen != nil {
 		cfg.Layout = i.gen.Layout() // the database may have named another
 	}
@@ -173,10 +178,15 @@ func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg servic
 	}
 }
 
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // announce says where the service is, for people and for scripts that gave it
 // port 0.
 func announce(out io.Writer, addr net.Addr, cfg service.Config) error {
-	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && cfg.Token == "" {
+	if !cfg.Local && cfg.Token == "" {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
 	}
 	if _, err := fmt.Fprintf(out, "listening on http://%s\n", addr); err != nil {

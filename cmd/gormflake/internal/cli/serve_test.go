@@ -133,6 +133,31 @@ func TestServeWarnsWithoutAToken(t *testing.T) {
 	}
 }
 
+// A web page cannot get at a service of this machine by a name of its own.
+func TestServeForeignHost(t *testing.T) {
+	t.Parallel()
+	got := serveWhile(t, func(base string) {
+		for host, want := range map[string]int{"evil.example": http.StatusMisdirectedRequest, "localhost": http.StatusOK, "": http.StatusOK} {
+			r, err := http.NewRequest(http.MethodGet, base+"/v1/layout", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Host = host
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("host %q: %d, want %d", host, response.StatusCode, want)
+			}
+		}
+	}, "serve", "--addr", "127.0.0.1:0")
+	wantOutcome(t, got, ok, "listening on", "none are issued")
+}
+
 // The layout that the database has is that of the IDs, and of all that is told
 // about them.
 func TestServeLayoutOfDatabase(t *testing.T) {

@@ -47,6 +47,12 @@ type Config struct {
 	// https://app.example.com, or * for all. None: only pages of this service.
 	Origins []string
 
+	// Local says that only clients of this machine are meant. Unless there is a
+	// token, a request for another host than an IP address, localhost or that
+	// of one of the Origins is then refused: it comes from a web page whose name
+	// was made to lead here.
+	Local bool
+
 	// MaxCount is the most IDs of one request, up to HighestMaxCount. Zero:
 	// DefaultMaxCount.
 	MaxCount int

@@ -9,7 +9,7 @@ import (
 )
 
 // An endpoint is one path of the interface. It lets a request through that has
-// an allowed method, no body and, if it is guarded, the token.
+// an allowed method, no body and, if it is guarded, a host of ours and the token.
 type endpoint struct {
 	*service
 	answer  answer
@@ -46,6 +46,9 @@ func (e *endpoint) admit(w http.ResponseWriter, r *http.Request) error {
 		want := strings.Join(e.methods, ", ")
 		w.Header().Set("Allow", want)
 		return failf(http.StatusMethodNotAllowed, "method %.20q is not allowed here: want %s", r.Method, want)
+	}
+	if err := e.checkHost(r); e.guarded && err != nil {
+		return err
 	}
 	if e.guarded && !e.authorized(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="gormflake"`)

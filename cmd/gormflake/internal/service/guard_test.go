@@ -145,6 +145,51 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// A page whose own name was made to lead to this machine is of the same origin
+// as the service, to the browser: only the name gives it away.
+func TestForeignHosts(t *testing.T) {
+	t.Parallel()
+	local := func(c *service.Config) { c.Local = true }
+	site := func(c *service.Config) {
+		c.Origins = []string{"https://ids.example.com", "http://ids.example.com:8080"}
+	}
+	all := func(c *service.Config) { c.Origins = []string{"*"} }
+	for _, test := range []struct {
+		host   string
+		change []func(*service.Config)
+		want   int
+	}{
+		{"evil.example", nil, http.StatusOK},
+		{"evil.example", []func(*service.Config){local}, http.StatusMisdirectedRequest},
+		{"evil.example:8080", []func(*service.Config){local, site}, http.StatusMisdirectedRequest},
+		{"localhost.evil.example", []func(*service.Config){local}, http.StatusMisdirectedRequest},
+		{"127.0.0.1.evil.example:8080", []func(*service.Config){local}, http.StatusMisdirectedRequest},
+		{"evil.example", []func(*service.Config){local, withToken}, http.StatusOK},
+		{"evil.example", []func(*service.Config){local, all}, http.StatusOK},
+		{"ids.example.com", []func(*service.Config){local, site}, http.StatusOK},
+		{"IDs.example.com:8080", []func(*service.Config){local, site}, http.StatusOK},
+		{"localhost", []func(*service.Config){local}, http.StatusOK},
+		{"LOCALHOST.:8080", []func(*service.Config){local}, http.StatusOK},
+		{"ids.localhost:8080", []func(*service.Config){local}, http.StatusOK},
+		{"127.0.0.1:8080", []func(*service.Config){local}, http.StatusOK},
+		{"[::1]:8080", []func(*service.Config){local}, http.StatusOK},
+		{"[::1]", []func(*service.Config){local}, http.StatusOK},
+		{"", []func(*service.Config){local}, http.StatusOK},
+	} {
+		handler := open(t, fixed(t), test.change...)
+		for _, path := range []string{"/v1/ids", "/v1/layout", "/metrics"} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Host = test.host
+			r.Header.Set("Authorization", "Bearer "+secret)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != test.want {
+				t.Errorf("Host %q: %s: %d, want %d", test.host, path, w.Code, test.want)
+			}
+		}
+	}
+}
+
 // A page of an allowed site may send its token, and read why it is refused.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
