@@ -164,6 +164,29 @@ func TestCheckSerials(t *testing.T) {
 	})
 }
 
+// Unlike a key, a serial number may have a default: for rows of other programs.
+func TestSerialDefault(t *testing.T) {
+	t.Parallel()
+	type bill struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number string   `gorm:"size:40;default:none" snowflake:"serial=PAY"`
+	}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &bill{})
+		if err := gormflake.Check(db, &bill{}); err != nil {
+			t.Error(err)
+		}
+		rows := []bill{{}, {Number: "x"}}
+		must(t, db.Create(&rows))
+		must(t, db.Omit("Number").Create(&bill{ID: 1}))
+		var stored []string
+		must(t, db.Model(&bill{}).Order("id desc").Pluck("number", &stored))
+		if want := []string{"x", numbers("PAY").Format(rows[0].ID), "none"}; !slices.Equal(stored, want) {
+			t.Errorf("numbers = %q, want %q", stored, want)
+		}
+	})
+}
+
 // Foreign keys hold what they refer to.
 func TestCheckSerialReferences(t *testing.T) {
 	t.Parallel()

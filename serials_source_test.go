@@ -225,3 +225,18 @@ func TestSerialMapFickle(t *testing.T) {
 		}
 	}
 }
+
+// One of two serial numbers in a map is set.
+func TestSerialMapTwoNumbers(t *testing.T) {
+	t.Parallel()
+	type twoNumbers struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number  string   `snowflake:"serial=PAY"`
+		Invoice string   `snowflake:"serial=INV"`
+	}
+	m := map[string]any{"id": 5, "Number": "x"}
+	must(t, dry(t, gormflake.New(newLayoutCounter())).Model(&twoNumbers{}).Create(m))
+	if got, want := fmt.Sprint(m), fmt.Sprintf("map[Number:x id:5 invoice:%s]", numbers("INV").Format(5)); got != want {
+		t.Errorf("map = %s, want %s", got, want)
+	}
+}
