@@ -55,7 +55,8 @@
 //
 // A tagged column that the statement omits ([gorm.DB.Omit]) is not filled. One
 // that [gorm.DB.Select] leaves out is written all the same, because the row
-// would otherwise have another key than the struct.
+// would otherwise have another key than the struct. The serial number of a row
+// whose key is omitted is made from a fresh ID.
 //
 // # Upserts
 //
