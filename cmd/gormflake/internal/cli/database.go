@@ -52,16 +52,20 @@ func (f *databaseFlag) open(ctx context.Context) (db *gorm.DB, closeDB func() er
 	if err := checkFile(f.value()); err != nil {
 		return nil, nil, err
 	}
+	what := "database"
+	if path, ok := sqliteFile(f.value()); ok {
+		what += " " + path // which drivers of servers name, and SQLite does not
+	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
-		return nil, nil, fmt.Errorf("database: %w", err)
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
 	}
 	pool, err := db.DB()
 	if err != nil {
-		return nil, nil, fmt.Errorf("database: %w", err)
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if err := pool.PingContext(ctx); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("database does not answer: %w", err), pool.Close())
+		return nil, nil, errors.Join(fmt.Errorf("%s does not answer: %w", what, err), pool.Close())
 	}
 	return db, pool.Close, nil
 }

@@ -129,7 +129,7 @@ func TestDatabaseErrors(t *testing.T) {
 	for url, want := range map[string]string{
 		"sqlite://" + folder + "/no/such.db":                                       "there is no file",
 		"sqlite://" + folder:                                                       "is a folder",
-		"sqlite://" + text:                                                         "not a database",
+		"sqlite://" + text:                                                         "database " + text + ": file is not a database",
 		"mysql://app:" + secret + "@127.0.0.1:1/app":                               "refused",
 		"postgres://app:" + secret + "@127.0.0.1:1/app":                            "refused",
 		"postgres://app:" + secret + "@127.0.0.1:1,127.0.0.1:2/app":                "refused",
