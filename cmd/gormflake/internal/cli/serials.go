@@ -20,9 +20,12 @@ type serials struct {
 // A shape is what follows the code, with every digit a zero.
 type shape struct{ separator, text string }
 
+// separators are those that package serial has.
+const separators = "-_."
+
 func newSerials(layout snowflake.Layout, code string) (*serials, error) {
 	s := &serials{layout: layout, code: code}
-	for _, separator := range []string{"-", "_", ".", ""} {
+	for _, separator := range append(strings.Split(separators, ""), "") {
 		format, err := s.format("A", separator)
 		if err != nil {
 			return nil, err
@@ -70,6 +73,9 @@ func shapeOf[T string | []byte](s *serials, text T) (shape, bool) {
 // with separators that begins with the word. It is not decided where the text
 // may go on so that it does.
 func (s *serials) tail(after []byte) (n int, decided bool) {
+	if len(after) == 0 || strings.IndexByte(separators, after[0]) < 0 {
+		return 0, len(after) > 0 // as after most words
+	}
 	for _, shape := range s.shapes {
 		if shape.separator == "" {
 			continue

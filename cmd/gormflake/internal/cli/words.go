@@ -58,10 +58,7 @@ func (w *words) consume(data []byte, eof bool) (int, error) {
 			w.long = false
 			continue
 		}
-		end := at + 1
-		for end < len(data) && isWord[data[end]] {
-			end++
-		}
+		end := at + wordLen(data[at:])
 		if w.long || end-at > maxWord {
 			w.long = end == len(data)
 			at = end
@@ -84,6 +81,14 @@ func (w *words) consume(data []byte, eof bool) (int, error) {
 	}
 	w.remember(data)
 	return len(data), w.text(data[begin:])
+}
+
+func wordLen(data []byte) int {
+	n := 0
+	for n < len(data) && isWord[data[n]] {
+		n++
+	}
+	return n
 }
 
 func (w *words) more(after []byte) (n int, decided bool) {
