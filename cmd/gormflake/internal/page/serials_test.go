@@ -107,7 +107,7 @@ func refusedSerials(t *testing.T, l snowflake.Layout) []string {
 	for _, rest := range []string{"0028160740105", "1328160740105", "0600160740105", "0631160740105", "0230160740105", "0628240000000", "0628166000000", "1231235960000"} {
 		texts = append(texts, text[:day]+rest+text[day+13:])
 	}
-	for _, at := range []time.Time{l.Epoch.Add(-time.Millisecond), l.Epoch, l.Epoch.Add(time.Millisecond), l.Expires()} {
+	for _, at := range []time.Time{l.Epoch.Add(-time.Millisecond), l.Epoch, l.Epoch.Add(l.Tick + time.Millisecond), l.Expires()} {
 		rest := strings.Replace(at.Format("0102150405.000"), ".", "", 1) + strings.Repeat("0", len(text)-day-13)
 		texts = append(texts, fmt.Sprintf("PAY%0*d%s", yearDigits(l), at.Year(), rest))
 	}

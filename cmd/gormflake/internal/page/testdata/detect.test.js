@@ -96,7 +96,7 @@ test('serial numbers are found in a log, and their digits are no IDs', () => {
   const plain = serial.format(layouts.twitter, 'PAY', '', id);
   const separated = serial.format(layouts.twitter, 'REF', '-', id + 1n);
   const log = `2026-03-01T11:00:00.123Z order_${plain} {"n":"${separated}"} ${id + 2n} and ${separated}.
-    20260301110000123456789 PAY2026023011000000007070000 ${plain}0 a-${plain}-b`;
+    20260301110000123456789 ${serial.format(layouts.twitter, '9', '', id)} ${plain}x PAY2026023011000000007070000 ${plain}0 a-${plain}-b`;
   const { found } = scan(log, layouts.twitter, clock);
   assert.deepEqual(found.map((each) => [each.form, each.text]), [['serial', plain], ['serial', separated], ['decimal', `${id + 2n}`], ['serial', separated], ['serial', plain]]);
   assert.deepEqual(found[1].serial, { code: 'REF', separator: '-' });
