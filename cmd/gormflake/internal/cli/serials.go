@@ -35,6 +35,8 @@ func newSerials(layout snowflake.Layout, code string) (*serials, error) {
 	return s, nil
 }
 
+func (s *serials) shortest() string { return s.shapes[len(s.shapes)-1].text }
+
 func (s *serials) format(code, separator string) (*serial.Format, error) {
 	if separator == "" {
 		return serial.New(code, s.layout)
@@ -45,8 +47,7 @@ func (s *serials) format(code, separator string) (*serial.Format, error) {
 func (s *serials) parse(text string) (types.ID, error) {
 	shape, found := shapeOf(s, text)
 	if !found {
-		plain := s.shapes[len(s.shapes)-1].text
-		return 0, fmt.Errorf("%s is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", quote(text), plain)
+		return 0, fmt.Errorf("%s is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", quote(text), s.shortest())
 	}
 	code := text[:len(text)-len(shape.text)]
 	format, err := s.format(code, shape.separator)
@@ -61,6 +62,9 @@ func (s *serials) parse(text string) (types.ID, error) {
 
 // shapeOf does not allocate, for the many words of a text that have none.
 func shapeOf[T string | []byte](s *serials, text T) (shape, bool) {
+	if len(text) <= len(s.shortest()) {
+		return shape{}, false
+	}
 	for _, shape := range s.shapes {
 		if at := len(text) - len(shape.text); at > 0 && matching(shape.text, text[at:]) == len(shape.text) {
 			return shape, true
