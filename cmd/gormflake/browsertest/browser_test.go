@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 const patience = 2 * time.Minute // a loaded machine starts a browser slowly
@@ -205,28 +206,9 @@ func (p page) fit(name string, width int64) {
 const tooWide = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth && e.closest(".scroll") === null)
 	.map((e) => e.tagName + "#" + e.id + "." + e.className).slice(0, 9).join(" ")`
 
-func findChromium(t *testing.T) string {
-	t.Helper()
-	name := os.Getenv("CHROMIUM")
-	if name == "" {
-		name = "chromium"
-	}
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	for required := range strings.SplitSeq(os.Getenv("GORMFLAKE_TEST_REQUIRE"), ",") {
-		if strings.TrimSpace(required) == "chromium" {
-			t.Fatalf("GORMFLAKE_TEST_REQUIRE lists chromium: %v", err)
-		}
-	}
-	t.Skipf("no Chromium, install it or set CHROMIUM: %v", err)
-	return ""
-}
-
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	chromium := findChromium(t)
+	chromium := testserver.Program(t, "chromium")
 	// The test's own context ends before its cleanup, which needs the browser.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	t.Cleanup(stop)

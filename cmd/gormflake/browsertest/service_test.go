@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	inspector "github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -136,7 +137,7 @@ func TestSlowService(t *testing.T) {
 // a free port, and returns its origin.
 func startProgram(t *testing.T, args ...string) string {
 	t.Helper()
-	findChromium(t)
+	testserver.Program(t, "chromium")
 	folder := t.TempDir()
 	program := filepath.Join(folder, "gormflake")
 	if runtime.GOOS == "windows" {

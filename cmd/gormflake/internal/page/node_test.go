@@ -4,39 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// findNode skips the test where there is no Node.js, unless
-// GORMFLAKE_TEST_REQUIRE lists node.
-func findNode(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("node")
-	if err == nil {
-		return path
-	}
-	for required := range strings.SplitSeq(os.Getenv("GORMFLAKE_TEST_REQUIRE"), ",") {
-		if strings.TrimSpace(required) == "node" {
-			t.Fatalf("GORMFLAKE_TEST_REQUIRE lists node: %v", err)
-		}
-	}
-	t.Skipf("no Node.js: %v", err)
-	return ""
-}
-
 // The page's modules in Node: the vectors, and tests of each module.
 func TestModulesInNode(t *testing.T) {
 	t.Parallel()
-	node := findNode(t)
+	node := testserver.Program(t, "node")
 	files, err := filepath.Glob("testdata/*.test.js")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d test files, %v", len(files), err)
@@ -70,7 +52,7 @@ type answer struct {
 // Random IDs of random layouts: JavaScript takes them apart as Go does.
 func TestRandomIDsInNode(t *testing.T) {
 	t.Parallel()
-	node := findNode(t)
+	node := testserver.Program(t, "node")
 	random := rand.New(rand.NewPCG(1, 2))
 	var questions bytes.Buffer
 	var want []answer
