@@ -58,6 +58,7 @@ var pgBlockers = []struct {
 	{"function over integers in statistics", "CREATE FUNCTION twice(integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT $1 * 2'; CREATE STATISTICS st ON twice(id), n FROM t", "t", "statistics object st", nil, false},
 	{"operator class of integers", "CREATE INDEX bloom ON t USING brin (n, id int4_bloom_ops)", "t", "index bloom", nil, false},
 	{"constraint of a function", "CREATE FUNCTION g() RETURNS void BEGIN ATOMIC INSERT INTO t (n) VALUES (1) ON CONFLICT ON CONSTRAINT t_pkey DO NOTHING; END", "t", "constraint t_pkey on table t", nil, false},
+	{"constraint of a rule", "CREATE RULE r AS ON INSERT TO child DO INSTEAD INSERT INTO t (n) VALUES (1) ON CONFLICT ON CONSTRAINT t_pkey DO NOTHING", "t", "constraint t_pkey on table t", nil, false},
 	{"invalid index", "INSERT INTO t (n) VALUES (1), (1); CREATE INDEX broken ON t (n); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken'::regclass", "t", "index broken", nil, true},
 	{
 		"index without those of partitions", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE INDEX half ON ONLY p (id)",
@@ -67,6 +68,12 @@ var pgBlockers = []struct {
 	},
 	{
 		"constraint of a partition's index", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); ALTER TABLE p1 ADD CONSTRAINT own UNIQUE (at, id); CREATE UNIQUE INDEX plain ON p (at, id)",
+		"p1", "index own",
+		[]any{"p"},
+		true,
+	},
+	{
+		"deferrable constraint of a partition", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); ALTER TABLE p1 ADD CONSTRAINT own UNIQUE (at, id) DEFERRABLE; ALTER TABLE p ADD CONSTRAINT whole UNIQUE (at, id)",
 		"p1", "index own",
 		[]any{"p"},
 		true,

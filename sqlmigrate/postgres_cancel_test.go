@@ -189,7 +189,7 @@ func postgresOneConnection(t *testing.T, server *pgServer) {
 	between, cancelBetween := context.WithCancel(t.Context())
 	err = plan.Apply(between, pgOver(t, conn), sqlmigrate.WithProgress(func(sqlmigrate.Progress) { cancelBetween() }))
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {
-		t.Errorf("error %v, want that of its context alone", err)
+		t.Fatalf("error %v, want that of its context alone", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
