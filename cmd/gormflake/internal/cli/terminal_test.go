@@ -177,8 +177,12 @@ func interrupted(t *testing.T, program string) {
 	term.exits(failed, "run the same command again to go on")
 	term.await("gormflake: interrupted: ")
 	term.await("nothing of this phase has been changed")
-	// The server may still be waiting for the lock for a client that is gone,
-	// and whoever reads the table waits behind it.
+	// Whoever reads the table would wait behind a statement that is left over.
+	var waiting int
+	err := db.Raw("SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted").Row().Scan(&waiting)
+	if err != nil || waiting != 0 {
+		t.Errorf("%d wait for the lock after the program has ended, error %v, want none", waiting, err)
+	}
 	tx.Rollback()
 	if schema(t, url) != before {
 		t.Error("the database has been changed")
