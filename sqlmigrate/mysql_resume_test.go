@@ -37,13 +37,14 @@ func mysqlSmallTargets() []any { return []any{"users", "orders", "flags"} }
 // mysqlFailure ends what is going on when a statement is about to begin.
 type mysqlFailure struct {
 	name string
+	step int // it comes at each so manyth statement
 	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
 }
 
 func mysqlFailures() []mysqlFailure {
 	return []mysqlFailure{
-		{"context", func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
-		{"connection", func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
+		{"context", 1, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
+		{"connection", 3, func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
 			for _, id := range mysqlStrings(t, db, "SELECT id FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND id <> CONNECTION_ID()") {
 				mysqlExec(t, db, "KILL "+id)
 			}
@@ -82,7 +83,7 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	t.Parallel()
 	before, schema, data := mysqlMoved(t)
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n++ {
+		for n := 0; ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)
@@ -147,7 +148,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	before, schema, data := mysqlMoved(t)
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n++ {
+		for n := 0; ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)
@@ -167,7 +168,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 		}
 	}
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n++ {
+		for n := 0; ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("down, %s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)

@@ -97,8 +97,8 @@ func postgresTrimmings(t *testing.T, server *pgServer) {
 // pgFiles runs the texts of the files, as golang-migrate and as goose would.
 func (d *pgDatabase) pgFiles(t *testing.T, plan *sqlmigrate.Plan) {
 	t.Helper()
+	before := d.state(t)
 	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
-		before := d.state(t)
 		up, down := sqlmigrate.PostgresScripts(plan, format)
 		for _, text := range up {
 			pgScript(t, d, text, format)
