@@ -37,7 +37,7 @@ func mysqlSmallTargets() []any { return []any{"users", "orders", "flags"} }
 // mysqlFailure ends what is going on when a statement is about to begin.
 type mysqlFailure struct {
 	name string
-	step int // it comes at each so manyth statement
+	step int // it comes at every so many statements
 	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
 }
 
