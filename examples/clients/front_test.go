@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A front stands before a real server. It keeps what passes, and is where a
+// fault comes in.
+type front struct {
+	URL     string
+	mu      sync.Mutex
+	paths   []string // that were asked for
+	answers strings.Builder
+}
+
+// A fault changes an answer on its way; nil changes none.
+type fault func(r *http.Request, answer string) string
+
+func newFront(t *testing.T, address string, change fault) *front {
+	t.Helper()
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &front{}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(r *http.Response) error { return f.pass(r, change) },
+	})
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	return f
+}
+
+func (f *front) pass(r *http.Response, change fault) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body.Close()
+	f.mu.Lock()
+	f.paths = append(f.paths, r.Request.URL.Path)
+	f.answers.Write(body)
+	f.mu.Unlock()
+	if change != nil {
+		body = []byte(change(r.Request, string(body)))
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return nil
+}
+
+// issued reports whether the server has sent this ID, in quotes.
+func (f *front) issued(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Contains(f.answers.String(), `"`+id+`"`)
+}
+
+// asked counts the requests for /v1/ids/… or /orders/… of this ID.
+func (f *front) asked(id string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, path := range f.paths {
+		if strings.HasSuffix(path, "/"+id) {
+			n++
+		}
+	}
+	return n
+}

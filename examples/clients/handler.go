@@ -1,0 +1,61 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+)
+
+//go:embed index.html client.js ids.mjs
+var files embed.FS
+
+const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; img-src data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// newHandler is the page, and both servers under its own address, so that
+// neither has to allow the pages of another site.
+func newHandler(ids, orders string) (http.Handler, error) {
+	service, err := passTo("-ids", ids)
+	if err != nil {
+		return nil, err
+	}
+	shop, err := passTo("-orders", orders)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", service)
+	mux.Handle("/orders", shop)
+	mux.Handle("/orders/", shop)
+	mux.Handle("/", withPolicy(http.FileServerFS(files)))
+	return mux, nil
+}
+
+func withPolicy(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// passTo passes requests on to a server. Headers go with them: both servers
+// refuse a page of another site by what the browser says there.
+func passTo(name, address string) (http.Handler, error) {
+	target, err := url.Parse(address)
+	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
+		return nil, fmt.Errorf("%s %q: want an address such as http://127.0.0.1:8080", name, address)
+	}
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			body, _ := json.Marshal(map[string]string{"error": fmt.Sprintf("%s does not answer: %v", target, err)}) // strings always marshal
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = w.Write(body) // an error means that the client has gone
+		},
+	}, nil
+}

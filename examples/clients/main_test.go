@@ -1,0 +1,164 @@
+package main_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const patience = 2 * time.Minute // a loaded machine starts a browser slowly
+
+// programs is the folder of the three built ones.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	programs, err = os.MkdirTemp("", "clients-example-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	if err := os.RemoveAll(programs); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = max(status, 1)
+	}
+	os.Exit(status)
+}
+
+var build = sync.OnceValue(func() error {
+	for _, folder := range []string{"../../cmd/gormflake", "../orders", "../clients"} {
+		build := exec.Command("go", "build", "-o", program(filepath.Base(folder)), ".")
+		build.Dir = folder
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", folder, err, out)
+		}
+	}
+	return nil
+})
+
+func program(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(programs, name)
+}
+
+func startService(t *testing.T, args ...string) string {
+	t.Helper()
+	return start(t, "gormflake", append([]string{"serve", "--worker", "1", "--addr", "127.0.0.1:0"}, args...)...)
+}
+
+func startOrders(t *testing.T) string {
+	t.Helper()
+	return start(t, "orders", "-serve", "127.0.0.1:0")
+}
+
+func startPage(t *testing.T, ids, orders string) string {
+	t.Helper()
+	return start(t, "clients", "-addr", "127.0.0.1:0", "-ids", ids, "-orders", orders)
+}
+
+// start runs one of the programs, which serve on a free port and print it.
+func start(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	serve := exec.Command(program(name), args...)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	serve.Stderr = log
+	stdout, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, serve) })
+	first, err := bufio.NewReader(stdout).ReadString('\n')
+	address := regexp.MustCompile(`http://[0-9.:]+`).FindString(first)
+	if err != nil || address == "" {
+		said, _ := os.ReadFile(log.Name())
+		t.Fatalf("%s: no address in %q: %v\n%s", name, first, err, said)
+	}
+	return address
+}
+
+// stop wants the program to end by itself, and without an error.
+func stop(t *testing.T, serve *exec.Cmd) {
+	if runtime.GOOS == "windows" {
+		_ = serve.Process.Kill() // has no signal that asks
+		_ = serve.Wait()
+		return
+	}
+	if err := serve.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
+	defer timer.Stop()
+	if err := serve.Wait(); err != nil {
+		t.Errorf("%s ended with %v", serve.Path, err)
+	}
+}
+
+// Behind the page's server both others still see that a page of another site
+// asks.
+func TestOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	page := startPage(t, startService(t), startOrders(t))
+	for method, path := range map[string]string{http.MethodGet: "/v1/ids", http.MethodPost: "/orders"} {
+		request, err := http.NewRequestWithContext(t.Context(), method, page+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Sec-Fetch-Site", "cross-site")
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden {
+			t.Errorf("%s %s: status %d, want 403", method, path, answer.StatusCode)
+		}
+	}
+}
+
+func TestWrongFlagsAreExplained(t *testing.T) {
+	t.Parallel()
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no scheme":   {[]string{"-ids", "127.0.0.1:8080"}, `-ids "127.0.0.1:8080": want an address such as`},
+		"no host":     {[]string{"-orders", "http:///orders"}, `-orders "http:///orders": want an address such as`},
+		"an argument": {[]string{"8082"}, `unexpected argument "8082"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := exec.CommandContext(t.Context(), program("clients"), c.args...).CombinedOutput()
+			var ended *exec.ExitError
+			if !errors.As(err, &ended) || ended.ExitCode() != 1 || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package main_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+)
+
+func TestNodeClient(t *testing.T) {
+	t.Parallel()
+	node := testserver.Program(t, "node")
+	ids, orders := newFront(t, startService(t), nil), newFront(t, startOrders(t), nil)
+
+	status, stdout, stderr := runClient(t, node, ids.URL+"/", orders.URL)
+	if status != 0 || stderr != "" || !strings.HasSuffix(stdout, "\nStrings and BigInt lost no digit.\n") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	wantRows(t, rowsOf(stdout), ids, orders)
+	wantCrowd(t, stdout)
+}
+
+// Below 2^53 a number is exact.
+func TestNodeClientAndSafeLayout(t *testing.T) {
+	t.Parallel()
+	node := testserver.Program(t, "node")
+	status, stdout, stderr := runClient(t, node, startService(t, "--layout", "js-safe"), startOrders(t))
+	if status != 0 || stderr != "" {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if n := strings.Count(stdout, "the same, for it is below 2^53"); n != 4 {
+		t.Errorf("%d numbers kept, want 4:\n%s", n, stdout)
+	}
+	if want := "are 200 different strings and 200 different numbers"; !strings.Contains(stdout, want) {
+		t.Errorf("want %q:\n%s", want, stdout)
+	}
+}
+
+var quoted = regexp.MustCompile(`"(\d{16,})"`)
+
+func withoutQuotes(_ *http.Request, answer string) string {
+	return quoted.ReplaceAllString(answer, "$1")
+}
+
+// otherID changes the last ID of the answer to a GET of one.
+func otherID(r *http.Request, answer string) string {
+	all := quoted.FindAllStringIndex(answer, -1)
+	if strings.Count(r.URL.Path, "/") < 2 || r.URL.Path == "/v1/ids" || all == nil {
+		return answer
+	}
+	digit := all[len(all)-1][1] - 2
+	return answer[:digit] + string('0'+(answer[digit]-'0'+1)%10) + answer[digit+1:]
+}
+
+func sameIDs(r *http.Request, answer string) string {
+	if r.URL.Path != "/v1/ids" {
+		return answer
+	}
+	return quoted.ReplaceAllString(answer, quoted.FindString(answer))
+}
+
+// A digit that a server loses is found, whatever the client parsed.
+func TestNodeClientFindsLostDigits(t *testing.T) {
+	t.Parallel()
+	node := testserver.Program(t, "node")
+	service, shop := startService(t), startOrders(t)
+	cases := map[string]struct {
+		ids, orders fault
+		want        string
+	}{
+		"service without quotes":     {withoutQuotes, nil, "is not in the answer"},
+		"orders without quotes":      {nil, withoutQuotes, "is not in the answer"},
+		"service answers another":    {otherID, nil, "as a string was sent as"},
+		"line of an order changed":   {nil, otherID, "as a BigInt was sent as"},
+		"service gives an ID twice":  {sameIDs, nil, "200 IDs are 1 strings"},
+		"both servers answer others": {otherID, otherID, "as a string was sent as"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ids, orders := newFront(t, service, c.ids), newFront(t, shop, c.orders)
+			status, stdout, stderr := runClient(t, node, ids.URL, orders.URL)
+			if status != 1 || !strings.Contains(stderr, c.want) || strings.Contains(stdout, "no digit") {
+				t.Errorf("status %d, want 1 and %q\n%s%s", status, c.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestNodeClientCannotTry(t *testing.T) {
+	t.Parallel()
+	node := testserver.Program(t, "node")
+	service, shop := startService(t), startOrders(t)
+	mute := newFront(t, service, func(*http.Request, string) string { return "" })
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no argument":   {nil, "usage: node client.mjs"},
+		"one argument":  {[]string{service}, "usage: node client.mjs"},
+		"no address":    {[]string{"8080", shop}, "usage: node client.mjs"},
+		"no server":     {[]string{service, unusedAddress(t)}, "/orders does not answer: ECONNREFUSED"},
+		"wrong server":  {[]string{shop, service}, "/v1/ids?count=200: 404, there is nothing at /v1/ids"},
+		"no JSON":       {[]string{mute.URL, shop}, "/v1/ids?count=200 answers 200 without JSON"},
+		"issues no IDs": {[]string{start(t, "gormflake", "serve", "--addr", "127.0.0.1:0"), shop}, "404, this server issues no IDs"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, stdout, stderr := runClient(t, node, c.args...)
+			if status != 2 || !strings.Contains(stderr, c.want) || stdout != "" {
+				t.Errorf("status %d, want 2 and %q\n%s%s", status, c.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func runClient(t *testing.T, node string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	run := exec.CommandContext(t.Context(), node, append([]string{"client.mjs"}, args...)...)
+	run.Stdout, run.Stderr = &out, &errs
+	err := run.Run()
+	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	return run.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+var printed = regexp.MustCompile(`(?m)^ {2}(?:(\d+)| {2}(\w+(?: \w+)?) +(\d+) {2}(.*))$`)
+
+func rowsOf(stdout string) []row {
+	var rows []row
+	id := ""
+	for _, m := range printed.FindAllStringSubmatch(stdout, -1) {
+		if m[1] != "" {
+			id = m[1]
+			continue
+		}
+		rows = append(rows, row{id, m[2], m[3], m[4]})
+	}
+	return rows
+}

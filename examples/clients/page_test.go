@@ -1,0 +1,238 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+)
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	chromium := testserver.Program(t, "chromium")
+	ids, orders := newFront(t, startService(t), nil), newFront(t, startOrders(t), nil)
+	p := open(t, chromium, startPage(t, ids.URL, orders.URL))
+
+	p.wantVerdict("good", "Strings and BigInt lost no digit.")
+	rows := value[[]row](p, tableRows)
+	wantRows(t, rows, ids, orders)
+	wantCrowd(t, value[string](p, `document.getElementById("crowd").textContent`))
+	p.wantMarks(rows)
+	p.fit("desktop", 1280)
+	p.fit("phone", 360)
+	p.wantQuiet(rows)
+}
+
+func TestPageShowsLostDigits(t *testing.T) {
+	t.Parallel()
+	chromium := testserver.Program(t, "chromium")
+	ids := newFront(t, startService(t), otherID)
+	p := open(t, chromium, startPage(t, ids.URL, startOrders(t)))
+	p.wantVerdict("bad", "as a string was sent as")
+}
+
+func TestPageWithoutServer(t *testing.T) {
+	t.Parallel()
+	chromium := testserver.Program(t, "chromium")
+	gone := unusedAddress(t)
+	p := open(t, chromium, startPage(t, gone, startOrders(t)))
+	p.wantVerdict("bad", "/v1/ids?count=200: 502, "+gone+" does not answer")
+}
+
+// unusedAddress is of a port that was free a moment ago.
+func unusedAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+// wantCrowd: so many IDs in a row are few numbers.
+func wantCrowd(t *testing.T, text string) {
+	t.Helper()
+	m := regexp.MustCompile(`200 IDs taken at once are 200 different strings and (\d+) different numbers\.`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("%q does not say how many numbers 200 IDs are", text)
+	}
+	if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n >= 200 {
+		t.Errorf("200 IDs are %s numbers, want fewer", m[1])
+	}
+}
+
+const tableRows = `[...document.querySelectorAll("tbody tr")].map((tr) => ({
+	ID: tr.closest("table").querySelector("caption .digits").textContent,
+	Way: tr.cells[0].textContent, Sent: tr.cells[1].textContent, Note: tr.cells[2].textContent }))`
+
+// page is what the browser shows. Its methods end the test when they fail.
+type page struct {
+	t       *testing.T
+	ctx     context.Context
+	address string
+	saw     *messages
+}
+
+// messages are those of the console.
+type messages struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (m *messages) add(event any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch event := event.(type) {
+	case *cdpruntime.EventConsoleAPICalled:
+		m.all = append(m.all, fmt.Sprintf("console.%s", event.Type))
+	case *cdpruntime.EventExceptionThrown:
+		m.all = append(m.all, fmt.Sprintf("exception: %+v", event.ExceptionDetails))
+	case *log.EventEntryAdded:
+		m.all = append(m.all, fmt.Sprintf("%s: %s", event.Entry.Text, event.Entry.URL))
+	}
+}
+
+// wantQuiet allows what Chromium itself says about the 404 of a number, and
+// wants it, for otherwise it would say nothing about other mistakes either.
+func (p page) wantQuiet(rows []row) {
+	p.t.Helper()
+	p.saw.mu.Lock()
+	defer p.saw.mu.Unlock()
+	allowed := map[string]bool{}
+	for _, r := range rows {
+		if _, refused, _ := strings.Cut(r.Note, "404, there is no order "); refused != "" {
+			allowed["/orders/"+refused] = true
+		}
+	}
+	seen := 0
+	for _, message := range p.saw.all {
+		text, path, _ := strings.Cut(message, " "+p.address)
+		if !strings.Contains(text, "responded with a status of 404") || !allowed[path] {
+			p.t.Errorf("the console shows %s", message)
+			continue
+		}
+		seen++
+	}
+	if len(allowed) > 0 && seen == 0 {
+		p.t.Error("the console shows nothing, not even the 404 of a number")
+	}
+}
+
+func (p page) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func value[T any](p page, expression string) T {
+	p.t.Helper()
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return got
+}
+
+// wantVerdict waits until the page is done; the button then works again.
+func (p page) wantVerdict(class, want string) {
+	p.t.Helper()
+	for !value[bool](p, `document.getElementById("verdict").className !== "" && !document.getElementById("run").disabled`) {
+		select {
+		case <-p.ctx.Done():
+			p.t.Fatal("the page is never done")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	got := value[[]string](p, `[document.getElementById("verdict").className, document.getElementById("verdict").textContent]`)
+	if got[0] != class || !strings.Contains(got[1], want) {
+		p.t.Errorf("verdict %q, want %s with %q", got, class, want)
+	}
+}
+
+// wantMarks wants as many digits marked as are wrong.
+func (p page) wantMarks(rows []row) {
+	p.t.Helper()
+	marks := value[[]int](p, `[...document.querySelectorAll("tbody tr")].map((tr) => tr.querySelectorAll("mark").length)`)
+	for i, r := range rows {
+		if want := wrongDigits(r.ID, r.Sent); !strings.HasPrefix(want, strconv.Itoa(marks[i])+" ") {
+			p.t.Errorf("%+v: %d digits are marked, want %s", r, marks[i], want)
+		}
+	}
+}
+
+// fit wants the page to fit a window of the width. An image of it goes to the
+// folder that SCREENSHOTS names, if any.
+func (p page) fit(name string, width int64) {
+	p.t.Helper()
+	p.do(chromedp.EmulateViewport(width, 800))
+	if over := value[int64](p, `document.documentElement.scrollWidth`) - width; over > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than its window of %d", name, over, width)
+	}
+	folder := os.Getenv("SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// open shows the page in a new browser and presses its button.
+func open(t *testing.T, chromium, address string) page {
+	t.Helper()
+	p := page{t, startBrowser(t, chromium), address, &messages{}}
+	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate(address), chromedp.Click("#run"))
+	return p
+}
+
+func startBrowser(t *testing.T, chromium string) context.Context {
+	t.Helper()
+	// The test's own context ends before its cleanup, which needs the browser.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	t.Cleanup(stop)
+	flags := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(chromium),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoFirstRun,
+		chromedp.Headless,
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(patience),
+	}
+	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
+		flags = append(flags, chromedp.Flag(name, true))
+	}
+	ctx, stop = chromedp.NewExecAllocator(ctx, flags...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		// Closes the browser and waits, so that its folder can be removed.
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Error(err)
+		}
+		stop()
+	})
+	return ctx
+}
