@@ -26,9 +26,7 @@ func (p *pgInspection) detach() Phase {
 			Down:  pgStatements("SELECT "+assigned, t.detachDown(columns)...),
 			Locks: fmt.Sprintf(pgCatalogLocks, p.display(t.schema, t.name)),
 		})
-		if check := p.detachCheck(columns); check != "" {
-			phase.Check = append(phase.Check, pgStatements("", check)...)
-		}
+		phase.Check = append(phase.Check, pgStatements("", p.detachCheck(columns))...)
 	}
 	p.lockFirst(&phase, tables)
 	return phase
@@ -186,10 +184,15 @@ func (c *pgColumn) attach(root *pgColumn) []string {
 	}
 }
 
-// detachCheck is for sequences that would have no next key to give.
+// detachCheck is for keys from which the database must not go on, as they are
+// issued too, and for sequences that would have no next key to give.
 func (p *pgInspection) detachCheck(columns []*pgColumn) string {
 	var refusals []string
 	for _, c := range columns {
+		refusals = append(refusals, pgRefuse(
+			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), pgQuote(c.name), p.want.limit),
+			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would go on: want all below %d before it is taken back",
+				c.name, p.display(c.schema, c.table), p.want.limit)))
 		for _, s := range c.allSequences() {
 			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
 				continue
@@ -200,9 +203,6 @@ func (p *pgInspection) detachCheck(columns []*pgColumn) string {
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
 					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
 		}
-	}
-	if len(refusals) == 0 {
-		return ""
 	}
 	return pgCheckAll(refusals)
 }

@@ -184,6 +184,7 @@ func postgresLargeKeys(t *testing.T, server *pgServer) {
 		{"key", "CREATE TABLE t (id serial PRIMARY KEY)", "INSERT INTO t VALUES (" + id + ")", "column id of table t holds keys"},
 		{"smallint", "CREATE TABLE t (id smallserial PRIMARY KEY)", "INSERT INTO t VALUES (32768)", "column id of table t holds keys"},
 		{"reference", "CREATE TABLE t (id serial PRIMARY KEY); CREATE TABLE c (t_id integer, CONSTRAINT f FOREIGN KEY (t_id) REFERENCES t NOT VALID)", "ALTER TABLE c DROP CONSTRAINT f; INSERT INTO c VALUES (" + id + ")", "column t_id of table c holds keys that do not fit into integer"},
+		{"bigserial", "CREATE TABLE t (id bigserial PRIMARY KEY)", "INSERT INTO t VALUES (9000000000000000000)", "column id of table t has Snowflake IDs, from which the database would go on"},
 		{"sequence", "CREATE TABLE t (id bigserial PRIMARY KEY); ALTER SEQUENCE t_id_seq AS integer", "INSERT INTO t VALUES (2147483647)", "sequence t_id_seq cannot go on"},
 		{"identity with a maximum", "CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY (MAXVALUE 99) PRIMARY KEY)", "INSERT INTO t VALUES (100)", "sequence t_id_seq cannot go on"},
 		{"partition", "CREATE TABLE t (id serial, n integer, PRIMARY KEY (id, n)) PARTITION BY RANGE (n); CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (0) TO (9)", "INSERT INTO t VALUES (" + id + ", 1)", "column id of table t holds keys"},

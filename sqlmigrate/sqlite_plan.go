@@ -3,7 +3,6 @@ package sqlmigrate
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (in *sqliteInspection) plan() *Plan {
 		in.judge(t, c)
 		if text, ok := sqliteWithoutAutoincrement(t.text); ok {
 			detach.Steps = append(detach.Steps, t.detach(text))
-			detach.Check = append(detach.Check, t.detachCheck(c)...)
+			detach.Check = append(detach.Check, t.detachCheck(c, in.want.limit)...)
 		}
 		if in.needsGuard(t, c) {
 			guard.Steps = append(guard.Steps, t.guard(c))
@@ -149,11 +148,12 @@ func (t *sqliteTable) detach(text string) Step {
 	}
 }
 
-// detachCheck is for a table in which AUTOINCREMENT would have no next key.
-func (t *sqliteTable) detachCheck(c *sqliteColumn) []Statement {
+// detachCheck is for keys from which AUTOINCREMENT must not go on: they are
+// issued too.
+func (t *sqliteTable) detachCheck(c *sqliteColumn, limit int64) []Statement {
 	return sqliteRequire(
-		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s = %d)", sqliteQuote(t.name), sqliteQuote(c.name), math.MaxInt64),
-		fmt.Sprintf("table %s has the largest key there is, and AUTOINCREMENT could assign no other: delete the row", t.name))
+		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", sqliteQuote(t.name), sqliteQuote(c.name), limit),
+		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would go on: want all below %d", t.name, limit))
 }
 
 // needsGuard leaves out keys that refer to others, which have a guard of their
