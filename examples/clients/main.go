@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "Open http://%s/ in a browser; Ctrl-C stops.\n", listener.Addr())
+	_, _ = fmt.Fprintf(stdout, "Open http://%s/ in a browser; Ctrl-C stops.\n", listener.Addr())
 	return serve(ctx, listener, handler)
 }
 
