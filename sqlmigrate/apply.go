@@ -226,6 +226,8 @@ func (r *run) failure(name PhaseName, tasks []task, done int, err error) error {
 // stateOf is what a failure has left of its own phase.
 func (r *run) stateOf(changed int, all bool) string {
 	switch {
+	case r.plan.Dialect == "postgres" && all: // COMMIT has failed, or its answer was lost
+		return "nothing of this phase has been changed, or all of it if the connection was lost: inspect again"
 	case r.plan.Dialect != "mysql":
 		return "nothing of this phase has been changed"
 	case changed == 0:
