@@ -36,7 +36,9 @@ func account(t *testing.T, db *gorm.DB, dsn string) (as, grantee string) {
 	var schema string
 	db.Raw("SELECT current_schema()").Scan(&schema)
 	execute(t, db, "CREATE ROLE "+name+" LOGIN PASSWORD '"+password+"'", "GRANT USAGE ON SCHEMA "+schema+" TO "+name)
-	t.Cleanup(func() { execute(t, db, "DROP OWNED BY "+name, "DROP ROLE "+name) })
+	t.Cleanup(func() { // who has made a role may not drop what it owns unless a member of it
+		execute(t, db, "GRANT "+name+" TO CURRENT_USER", "DROP OWNED BY "+name, "DROP ROLE "+name)
+	})
 	return u.String(), name
 }
 
