@@ -99,6 +99,7 @@ var pgBlockers = []struct {
 	{"disabled trigger of a reference", "ALTER TABLE child DISABLE TRIGGER ALL", "child", "constraint child_t_id_fkey on table child", nil, true},
 	{"disabled trigger of a key", "ALTER TABLE t DISABLE TRIGGER ALL", "t", "constraint child_t_id_fkey on table child", nil, true},
 	{"right that another role granted", "CREATE ROLE granting; CREATE ROLE granted; GRANT SELECT ON SEQUENCE t_id_seq TO granting WITH GRANT OPTION; SET ROLE granting; GRANT SELECT ON SEQUENCE t_id_seq TO granted; RESET ROLE", "t", "sequence t_id_seq", nil, true},
+	{"label of a sequence", "SET allow_system_table_mods = on; INSERT INTO pg_seclabel (objoid, classoid, objsubid, provider, label) VALUES ('t_id_seq'::regclass, 'pg_class'::regclass, 0, 'dummy', 'secret')", "t", "sequence t_id_seq", nil, true},
 	{"cast to integer", "CREATE INDEX small ON t ((id::integer % 5), (id::int2))", "t", "index small", nil, true},
 	{"cast by PostgreSQL", "CREATE TABLE s (id smallint PRIMARY KEY, CONSTRAINT ck CHECK (id % 5 < 4))", "s", "constraint ck on table s", []any{"s"}, true},
 	{"uuid", "CREATE TABLE u (id uuid PRIMARY KEY)", "u", "column id", []any{"u"}, true},

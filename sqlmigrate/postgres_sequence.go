@@ -239,7 +239,30 @@ func (p *pgInspection) completeSequence(ctx context.Context, s *pgSequence) erro
 	if err := p.usersOf(ctx, s); err != nil {
 		return err
 	}
+	if err := p.labelsOf(ctx, s); err != nil {
+		return err
+	}
 	return p.grantsOf(ctx, s)
+}
+
+// labelsOf refuses security labels, which go with the sequence: only a server
+// with their provider could write them again.
+func (p *pgInspection) labelsOf(ctx context.Context, s *pgSequence) error {
+	if !s.drop && !s.internal {
+		return nil
+	}
+	return pgEach(ctx, p.tx, `
+SELECT provider FROM pg_catalog.pg_seclabel
+WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, []any{s.oid}, func(rows *sql.Rows) error {
+		var provider string
+		if err := rows.Scan(&provider); err != nil {
+			return err
+		}
+		p.blocker(p.display(s.user.schema, s.user.table), "sequence "+p.display(s.schema, s.name),
+			"phase detach drops it, and its security label of provider "+provider+" with it",
+			"take the label off, and write it again when phase detach is taken back")
+		return nil
+	})
 }
 
 // limits reports which limits are the defaults of the type.
