@@ -1,22 +1,19 @@
 package main_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-)
 
-const patience = 2 * time.Minute // a loaded machine starts a browser slowly
+	"github.com/gormflake/gormflake/internal/testserver"
+)
 
 // programs is the folder of the three built ones.
 var programs string
@@ -75,45 +72,7 @@ func start(t *testing.T, name string, args ...string) string {
 	if err := build(); err != nil {
 		t.Fatal(err)
 	}
-	serve := exec.Command(program(name), args...)
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	serve.Stderr = log
-	stdout, err := serve.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(t, serve) })
-	first, err := bufio.NewReader(stdout).ReadString('\n')
-	address := regexp.MustCompile(`http://[0-9.:]+`).FindString(first)
-	if err != nil || address == "" {
-		said, _ := os.ReadFile(log.Name())
-		t.Fatalf("%s: no address in %q: %v\n%s", name, first, err, said)
-	}
-	return address
-}
-
-// stop wants the program to end by itself, and without an error.
-func stop(t *testing.T, serve *exec.Cmd) {
-	if runtime.GOOS == "windows" {
-		_ = serve.Process.Kill() // has no signal that asks
-		_ = serve.Wait()
-		return
-	}
-	if err := serve.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
-	defer timer.Stop()
-	if err := serve.Wait(); err != nil {
-		t.Errorf("%s ended with %v", serve.Path, err)
-	}
+	return testserver.Serve(t, program(name), args...)
 }
 
 // Behind the page's server both others still see that a page of another site

@@ -17,14 +17,15 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/gormflake/gormflake/internal/testbrowser"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	chromium := testserver.Program(t, "chromium")
+	testserver.Program(t, "chromium")
 	ids, orders := newFront(t, startService(t), nil), newFront(t, startOrders(t), nil)
-	p := open(t, chromium, startPage(t, ids.URL, orders.URL))
+	p := open(t, startPage(t, ids.URL, orders.URL))
 
 	p.wantVerdict("good", "Strings and BigInt lost no digit.")
 	rows := value[[]row](p, tableRows)
@@ -38,17 +39,17 @@ func TestPage(t *testing.T) {
 
 func TestPageShowsLostDigits(t *testing.T) {
 	t.Parallel()
-	chromium := testserver.Program(t, "chromium")
+	testserver.Program(t, "chromium")
 	ids := newFront(t, startService(t), otherID)
-	p := open(t, chromium, startPage(t, ids.URL, startOrders(t)))
+	p := open(t, startPage(t, ids.URL, startOrders(t)))
 	p.wantVerdict("bad", "as a string was sent as")
 }
 
 func TestPageWithoutServer(t *testing.T) {
 	t.Parallel()
-	chromium := testserver.Program(t, "chromium")
+	testserver.Program(t, "chromium")
 	gone := unusedAddress(t)
-	p := open(t, chromium, startPage(t, gone, startOrders(t)))
+	p := open(t, startPage(t, gone, startOrders(t)))
 	p.wantVerdict("bad", "/v1/ids?count=200: 502, "+gone+" does not answer")
 }
 
@@ -197,42 +198,12 @@ func (p page) fit(name string, width int64) {
 }
 
 // open shows the page in a new browser and presses its button.
-func open(t *testing.T, chromium, address string) page {
+func open(t *testing.T, address string) page {
 	t.Helper()
-	p := page{t, startBrowser(t, chromium), address, &messages{}}
+	p := page{t, testbrowser.Start(t), address, &messages{}}
 	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
 		t.Fatal(err)
 	}
 	p.do(chromedp.Navigate(address), chromedp.Click("#run"))
 	return p
-}
-
-func startBrowser(t *testing.T, chromium string) context.Context {
-	t.Helper()
-	// The test's own context ends before its cleanup, which needs the browser.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	t.Cleanup(stop)
-	flags := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(chromium),
-		chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoFirstRun,
-		chromedp.Headless,
-		chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(patience),
-	}
-	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
-		flags = append(flags, chromedp.Flag(name, true))
-	}
-	ctx, stop = chromedp.NewExecAllocator(ctx, flags...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		// Closes the browser and waits, so that its folder can be removed.
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Error(err)
-		}
-		stop()
-	})
-	return ctx
 }

@@ -18,10 +18,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/testbrowser"
 )
-
-const patience = 2 * time.Minute // a loaded machine starts a browser slowly
 
 // page is what the browser shows. Its methods end the test when they fail.
 type page struct {
@@ -65,7 +63,7 @@ func open(t *testing.T, origin, path string) page {
 // start is open without an address.
 func start(t *testing.T, origin string) page {
 	t.Helper()
-	p := page{t, startBrowser(t), &sightings{}}
+	p := page{t, testbrowser.Start(t), &sightings{}}
 	if err := chromedp.Listen(p.ctx, p.saw.add); err != nil {
 		t.Fatal(err)
 	}
@@ -205,35 +203,3 @@ func (p page) fit(name string, width int64) {
 // tooWide names the elements that stick out.
 const tooWide = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth && e.closest(".scroll") === null)
 	.map((e) => e.tagName + "#" + e.id + "." + e.className).slice(0, 9).join(" ")`
-
-func startBrowser(t *testing.T) context.Context {
-	t.Helper()
-	chromium := testserver.Program(t, "chromium")
-	// The test's own context ends before its cleanup, which needs the browser.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	t.Cleanup(stop)
-	flags := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(chromium),
-		chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoFirstRun,
-		chromedp.Headless,
-		chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.WindowSize(1280, 900),
-		chromedp.WSURLReadTimeout(patience),
-	}
-	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
-		flags = append(flags, chromedp.Flag(name, true))
-	}
-	ctx, stop = chromedp.NewExecAllocator(ctx, flags...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		// Closes the browser and waits, so that its folder can be removed.
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Error(err)
-		}
-		stop()
-	})
-	return ctx
-}

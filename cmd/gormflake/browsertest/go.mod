@@ -17,8 +17,11 @@ require (
 
 require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	github.com/gormflake/gormflake/internal/testbrowser v0.0.0
 	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/jinzhu/now v1.1.5 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	gorm.io/gorm v1.31.2 // indirect
 )
+
+replace github.com/gormflake/gormflake/internal/testbrowser => ../../../internal/testbrowser

@@ -1,15 +1,11 @@
 package browsertest
 
 import (
-	"bufio"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -137,53 +133,11 @@ func TestSlowService(t *testing.T) {
 // a free port, and returns its origin.
 func startProgram(t *testing.T, args ...string) string {
 	t.Helper()
-	testserver.Program(t, "chromium")
-	folder := t.TempDir()
-	program := filepath.Join(folder, "gormflake")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	database := filepath.Join(folder, "app.db")
+	testserver.Program(t, "chromium") // or nothing needs to be built
+	database := filepath.Join(t.TempDir(), "app.db")
 	if err := os.WriteFile(database, nil, 0o600); err != nil { // the program makes no database
 		t.Fatal(err)
 	}
 	args = append([]string{"serve", "--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.ToSlash(database)}, args...)
-	serve := exec.Command(program, args...)
-	serve.Stderr = os.Stderr
-	stdout, err := serve.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopProgram(t, serve) })
-	first, err := bufio.NewReader(stdout).ReadString('\n')
-	address := regexp.MustCompile(`http://\S+`).FindString(first)
-	if err != nil || address == "" {
-		t.Fatalf("no address in %q: %v", first, err)
-	}
-	return address
-}
-
-// stopProgram wants the program to end by itself, and without an error.
-func stopProgram(t *testing.T, serve *exec.Cmd) {
-	if runtime.GOOS == "windows" {
-		_ = serve.Process.Kill() // has no signal that asks
-		_ = serve.Wait()
-		return
-	}
-	if err := serve.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
-	defer timer.Stop()
-	if err := serve.Wait(); err != nil {
-		t.Errorf("the program ended with %v", err)
-	}
+	return testserver.Serve(t, testserver.Build(t, ".."), args...)
 }

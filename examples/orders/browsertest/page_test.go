@@ -1,30 +1,23 @@
 package browsertest
 
 import (
-	"bufio"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/gormflake/gormflake/internal/testbrowser"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
-const patience = 2 * time.Minute // a loaded machine starts a browser slowly
-
 func TestOrderIsReopenedByItsKey(t *testing.T) {
 	t.Parallel()
-	chromium := testserver.Program(t, "chromium")
 	address := startOrders(t)
-	p := startBrowser(t, chromium)
+	p := page{t, testbrowser.Start(t)}
 
 	p.do(chromedp.Navigate(address), chromedp.SetValue("#customer", "Grace Hopper"), chromedp.Click("#create"))
 	placed := p.order()
@@ -53,9 +46,8 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 // A mistake is answered by the server's sentence, and the page goes on working.
 func TestMistakeIsExplained(t *testing.T) {
 	t.Parallel()
-	chromium := testserver.Program(t, "chromium")
 	address := startOrders(t)
-	p := startBrowser(t, chromium)
+	p := page{t, testbrowser.Start(t)}
 
 	p.do(chromedp.Navigate(address), chromedp.SetValue("#quantity-1", "0"), chromedp.Click("#create"))
 	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity must be 1 to") {
@@ -140,80 +132,8 @@ func (p page) screenshot(name string, width int64) {
 	}
 }
 
-func startBrowser(t *testing.T, chromium string) page {
-	t.Helper()
-	// The test's own context ends before its cleanup, which needs the browser.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	t.Cleanup(stop)
-	flags := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(chromium),
-		chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoFirstRun,
-		chromedp.Headless,
-		chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(patience),
-	}
-	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"} {
-		flags = append(flags, chromedp.Flag(name, true))
-	}
-	ctx, stop = chromedp.NewExecAllocator(ctx, flags...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
-		// Closes the browser and waits, so that its folder can be removed.
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Error(err)
-		}
-		stop()
-	})
-	return page{t, ctx}
-}
-
-// startOrders builds the program, lets it serve on a free port, and returns the
-// address that it prints.
 func startOrders(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "orders")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	serve := exec.Command(program, "-serve", "127.0.0.1:0")
-	serve.Stderr = os.Stderr
-	stdout, err := serve.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopOrders(t, serve) })
-	first, err := bufio.NewReader(stdout).ReadString('\n')
-	address := regexp.MustCompile(`http://\S+/`).FindString(first)
-	if err != nil || address == "" {
-		t.Fatalf("no address in %q: %v", first, err)
-	}
-	return address
-}
-
-// stopOrders wants the program to end by itself, and without an error.
-func stopOrders(t *testing.T, serve *exec.Cmd) {
-	if runtime.GOOS == "windows" {
-		_ = serve.Process.Kill() // has no signal that asks
-		_ = serve.Wait()
-		return
-	}
-	if err := serve.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	timer := time.AfterFunc(patience, func() { _ = serve.Process.Kill() })
-	defer timer.Stop()
-	if err := serve.Wait(); err != nil {
-		t.Errorf("the server ended with %v", err)
-	}
+	testserver.Program(t, "chromium") // or nothing needs to be built
+	return testserver.Serve(t, testserver.Build(t, ".."), "-serve", "127.0.0.1:0")
 }
