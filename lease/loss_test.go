@@ -18,8 +18,23 @@ import (
 
 // rob lets another process take the worker, as one whose clock is fast does.
 func rob(store *leasetest.Memory, worker int) {
-	r := store.Records()[worker]
-	store.Put(worker, lease.Record{Bound: r.Bound + 60_000, Owner: "robber"})
+	store.Put(worker, robbed(store.Records()[worker]))
+}
+
+func robbed(r lease.Record) lease.Record {
+	return lease.Record{Bound: r.Bound + 60_000, Owner: "robber"}
+}
+
+// robBusy is rob where the holder may extend its window at the same moment.
+func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
+	t.Helper()
+	for swapped := false; !swapped; {
+		r := store.Records()[worker]
+		var err error
+		if swapped, err = store.CompareAndSwap(t.Context(), worker, r, robbed(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
@@ -382,7 +397,7 @@ func TestNothingAfterTheRelease(t *testing.T) {
 			busy := issue(gen, 8)
 			time.Sleep(15 * time.Millisecond)
 			if lost {
-				rob(store, first)
+				robBusy(t, store, first)
 				time.Sleep(60 * time.Millisecond)
 			}
 			if err := gen.Close(context.Background()); err != nil {
