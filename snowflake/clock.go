@@ -107,10 +107,19 @@ func (k *clock) elapsed() time.Duration {
 	return time.Since(k.start)
 }
 
-// now is the logical time since the epoch.
-func (k *clock) now() time.Duration {
-	return time.Duration(k.base.Load()) + k.elapsed()
+// A moment is one reading of the clock.
+type moment struct {
+	elapsed time.Duration
+	logical time.Duration // since the epoch, by the base of then
 }
+
+func (k *clock) moment() moment {
+	base, elapsed := time.Duration(k.base.Load()), k.elapsed()
+	return moment{elapsed, base + elapsed}
+}
+
+// now is the logical time since the epoch.
+func (k *clock) now() time.Duration { return k.moment().logical }
 
 func (k *clock) tickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / k.tick }
 
@@ -135,12 +144,11 @@ func (k *clock) periodOf(logical time.Duration) uint64 {
 	return uint64(max(0, logical)) / k.period
 }
 
-// closes is the elapsed time at which the period of the logical time ends. It
-// is never more than a period from now: the base may have been moved since the
-// logical time was read.
-func (k *clock) closes(logical time.Duration) time.Duration {
-	end := time.Duration((k.periodOf(logical) + 1) * k.period)
-	return min(end-time.Duration(k.base.Load()), k.elapsed()+time.Duration(k.period))
+// closes is the elapsed time at which the period of the moment ends. It is
+// never more than a period from then: the base may have been moved since.
+func (k *clock) closes(at moment) time.Duration {
+	end := time.Duration((k.periodOf(at.logical) + 1) * k.period)
+	return min(end-time.Duration(k.base.Load()), at.elapsed+time.Duration(k.period))
 }
 
 // compare holds logical time against the wall clock. A step forward is taken

@@ -15,6 +15,7 @@ type Generator struct {
 	monotonic    time.Time // the clock's start, one load nearer to Next
 	lag          uint64    // ticks
 	sequenceBits uint8
+	counter      counter
 
 	layout  Layout
 	source  WorkerSource
@@ -78,6 +79,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 	}
 	g.life, g.quit = context.WithCancel(context.Background())
 	g.monotonic = g.clock.start
+	g.counter = newCounter(g.clock.start)
 	return g
 }
 

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// allowed is the logical time up to which slots may be issued, and how long to
-// wait for the wall clock before that; an error is the policy's refusal.
-func (g *Generator) allowed(grant *Grant) (now, over time.Duration, err error) {
+// allowed is the moment up to which slots may be issued, and how long to wait
+// for the wall clock before that; an error is the policy's refusal.
+func (g *Generator) allowed(grant *Grant) (now moment, over time.Duration, err error) {
 	if g.logical {
 		g.heed(uint64(grant.tickOf(grant.last() &^ sealed)))
-		return math.MaxInt64, 0, nil
+		return moment{logical: math.MaxInt64}, 0, nil
 	}
 	now = g.observe(grant)
-	g.heed(g.clock.tickAt(now))
+	g.heed(g.clock.tickAt(now.logical))
 	over, err = g.verdict(grant)
 	return now, over, err
 }
 
-// observe reads logical time, and compares it with the wall clock if that is
+// observe reads the clock, and compares it with the wall clock if that is
 // due and no other call is at it: then what is there will do.
-func (g *Generator) observe(grant *Grant) time.Duration {
-	now := g.clock.now()
-	if !g.clock.due(now) || !g.clock.comparing.TryLock() {
+func (g *Generator) observe(grant *Grant) moment {
+	now := g.clock.moment()
+	if !g.clock.due(now.logical) || !g.clock.comparing.TryLock() {
 		return now
 	}
 	if offset := g.clock.compare(); offset < 0 {
 		g.heal(grant, offset)
 	}
 	g.clock.comparing.Unlock()
-	return g.clock.now()
+	return g.clock.moment()
 }
 
 // heal takes a step back of the wall clock into logical time where the last

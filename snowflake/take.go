@@ -13,7 +13,7 @@ type claim struct {
 	last  slot // the state that the claim follows
 	first slot
 	count uint64
-	at    time.Duration // the logical time at which the claim was made
+	at    moment        // when the claim was made
 	now   uint64        // the tick of at
 	due   uint64        // the tick of the last slot
 	over  time.Duration // until the wall clock will have caught up, if that must be awaited
@@ -57,7 +57,7 @@ func (g *Generator) propose(n uint64) (claim, error) {
 	if c.at, c.over, err = g.allowed(c.grant); err != nil || c.over > 0 {
 		return c, err
 	}
-	c.now = min(g.clock.tickAt(c.at), uint64(g.layout.endTick()))
+	c.now = min(g.clock.tickAt(c.at.logical), uint64(g.layout.endTick()))
 	c.first = g.next(c, n)
 	limit := c.grant.limit.Load()
 	c.count = min(n, limit-min(c.first, limit))
@@ -143,7 +143,7 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 			return err
 		}
 		c.at = g.observe(c.grant)
-		if c.now = g.clock.tickAt(c.at); c.now >= c.due {
+		if c.now = g.clock.tickAt(c.at.logical); c.now >= c.due {
 			g.skipped.Add(-int64(c.count))
 		}
 	}

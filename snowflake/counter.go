@@ -1,0 +1,52 @@
+package snowflake
+
+import (
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/tsc"
+)
+
+// slowest is how long a count of the processor takes at most: processors make
+// one to six counts in a nanosecond.
+const slowest = 2 * time.Nanosecond
+
+// A counter stands in for the clock, whose reading is most of what an ID costs.
+// When the clock has been read, so many counts as cannot take longer than the
+// open tick lasts may go by before it is read again.
+type counter struct {
+	usable bool
+	start  uint64 // count when the generator's clock was started
+}
+
+// newCounter is not usable in a synctest bubble, whose time has no monotonic
+// reading and has nothing to do with the processor's.
+func newCounter(start time.Time) counter {
+	monotonic := start != start.Round(0)
+	return counter{usable: monotonic && tsc.Invariant(), start: tsc.Read()}
+}
+
+// keepsUp reports whether counts have taken no longer than slowest so far: an
+// emulated processor may make fewer.
+func (c counter) keepsUp(count uint64, elapsed time.Duration) bool {
+	return c.usable && int64(count-c.start) >= int64(elapsed/slowest)
+}
+
+// trusts reports whether the tick is open for certain at this count. A counter
+// that was set back could be trusted for too long, but not for longer than the
+// clocks may go without being compared.
+func (g *Grant) trusts(count uint64) bool {
+	return g.trust.Load()-count-1 < uint64(maxPeriod/slowest)
+}
+
+// inTick reads the clock to find out whether the tick is open, after the count.
+func (g *Generator) inTick(grant *Grant, count uint64) bool {
+	elapsed := time.Since(g.monotonic)
+	left := time.Duration(grant.closes.Load()) - elapsed
+	if left <= 0 {
+		return false
+	}
+	if g.counter.keepsUp(count, elapsed) {
+		grant.trust.Store(count + uint64(left/slowest))
+	}
+	return true
+}
