@@ -46,16 +46,15 @@ func (e effort) windows(n int) int {
 
 // measure runs all experiments once, then all again, so that what changes
 // about the machine meanwhile shows as spread instead of favouring some.
-func measure(experiments []experiment, runs int, e effort) ([]report, error) {
+func measure(experiments []experiment, runs int, once func(run int) ([]sample, error)) ([]report, error) {
 	all := make([]series, len(experiments))
 	for i := range runs {
-		for j, x := range experiments {
-			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", i+1, runs, x.name)
-			settle()
-			one, err := x.run(e)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", x.name, err)
-			}
+		fmt.Fprintf(os.Stderr, "run %d of %d\n", i+1, runs)
+		samples, err := once(i)
+		if err != nil {
+			return nil, err
+		}
+		for j, one := range samples {
 			if all[j] == nil {
 				all[j] = series{}
 			}
@@ -67,6 +66,20 @@ func measure(experiments []experiment, runs int, e effort) ([]report, error) {
 		reports[j] = x.report(all[j])
 	}
 	return reports, nil
+}
+
+// once runs each experiment, in this process.
+func once(experiments []experiment, e effort) ([]sample, error) {
+	samples := make([]sample, len(experiments))
+	for i, x := range experiments {
+		fmt.Fprintln(os.Stderr, "  "+x.name)
+		settle()
+		var err error
+		if samples[i], err = x.run(e); err != nil {
+			return nil, fmt.Errorf("%s: %w", x.name, err)
+		}
+	}
+	return samples, nil
 }
 
 // settle leaves no garbage of the last experiment to the next.
