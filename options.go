@@ -51,11 +51,9 @@ func WithGenerator(name string, gen Generator) Option {
 			return fmt.Errorf("gormflake: WithGenerator(%q): name contains a comma, which no tag can hold", name)
 		case taken:
 			return fmt.Errorf("gormflake: WithGenerator(%q): name is given twice", name)
-		case gen == nil:
-			return fmt.Errorf("gormflake: WithGenerator(%q): generator is nil", name)
 		}
 		cfg.generators[name] = gen
-		return nil
+		return present(fmt.Sprintf("WithGenerator(%q)", name), gen)
 	})
 }
 

@@ -72,6 +72,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"gorm.io/gorm"
@@ -120,14 +121,27 @@ func New(gen Generator, opts ...Option) *Plugin {
 
 // refused says what New cannot work with.
 func refused(gen Generator, cfg *config) error {
-	var errs []error
-	if gen == nil {
-		errs = append(errs, errors.New("gormflake: New: generator is nil, want one, for example from snowflake.New"))
-	}
+	errs := []error{present("New", gen)}
 	if cfg.opening != "" {
 		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: New is given a generator that is made already", cfg.opening))
 	}
 	return errors.Join(errs...)
+}
+
+// present refuses a generator that is nil, also one whose nil an interface hides.
+func present(call string, gen Generator) error {
+	what := "nil"
+	switch v := reflect.ValueOf(gen); v.Kind() {
+	case reflect.Invalid:
+	case reflect.Pointer, reflect.Func:
+		if !v.IsNil() {
+			return nil
+		}
+		what = fmt.Sprintf("a nil %T", gen)
+	default:
+		return nil
+	}
+	return fmt.Errorf("gormflake: %s: generator is %s, want one, for example from snowflake.New", call, what)
 }
 
 // Name returns "gormflake", the key of the plugin in the GORM configuration.

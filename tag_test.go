@@ -1,6 +1,7 @@
 package gormflake_test
 
 import (
+	"context"
 	"errors"
 	"math/bits"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -199,12 +201,36 @@ func TestOptionMistakes(t *testing.T) {
 	want := `gormflake: New: generator is nil, want one, for example from snowflake.New
 gormflake: WithGenerator: name is empty, want the name used in gen=name
 gormflake: WithGenerator("a,b"): name contains a comma, which no tag can hold
-gormflake: WithGenerator("c"): generator is nil
+gormflake: WithGenerator("c"): generator is nil, want one, for example from snowflake.New
 gormflake: WithGenerator("d"): name is given twice`
 	if err == nil || err.Error() != want {
 		t.Errorf("err = %v\nwant  %s", err, want)
 	}
 }
+
+// A generator that is not there is one too where an interface hides it.
+func TestNilGenerators(t *testing.T) {
+	t.Parallel()
+	var gen *snowflake.Generator
+	var fn fillFunc
+	err := open(t, &gorm.Config{}).Use(gormflake.New(gen, gormflake.WithGenerator("a", gen), gormflake.WithGenerator("b", fn)))
+	want := `gormflake: New: generator is a nil *snowflake.Generator, want one, for example from snowflake.New
+gormflake: WithGenerator("a"): generator is a nil *snowflake.Generator, want one, for example from snowflake.New
+gormflake: WithGenerator("b"): generator is a nil gormflake_test.fillFunc, want one, for example from snowflake.New`
+	if err == nil || err.Error() != want {
+		t.Errorf("err = %v\nwant  %s", err, want)
+	}
+	must(t, dry(t, gormflake.New(fillNothing{})).Create(&book{ID: 5}))
+}
+
+type fillFunc func(ctx context.Context, dst []types.ID) error
+
+func (f fillFunc) Fill(ctx context.Context, dst []types.ID) error { return f(ctx, dst) }
+
+// fillNothing is a generator that is no pointer.
+type fillNothing struct{}
+
+func (fillNothing) Fill(context.Context, []types.ID) error { return nil }
 
 // A tag is accepted exactly if it is pk or id, with at most one known generator.
 func FuzzTag(f *testing.F) {
