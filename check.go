@@ -16,7 +16,9 @@ import (
 //   - columns that hold 63 bits, for the keys and for the foreign keys that
 //     refer to them,
 //   - columns that hold a whole serial number, in the model, in its table and
-//     in the model's foreign keys, and a generator that tells its layout.
+//     in the model's foreign keys, and a generator that tells its layout,
+//   - columns of the table that give back what they were given: PostgreSQL's
+//     char(n) and MySQL's binary(n) pad it.
 //
 // It returns nil or one error that joins all mistakes of all models. It only
 // reads.

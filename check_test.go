@@ -118,6 +118,12 @@ func TestCheckLiveTable(t *testing.T) {
 				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
 				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
 			}, []string{"field Text", "varchar of fewer than 19 characters"}},
+			{"short bytes", map[string]string{
+				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varbinary(18))",
+			}, []string{"field Text", "varbinary of fewer than 19 characters"}},
+			{"short padded bytes", map[string]string{
+				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text binary(18))",
+			}, []string{"field Text", "binary of fewer than 19 characters"}},
 			{"missing", map[string]string{
 				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY, public bigint)",
 				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint)",

@@ -34,7 +34,7 @@ func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []e
 			errs = append(errs, mistake(c, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, c.field.DBName)))
 			continue
 		}
-		errs = append(errs, assigned(db, c, l), narrow(db, c, l))
+		errs = append(errs, assigned(db, c, l), narrow(db, c, l), padded(db, c, l))
 	}
 	return errs
 }
@@ -85,7 +85,7 @@ func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
 		if c.serial == nil {
 			return nil
 		}
-	case "char", "bpchar", "varchar":
+	case "char", "bpchar", "varchar", "binary", "varbinary":
 		if length, ok := l.Length(); !ok || length <= 0 || length >= int64(c.width()) {
 			return nil
 		}
@@ -99,4 +99,21 @@ func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
 	}
 	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
 		c.field.DBName, c.field.Schema.Table, name, what, mend))
+}
+
+// padded finds a column that gives back more than it was given. The char of
+// PostgreSQL keeps its blanks when it is read, that of MySQL does not; the binary
+// of MySQL keeps its zeros. Serial numbers of just its width are none the longer.
+func padded(db *gorm.DB, c *column, l gorm.ColumnType) error {
+	name := strings.ToLower(l.DatabaseTypeName())
+	if db.Name() == "sqlite" || name != "bpchar" && name != "binary" {
+		return nil
+	}
+	length, ok := l.Length()
+	if !ok || length < int64(c.width()) || c.serial != nil && length == int64(c.width()) {
+		return nil
+	}
+	full, _ := l.ColumnType()
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads what is shorter, so that the row differs from the struct: make it varchar(%d) or text",
+		c.field.DBName, c.field.Schema.Table, full, c.width()))
 }

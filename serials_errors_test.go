@@ -1,6 +1,7 @@
 package gormflake_test
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -236,6 +237,8 @@ func TestCheckSerialTable(t *testing.T) {
 			"number bigint":                            "which cannot hold every serial number: make it varchar(28)",
 			"number decimal(30,0)":                     "which cannot hold every serial number: make it varchar(28)",
 			"name varchar(40)":                         "table bills has no column number: migrate it",
+			"number char(27)":                          "of fewer than 28 characters, which cannot hold every serial number: make it varchar(28)",
+			"number char(28)":                          "",
 			"number varchar(28)":                       "",
 			"number text":                              "",
 			"number varchar(40) NOT NULL DEFAULT ''":   "",
@@ -252,6 +255,55 @@ func TestCheckSerialTable(t *testing.T) {
 			case want != "":
 				wants(t, err, []string{"gormflake: model bill, field Number: ", want})
 			}
+		}
+	})
+}
+
+// A column of fixed width may pad what it is given; Check refuses it exactly if
+// the row is then another one than the struct.
+func TestCheckPaddedColumns(t *testing.T) {
+	t.Parallel()
+	type bill struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number string   `gorm:"size:40" snowflake:"serial=PAY"`
+		Public string   `gorm:"size:40" snowflake:"id"`
+	}
+	const padded = ", which pads what is shorter, so that the row differs from the struct: make it "
+	each(t, func(t *testing.T, db *gorm.DB) {
+		for i, test := range []struct {
+			dialect, number, public string
+			want                    []string
+		}{
+			{"sqlite", "char(40)", "char(40)", nil},
+			{"mysql", "char(40)", "char(40)", nil},
+			{"mysql", "binary(28)", "varbinary(19)", nil},
+			{"mysql", "binary(40)", "varbinary(40)", []string{"field Number: column number of table bills is binary(40)" + padded + "varchar(28) or text"}},
+			{"mysql", "varbinary(40)", "binary(19)", []string{"field Public: column public of table bills is binary(19)" + padded + "varchar(19) or text"}},
+			{"postgres", "char(28)", "bpchar", nil},
+			{"postgres", "char(29)", "text", []string{"field Number: column number of table bills is character(29)" + padded + "varchar(28) or text"}},
+			{"postgres", "text", "char(19)", []string{"field Public: column public of table bills is character(19)" + padded + "varchar(19) or text"}},
+			{"postgres", "bpchar", "nchar(40)", []string{"field Public: column public of table bills is character(40)" + padded + "varchar(19) or text"}},
+		} {
+			if db.Name() != test.dialect {
+				continue
+			}
+			t.Run(test.number+" "+test.public, func(t *testing.T) {
+				must(t, db.Exec("DROP TABLE IF EXISTS bills"))
+				must(t, db.Exec("CREATE TABLE bills (id bigint PRIMARY KEY, number "+test.number+", public "+test.public+")"))
+				row := bill{Public: "1234567890123456"}
+				must(t, db.Create(&row))
+				var stored bill
+				must(t, db.Where(fmt.Sprint("id > ", i)).First(&stored)) // another text, as its plan is cached
+				if same := stored == row; same != (test.want == nil) {
+					t.Errorf("row = %q, struct %q", stored, row)
+				}
+				err := gormflake.Check(db, &bill{})
+				if test.want != nil {
+					wants(t, err, test.want)
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
 		}
 	})
 }
