@@ -14,7 +14,6 @@ import (
 type model struct {
 	columns []*column
 	groups  []*group // columns by generator
-	unique  bool     // a column besides the primary key is unique
 	err     error    // all mistakes in the tags, joined
 }
 
@@ -61,7 +60,7 @@ func (p *Plugin) parse(s *schema.Schema) *model {
 	if m.err = errors.Join(errs...); m.err != nil {
 		return &model{err: m.err}
 	}
-	m.groups, m.unique = groupsOf(s, m.columns), hasOtherUnique(s)
+	m.groups = groupsOf(s, m.columns)
 	return m
 }
 

@@ -3,7 +3,6 @@ package gormflake
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -32,8 +31,9 @@ func updates(c clause.OnConflict) bool {
 // keysAreTarget reports whether the rows in conflict have the keys of the
 // structs, because the conflict is on these very columns.
 func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
-	// MySQL and MariaDB have no conflict target: any unique key counts.
-	if m.unique && stmt.Name() == "mysql" {
+	// MySQL and MariaDB have no conflict target: any unique key of the table
+	// counts, and the model may not know of it.
+	if stmt.Name() == "mysql" {
 		return false
 	}
 	target := make([]string, 0, len(c.Columns))
@@ -90,13 +90,4 @@ func returned(s *schema.Schema, m *model) []clause.Column {
 		add(f)
 	}
 	return columns
-}
-
-// hasOtherUnique reports whether a column besides the primary key is declared
-// unique, alone or with others.
-func hasOtherUnique(s *schema.Schema) bool {
-	return slices.ContainsFunc(s.Fields, func(f *schema.Field) bool {
-		_, index := f.TagSettings["UNIQUEINDEX"]
-		return !f.PrimaryKey && (f.Unique || index || strings.Contains(strings.ToLower(f.TagSettings["INDEX"]), "unique"))
-	})
 }
