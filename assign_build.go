@@ -79,6 +79,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 			return nil, err
 		}
 		e.target.tracked = e.target.tracked || throughPointer(rel.Field.FieldType)
+		e.target.rekeyed = e.target.rekeyed || e.rekeys()
 		n.edges = append(n.edges, e)
 	}
 	return n, nil

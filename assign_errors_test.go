@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -200,5 +201,45 @@ func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	assignOrFail(t, noDatabase(t, gen).WithContext(ctx), &order)
 	if gen.got != "mine" || order.ID != 1 {
 		t.Errorf("context value %v, key %v, want mine and 1", gen.got, order.ID)
+	}
+}
+
+// meddler is a generator that changes rows between the two looks at them.
+type meddler struct {
+	layoutCounter
+	meddle func()
+}
+
+func (m *meddler) Fill(ctx context.Context, dst []types.ID) error {
+	m.meddle()
+	return m.layoutCounter.Fill(ctx, dst)
+}
+
+// Rows that need more IDs than they did a moment ago are an error, not rows
+// without a key or a number.
+func TestRowsChangeDuringTheCall(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		meddle func(rows []payment)
+	}{
+		{"key", func(rows []payment) { rows[2].ID = 0 }},
+		{"number", func(rows []payment) { rows[2].Number = ""; rows[2].ID = -1 }},
+	} {
+		rows := make([]payment, 3)
+		gen := &meddler{layoutCounter: layoutCounter{layout: snowflake.TwitterLayout()}, meddle: func() { test.meddle(rows) }}
+		db := dry(t, gormflake.New(gen))
+		for _, how := range []struct {
+			want string
+			run  func() error
+		}{
+			{"gormflake: model payment: the rows changed during the call: do not use them elsewhere meanwhile", func() error { return db.Create(&rows).Error }},
+			{"gormflake: Assign: the tree changed during the call: do not use it elsewhere meanwhile", func() error { return gormflake.Assign(db, rows) }},
+		} {
+			copy(rows, []payment{{}, {ID: 5, Number: "x"}, {ID: 6, Number: "y"}})
+			if err := how.run(); err == nil || err.Error() != how.want {
+				t.Errorf("%s: err = %v, want %s", test.name, err, how.want)
+			}
+		}
 	}
 }

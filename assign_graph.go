@@ -22,6 +22,9 @@ type node struct {
 	slot   int      // of the first group
 	edges  []*edge  // belongs-to first: other relations may hand on a key that one brings
 
+	// rekeyed nodes have rows whose keys a link may replace.
+	rekeyed bool
+
 	// tracked nodes can be met twice, or in a circle. Others have rows that lie
 	// in the slice of their only owner, and need no record of the visit.
 	tracked bool
@@ -34,6 +37,11 @@ type edge struct {
 	target    *node
 	belongsTo bool
 	links     []*link
+}
+
+// rekeys reports whether a link of the relation ends in a key of the target.
+func (e *edge) rekeys() bool {
+	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.field.PrimaryKey })
 }
 
 // markRelays finds the columns that hand on what they get by a link.

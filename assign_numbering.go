@@ -29,11 +29,7 @@ func (p *Plugin) blocks(stmt *gorm.Statement, g *graph, counts []int) ([]block, 
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {
 		for i, columns := range n.groups {
-			count := counts[n.slot+i]
-			if count == 0 {
-				continue
-			}
-			buffer, err := p.take(stmt, columns, count)
+			buffer, err := p.take(stmt, columns, counts[n.slot+i])
 			if err != nil {
 				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
 			}
@@ -56,17 +52,12 @@ var errChanged = errors.New("the tree changed during the call: do not use it els
 func (p *numbering) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		b := &p.blocks[n.slot+i]
+		var ok bool
 		for _, c := range g.keys {
-			switch {
-			case len(b.rest) == 0:
-				if c.unset(row) {
-					return errChanged
-				}
-			case c.fill(row, b.rest[0]):
-				b.rest = b.rest[1:]
+			if b.rest, ok = c.take(row, b.rest); !ok {
+				return errChanged
 			}
 		}
-		var ok bool
 		if b.rest, ok = g.number(row, b.rest); !ok {
 			return errChanged
 		}

@@ -25,6 +25,9 @@ type relay struct {
 func (s *survey) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		ids, _ := g.needs(row)
+		if n.rekeyed && g.lacksSerial(row) {
+			ids++ // the key that comes by a link may have no serial number
+		}
 		s.counts[n.slot+i] += ids
 	}
 	return nil

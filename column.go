@@ -73,6 +73,18 @@ func (c *column) fill(row reflect.Value, id types.ID) bool {
 	return true
 }
 
+// take fills the key of a row that lacks it from ids. It returns those that are
+// left; ok is false where there was none to take.
+func (c *column) take(row reflect.Value, ids []types.ID) (left []types.ID, ok bool) {
+	if len(ids) == 0 {
+		return nil, !c.unset(row)
+	}
+	if c.fill(row, ids[0]) {
+		ids = ids[1:]
+	}
+	return ids, true
+}
+
 // find reaches the field without allocating; ok is false behind a nil pointer.
 func (c *column) find(row reflect.Value) (v reflect.Value, ok bool) {
 	for _, i := range c.path {

@@ -1,6 +1,7 @@
 package gormflake
 
 import (
+	"errors"
 	"fmt"
 
 	"gorm.io/gorm"
@@ -38,7 +39,10 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) er
 	if maps, ok := mapsOf(stmt.Dest); ok {
 		return p.fillMaps(stmt, m, maps, selected)
 	}
-	rows := rowsOf(stmt)
+	rows, err := rowsOf(stmt)
+	if err != nil {
+		return err
+	}
 	for _, g := range m.groups {
 		g = g.selected(selected)
 		n, lack := rows.needs(g)
@@ -52,7 +56,9 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) er
 		if err != nil {
 			return err
 		}
-		rows.set(g, *ids)
+		if !rows.set(g, *ids) {
+			return errors.New("the rows changed during the call: do not use them elsewhere meanwhile")
+		}
 		p.give(ids)
 	}
 	return nil

@@ -154,6 +154,37 @@ func TestCreateRefused(t *testing.T) {
 	})
 }
 
+// GORM writes a value of another type by the places of its fields: without a
+// key, if the plugin did not fill it, or it panics.
+func TestCreateOfOtherType(t *testing.T) {
+	t.Parallel()
+	type (
+		same  book
+		other struct{ Title string }
+	)
+	one, row := &same{Title: "b"}, &book{Title: "c"}
+	each(t, func(t *testing.T, db *gorm.DB) {
+		migrate(t, db, &book{})
+		db = db.Model(&book{}).Session(&gorm.Session{})
+		must(t, db.Create(&same{Title: "a"}))
+		must(t, db.Create([]*same{{Title: "b"}, {Title: "c"}}))
+		rows := stored(t, db, "books")
+		if len(rows) != 3 || rows["a"] == 0 || rows["b"] == 0 || rows["c"] == 0 {
+			t.Errorf("rows = %v", rows)
+		}
+		for _, value := range []any{&other{}, &[]other{{}}, []*other{{}}, []any{row}, []**same{&one}, []**book{&row}} {
+			err := db.Create(value).Error
+			want := ", want gormflake_test.book, or a slice of it or of pointers to it: unsupported data"
+			if !errors.Is(err, gorm.ErrInvalidData) || !strings.HasPrefix(err.Error(), "gormflake: model book: got ") || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%T: err = %v, want …%s", value, err, want)
+			}
+		}
+		if n := count(t, db, &book{}); n != 3 {
+			t.Errorf("%d rows written", n-3)
+		}
+	})
+}
+
 func TestStructByValueWithKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *gorm.DB) {

@@ -1,6 +1,7 @@
 package gormflake
 
 import (
+	"fmt"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -15,24 +16,26 @@ type rows struct {
 	n     int
 }
 
-// rowsOf leaves values of another type than the model to GORM, which refuses them.
-func rowsOf(stmt *gorm.Statement) rows {
-	v := stmt.ReflectValue
-	switch v.Kind() {
+// rowsOf refuses structs that are not laid out as the model is: GORM reads and
+// writes fields by their places. What is neither a struct nor a list is left to
+// GORM, which refuses it.
+func rowsOf(stmt *gorm.Statement) (rows, error) {
+	r := rows{value: stmt.ReflectValue, n: 1}
+	t := r.value.Type()
+	switch t.Kind() {
 	case reflect.Struct:
-		if v.Type() == stmt.Schema.ModelType {
-			return rows{value: v, n: 1}
-		}
 	case reflect.Slice, reflect.Array:
-		elem := v.Type().Elem()
-		if elem.Kind() == reflect.Pointer {
-			elem = elem.Elem()
+		r.many, r.n = true, r.value.Len()
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			t = t.Elem()
 		}
-		if elem == stmt.Schema.ModelType {
-			return rows{value: v, many: true, n: v.Len()}
-		}
+	default:
+		return rows{}, nil
 	}
-	return rows{}
+	if model := stmt.Schema.ModelType; !t.ConvertibleTo(model) {
+		return rows{}, fmt.Errorf("got %s, want %s, or a slice of it or of pointers to it: %w", r.value.Type(), model, gorm.ErrInvalidData)
+	}
+	return r, nil
 }
 
 // at returns row i; it is invalid for a nil element, which GORM refuses.
@@ -65,24 +68,25 @@ func (r rows) needs(g *group) (ids int, lack bool) {
 	return ids, lack
 }
 
-// set fills the keys, and then the serial numbers that are made from them.
-func (r rows) set(g *group, ids []types.ID) {
+// set fills the keys, and then the serial numbers that are made from them. It
+// returns false if the rows need more IDs than they were seen to need.
+func (r rows) set(g *group, ids []types.ID) bool {
 	for _, c := range g.keys {
-		for i := range r.n {
-			if len(ids) == 0 {
-				break
-			}
-			if row := r.at(i); row.IsValid() && c.fill(row, ids[0]) {
-				ids = ids[1:]
-			}
+		if !r.each(&ids, c.take) {
+			return false
 		}
 	}
-	if len(g.serials) == 0 {
-		return
-	}
+	return len(g.serials) == 0 || r.each(&ids, g.number)
+}
+
+// each lets every row take from ids, until one that finds none.
+func (r rows) each(ids *[]types.ID, take func(reflect.Value, []types.ID) ([]types.ID, bool)) (ok bool) {
 	for i := range r.n {
 		if row := r.at(i); row.IsValid() {
-			ids, _ = g.number(row, ids)
+			if *ids, ok = take(row, *ids); !ok {
+				return false
+			}
 		}
 	}
+	return true
 }

@@ -322,14 +322,16 @@ func TestSerialSharedKey(t *testing.T) {
 		}
 	)
 	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1001} {
-		gen, wide := &layoutCounter{layout: snowflake.JSSafeLayout()}, newLayoutCounter()
-		db := dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
-		m := master{ID: key, Detail: &detail{}}
-		if err := gormflake.Assign(db, &m); err != nil {
-			t.Fatal(err)
-		}
-		if want := jsNumbers.Format(from); *m.Detail != (detail{key, want, want}) {
-			t.Errorf("detail = %+v, want number %s", *m.Detail, want)
+		for _, before := range []types.ID{0, 6, 1 << 61} {
+			gen, wide := &layoutCounter{layout: snowflake.JSSafeLayout()}, newLayoutCounter()
+			db := dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
+			m := master{ID: key, Detail: &detail{MasterID: before}}
+			if err := gormflake.Assign(db, &m); err != nil {
+				t.Fatalf("detail of %d, before of %d: %v", key, before, err)
+			}
+			if want := jsNumbers.Format(from); *m.Detail != (detail{key, want, want}) {
+				t.Errorf("detail = %+v, before of %d, want number %s", *m.Detail, before, want)
+			}
 		}
 	}
 }
