@@ -35,7 +35,10 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return failf(http.StatusBadRequest, "%v", err)
 	}
-	if id > s.last {
+	switch {
+	case id == 0:
+		return failf(http.StatusBadRequest, "0 is no ID: it stands for one that is not assigned yet")
+	case id > s.last:
 		return failf(http.StatusBadRequest, "ID %d is above %d, the last one of the layout", id, s.last)
 	}
 	return reply(w, s.parts(id))
