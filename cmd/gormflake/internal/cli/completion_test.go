@@ -1,0 +1,87 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+)
+
+// completions are what is typed, and what a Tab makes of it.
+var completions = []struct{ typed, want string }{
+	{"gormflake vers", "gormflake version "},
+	{"gormflake migrate ap", "gormflake migrate apply "},
+	{"gormflake gen --wi", "gormflake gen --window"},
+	{"gormflake gen --as base5", "gormflake gen --as base58 "},
+}
+
+// The completions work in the shells that they are for.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, test := range map[string]func(*testing.T, string, string){"bash": inBash, "zsh": inZsh, "fish": inFish} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, testserver.Program(t, name), filepath.Dir(program))
+		})
+	}
+}
+
+const eraseLine = "\x15" // Ctrl-U
+
+// bashSetup takes the package bash-completion, which the script is written for;
+// without it a stand-in for the one function that the script wants of it.
+const bashSetup = `
+if [[ -r /usr/share/bash-completion/bash_completion ]]; then
+	source /usr/share/bash-completion/bash_completion
+else
+	_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${words[cword]} prev=${words[cword-1]}; }
+fi
+gormflake completion bash > script && source ./script && PS1= && echo lo''aded
+`
+
+func inBash(t *testing.T, bash, folder string) {
+	tabs(t, bashSetup, folder, bash, "--noprofile", "--norc", "-i")
+}
+
+const zshSetup = `
+autoload -U compinit && compinit -u -D
+gormflake completion zsh > script && source ./script && PS1= && echo lo''aded
+`
+
+func inZsh(t *testing.T, zsh, folder string) {
+	tabs(t, zshSetup, folder, zsh, "-f", "-i")
+}
+
+// tabs types into an interactive shell, with a Tab at the end.
+func tabs(t *testing.T, setup, folder, shell string, args ...string) {
+	term := inTerminal(t, "/usr/bin/env", append([]string{"-i", "HOME=.", "HISTFILE=", "TERM=dumb", "PATH=" + folder + ":/usr/bin:/bin", shell}, args...)...)
+	term.typed(strings.TrimSpace(setup) + "\n")
+	term.await("loaded\r\n")
+	for _, c := range completions {
+		term.typed(c.typed + "\t")
+		term.await(c.want)
+		term.typed(eraseLine)
+	}
+	term.typed("exit 0\n")
+	term.exits(ok, "loaded")
+	if shown := term.shown(); strings.Contains(shown, "not found") || strings.Contains(shown, "error") {
+		t.Errorf("the shell complains:\n%s", shown)
+	}
+}
+
+func inFish(t *testing.T, fish, folder string) {
+	for _, c := range completions {
+		command := exec.CommandContext(t.Context(), fish, "--no-config", "-c", "gormflake completion fish | source; complete -C '"+c.typed+"'")
+		command.Env = []string{"HOME=" + t.TempDir(), "PATH=" + folder + ":/usr/bin:/bin"}
+		out, err := command.CombinedOutput()
+		last := c.want[strings.LastIndexByte(strings.TrimSpace(c.want), ' ')+1:]
+		if word, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\t"); err != nil || word != strings.TrimSpace(last) {
+			t.Errorf("%s is completed as %q, error %v, want %s", c.typed, out, err, last)
+		}
+	}
+}
