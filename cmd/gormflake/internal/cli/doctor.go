@@ -111,6 +111,11 @@ func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
 }
 
 func (d *doctor) examine(tables []string, serials []serialColumn) error {
+	for _, table := range tables {
+		if err := checkTargets(d.ctx, d.db, []any{table}); err != nil {
+			return err
+		}
+	}
 	d.checkClock()
 	d.checkSettings()
 	d.checkWorkers()

@@ -64,7 +64,7 @@ func (d *doctor) checkSerials(named []serialColumn) error {
 		}
 		if err := d.checkSerial(c); err != nil {
 			if !denied(err) {
-				return err
+				return fmt.Errorf("--serial %v: %w", c, err)
 			}
 			d.unseen(serialsCheck, c.String(), err)
 		}

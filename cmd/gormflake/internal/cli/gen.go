@@ -43,7 +43,7 @@ layout of its workers, no flag is needed for that.`,
   gormflake gen --worker 7 -n 3 --as base32
   gormflake gen --worker 7 --as serial --code PAY
   gormflake gen --dsn sqlite://app.db -n 1000 --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: f.run,
 	}
 	f.issuer.register(cmd)

@@ -112,3 +112,26 @@ func TestGenLeased(t *testing.T) {
 		wantOneLine(t, command(t, "gen", "--dsn", url, "--layout", "twitter"), "use that layout, or another namespace")
 	})
 }
+
+// A worker that the layout lacks is a mistake of the command line, also where
+// the database names the layout, and nothing is done.
+func TestGenLeaseMistakes(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		gen := func(args ...string) outcome { return command(t, append([]string{"gen", "--dsn", url}, args...)...) }
+		wantUsage(t, gen("--worker", "40"), "--worker: lease: WithWorker: worker 40 out of range [0, 31]")
+		wantOneLine(t, command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
+		printed(t, gen("--worker", "40", "--layout", "js-safe"))
+		printed(t, gen("--worker", "41"))
+		wantUsage(t, gen("--worker", "64"), "--worker: lease: WithWorker: worker 64 out of range [0, 63]")
+		wantUsage(t, gen("--datacenter", "1"), "--datacenter: lease: WithDatacenter: datacenter 1 out of range [0, 0]")
+	})
+}
+
+// The tick of a layout bounds the window, and that of the flags counts.
+func TestGenLongTick(t *testing.T) {
+	t.Parallel()
+	args := "gen --dsn sqlite://none.db --layout js-safe --tick 1m --window 3m --worker 1"
+	wantOneLine(t, command(t, strings.Fields(args)...), "there is no file none.db")
+}

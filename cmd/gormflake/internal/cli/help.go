@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,12 +30,40 @@ func completeHelp(root *cobra.Command) {
 		case "completion":
 			cmd.Args = cobra.NoArgs
 			cmd.RunE = showHelp
+			for _, shell := range cmd.Commands() {
+				shell.Args = noArguments
+			}
 		}
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
 }
 
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+// showHelp is for commands that do nothing themselves. An empty argument, and
+// one behind "--", is no command in cobra's eyes.
+func showHelp(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())}
+	}
+	return cmd.Help()
+}
+
+// noArguments is [cobra.NoArgs] for commands that have no commands below them.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), quote(args[0]), cmd.CommandPath()+" --help")
+}
+
+// oneArgument is [cobra.ExactArgs](1) with a name of what is wanted.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%q wants one argument, %s, got %d; see %q", cmd.CommandPath(), name, len(args), cmd.CommandPath()+" --help")
+	}
+}
 
 // checkTopic returns an error where cobra would print the help of something
 // else.

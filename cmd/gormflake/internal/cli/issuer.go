@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -43,7 +44,7 @@ var errNoWorker = usageError{errors.New("no worker: give --worker with a number 
 // have forgotten which.
 func (f *issuerFlags) check() error {
 	if f.database.given() {
-		return f.store.check()
+		return errors.Join(f.store.check(), f.checkLease())
 	}
 	flags := f.cmd.Flags()
 	for _, name := range []string{"window", "table", "namespace"} {
@@ -95,13 +96,15 @@ func (f *issuerFlags) leased(ctx context.Context, layout snowflake.Layout, log *
 	if err != nil {
 		return nil, err
 	}
-	store := sqllease.New(db, append(f.store.options(), sqllease.WithLogger(log))...)
 	if !f.layout.given() {
-		if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
-			layout = in.Layout
-		}
+		layout = f.layoutIn(ctx, db, layout)
 	}
-	l, err := lease.Acquire(ctx, store, layout, f.leaseOptions(log)...)
+	flagged := f.leaseOptions()
+	if err := checkOptions(ctx, layout, flagged); err != nil {
+		return nil, errors.Join(err, closeDB())
+	}
+	store := sqllease.New(db, append(f.store.options(), sqllease.WithLogger(log))...)
+	l, err := lease.Acquire(ctx, store, layout, append(optionsOf(flagged), lease.WithLogger(log))...)
 	if err != nil {
 		return nil, errors.Join(err, closeDB())
 	}
@@ -112,15 +115,14 @@ func (f *issuerFlags) leased(ctx context.Context, layout snowflake.Layout, log *
 	return &issuer{gen, l, store, closeDB}, nil
 }
 
-func (f *issuerFlags) leaseOptions(log *slog.Logger) []lease.Option {
-	opts := []lease.Option{lease.WithWindow(f.window), lease.WithLogger(log)}
-	if f.cmd.Flags().Changed("datacenter") {
-		opts = append(opts, lease.WithDatacenter(f.datacenter))
+// layoutIn is the one that the database has for its workers, or otherwise. It
+// creates nothing: what is wrong with the flags is found before that.
+func (f *issuerFlags) layoutIn(ctx context.Context, db *gorm.DB, otherwise snowflake.Layout) snowflake.Layout {
+	store := sqllease.New(db, append(f.store.options(), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
+	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
+		return in.Layout
 	}
-	if f.cmd.Flags().Changed("worker") {
-		opts = append(opts, lease.WithWorker(f.worker))
-	}
-	return opts
+	return otherwise
 }
 
 const defaultTable = "snowflake_workers"

@@ -74,6 +74,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newWorkers(now))
 	root.AddCommand(newVersion())
 	completeHelp(root)
+	makeStrict(root)
 	return root
 }
 
@@ -94,7 +95,7 @@ func observe(cmd *cobra.Command, running *bool) {
 func flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if _, takes := cmd.Annotations[takesIDs]; takes && errors.As(err, &unknown) {
 		if group := unknown.GetSpecifiedShortnames(); group != "" && group[0] >= '0' && group[0] <= '9' {
 			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, help)
 		}

@@ -24,7 +24,7 @@ and are smaller than any new one.
 Begin with "plan". Then either write migration files for the tool that you use,
 or apply the plan from here.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: showHelp,
 	}
 	cmd.AddCommand(newMigratePlan(), newMigrateFiles(), newMigrateApply(), newMigrateRevert())
 	return cmd
@@ -82,11 +82,25 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	if err != nil {
 		return err
 	}
+	if err := checkTargets(ctx, db, targets); err != nil {
+		return errors.Join(err, closeDB())
+	}
 	plan, err := sqlmigrate.Inspect(ctx, db, targets...)
 	if err == nil {
 		err = do(db, plan)
 	}
 	return errors.Join(err, closeDB())
+}
+
+// checkTargets says what no database is needed to find wrong. It relies on that
+// sqlmigrate looks at the names first, and that its queries heed the context.
+func checkTargets(ctx context.Context, db *gorm.DB, targets []any) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := sqlmigrate.Inspect(ctx, db, targets...); err != nil && !errors.Is(err, context.Canceled) {
+		return usageError{err}
+	}
+	return nil
 }
 
 // needTables is for commands that want one table or more.
@@ -139,9 +153,6 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 }
 
 func (f *phasesFlag) check() error {
-	if len(f.names) == 0 {
-		return usageError{errors.New("--phases is empty: want some of " + strings.Join(phaseNames(), ", "))}
-	}
 	for _, name := range f.names {
 		if !slices.Contains(phaseNames(), name) {
 			return usageError{fmt.Errorf("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", "))}

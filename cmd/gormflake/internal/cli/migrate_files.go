@@ -53,10 +53,10 @@ func (f *filesFlags) register(cmd *cobra.Command) {
 	f.phases.register(cmd)
 	formats := []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
+	textVar(flags, &f.dir, "dir", "migrations", "directory of the files, created if it is absent")
 	flags.StringVar(&f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "))
 	flags.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
-	flags.StringVar(&f.leaseTable, "table", "snowflake_workers", "name of that table")
+	textVar(flags, &f.leaseTable, "table", defaultTable, "name of that table")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 }
@@ -68,6 +68,9 @@ func (f *filesFlags) check() error {
 		return usageError{fmt.Errorf("no --format: want %s or %s", sqlmigrate.GolangMigrate, sqlmigrate.Goose)}
 	default:
 		return usageError{fmt.Errorf("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose)}
+	}
+	if f.leaseTable != defaultTable && !f.leases {
+		return usageError{errors.New("--table is the name of the table of --lease-table: give both or neither")}
 	}
 	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
 		return usageError{err}

@@ -21,7 +21,7 @@ changed.
 The exit code is 0 if there is nothing to do, 3 if there are changes to make,
 and 1 if something stands in the way or the database could not be read.`,
 		Example: `  gormflake migrate plan --dsn sqlite://shop.db orders
-  gormflake migrate plan --dsn postgres://app:secret@db/shop --reference audit.order_id=orders.id orders`,
+  gormflake migrate plan --dsn sqlite://shop.db --reference audit.order_id=orders.id orders`,
 		Args: needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return flags.withPlan(cmd.Context(), readOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {

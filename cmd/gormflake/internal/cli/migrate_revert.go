@@ -30,7 +30,7 @@ run as they stand there: take no file from anybody else.`,
 		Example: `  gormflake migrate apply --dsn sqlite://shop.db --yes --save moved.json orders
   gormflake migrate revert --dsn sqlite://shop.db --yes moved.json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) != 1 || args[0] == "" {
 				return usageError{errors.New("want one file, the plan that \"gormflake migrate apply\" has saved")}
 			}
 			return nil

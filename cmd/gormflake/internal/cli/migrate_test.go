@@ -231,7 +231,7 @@ func TestMigrateMistakes(t *testing.T) {
 		{"reference to nothing", []string{"plan", "--dsn", url, "--reference", "audit.nothing=orders.id", "orders"}, failed, "nothing"},
 		{"unknown layout", []string{"plan", "--dsn", url, "--layout", "odd", "orders"}, usage, `--layout "odd"`},
 		{"unknown phase", []string{"apply", "--dsn", url, "--phases", "odd", "orders"}, usage, `--phases "odd": want some of widen, detach, guard`},
-		{"no phase", []string{"apply", "--dsn", url, "--phases", "", "orders"}, usage, "--phases is empty"},
+		{"no phase", []string{"apply", "--dsn", url, "--phases", "", "orders"}, usage, `invalid argument "" for "--phases" flag: empty`},
 		{"negative timeout", []string{"apply", "--dsn", url, "--lock-timeout", "-1s", "orders"}, usage, "--lock-timeout -1s: want zero or more"},
 		{"no format", []string{"files", "--dsn", url, "orders"}, usage, "no --format: want golang-migrate or goose"},
 		{"unknown format", []string{"files", "--dsn", url, "--format", "odd", "orders"}, usage, `--format "odd": want golang-migrate or goose`},

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +47,7 @@ func newBorder(name string, now func() time.Time, border func(snowflake.Layout, 
 	var flags layoutFlags
 	cmd := &cobra.Command{
 		Use:         name + " TIME",
-		Args:        cobra.ExactArgs(1),
+		Args:        oneArgument("TIME"),
 		Annotations: map[string]string{takesTimes: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			layout, err := flags.layout()
@@ -68,7 +70,8 @@ func newBorder(name string, now func() time.Time, border func(snowflake.Layout, 
 	return cmd
 }
 
-// timeArguments keeps arguments such as -1h from being read as flags.
+// timeArguments keeps arguments such as -1h from being read as flags: it puts
+// them behind a "--".
 func timeArguments(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -77,12 +80,29 @@ func timeArguments(root *cobra.Command, args []string) []string {
 	if _, ok := cmd.Annotations[takesTimes]; !ok {
 		return args
 	}
-	changed := make([]string, len(args))
+	var others, times []string
 	for i, arg := range args {
-		if len(arg) > 1 && arg[0] == '-' && arg[1] >= '0' && arg[1] <= '9' {
-			arg = "now" + arg
+		switch {
+		case arg == "--":
+			return slices.Concat(others, []string{arg}, times, args[i+1:])
+		case isPast(arg) && (i == 0 || !isValue(cmd, args[i-1])):
+			times = append(times, arg)
+		default:
+			others = append(others, arg)
 		}
-		changed[i] = arg
 	}
-	return changed
+	if isValue(cmd, others[len(others)-1]) {
+		return others // whose error is that the value is missing
+	}
+	return slices.Concat(others, []string{"--"}, times)
+}
+
+// isPast tells -1h from a flag.
+func isPast(arg string) bool { return len(arg) > 1 && arg[0] == '-' && isDigits(arg[1:2]) }
+
+// isValue reports whether what follows the argument is the value of a flag.
+func isValue(cmd *cobra.Command, before string) bool {
+	name, long := strings.CutPrefix(before, "--")
+	flag := cmd.Flags().Lookup(name)
+	return long && flag != nil && flag.NoOptDefVal == ""
 }

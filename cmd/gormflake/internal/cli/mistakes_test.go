@@ -17,12 +17,23 @@ func mistakes() []struct{ args, want string } {
 	return []struct{ args, want string }{
 		{"gne", `unknown command "gne" for "gormflake"`},
 		{"--what", "unknown flag: --what; see \"gormflake --help\""},
-		{"version now", `unknown command "now"`},
+		{"-- gen", `unknown command "gen" for "gormflake"`},
+		{"version now", `"gormflake version" takes no arguments, got "now"`},
+		{"completion bash now", `"gormflake completion bash" takes no arguments, got "now"`},
 		{"gen", "no worker: give --worker"},
-		{"gen 5", `unknown command "5" for "gormflake gen"`},
+		{"gen 5", `"gormflake gen" takes no arguments, got "5"; see "gormflake gen --help"`},
+		{"gen -5", "unknown shorthand flag: '5' in -5"},
 		{"gen --worker 1 -n 0", "-n 0: want at least 1"},
 		{"gen --worker 1 -n -5", "-n -5: want at least 1"},
-		{"gen --worker 1 -n many", `invalid argument "many" for "-n, --count" flag`},
+		{"gen --worker 1 -n many", `invalid argument "many" for "-n, --count" flag: want a whole number`},
+		{"gen --worker 1 -n 99999999999999999999", "flag: value out of range; see"},
+		{"gen --worker 010", `invalid argument "010" for "--worker" flag: want a whole number in decimal, without a leading zero`},
+		{"gen --worker 0x1", `invalid argument "0x1" for "--worker" flag: want a whole number in decimal`},
+		{"gen --worker 1_0", `invalid argument "1_0" for "--worker" flag: want a whole number in decimal`},
+		{"gen --worker=", `invalid argument "" for "--worker" flag: want a whole number in decimal`},
+		{"gen --worker 1 --worker-bits 300", `invalid argument "300" for "--worker-bits" flag: value out of range`},
+		{"gen --worker 1 --tick 5", `invalid argument "5" for "--tick" flag: want a duration such as 500ms, 10s or 1h30m`},
+		{"gen --worker 1 --json=yes", `invalid argument "yes" for "--json" flag: want true or false`},
 		{"gen --worker 32", "worker 32 out of range [0, 31]"},
 		{"gen --worker -1", "worker -1 out of range [0, 31]"},
 		{"gen --worker 1 --datacenter 32", "datacenter 32 out of range [0, 31]"},
@@ -40,7 +51,16 @@ func mistakes() []struct{ args, want string } {
 		{"gen --worker 1 --table ids", "--table is about workers in a database, and there is none"},
 		{"gen --worker 1 --namespace ids", "--namespace is about workers in a database, and there is none"},
 		{"gen --dsn sqlite://x --table a;b", "want a table or schema.table"},
+		{"gen --dsn sqlite://x --window 1000h", "--window: lease: WithWindow(1000h0m0s) out of range [10ms, 24h0m0s]"},
+		{"gen --dsn sqlite://x --layout js-safe --tick 1m", "--window: lease: WithWindow(1m0s), want at least three ticks of 1m0s"},
+		{"gen --dsn sqlite://x --layout js-safe --tick 1m --window 3m --worker 64", "--worker: lease: WithWorker: worker 64 out of range [0, 63]"},
+		{"gen --dsn sqlite://x --layout js-safe --worker 64", "--worker: lease: WithWorker: worker 64 out of range [0, 63]"},
+		{"gen --dsn sqlite://x --layout js-safe --datacenter -1", "--datacenter: lease: WithDatacenter: datacenter -1 out of range [0, 0]"},
 		{"serve --datacenter 1", "no worker: give --worker"},
+		{"serve --dsn sqlite://x --window 1ms", "--window: lease: WithWindow(1ms) out of range [10ms, 24h0m0s]"},
+		{"serve --allow-origin=", `invalid argument "" for "--allow-origin" flag: empty`},
+		{"serve --timeout 0", "--timeout 0s: want more than zero"},
+		{"serve --addr 127.0.0.1:none", `--addr "127.0.0.1:none": lookup tcp/none`},
 		{"serve --window 10s", "--window is about workers in a database, and there is none"},
 		{"serve --dsn=", `invalid argument "" for "--dsn" flag: empty`},
 		{"serve --token-file=", `invalid argument "" for "--token-file" flag: empty`},
@@ -50,10 +70,26 @@ func mistakes() []struct{ args, want string } {
 		{"gen --dsn nonsense", "dsn: not a database URL"},
 		{"gen --dsn oracle://db", `dsn: unknown scheme "oracle"`},
 		{"parse -5", "-5 is neither a flag nor an ID"},
+		{"parse --file=", `invalid argument "" for "-f, --file" flag: empty`},
+		{"parse --since soon", `--since: time "soon": want a time such as`},
+		{"parse --until -1x", `--until: time "-1x": want a time such as`},
+		{"parse --since 2030-01-01 --until 2020-01-01", "no ID is of a time from 2030-01-01T00:00:00.000Z to 2020-01-01T00:00:00.000Z: want --since before --until"},
+		{"parse --since +2d", "want --since before --until"},
 		{"parse abc", `"abc" is no ID`},
-		{"min", "accepts 1 arg(s), received 0"},
-		{"min a b", "accepts 1 arg(s), received 2"},
+		{"min", `"gormflake min" wants one argument, TIME, got 0; see "gormflake min --help"`},
+		{"min a b", `"gormflake min" wants one argument, TIME, got 2`},
+		{"min -1h -2h", `"gormflake min" wants one argument, TIME, got 2`},
 		{"min soon", wantTimeText},
+		{"max -1x", `time "-1x": want a time such as`},
+		{"max -- -1x", `time "-1x": want a time such as`},
+		{"max now-1x", `time "now-1x": want a time such as`},
+		{"max -1x --layout js-safe", `time "-1x": want a time such as`},
+		{"min now --tick", "flag needs an argument: --tick"},
+		{"min -1h --tick", "flag needs an argument: --tick"},
+		{"-1x min", `time "-1x": want a time such as`},
+		{"max -h1", "unknown shorthand flag: '1' in -1"},
+		{"min --tick -1ms now", "layout's tick -1ms, want whole milliseconds"},
+		{"min now --tick=-1x", `invalid argument "-1x" for "--tick" flag`},
 		{"max 1960-01-01", "is outside the layout"},
 		{"workers", "no database: give --dsn or set GORMFLAKE_DSN"},
 		{"workers all --dsn sqlite://x", `unknown command "all"`},
@@ -62,10 +98,14 @@ func mistakes() []struct{ args, want string } {
 		{"help gne", `unknown command "gne" for "gormflake"`},
 		{"help workers gne", `unknown command "gne" for "gormflake workers"`},
 		{"completion gne", `unknown command "gne" for "gormflake completion"`},
-		{"workers release --dsn sqlite://x", "accepts 1 arg(s), received 0"},
+		{"workers release --dsn sqlite://x", `"gormflake workers release" wants one argument, WORKER, got 0`},
 		{"workers ddl", `required flag(s) "dialect" not set`},
 		{"workers ddl --dialect oracle", `dialect "oracle" is not supported`},
 		{"workers ddl --dialect mysql --table a;b", "want a table or schema.table"},
+		{"doctor --dsn sqlite://x --skip=", `invalid argument "" for "--skip" flag: empty`},
+		{"migrate plan --dsn sqlite://x --reference= orders", `invalid argument "" for "--reference" flag: empty`},
+		{"migrate files --dsn sqlite://x --format goose --dir= orders", `invalid argument "" for "--dir" flag: empty`},
+		{"migrate files --dsn sqlite://x --format goose --table x orders", "--table is the name of the table of --lease-table: give both or neither"},
 	}
 }
 
@@ -91,19 +131,67 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("completion of %s: %.100q", shell, out)
 		}
 	}
+	if out := command(t, "__complete", "parse", "--file", "x", "--fi").out; !strings.HasPrefix(out, "--file") {
+		t.Errorf("completions of a flag that may be repeated: %q", out)
+	}
 	if out := command(t, "__complete", "gen", "--as", "base").out; !strings.Contains(out, "base58\n") {
 		t.Errorf("completions of --as: %q", out)
 	}
 }
 
+// An empty text is what a script's unset variable leaves.
+func TestEmptyArguments(t *testing.T) {
+	t.Parallel()
+	existing := testdb.URL(t, testdb.SQLite)
+	touch(t, existing)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{""}, `unknown command "" for "gormflake"`},
+		{[]string{"migrate", ""}, `unknown command "" for "gormflake migrate"`},
+		{[]string{"gen", ""}, `takes no arguments, got ""`},
+		{[]string{"min", ""}, `time ""`},
+		{[]string{"migrate", "revert", ""}, "want one file"},
+		{[]string{"migrate", "plan", "--dsn", existing, ""}, `"" is not the name of a table`},
+		{[]string{"doctor", "--dsn", existing, ""}, `"" is not the name of a table`},
+	} {
+		wantUsage(t, command(t, test.args...), test.want)
+	}
+}
+
+// Names that no database could have are mistakes of the command line; those
+// that this one lacks are not.
+func TestMistakenNames(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		shop(t, url)
+		for _, args := range []string{"migrate plan a.b.c.d", "doctor a.b.c.d", "migrate plan orders --reference audit=orders.id", "migrate apply --yes orders --reference ="} {
+			wantUsage(t, command(t, append(strings.Fields(args), "--dsn", url)...), "is not the name of a")
+		}
+		for args, want := range map[string]string{
+			"migrate plan none": "table none",
+			"doctor none":       "table none",
+			"migrate plan orders --reference none.x=audit.y": "none",
+			"doctor --serial orders.none=PAY":                "--serial orders.none: ",
+			"doctor --serial none.x=PAY":                     "--serial none.x: ",
+		} {
+			wantOneLine(t, command(t, append(strings.Fields(args), "--dsn", url)...), want)
+		}
+	})
+}
+
 // The help of a command is the same by either way, and fits a screen.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"", "gen", "parse", "min", "serve", "workers", "workers release", "completion", "completion bash", "help"} {
+	for _, name := range commands(t) {
 		words := strings.Fields(name)
 		text := printed(t, command(t, append(words, "--help")...))
 		if got := printed(t, command(t, append([]string{"help"}, words...)...)); got != text {
 			t.Errorf("help %s:\n%s\n%s --help:\n%s", name, got, name, text)
+		}
+		if strings.Contains(text, "(default 0s)") || strings.Contains(text, "(default [])") {
+			t.Errorf("the help of %q shows what stands for no default:\n%s", name, text)
 		}
 		for _, line := range lines(text) {
 			if n := utf8.RuneCountInString(line); n > 100 {
@@ -114,6 +202,25 @@ func TestHelp(t *testing.T) {
 	if text := printed(t, command(t)); !strings.Contains(text, "Exit codes:") {
 		t.Errorf("no exit codes in\n%s", text)
 	}
+}
+
+// commands are the names of all commands, as the help lists them, of which the
+// first is empty.
+func commands(t *testing.T) []string {
+	t.Helper()
+	all := []string{""}
+	for i := 0; i < len(all); i++ {
+		text := printed(t, command(t, append(strings.Fields(all[i]), "--help")...))
+		_, rest, _ := strings.Cut(text, "\nAvailable Commands:\n")
+		list, _, _ := strings.Cut(rest, "\n\n")
+		for line := range strings.Lines(list) {
+			all = append(all, strings.TrimSpace(all[i]+" "+strings.Fields(line)[0]))
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("commands %q, want more than 20", all)
+	}
+	return all
 }
 
 const secret = "sEcr3tPassw0rd"

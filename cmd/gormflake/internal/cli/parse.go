@@ -2,11 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 const parseHelp = `Take IDs apart: time, datacenter, worker and sequence, and the same ID in other
@@ -41,6 +44,9 @@ a serial number, nor to any argument with --as.
 
 ` + timeForms
 
+// takesIDs marks the command that somebody may give a negative number to.
+const takesIDs = "ids"
+
 type parseFlags struct {
 	layout       layoutFlags
 	form         formFlags
@@ -61,7 +67,8 @@ func newParse(now func() time.Time) *cobra.Command {
   gormflake parse PAY2026112117150353000030494
   gormflake parse < app.log
   gormflake parse --file app.log --table --since -1d`,
-		RunE: f.run,
+		Annotations: map[string]string{takesIDs: ""},
+		RunE:        f.run,
 	}
 	f.layout.register(cmd)
 	f.form.register(cmd, "form of the IDs", autoName)
@@ -96,7 +103,6 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *parseFlags) interpreter() (*interpreter, error) {
-	const day = 24 * time.Hour
 	layout, err := f.layout.layout()
 	if err != nil {
 		return nil, err
@@ -113,23 +119,37 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := f.now()
-	since, until := layout.Epoch.Add(day), now.Add(day)
-	for _, flag := range []struct {
-		text string
-		at   *time.Time
-	}{{f.since, &since}, {f.until, &until}} {
-		if flag.text == "" {
-			continue
-		}
-		if *flag.at, err = parseTime(flag.text, now); err != nil {
-			return nil, err
-		}
+	since, until, err := f.span(layout)
+	if err != nil {
+		return nil, err
 	}
 	return &interpreter{
 		reader: reader{layout, format}, as: as, serials: numbers,
 		first: max(1, layout.Min(since)), last: layout.Max(until),
 	}, nil
+}
+
+// span is the time in which a text is taken for an ID.
+func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err error) {
+	const day = 24 * time.Hour
+	now := f.now()
+	since, until = layout.Epoch.Add(day), now.Add(day)
+	for _, flag := range []struct {
+		name, text string
+		at         *time.Time
+	}{{"since", f.since, &since}, {"until", f.until, &until}} {
+		if flag.text == "" {
+			continue
+		}
+		if *flag.at, err = parseTime(flag.text, now); err != nil {
+			return since, until, fmt.Errorf("--%s: %w", flag.name, err)
+		}
+	}
+	if f.since+f.until != "" && since.After(until) {
+		err = usageError{fmt.Errorf("no ID is of a time from %s to %s: want --since before --until",
+			since.UTC().Format(milliseconds), until.UTC().Format(milliseconds))}
+	}
+	return since, until, err
 }
 
 func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {

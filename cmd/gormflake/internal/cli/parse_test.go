@@ -110,6 +110,14 @@ func TestParseAmbiguous(t *testing.T) {
 	}
 }
 
+// A layout that begins tomorrow leaves no time to guess from, and none is needed.
+func TestParseEpochAhead(t *testing.T) {
+	t.Parallel()
+	if got := printed(t, atNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {
+		t.Error(got)
+	}
+}
+
 func TestParseMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -63,7 +63,7 @@ func newServe() *cobra.Command {
 		Example: `  gormflake serve --dsn sqlite://app.db
   gormflake serve --worker 3 --addr 127.0.0.1:9000
   gormflake serve --dsn postgres://app@db/app --addr :8080 --token-file /run/secrets/token`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.register(cmd)
@@ -104,10 +104,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 
 // config is all of the service's but what open makes.
 func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
-	if f.timeout <= 0 || f.maxShutdown <= 0 || f.maxCount <= 0 {
-		return service.Config{}, usageError{errors.New("--timeout, --shutdown-timeout and --max-count: want more than zero")}
-	}
-	if err := f.issuer.check(); err != nil {
+	if err := errors.Join(f.checkBounds(), f.issuer.check()); err != nil {
 		return service.Config{}, err
 	}
 	layout, err := f.issuer.layout.layout()
@@ -125,13 +122,28 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	return cfg, nil
 }
 
+func (f *serveFlags) checkBounds() error {
+	bad := func(flag string, got any) error {
+		return usageError{fmt.Errorf("--%s %v: want more than zero", flag, got)}
+	}
+	switch {
+	case f.maxCount <= 0:
+		return bad("max-count", f.maxCount)
+	case f.timeout <= 0:
+		return bad("timeout", f.timeout)
+	case f.maxShutdown <= 0:
+		return bad("shutdown-timeout", f.maxShutdown)
+	}
+	return nil
+}
+
 func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
 	_, port, err := net.SplitHostPort(f.addr)
 	if err == nil && port == "" {
 		err = errors.New("no port")
 	}
 	if err == nil {
-		_, err = net.ResolveTCPAddr("tcp", f.addr)
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--addr %q: %w; want host:port, such as 127.0.0.1:8080", f.addr, err)}

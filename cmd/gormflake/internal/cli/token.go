@@ -28,7 +28,7 @@ func (f *tokenFlag) value() (string, error) {
 	if f.file != "" {
 		text, err := os.ReadFile(f.file)
 		if err != nil {
-			return "", usageError{fmt.Errorf("--token-file: %w", err)}
+			return "", fmt.Errorf("--token-file: %w", err)
 		}
 		token, set, where = strings.TrimRight(string(text), "\r\n"), true, "--token-file "+f.file
 	}

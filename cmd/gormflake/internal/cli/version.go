@@ -14,7 +14,7 @@ func newVersion() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of this program",
 		Example: "  gormflake version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "gormflake version "+version())
 			return err

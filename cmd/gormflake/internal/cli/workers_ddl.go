@@ -18,7 +18,7 @@ applications may not do that. They then need the rights to SELECT, INSERT and
 UPDATE its rows.`,
 		Example: `  gormflake workers ddl --dialect postgres
   gormflake workers ddl --dialect mysql --table ids.workers`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			statement, err := sqllease.DDL(dialect, sqllease.WithTable(table))
 			if err != nil {

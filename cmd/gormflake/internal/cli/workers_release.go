@@ -37,7 +37,7 @@ func newWorkersRelease(now func() time.Time) *cobra.Command {
 		Short:   "Take a worker from a holder that is known to be dead",
 		Long:    releaseHelp,
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument("WORKER"),
 		RunE:    f.run,
 	}
 	f.database.register(cmd)
