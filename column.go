@@ -18,6 +18,7 @@ type column struct {
 	primary bool           // snowflake:"pk"
 	serial  *serial.Format // snowflake:"serial=…", nil for a key
 	code    string         // of the serial numbers
+	last    types.ID       // the largest ID that has a serial number
 
 	path   []int // indexes of fields; that of an embedded pointer is -index-1
 	kind   kind

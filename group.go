@@ -41,7 +41,7 @@ func groupsOf(s *schema.Schema, columns []*column) []*group {
 func (g *group) add(c *column, single bool) {
 	if c.serial != nil {
 		g.serials = append(g.serials, c)
-		g.last = lastOf(g.source)
+		g.last = c.last
 		return
 	}
 	g.keys = append(g.keys, c)

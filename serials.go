@@ -3,7 +3,6 @@ package gormflake
 import (
 	"database/sql/driver"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 
@@ -17,27 +16,18 @@ import (
 // layouter is a generator whose IDs have serial numbers.
 type layouter interface{ Layout() snowflake.Layout }
 
-// lastOf is the largest ID that has a serial number.
-func lastOf(gen Generator) types.ID {
-	l, ok := gen.(layouter)
-	if !ok {
-		return math.MaxInt64
-	}
-	layout := l.Layout()
-	return layout.Max(layout.Expires())
-}
-
 // numbered makes c the column of the serial numbers that begin with code.
 func (c *column) numbered(code string) error {
 	l, ok := c.source.(layouter)
 	if !ok {
 		return fmt.Errorf("generator%s is a %T, whose layout is unknown: use a *snowflake.Generator, or give it a method Layout() snowflake.Layout", quotedGen(c.gen), c.source)
 	}
-	format, err := serial.New(code, l.Layout())
+	layout := l.Layout()
+	format, err := serial.New(code, layout)
 	if err != nil {
 		return err
 	}
-	c.code, c.serial = code, format
+	c.code, c.serial, c.last = code, format, layout.Max(layout.Expires())
 	return c.fits(c.field)
 }
 
