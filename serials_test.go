@@ -336,6 +336,24 @@ func TestSerialSharedKey(t *testing.T) {
 	}
 }
 
+// Only a row whose own key may come by a link is given an ID to spare.
+func TestSerialSparesNoID(t *testing.T) {
+	t.Parallel()
+	type badge struct {
+		BookID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Book   dealBook
+	}
+	for want, tree := range map[int]any{4: &deal{Lines: make([]dealLine, 2), Book: dealBook{Number: "x"}}, 1: &badge{Book: dealBook{ID: 5}}} {
+		gen := newLayoutCounter()
+		if err := gormflake.Assign(dry(t, gormflake.New(gen)), tree); err != nil {
+			t.Fatal(err)
+		}
+		if n := made(&gen.counter, 1000); n != want {
+			t.Errorf("%T: %d IDs were made, want %d", tree, n, want)
+		}
+	}
+}
+
 // Whatever the collation, numbers sort as keys do, and a day is a range of them.
 func TestSerialOrder(t *testing.T) {
 	t.Parallel()
