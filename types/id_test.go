@@ -70,6 +70,27 @@ func TestParseIDErrors(t *testing.T) {
 	}
 }
 
+// Digits are read eight at a time, the last ones singly: no byte passes for a
+// digit at any offset, nor spoils the others'.
+func TestParseIDOfEveryByteAtEveryOffset(t *testing.T) {
+	t.Parallel()
+	for offset := range 19 {
+		for b := range 256 {
+			text := []byte("7529595880471527425")
+			text[offset] = byte(b)
+			want, err := strconv.ParseUint(string(text), 10, 63)
+			valid := err == nil && text[0] != '0'
+			if !valid {
+				want = 0
+			}
+			got, err := types.ParseID(string(text))
+			if (err == nil) != valid || got != types.ID(want) {
+				t.Errorf("ParseID(%q) = %d, %v; want %d", text, int64(got), err, want)
+			}
+		}
+	}
+}
+
 func TestMustParseID(t *testing.T) {
 	t.Parallel()
 	if got := types.MustParseID("7529595880471527425"); got != sample {
