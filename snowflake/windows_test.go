@@ -305,6 +305,9 @@ func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 	layout := snowflake.TwitterLayout()
 	w := newWindows(layout, time.Now, 3*time.Millisecond)
 	g, err := snowflake.New(w)
+	if errors.Is(err, snowflake.ErrFenced) {
+		return // the machine is busy: the window was over before New was
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
