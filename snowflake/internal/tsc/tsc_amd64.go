@@ -1,4 +1,4 @@
-//go:build gc && linux && !purego
+//go:build gc && linux && !purego && !faketime
 
 package tsc
 
