@@ -6,13 +6,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake/internal/tsc"
 )
 
-// slowest is how long a count of the processor takes at most: processors make
-// one to six counts in a nanosecond.
+// slowest is how long a count of the processor takes at most: the slowest ones
+// make six counts in ten nanoseconds, the fastest six in one.
 const slowest = 2 * time.Nanosecond
 
 // A counter stands in for the clock, whose reading is most of what an ID costs.
-// When the clock has been read, so many counts as cannot take longer than the
-// open tick lasts may go by before it is read again.
+// A reading of the clock tells how much is left of the open tick; as many counts
+// as fit into that at their slowest may go by before the next one. Where counts
+// are faster, that merely comes earlier than it had to.
 type counter struct {
 	usable bool
 	start  uint64 // count when the generator's clock was started
@@ -25,20 +26,21 @@ func newCounter(start time.Time) counter {
 	return counter{usable: monotonic && tsc.Invariant(), start: tsc.Read()}
 }
 
-// keepsUp reports whether counts have taken no longer than slowest so far: an
-// emulated processor may make fewer.
+// keepsUp reports whether counts have taken no longer than slowest so far, on
+// average: an emulated processor's may.
 func (c counter) keepsUp(count uint64, elapsed time.Duration) bool {
 	return c.usable && int64(count-c.start) >= int64(elapsed/slowest)
 }
 
-// trusts reports whether the tick is open for certain at this count. A counter
-// that was set back could be trusted for too long, but not for longer than the
-// clocks may go without being compared.
+// trusts reports whether the tick is open for certain at this count: below
+// trust, and not too far below. A counter that was set back is trusted for too
+// long, but not for longer than the clocks may go without being compared.
 func (g *Grant) trusts(count uint64) bool {
 	return g.trust.Load()-count-1 < uint64(maxPeriod/slowest)
 }
 
-// inTick reads the clock to find out whether the tick is open, after the count.
+// inTick reads the clock to find out whether the tick is open. The count was
+// read before it: what goes by in between shortens the trust.
 func (g *Generator) inTick(grant *Grant, count uint64) bool {
 	elapsed := time.Since(g.monotonic)
 	left := time.Duration(grant.closes.Load()) - elapsed

@@ -34,7 +34,7 @@ type Grant struct {
 	// The tick that is open to Generator.Next; take opens it.
 	open   atomic.Uint64 // above its last ID; that is below the limit
 	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
-	trust  atomic.Uint64 // at this count of the processor it is not yet time for that
+	trust  atomic.Uint64 // below this count of the processor it is not yet time for that; zero: look at the clock
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
@@ -147,7 +147,7 @@ func (g *Grant) openTick(tick uint64, closes time.Duration) {
 	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
 	g.open.Store(uint64(g.id(last)) + 1)
 	g.closes.Store(int64(closes))
-	g.trust.Store(0) // it was another tick's
+	g.trust.Store(0) // it was earned with the old closes
 }
 
 // seal ends the grant for good, and returns the last slot issued or reserved:
