@@ -1,6 +1,11 @@
 package snowflake
 
-import "time"
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
 // WithReadings scripts both clocks.
 func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
@@ -49,4 +54,28 @@ func OpenTick(trust uint64) uint64 {
 	g.trust.Store(trust)
 	g.openTick(1, 0)
 	return g.trust.Load()
+}
+
+// OpenAfterRevoke opens a tick in the moment in which the grant is revoked, and
+// reports whether it has stayed open.
+func OpenAfterRevoke(grant *Grant) bool {
+	tick := uint64(grant.from)
+	var both sync.WaitGroup
+	var ready, set atomic.Bool
+	both.Go(func() {
+		ready.Store(true)
+		for i := 1; !set.Load(); i++ {
+			if i%1000 == 0 {
+				runtime.Gosched()
+			}
+		}
+		grant.openTick(tick, 0)
+	})
+	for !ready.Load() {
+		runtime.Gosched()
+	}
+	set.Store(true)
+	grant.Revoke()
+	both.Wait()
+	return grant.open.Load() > uint64(grant.id(tick<<grant.sequenceBits))
 }

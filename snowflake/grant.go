@@ -146,6 +146,9 @@ func (g *Grant) begin(tick uint64) (state slot) {
 func (g *Grant) openTick(tick uint64, closes time.Duration) {
 	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
 	g.open.Store(uint64(g.id(last)) + 1)
+	if g.limit.Load() <= last {
+		g.open.Store(0) // revoked meanwhile
+	}
 	g.closes.Store(int64(closes))
 	g.trust.Store(0) // it was earned with the old closes
 }

@@ -432,3 +432,19 @@ func TestGrantLast(t *testing.T) {
 		t.Errorf("Last = %v after Close, want the zero time", got)
 	}
 }
+
+// A tick that is opened in the very moment of a revocation does not stay open:
+// calls that begin later must not find it.
+func TestRevokedWhileATickIsOpened(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for end := now.Add(200 * time.Millisecond); time.Now().Before(end); {
+		grant, err := snowflake.NewGrant(snowflake.TwitterLayout(), 0, 0, now, now.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snowflake.OpenAfterRevoke(grant) {
+			t.Fatal("open after it was revoked")
+		}
+	}
+}
