@@ -42,7 +42,9 @@ func BenchmarkNextParallel(b *testing.B) {
 }
 
 func BenchmarkFill1000(b *testing.B) {
-	g := open(b, snowflake.Static(0, 15), snowflake.WithLayout(wide()))
+	l := wide() // a million IDs a tick: a nanosecond each, more than Fill takes
+	l.WorkerBits, l.SequenceBits = 1, 22
+	g := open(b, snowflake.Static(0, 1), snowflake.WithLayout(l))
 	dst := make([]id, 1000)
 	b.ReportAllocs()
 	for b.Loop() {

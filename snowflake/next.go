@@ -18,18 +18,8 @@ import (
 // what ended ctx, or it tells of a jump of the clock beyond [WithMaxJump], or it
 // is the source's own. All but ErrExpired and ErrClosed pass by themselves.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) {
-	// As long as a tick is open the next ID is the last one plus one: one look
-	// at the time, one load for the fence, one swap. All else is take's, which
-	// opens the ticks.
-	grant, count := g.grant.Load(), tsc.Read()
-	if grant.trusts(count) || g.inTick(grant, count) {
-		last := grant.state.Load()
-		if last+1 < grant.open.Load() {
-			if grant.state.CompareAndSwap(last, last+1) {
-				return types.ID(last + 1), nil
-			}
-			standBack()
-		}
+	if id, ok := g.short(); ok {
+		return id, nil
 	}
 	return g.one(ctx, true)
 }
@@ -39,7 +29,29 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) {
 // more: at the end of the window it returns [ErrFenced] until a call of Next or
 // Fill has asked, or the source has extended the window by itself.
 func (g *Generator) TryNext() (types.ID, error) {
+	if id, ok := g.short(); ok {
+		return id, nil
+	}
 	return g.one(context.Background(), false)
+}
+
+// short is the short path: as long as a tick is open the next ID is the last one
+// plus one. One look at the time, one load for the fence, one swap. All else is
+// take's, which opens the ticks.
+func (g *Generator) short() (id types.ID, ok bool) {
+	grant, count := g.grant.Load(), tsc.Read()
+	if !grant.trusts(count) && !g.inTick(grant, count) {
+		return 0, false
+	}
+	last := grant.state.Load()
+	if last+1 >= grant.open.Load() {
+		return 0, false
+	}
+	if !grant.state.CompareAndSwap(last, last+1) {
+		standBack()
+		return 0, false
+	}
+	return types.ID(last + 1), true
 }
 
 // Fill sets every element of dst to a new ID, in rising order. It reserves the
@@ -67,8 +79,8 @@ func (g *Grant) write(dst []types.ID, first slot) {
 	}
 }
 
-// number fills the run, from id up. By eights it takes half the time, wherever
-// the linker happens to place the loop.
+// number fills the run, from id up. By eights it takes two thirds of the time,
+// wherever the linker happens to place the loop.
 func number(run []types.ID, id types.ID) {
 	for ; len(run) >= 8; run, id = run[8:], id+8 {
 		eight := run[:8]
