@@ -27,7 +27,7 @@ func newCounter(start time.Time) counter {
 }
 
 // keepsUp reports whether counts have taken no longer than slowest so far, on
-// average: an emulated processor's may.
+// average: those of an emulated processor may take longer.
 func (c counter) keepsUp(count uint64, elapsed time.Duration) bool {
 	return c.usable && int64(count-c.start) >= int64(elapsed/slowest)
 }
