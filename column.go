@@ -60,30 +60,21 @@ func (c *column) reach(row reflect.Value) reflect.Value {
 	return row
 }
 
-// fill stores id if the row lacks this key, and reports whether it did.
-func (c *column) fill(row reflect.Value, id types.ID) bool {
-	v, ok := c.find(row)
-	switch {
-	case !ok:
-		c.set(row, id)
-	case c.kind.unset(v):
-		c.kind.set(v, id)
-	default:
-		return false
-	}
-	return true
-}
-
 // take fills the key of a row that lacks it from ids. It returns those that are
 // left; ok is false where there was none to take.
 func (c *column) take(row reflect.Value, ids []types.ID) (left []types.ID, ok bool) {
-	if len(ids) == 0 {
-		return nil, !c.unset(row)
+	v, reached := c.find(row)
+	switch {
+	case reached && !c.kind.unset(v):
+		return ids, true
+	case len(ids) == 0:
+		return nil, false
+	case reached:
+		c.kind.set(v, ids[0])
+	default:
+		c.set(row, ids[0])
 	}
-	if c.fill(row, ids[0]) {
-		ids = ids[1:]
-	}
-	return ids, true
+	return ids[1:], true
 }
 
 // find reaches the field without allocating; ok is false behind a nil pointer.
