@@ -3,6 +3,7 @@ package gormflake
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"gorm.io/gorm/schema"
 
@@ -30,6 +31,13 @@ type column struct {
 func (c *column) unset(row reflect.Value) bool {
 	v, ok := c.find(row)
 	return !ok || c.kind.unset(v)
+}
+
+// plain reports whether the key is an integer in the row itself, with no pointer
+// to follow.
+func (c *column) plain() bool {
+	behind := slices.ContainsFunc(c.path, func(i int) bool { return i < 0 })
+	return !behind && c.kind == kind{scalar: reflect.Int64}
 }
 
 // get returns the key of the row, 0 if it is unset or a string that is no ID.

@@ -21,6 +21,9 @@ type group struct {
 	// own is the row's only primary key if it is one of this generator: the row's
 	// serial numbers are made from it.
 	own *column
+
+	// plain groups have this key only, an integer in the row itself.
+	plain bool
 }
 
 func groupsOf(s *schema.Schema, columns []*column) []*group {
@@ -34,6 +37,9 @@ func groupsOf(s *schema.Schema, columns []*column) []*group {
 			groups = append(groups, g)
 		}
 		g.add(c, len(s.PrimaryFields) == 1)
+	}
+	for _, g := range groups {
+		g.plain = g.own != nil && len(g.keys) == 1 && len(g.serials) == 0 && g.own.plain()
 	}
 	return groups
 }
@@ -58,6 +64,7 @@ func (g *group) selected(s selection) *group {
 	rest := *g
 	rest.keys = slices.DeleteFunc(slices.Clone(g.keys), s.omits)
 	rest.serials = slices.DeleteFunc(slices.Clone(g.serials), s.omits)
+	rest.plain = false
 	// A key that is not written may be that of another row.
 	if g.own != nil && s.omits(g.own) {
 		rest.own = nil

@@ -13,6 +13,7 @@ import (
 type rows struct {
 	value reflect.Value
 	many  bool
+	plain bool // a list of structs, not of pointers
 	n     int
 }
 
@@ -26,7 +27,8 @@ func rowsOf(stmt *gorm.Statement) (rows, error) {
 	case reflect.Struct:
 	case reflect.Slice, reflect.Array:
 		r.many, r.n = true, r.value.Len()
-		if t = t.Elem(); t.Kind() == reflect.Pointer {
+		t = t.Elem()
+		if r.plain = t.Kind() != reflect.Pointer; !r.plain {
 			t = t.Elem()
 		}
 	default:
@@ -58,6 +60,10 @@ func (r rows) settable() bool {
 
 // needs returns how many IDs the rows need, and whether they lack anything.
 func (r rows) needs(g *group) (ids int, lack bool) {
+	if r.plain && g.plain {
+		ids = r.zeros(g.own.path)
+		return ids, ids > 0
+	}
 	for i := range r.n {
 		if row := r.at(i); row.IsValid() {
 			n, lacks := g.needs(row)
@@ -71,6 +77,9 @@ func (r rows) needs(g *group) (ids int, lack bool) {
 // set fills the keys, and then the serial numbers that are made from them. It
 // returns false if the rows need more IDs than they were seen to need.
 func (r rows) set(g *group, ids []types.ID) bool {
+	if r.plain && g.plain {
+		return r.setZeros(g.own.path, ids)
+	}
 	for _, c := range g.keys {
 		if !r.each(&ids, c.take) {
 			return false
@@ -89,4 +98,39 @@ func (r rows) each(ids *[]types.ID, take func(reflect.Value, []types.ID) ([]type
 		}
 	}
 	return true
+}
+
+// zeros is needs for plain rows of a plain group, in less than half the time:
+// most creates are of these.
+func (r rows) zeros(path []int) (n int) {
+	for i := range r.n {
+		v := descend(r.value.Index(i), path)
+		if v.Int() == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// setZeros is set for them.
+func (r rows) setZeros(path []int, ids []types.ID) bool {
+	for i := range r.n {
+		v := descend(r.value.Index(i), path)
+		if v.Int() != 0 {
+			continue
+		}
+		if len(ids) == 0 {
+			return false
+		}
+		v.SetInt(ids[0].Int64())
+		ids = ids[1:]
+	}
+	return true
+}
+
+func descend(v reflect.Value, path []int) reflect.Value {
+	for _, field := range path {
+		v = v.Field(field)
+	}
+	return v
 }
