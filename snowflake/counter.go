@@ -28,7 +28,7 @@ func newCounter(start time.Time) counter {
 
 // keepsUp reports whether counts have taken no longer than slowest so far, on
 // average: those of an emulated processor may take longer.
-func (c counter) keepsUp(count uint64, elapsed time.Duration) bool {
+func (c *counter) keepsUp(count uint64, elapsed time.Duration) bool {
 	return c.usable && int64(count-c.start) >= int64(elapsed/slowest)
 }
 
@@ -39,16 +39,15 @@ func (g *Grant) trusts(count uint64) bool {
 	return g.trust.Load()-count-1 < uint64(maxPeriod/slowest)
 }
 
-// inTick reads the clock to find out whether the tick is open. The count was
-// read before it: what goes by in between shortens the trust.
-func (g *Generator) inTick(grant *Grant, count uint64) bool {
-	elapsed := time.Since(g.monotonic)
-	left := time.Duration(grant.closes.Load()) - elapsed
+// inTick reports whether the tick is open by the clock. The count was read before
+// it: what goes by in between shortens the trust.
+func (g *Grant) inTick(c *counter, count uint64, elapsed time.Duration) bool {
+	left := time.Duration(g.closes.Load()) - elapsed
 	if left <= 0 {
 		return false
 	}
-	if g.counter.keepsUp(count, elapsed) {
-		grant.trust.Store(count + uint64(left/slowest))
+	if c.keepsUp(count, elapsed) {
+		g.trust.Store(count + uint64(left/slowest))
 	}
 	return true
 }

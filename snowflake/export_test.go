@@ -35,17 +35,17 @@ func Trusts(until, count uint64) bool {
 
 // KeepsUp asks a usable counter that began at a count.
 func KeepsUp(start, count uint64, elapsed time.Duration) bool {
-	return counter{usable: true, start: start}.keepsUp(count, elapsed)
+	c := counter{usable: true, start: start}
+	return c.keepsUp(count, elapsed)
 }
 
 // InTick looks at the clock, a second after the start, for a tick of which so
 // much is left, and returns the trust that this earns.
 func InTick(start, count uint64, left time.Duration) (trust uint64, open bool) {
-	g := Generator{monotonic: time.Now().Add(-time.Second), counter: counter{usable: true, start: start}}
-	var grant Grant
-	grant.closes.Store(int64(time.Second + left))
-	open = g.inTick(&grant, count)
-	return grant.trust.Load(), open
+	var g Grant
+	g.closes.Store(int64(time.Second + left))
+	open = g.inTick(&counter{usable: true, start: start}, count, time.Second)
+	return g.trust.Load(), open
 }
 
 // OpenTick opens another tick, and returns the trust that is left.

@@ -40,7 +40,7 @@ func (g *Generator) TryNext() (types.ID, error) {
 // take's, which opens the ticks.
 func (g *Generator) short() (id types.ID, ok bool) {
 	grant, count := g.grant.Load(), tsc.Read()
-	if !grant.trusts(count) && !g.inTick(grant, count) {
+	if !grant.trusts(count) && !grant.inTick(&g.counter, count, time.Since(g.monotonic)) {
 		return 0, false
 	}
 	last := grant.state.Load()
