@@ -51,8 +51,9 @@ race: ## the same under the race detector, in random order (needs a C compiler)
 	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on $(TESTFLAGS) ./...)
 
 .PHONY: nocgo
-nocgo: ## build, vet and test without a C compiler
+nocgo: ## build, vet and test without a C compiler, the generator without assembler too
 	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...; $(GO) test $(TESTFLAGS) ./...)
+	CGO_ENABLED=0 $(GO) test $(TESTFLAGS) -tags purego ./snowflake/...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint
