@@ -70,7 +70,7 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 			if name == "trust-timeout" {
 				faults = losing
 			}
-			for range 5 {
+			for range 20 {
 				f := leasetest.Findings(t, serve(t, faults).address, quick(leasetest.WithBreaker(name))...)
 				t.Log(f)
 				c := f.Counts()
