@@ -231,7 +231,7 @@ func postgresStuck(t *testing.T, server *pgServer) {
 	defer cancel()
 	var pid string
 	signal := func(name string) {
-		if out, err := exec.Command("kill", name, pid).CombinedOutput(); err != nil {
+		if out, err := exec.Command("sh", "-c", "kill "+name+" "+pid).CombinedOutput(); err != nil {
 			t.Errorf("kill %s %s: %v\n%s", name, pid, err, out)
 		}
 	}
