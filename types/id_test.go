@@ -49,6 +49,7 @@ var badDecimals = []struct{ name, in, want string }{
 	{"zeros", "00", `("00"): leading zero; want the shortest form`},
 	{"leading zero", "042", `("042"): leading zero; want the shortest form`},
 	{"leading zero, long", "07529595880471527425", `("07529595880471527425"): leading zero; want the shortest form`},
+	{"leading zero, all else right", "0529595880471527425", `("0529595880471527425"): leading zero; want the shortest form`},
 	{"2^63", "9223372036854775808", `("9223372036854775808"): out of range; want at most 9223372036854775807`},
 	{"2^64-1", "18446744073709551615", `("18446744073709551615"): out of range; want at most 9223372036854775807`},
 	{"2^64+42", "18446744073709551658", `("18446744073709551658"): out of range; want at most 9223372036854775807`},
@@ -71,22 +72,38 @@ func TestParseIDErrors(t *testing.T) {
 }
 
 // Digits are read eight at a time, the last ones singly: no byte passes for a
-// digit at any offset, nor spoils the others'.
-func TestParseIDOfEveryByteAtEveryOffset(t *testing.T) {
+// digit at any offset in a text of any length, nor spoils the others'.
+func TestEveryByteAtEveryOffset(t *testing.T) {
 	t.Parallel()
-	for offset := range 19 {
-		for b := range 256 {
-			text := []byte("7529595880471527425")
-			text[offset] = byte(b)
-			want, err := strconv.ParseUint(string(text), 10, 63)
-			valid := err == nil && text[0] != '0'
-			if !valid {
-				want = 0
+	const digits = "7529595880471527425"
+	for length := range len(digits) + 1 {
+		for offset := range length {
+			for b := range 256 {
+				text := []byte(digits[:length])
+				text[offset] = byte(b)
+				checkDecimal(t, string(text))
 			}
-			got, err := types.ParseID(string(text))
-			if (err == nil) != valid || got != types.ID(want) {
-				t.Errorf("ParseID(%q) = %d, %v; want %d", text, int64(got), err, want)
-			}
+		}
+	}
+}
+
+// checkDecimal fails t unless ParseID and UnmarshalJSON take s for what
+// strconv does, or refuse it with strconv.
+func checkDecimal(t *testing.T, s string) {
+	t.Helper()
+	want, err := strconv.ParseUint(s, 10, 63)
+	valid := err == nil && (s[0] != '0' || s == "0")
+	if !valid {
+		want = 0
+	}
+	for name, read := range map[string]func() (types.ID, error){
+		"ParseID":                   func() (types.ID, error) { return types.ParseID(s) },
+		"UnmarshalJSON of a string": func() (id types.ID, err error) { err = id.UnmarshalJSON([]byte(`"` + s + `"`)); return },
+		"UnmarshalJSON of a number": func() (id types.ID, err error) { err = id.UnmarshalJSON([]byte(s)); return },
+	} {
+		got, err := read()
+		if (err == nil) != valid || got != types.ID(want) {
+			t.Errorf("%s, %q: %d, %v; want %d", name, s, int64(got), err, want)
 		}
 	}
 }
