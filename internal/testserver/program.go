@@ -4,26 +4,31 @@ import (
 	"cmp"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 )
 
 // programs are what tests run that is no server.
-var programs = []string{"chromium", "node"}
+var programs = []string{"chromium", "node", "bash", "zsh", "fish"}
 
-// Program returns the path of chromium or node. Where it is not on the PATH, the
-// test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names it. The variable
-// CHROMIUM, or NODE, may name another one.
+// variables may name another program than the one on the PATH. There are none
+// for the shells: oh-my-zsh sets ZSH to a folder.
+var variables = map[string]string{"chromium": "CHROMIUM", "node": "NODE"}
+
+// Program returns the path of one of the programs. Where it is not on the PATH,
+// nor named by its variable, the test is skipped, or fails if
+// GORMFLAKE_TEST_REQUIRE names it.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	CheckRequired(t)
-	variable := strings.ToUpper(name)
+	variable := variables[name]
 	path, err := exec.LookPath(cmp.Or(os.Getenv(variable), name))
 	switch {
 	case err == nil:
 		return path
 	case Required(name):
 		t.Fatalf("testserver: %s requires %s: %v", requireVariable, name, err)
+	case variable == "":
+		t.Skipf("no %s: install it: %v", name, err)
 	}
 	t.Skipf("no %s: install it, or name it by %s: %v", name, variable, err)
 	return ""

@@ -38,14 +38,24 @@ func TestProgram(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("NODE", test.node)
 			t.Setenv("GORMFLAKE_TEST_REQUIRE", test.required)
-			if got := program(t); !strings.Contains(got, test.want) {
+			if got := program(t, "node"); !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 }
 
-func program(t *testing.T) (result string) {
+// oh-my-zsh sets ZSH to its folder.
+func TestProgramWithoutVariable(t *testing.T) {
+	t.Setenv("PATH", "")
+	t.Setenv("ZSH", os.Args[0])
+	t.Setenv("GORMFLAKE_TEST_REQUIRE", "")
+	if got, want := program(t, "zsh"), "skipped: no zsh: install it: "; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func program(t *testing.T, name string) (result string) {
 	t.Helper()
 	v := &verdict{TB: t}
 	defer func() {
@@ -53,5 +63,5 @@ func program(t *testing.T) (result string) {
 			result = v.text
 		}
 	}()
-	return testserver.Program(v, "node")
+	return testserver.Program(v, name)
 }
