@@ -109,6 +109,21 @@ func TestNoFreeWorker(t *testing.T) {
 	}
 }
 
+// A worker that was given back by a process whose clock was centuries ahead: the
+// wait for it is longer than a time.Duration can say.
+func TestNoFreeWorkerForAges(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	store.Put(0, lease.Record{Bound: time.Now().AddDate(400, 0, 0).UnixMilli()})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := lease.Acquire(ctx, store, layout(), lease.WithWorker(0))
+	var none *lease.NoFreeWorkerError
+	if !errors.As(err, &none) || none.Wait < 290*365*24*time.Hour {
+		t.Errorf("error = %v, want ErrNoFreeWorker with the longest wait there is", err)
+	}
+}
+
 // The error must stay readable with a thousand holders.
 func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -32,4 +33,9 @@ func (c *config) bound(from int64) int64 {
 // ceil rounds up to a multiple of unit.
 func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+// milliseconds is the longest Duration, some 292 years, for what is longer: bounds
+// and wrong clocks may be further apart.
+func milliseconds(n int64) time.Duration {
+	const longest = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(max(-longest, min(n, longest))) * time.Millisecond
+}

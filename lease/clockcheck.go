@@ -19,7 +19,7 @@ type clockCheck struct {
 // read returns now unless it is too far ahead of the last reading.
 func (c *clockCheck) read(now int64) (int64, error) {
 	at := time.Now()
-	ahead := milliseconds(now-c.wall) - at.Sub(c.at)
+	ahead := milliseconds(now - c.wall - at.Sub(c.at).Milliseconds())
 	if !c.at.IsZero() && ahead > maxJump {
 		return 0, fmt.Errorf("the clock is %v ahead of where it was a moment ago, at most %v is believed: correct it, or start anew if it is right", ahead, maxJump)
 	}

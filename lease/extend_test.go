@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -330,6 +332,29 @@ func TestAbsurdClock(t *testing.T) {
 			t.Errorf("failure = %v, want none for 29 days", s.Failure)
 		}
 	})
+}
+
+// Nor does it matter that the step is longer than a time.Duration can say.
+func TestAbsurdClockOfAnotherAge(t *testing.T) {
+	t.Parallel()
+	for _, years := range []int{400, 900, -400} {
+		t.Run(strconv.Itoa(years), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, later := leasetest.NewMemory(), new(atomic.Int64)
+				clock := func() time.Time { return time.Now().AddDate(int(later.Load()), 0, 0) }
+				l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock))
+				later.Store(int64(years))
+				time.Sleep(time.Minute)
+				if ahead := store.Records()[0].Bound - now(); ahead > 60_000 {
+					t.Errorf("bound is %v ms ahead", ahead)
+				}
+				if failed := l.Stats().Failure != nil; failed != (years > 0) {
+					t.Errorf("failure = %v, want one for a step ahead", l.Stats().Failure)
+				}
+			})
+		})
+	}
 }
 
 // Nor does it matter how soon that happens, or whether the worker is lost.
