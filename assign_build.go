@@ -81,6 +81,9 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		e.target.tracked = e.target.tracked || throughPointer(rel.Field.FieldType)
 		e.target.rekeyed = e.target.rekeyed || e.rekeys()
 		n.edges = append(n.edges, e)
+		if m.linkedBy(rel) {
+			e.numbers, n.rekeyed = n, true
+		}
 	}
 	return n, nil
 }

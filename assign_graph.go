@@ -36,6 +36,7 @@ type edge struct {
 	field     *column // nil for the root
 	target    *node
 	belongsTo bool
+	numbers   *node // the model that has the field, if its serial numbers wait for this link
 	links     []*link
 }
 

@@ -58,6 +58,21 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 				return errChanged
 			}
 		}
+		if len(g.links) > 0 && g.linked(row) {
+			continue
+		}
+		if b.rest, ok = g.number(row, b.rest); !ok {
+			return errChanged
+		}
+	}
+	return nil
+}
+
+// number gives a row its serial numbers when a link has brought its key.
+func (p *numbering) number(n *node, row reflect.Value) error {
+	for i, g := range n.groups {
+		b := &p.blocks[n.slot+i]
+		var ok bool
 		if b.rest, ok = g.number(row, b.rest); !ok {
 			return errChanged
 		}
@@ -70,6 +85,9 @@ func (p *numbering) link(e *edge, master, detail reflect.Value) error {
 		if err := l.copy(p.ctx, master, detail); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
+	}
+	if e.numbers != nil {
+		return p.number(e.numbers, detail)
 	}
 	return nil
 }

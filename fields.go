@@ -15,6 +15,13 @@ type model struct {
 	columns []*column
 	groups  []*group // columns by generator
 	err     error    // all mistakes in the tags, joined
+
+	linked bool // some group has links
+}
+
+// linkedBy is that of its groups.
+func (m *model) linkedBy(rel *schema.Relationship) bool {
+	return slices.ContainsFunc(m.groups, func(g *group) bool { return g.linkedBy(rel) })
 }
 
 // model returns the cached view of s. The schema itself is shared by all
@@ -61,6 +68,7 @@ func (p *Plugin) parse(s *schema.Schema) *model {
 		return &model{err: m.err}
 	}
 	m.groups = groupsOf(s, m.columns)
+	m.linked = slices.ContainsFunc(s.Relationships.BelongsTo, m.linkedBy)
 	return m
 }
 

@@ -12,7 +12,7 @@ import (
 // maxPooled bounds the buffers that the pool keeps, in IDs.
 const maxPooled = 1 << 16
 
-// fill is the create callback. It runs before all others, so that user hooks
+// fill is the create callback that runs before all others, so that user hooks
 // see the keys and a failing generator opens no transaction.
 func (p *Plugin) fill(db *gorm.DB) {
 	stmt := db.Statement
@@ -27,15 +27,32 @@ func (p *Plugin) fill(db *gorm.DB) {
 	if len(m.columns) == 0 || skipped(stmt.Context) {
 		return
 	}
-	selected := selectKeys(stmt, m.columns)
-	if err := p.fillDest(stmt, m, selected); err != nil {
+	if err := p.fillDest(stmt, m, true); err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 		return
 	}
 	returnKeys(stmt, m)
 }
 
-func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) error {
+// number is the create callback that runs just before the INSERT. It fills the
+// serial numbers of rows whose keys were to come by a link.
+func (p *Plugin) number(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	m := p.model(stmt.Schema)
+	if !m.linked || skipped(stmt.Context) {
+		return
+	}
+	if err := p.fillDest(stmt, m, false); err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+	}
+}
+
+// fillDest leaves out, if links are to come, what depends on them.
+func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, linksToCome bool) error {
+	selected := selectKeys(stmt, m.columns)
 	if maps, ok := mapsOf(stmt.Dest); ok {
 		return p.fillMaps(stmt, m, maps, selected)
 	}
@@ -45,6 +62,9 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, selected selection) er
 	}
 	for _, g := range m.groups {
 		g = g.selected(selected)
+		if linksToCome && rows.link(g) {
+			g = g.unnumbered()
+		}
 		n, lack := rows.needs(g)
 		if !lack {
 			continue

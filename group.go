@@ -22,6 +22,10 @@ type group struct {
 	// serial numbers are made from it.
 	own *column
 
+	// links are the relations to which the row belongs by this key, if it has
+	// serial numbers: GORM replaces the key when it saves one.
+	links []*column
+
 	// plain groups have this key only, an integer in the row itself.
 	plain bool
 }
@@ -39,6 +43,7 @@ func groupsOf(s *schema.Schema, columns []*column) []*group {
 		g.add(c, len(s.PrimaryFields) == 1)
 	}
 	for _, g := range groups {
+		g.links = linksOf(s, g)
 		g.plain = g.own != nil && len(g.keys) == 1 && len(g.serials) == 0 && g.own.plain()
 	}
 	return groups
@@ -54,6 +59,40 @@ func (g *group) add(c *column, single bool) {
 	if c.primary && single {
 		g.own = c
 	}
+}
+
+func linksOf(s *schema.Schema, g *group) []*column {
+	var links []*column
+	for _, rel := range s.Relationships.BelongsTo {
+		if g.linkedBy(rel) {
+			links = append(links, columnOf(rel.Field))
+		}
+	}
+	return links
+}
+
+// linkedBy reports whether the relation may replace a key of which serial
+// numbers are made.
+func (g *group) linkedBy(rel *schema.Relationship) bool {
+	if g.own == nil || len(g.serials) == 0 || rel.Type != schema.BelongsTo {
+		return false
+	}
+	return slices.ContainsFunc(rel.References, func(r *schema.Reference) bool { return r.ForeignKey == g.own.field })
+}
+
+// linked reports whether the row has such a relation.
+func (g *group) linked(row reflect.Value) bool {
+	return slices.ContainsFunc(g.links, func(c *column) bool {
+		v, ok := c.find(row)
+		return ok && !v.IsZero()
+	})
+}
+
+// unnumbered returns the group without its serial numbers.
+func (g *group) unnumbered() *group {
+	rest := *g
+	rest.serials = nil
+	return &rest
 }
 
 // selected returns the group without the columns that a statement omits.

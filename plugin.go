@@ -43,6 +43,10 @@
 // reversible as any. All other rows get a fresh ID for it, which several serial
 // numbers of one row share.
 //
+// Where the key is also the foreign key of a belongs-to relation, GORM sets it
+// when it saves that relation, after BeforeSave and BeforeCreate. A row with such
+// a relation is numbered only then, so that these hooks see no serial number.
+//
 // The layout is that of the generator, which must tell it by a method
 // Layout() snowflake.Layout, as a *snowflake.Generator does. A column too narrow
 // for its serial numbers is an error at the first create.
@@ -81,8 +85,9 @@ import (
 )
 
 const (
-	pluginName   = "gormflake"
-	callbackName = "gormflake:fill"
+	pluginName     = "gormflake"
+	fillCallback   = "gormflake:fill"
+	numberCallback = "gormflake:number"
 )
 
 // Generator makes IDs. *snowflake.Generator is one.
@@ -147,19 +152,26 @@ func present(call string, gen Generator) error {
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
 func (p *Plugin) Name() string { return pluginName }
 
-// Initialize registers the callback; [gorm.DB.Use] calls it. It may be called
+// Initialize registers the callbacks; [gorm.DB.Use] calls it. It may be called
 // again, for the same or for another database, as resolvers of replicas do.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err
 	}
+	return errors.Join(
+		register(db, "*", fillCallback, p.fill),
+		register(db, "gorm:create", numberCallback, p.number),
+	)
+}
+
+func register(db *gorm.DB, before, name string, callback func(*gorm.DB)) error {
 	create := db.Callback().Create()
-	register := create.Before("*").Register
-	if create.Get(callbackName) != nil {
-		register = create.Before("*").Replace
+	register := create.Before(before).Register
+	if create.Get(name) != nil {
+		register = create.Before(before).Replace
 	}
-	if err := register(callbackName, p.fill); err != nil {
-		return fmt.Errorf("gormflake: register the create callback: %w", err)
+	if err := register(name, callback); err != nil {
+		return fmt.Errorf("gormflake: register the callback %s: %w", name, err)
 	}
 	return nil
 }

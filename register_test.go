@@ -59,14 +59,14 @@ type sees struct {
 func (s *sees) BeforeCreate(*gorm.DB) error { s.Seen = s.ID != 0; return nil }
 
 // In whatever order plugins come, and whatever is switched off, keys are there
-// before the user's hooks.
+// before the user's hooks, and serial numbers after the keys of other rows.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		skipTx := seed%2 == 0
 		db := open(t, &gorm.Config{SkipDefaultTransaction: skipTx, DryRun: true})
-		plugins := []gorm.Plugin{gormflake.New(&counter{})}
+		plugins := []gorm.Plugin{gormflake.New(newLayoutCounter())}
 		for _, o := range others {
 			plugins = append(plugins, o)
 		}
@@ -85,6 +85,12 @@ func TestRegistrationOrder(t *testing.T) {
 		must(t, tx)
 		if row.Seen != hooks || !slices.Contains(tx.Statement.Vars, any(types.ID(1001))) {
 			t.Fatalf("seed %d: row = %+v, values %v", seed, row, tx.Statement.Vars)
+		}
+		shared := profile{Account: account{Name: "a"}}
+		tx = db.Create(&shared)
+		must(t, tx)
+		if number := numbers("PAY").Format(1003); shared.AccountID != 1003 || shared.Number != number || !slices.Contains(tx.Statement.Vars, any(number)) {
+			t.Fatalf("seed %d: row = %+v, values %v", seed, shared, tx.Statement.Vars)
 		}
 	}
 }

@@ -58,6 +58,19 @@ func (r rows) settable() bool {
 	return false
 }
 
+// link reports whether GORM may set the key of a row by a relation of it.
+func (r rows) link(g *group) bool {
+	if len(g.links) == 0 {
+		return false
+	}
+	for i := range r.n {
+		if row := r.at(i); row.IsValid() && g.linked(row) {
+			return true
+		}
+	}
+	return false
+}
+
 // needs returns how many IDs the rows need, and whether they lack anything.
 func (r rows) needs(g *group) (ids int, lack bool) {
 	if r.plain && g.plain {
