@@ -56,26 +56,46 @@ func OpenTick(trust uint64) uint64 {
 	return g.trust.Load()
 }
 
-// OpenAfterRevoke opens a tick in the moment in which the grant is revoked, and
-// reports whether it has stayed open.
-func OpenAfterRevoke(grant *Grant) bool {
-	tick := uint64(grant.from)
-	var both sync.WaitGroup
-	var ready, set atomic.Bool
-	both.Go(func() {
-		ready.Store(true)
-		for i := 1; !set.Load(); i++ {
-			if i%1000 == 0 {
-				runtime.Gosched()
+// OpenAfterRevoke opens a tick in the moment in which the grant is revoked, again
+// and again for some time, and counts how often it has stayed open.
+func OpenAfterRevoke(grant *Grant, lasts time.Duration) (stayed, rounds int64) {
+	tick, limit := uint64(grant.from), grant.limit.Load()
+	var begun, ended atomic.Int64
+	var over atomic.Bool
+	var opener sync.WaitGroup
+	opener.Go(func() {
+		for round := int64(1); ; round++ {
+			if spin(&begun, round); over.Load() {
+				return
 			}
+			grant.openTick(tick, 0)
+			ended.Store(round)
 		}
-		grant.openTick(tick, 0)
 	})
-	for !ready.Load() {
-		runtime.Gosched()
+	for end := time.Now().Add(lasts); time.Now().Before(end); {
+		rounds++
+		grant.limit.Store(limit)
+		begun.Store(rounds)
+		for range rounds % 200 { // the opener learns of it some time later
+			begun.Load()
+		}
+		grant.Revoke()
+		spin(&ended, rounds)
+		if grant.open.Load() > uint64(grant.id(tick<<grant.sequenceBits)) {
+			stayed++
+		}
 	}
-	set.Store(true)
-	grant.Revoke()
-	both.Wait()
-	return grant.open.Load() > uint64(grant.id(tick<<grant.sequenceBits))
+	over.Store(true)
+	begun.Add(1)
+	opener.Wait()
+	return stayed, rounds
+}
+
+// spin waits for the word to get there, without leaving the processor at once.
+func spin(word *atomic.Int64, until int64) {
+	for i := 1; word.Load() < until; i++ {
+		if i%1000 == 0 {
+			runtime.Gosched()
+		}
+	}
 }

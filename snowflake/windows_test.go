@@ -438,13 +438,38 @@ func TestGrantLast(t *testing.T) {
 func TestRevokedWhileATickIsOpened(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for end := now.Add(200 * time.Millisecond); time.Now().Before(end); {
-		grant, err := snowflake.NewGrant(snowflake.TwitterLayout(), 0, 0, now, now.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if snowflake.OpenAfterRevoke(grant) {
-			t.Fatal("open after it was revoked")
-		}
+	grant, err := snowflake.NewGrant(snowflake.TwitterLayout(), 0, 0, now, now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stayed, rounds := snowflake.OpenAfterRevoke(grant, 200*time.Millisecond); stayed > 0 {
+		t.Errorf("open after it was revoked, %d times in %d", stayed, rounds)
+	}
+}
+
+// A window that is longer than the layout lasts ends with the layout.
+func TestWindowBeyondTheLayout(t *testing.T) {
+	t.Parallel()
+	l := snowflake.TwitterLayout()
+	end := l.Expires()
+	grant, err := snowflake.NewGrant(l, 0, 0, end.Add(-time.Hour), end.Add(time.Hour))
+	if err != nil || !grant.Until().Equal(end) {
+		t.Errorf("the window ends at %v, %v, want %v", grant.Until(), err, end)
+	}
+	if grant.Extend(end.Add(2 * time.Hour)); !grant.Until().Equal(end) {
+		t.Errorf("extended, the window ends at %v, want %v", grant.Until(), end)
+	}
+}
+
+func TestWindowIsNeverShortened(t *testing.T) {
+	t.Parallel()
+	l := snowflake.TwitterLayout()
+	from := l.Epoch.Add(time.Hour)
+	grant, err := snowflake.NewGrant(l, 0, 0, from, from.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grant.Extend(from.Add(time.Second)); !grant.Until().Equal(from.Add(time.Minute)) {
+		t.Errorf("the window ends at %v, want %v", grant.Until(), from.Add(time.Minute))
 	}
 }
