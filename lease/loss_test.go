@@ -244,6 +244,30 @@ func TestStoreForgets(t *testing.T) {
 	}
 }
 
+// The write that repairs the record has landed unanswered. Who finds it there must
+// not take it for that of a clone.
+func TestRepairWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWorker(0))
+		gen := generate(t, l)
+		time.Sleep(25 * time.Second)
+		r := store.Records()[0]
+		store.Put(0, lease.Record{Bound: r.Bound - 20_000, Owner: r.Owner})
+		store.Fail(leasetest.None, leasetest.LoseReply) // the extension, which finds out, and the repair
+		time.Sleep(time.Minute)
+		s := l.Stats()
+		if s.Losses != 0 || s.Regressions != 1 || s.Failures != 1 || s.Owner != r.Owner {
+			t.Errorf("stats %+v, want one regression and one failure", s)
+		}
+		if got := store.Records()[0]; got.Bound != s.Until.UnixMilli() || got.Owner != r.Owner {
+			t.Errorf("record = %+v, want it to be what is known: %+v", got, s)
+		}
+		next(t, gen)
+	})
+}
+
 // Another worker is there: that the store hangs holds up nobody.
 func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	t.Parallel()
