@@ -35,10 +35,10 @@ each-module = @for module in $(MODULES); do echo "== $$module: $(1)"; (cd $$modu
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-CHECKS = lint tidy race nocgo fuzz bench-smoke
+CHECKS = lint tidy release-try race nocgo fuzz bench-smoke
 
 .PHONY: check
-check: ## lint, tidy, race, nocgo, fuzz and bench-smoke: all that CI runs
+check: ## lint, tidy, release-try, race, nocgo, fuzz and bench-smoke: all that CI runs
 	@for check in $(CHECKS); do start=$$SECONDS; $(MAKE) --no-print-directory $$check; \
 		echo "== $$check: $$((SECONDS - start)) s"; done
 
@@ -66,6 +66,11 @@ fmt: $(LINT) ## format as lint wants it
 .PHONY: tidy
 tidy: ## fail if a go.mod or go.sum is not tidy
 	$(call each-module,$(GO) mod tidy -diff)
+
+# A copy without a repository, as in an archive, has no commits to release.
+.PHONY: release-try
+release-try: ## fail if what is committed could not be released and required
+	@if git rev-parse HEAD >/dev/null 2>&1; then .ci/release; else echo "no git repository: nothing to try"; fi
 
 # Each target is found in the test binary, so that none is forgotten here.
 .PHONY: fuzz
