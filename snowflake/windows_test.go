@@ -408,6 +408,42 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// descending grants worker 1, and after that worker 0.
+type descending struct{ keeping }
+
+func (d *descending) Grant(context.Context, snowflake.Layout) (grant *snowflake.Grant, err error) {
+	d.grant, err = d.take(1, d.now())
+	return d.grant, err
+}
+
+func (d *descending) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+	return d.take(0, need)
+}
+
+func (*descending) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
+
+// Under a lower worker the IDs of the same tick would be lower.
+func TestReplacedWorkerBeginsInALaterTick(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		src := &descending{keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}}
+		gen, err := snowflake.New(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gen.Close(t.Context())
+		before, err := gen.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.grant.Revoke()
+		after, err := gen.Next(t.Context())
+		if worker := gen.Layout().Decompose(after).Worker; err != nil || worker != 0 || after <= before {
+			t.Errorf("%d of worker %d, %v, want one of worker 0 above %d", after, worker, err, before)
+		}
+	}
+}
+
 func TestGrantLast(t *testing.T) {
 	t.Parallel()
 	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, time.Minute)}
