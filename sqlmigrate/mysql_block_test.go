@@ -173,7 +173,7 @@ func TestMySQLNotBlocked(t *testing.T) {
 			[]any{"t", sqlmigrate.WithReference("c.a", "t.id"), sqlmigrate.WithReference("c.b", "t.id")},
 			"",
 		},
-		{"bigint unsigned", []string{"CREATE TABLE t (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)"}, []any{"t"}, "t.id stays bigint unsigned"},
+		{"bigint unsigned", []string{"CREATE TABLE t (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)"}, []any{"t"}, "bigint unsigned, which holds every ID: t.id."},
 		{"guarded by its owner", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT mine CHECK (id > 0))"}, []any{"t"}, ""},
 		{"name of the guard is taken", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT chk_t_id CHECK (id < 99))"}, []any{"t"}, ""},
 		{

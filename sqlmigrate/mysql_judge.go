@@ -42,11 +42,15 @@ func mysqlAbove(s string, than int64) bool { return s != "" && mysqlInt(s) > tha
 
 // judge finds what stands in the way of what has to be done.
 func (in *mysqlInspection) judge() error {
+	var unsigned []string
 	for _, columns := range mysqlByTable(slices.Concat(in.moved, in.resumed)) {
 		t := columns[0].table
 		in.judgeTable(t)
 		for _, c := range columns {
 			in.judgeColumn(c)
+			if c.typ() == (mysqlType{"bigint", true}) && c.primary {
+				unsigned = append(unsigned, c.String())
+			}
 		}
 		if err := in.judgePartitions(t, columns); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t.name, err)
@@ -55,7 +59,16 @@ func (in *mysqlInspection) judge() error {
 			return fmt.Errorf("sqlmigrate: table %s: read its triggers: %w", t.name, err)
 		}
 	}
+	in.noteUnsigned(unsigned)
 	return nil
+}
+
+// noteUnsigned is one note, since GORM makes all its uint keys so.
+func (in *mysqlInspection) noteUnsigned(keys []string) {
+	if len(keys) > 0 {
+		in.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on its field and on the field of the key, since GORM gives the column the type of the key.",
+			strings.Join(keys, ", "))
+	}
 }
 
 func (in *mysqlInspection) judgeTable(t *mysqlTable) {
@@ -82,9 +95,6 @@ func (in *mysqlInspection) judgeColumn(c *mysqlColumn) {
 		mysqlAbove(t.maxKey, in.want.limit-1) {
 		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.limit),
 			"use a layout or an epoch with larger IDs, or give the rows other keys")
-	}
-	if c.typ() == (mysqlType{"bigint", true}) && c.primary {
-		in.note("Column %s stays bigint unsigned, which holds every ID. A new column with a foreign key to it has to be bigint unsigned too: gorm:\"type:bigint unsigned\".", c)
 	}
 	for _, g := range t.columns {
 		in.judgeGenerated(c, g)
