@@ -30,17 +30,17 @@ func newAlphabet(digits string) *alphabet {
 // parse reads s for the function fn.
 func (a *alphabet) parse(fn, s string) (ID, error) {
 	if s == "" {
-		return 0, &parseError{fn, s, "empty"}
+		return 0, &parseError{fn, s, "empty; " + a.want()}
 	}
 	if a.values[s[0]] == 0 && len(s) > 1 {
-		return 0, &parseError{fn, s, "leading zero; want the shortest form"}
+		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero; want the shortest form"}
 	}
 	var n uint64
 	limit := math.MaxInt64 / a.base
 	for i := range len(s) {
 		digit := a.values[s[i]]
 		if digit == notDigit {
-			return 0, &parseError{fn, s, unexpected(s, i)}
+			return 0, &parseError{fn, s, a.unexpected(s, i)}
 		}
 		if n > limit {
 			return 0, &parseError{fn, s, outOfRange}
@@ -52,6 +52,12 @@ func (a *alphabet) parse(fn, s string) (ID, error) {
 	}
 	return ID(n), nil
 }
+
+func (a *alphabet) want() string {
+	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
+}
+
+func (a *alphabet) unexpected(s string, i int) string { return unexpected(s, i) + "; " + a.want() }
 
 // unexpected names the character at offset i of s.
 func unexpected(s string, i int) string {

@@ -28,8 +28,8 @@ func newBase32() *alphabet {
 
 // Base32 returns the ID in Crockford's base 32, always 13 characters, so that
 // texts sort as their IDs do. It is the form to print or to read aloud: it does
-// not depend on upper and lower case and has no I, L, O and U. That of a negative
-// ID is a minus sign before the text of its absolute value.
+// not depend on upper and lower case and has no I, L, O and U. A negative ID
+// is written as a minus sign and its absolute value.
 func (id ID) Base32() string {
 	var buf [1 + base32Len]byte
 	n := id.magnitude()
@@ -45,10 +45,9 @@ func (id ID) Base32() string {
 }
 
 // ParseBase32 reads the text of [ID.Base32], in upper or lower case and with i
-// and l for 1 and o for 0, as people write it down. Any other text is an error
-// that quotes s: one of a negative ID, above [math.MaxInt64], of other than 13
-// characters, or with hyphens or a check symbol. The ID is zero if the error is
-// not nil.
+// and l for 1 and o for 0, as people write it down. A number above [math.MaxInt64],
+// a length other than 13, a sign, a hyphen and a check symbol are errors, as is any
+// other text; the error quotes s. The ID is zero if the error is not nil.
 //
 // This is the one form in which an ID has several texts; compare the IDs.
 func ParseBase32(s string) (ID, error) {
@@ -60,7 +59,7 @@ func ParseBase32(s string) (ID, error) {
 	for i := range len(s) {
 		digit := base32.values[s[i]]
 		if digit == notDigit {
-			return 0, &parseError{fn, s, unexpected(s, i)}
+			return 0, &parseError{fn, s, base32.unexpected(s, i)}
 		}
 		if n > math.MaxInt64>>5 {
 			return 0, &parseError{fn, s, outOfRange}

@@ -15,7 +15,7 @@ const ones = 0x0101010101010101
 
 // wrong returns 0 if all eight are digits.
 func (e eight) wrong() eight {
-	// What is more than 9 reaches the highest bit of its byte, unless it was there.
+	// A byte above 9 gets its highest bit from the sum, or has it already.
 	return (e | (e + (0x7f-9)*ones)) & (0x80 * ones)
 }
 

@@ -36,7 +36,7 @@ func (id ID) IsZero() bool { return id == 0 }
 // is greater. It suits [slices.SortFunc] as types.ID.Compare.
 func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
 
-// String returns the ID in decimal, as [ParseID] reads it. That of a negative ID
+// String returns the ID in decimal, as [ParseID] reads it. A negative ID
 // starts with a minus sign, which ParseID refuses.
 func (id ID) String() string {
 	var d decimal

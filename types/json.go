@@ -13,8 +13,7 @@ var _ json.Unmarshaler = (*ID)(nil)
 // A number is for clients that have 64-bit integers; from JavaScript it arrives
 // with digits lost, which nobody can detect.
 //
-// As with all values that are no pointers in encoding/json, null changes
-// nothing. The ID is zero after an error.
+// As encoding/json wants it, null changes nothing. The ID is zero after an error.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	// Nearly every ID is a string of 16 to 19 digits: it is read without a call.
 	if n := len(b); n >= 16+2 && n <= maxDigits+2 && b[0] == '"' && b[n-1] == '"' && b[1] != '0' {
