@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 )
 
 // Check tells at start-up what would go wrong later. For every model it wants
@@ -49,12 +50,18 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 	if len(columns) == 0 {
 		return []error{fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name)}
 	}
+	errs := checkFields(s, columns)
+	errs = append(errs, p.narrowReferences(db, s)...)
+	return append(errs, checkTable(db, model, s, columns)...)
+}
+
+func checkFields(s *schema.Schema, columns []*column) []error {
+	defer readLock(s)()
 	var errs []error
 	for _, c := range columns {
 		errs = append(errs, checkField(c))
 	}
-	errs = append(errs, p.narrowReferences(s)...)
-	return append(errs, checkTable(db, model, s, columns)...)
+	return errs
 }
 
 func checkField(c *column) error {

@@ -2,17 +2,37 @@ package gormflake
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 )
+
+// readLock keeps GORM from changing s: it adds relations to it, and the types and
+// sizes of foreign keys, whenever it parses a model that refers to it.
+func readLock(s *schema.Schema) (unlock func()) {
+	s.Relationships.Mux.RLock()
+	return s.Relationships.Mux.RUnlock
+}
+
+// relations returns those of s in the order of their names.
+func relations(s *schema.Schema) []*schema.Relationship {
+	defer readLock(s)()
+	var all []*schema.Relationship
+	for _, name := range slices.Sorted(maps.Keys(s.Relationships.Relations)) {
+		all = append(all, s.Relationships.Relations[name])
+	}
+	return all
+}
 
 // lossyReferences finds foreign keys in which GORM would lose the key they
 // refer to: it converts a named integer, as types.ID is one, to a string as Go
 // does, which takes it for the code point of one character.
 func lossyReferences(s *schema.Schema) []error {
 	var errs []error
-	for _, rel := range s.Relationships.Relations {
+	for _, rel := range relations(s) {
 		for _, ref := range rel.References {
 			if taggedKey(ref) && isNamedInteger(ref.PrimaryKey) && indirect(ref.ForeignKey).Kind() == reflect.String {
 				errs = append(errs, referenceError(ref, "GORM would store one character of a string instead of the ID: use types.ID or int64 here, or int64 with autoIncrement:false for the key"))
@@ -24,14 +44,14 @@ func lossyReferences(s *schema.Schema) []error {
 
 // narrowReferences finds foreign keys that cannot hold the keys or the serial
 // numbers they refer to.
-func (p *Plugin) narrowReferences(s *schema.Schema) []error {
+func (p *Plugin) narrowReferences(db *gorm.DB, s *schema.Schema) []error {
 	var errs []error
-	for _, rel := range s.Relationships.Relations {
+	for _, rel := range relations(s) {
 		for _, ref := range rel.References {
 			if !taggedKey(ref) {
 				continue
 			}
-			if err := p.fits(ref); err != nil {
+			if err := p.fits(db, ref); err != nil {
 				errs = append(errs, referenceError(ref, err.Error()))
 			}
 		}
@@ -39,8 +59,13 @@ func (p *Plugin) narrowReferences(s *schema.Schema) []error {
 	return errs
 }
 
-func (p *Plugin) fits(ref *schema.Reference) error {
-	for _, c := range p.model(ref.PrimaryKey.Schema).columns {
+func (p *Plugin) fits(db *gorm.DB, ref *schema.Reference) error {
+	// The schema in ref may still be in the making by another goroutine; parsing waits for it.
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(reflect.New(ref.PrimaryKey.Schema.ModelType).Interface()); err != nil {
+		return err
+	}
+	for _, c := range p.model(stmt.Schema).columns {
 		if c.field.DBName != ref.PrimaryKey.DBName || c.serial == nil {
 			continue
 		}

@@ -33,6 +33,7 @@ func (c *column) numbered(code string) error {
 
 // fits judges whether f is declared wide enough for the serial numbers of c.
 func (c *column) fits(f *schema.Field) error {
+	defer readLock(f.Schema)()
 	if size, setting := declaredSize(f); size > 0 && size < c.serial.Width() {
 		return fmt.Errorf("the column has %d characters, a serial number of %s has %d: raise gorm:%q", size, c.code, c.serial.Width(), setting)
 	}
