@@ -13,7 +13,8 @@ import (
 
 // WriteFiles writes each phase as a migration of its own: a file for goose, a
 // pair of files for golang-migrate. Their versions are timestamps, those of now
-// in UTC or after the newest one in dir, and their names end with
+// in UTC or after the newest one in dir; in a dir whose files are numbered, such
+// as 000012_name.up.sql, they are the next numbers. Their names end with
 // snowflake_widen, snowflake_detach and snowflake_guard.
 //
 // dir is created if it is absent. It is an error if there are blockers or
@@ -90,7 +91,7 @@ func writeMigrations(dir string, format Format, migrations []migration) error {
 	if err != nil {
 		return err
 	}
-	version, err := present.next(time.Now().UTC())
+	versions, err := present.versions(len(migrations), time.Now().UTC())
 	if err != nil {
 		return err
 	}
@@ -99,8 +100,7 @@ func writeMigrations(dir string, format Format, migrations []migration) error {
 		if err := present.has(m, format); err != nil {
 			return err
 		}
-		stamp := version.Add(time.Duration(i) * time.Second).Format(stampForm)
-		files = append(files, m.files(stamp+"_"+m.name, format)...)
+		files = append(files, m.files(versions[i]+"_"+m.name, format)...)
 	}
 	return writeAll(dir, files)
 }

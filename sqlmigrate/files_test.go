@@ -172,6 +172,40 @@ func TestWriteFilesAfterOthers(t *testing.T) {
 	wantNames(t, dir, "00007_first.sql", newest, "21000101000000_snowflake_widen.sql", "21000101000001_snowflake_guard.sql", "README.md")
 }
 
+// A timestamp among numbers would be above all that are written later, which
+// golang-migrate then never runs.
+func TestWriteFilesGoOnWithNumbers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		format  sqlmigrate.Format
+		present []string
+		want    []string
+	}{
+		{"sequence of golang-migrate", sqlmigrate.GolangMigrate, []string{"000011_a.up.sql", "000012_b.down.sql", "000012_b.up.sql"}, []string{
+			"000013_snowflake_widen.down.sql", "000013_snowflake_widen.up.sql",
+			"000014_snowflake_guard.down.sql", "000014_snowflake_guard.up.sql",
+		}},
+		{"sequence of goose", sqlmigrate.Goose, []string{"00007_a.sql"}, []string{"00008_snowflake_widen.sql", "00009_snowflake_guard.sql"}},
+		{"one more digit", sqlmigrate.Goose, []string{"8_a.sql", "9_b.sql"}, []string{"10_snowflake_widen.sql", "11_snowflake_guard.sql"}},
+		{"zero", sqlmigrate.Goose, []string{"000_a.sql"}, []string{"001_snowflake_widen.sql", "002_snowflake_guard.sql"}},
+		{"Unix time", sqlmigrate.Goose, []string{"1700000000_a.sql"}, []string{"1700000001_snowflake_widen.sql", "1700000002_snowflake_guard.sql"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, name := range test.present {
+				touch(t, filepath.Join(dir, name))
+			}
+			if err := shortPlan().WriteFiles(dir, test.format); err != nil {
+				t.Fatal(err)
+			}
+			wantNames(t, dir, slices.Sorted(slices.Values(slices.Concat(test.present, test.want)))...)
+		})
+	}
+}
+
 func TestWriteFilesTwice(t *testing.T) {
 	t.Parallel()
 	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {

@@ -10,8 +10,14 @@ import (
 	"time"
 )
 
-// stampForm is that of a version.
-const stampForm = "20060102150405"
+const (
+	// stampForm is that of a version that is a timestamp.
+	stampForm = "20060102150405"
+
+	// firstStamp is the smallest of them, above numbers in sequence and above
+	// Unix times.
+	firstStamp = 1000_01_01_00_00_00
+)
 
 var (
 	versioned = regexp.MustCompile(`^(\d+)_(.*)\.sql$`)
@@ -43,25 +49,69 @@ func readFolder(dir string, format Format) (*folder, error) {
 	return f, nil
 }
 
-// next is the first version: the tools leave out files that are older than what
-// has been run.
-func (f *folder) next(now time.Time) (time.Time, error) {
-	next := now.Truncate(time.Second)
-	for _, name := range f.names {
-		version, err := strconv.ParseUint(versioned.FindStringSubmatch(name)[1], 10, 64)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(f.dir, name), err)
-		}
-		if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); version < first {
-			continue
-		}
-		stamp, err := time.Parse(stampForm, strconv.FormatUint(version, 10))
-		if err != nil {
-			return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, name))
-		}
-		next = stamp.Add(time.Second)
+// A version is what the name of a file begins with.
+type version struct {
+	name   string // of the file
+	digits string
+	number uint64
+}
+
+// versions are n that are above all in the folder: the tools leave out files
+// below what has been run. Where files are numbered, these are too, or a number
+// given later would be below their timestamps.
+func (f *folder) versions(n int, now time.Time) ([]string, error) {
+	newest, err := f.newest()
+	if err != nil {
+		return nil, err
 	}
-	return next, nil
+	if len(f.names) > 0 && newest.number < firstStamp {
+		return newest.numbers(n), nil
+	}
+	stamp, err := f.stampAfter(newest, now)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]string, n)
+	for i := range versions {
+		versions[i] = stamp.Add(time.Duration(i) * time.Second).Format(stampForm)
+	}
+	return versions, nil
+}
+
+func (f *folder) newest() (version, error) {
+	var newest version
+	for _, name := range f.names {
+		v := version{name: name, digits: versioned.FindStringSubmatch(name)[1]}
+		var err error
+		if v.number, err = strconv.ParseUint(v.digits, 10, 64); err != nil {
+			return version{}, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(f.dir, name), err)
+		}
+		if v.number >= newest.number {
+			newest = v
+		}
+	}
+	return newest, nil
+}
+
+// numbers are the next n, with as many digits.
+func (v version) numbers(n int) []string {
+	numbers := make([]string, n)
+	for i := range numbers {
+		numbers[i] = fmt.Sprintf("%0*d", len(v.digits), v.number+1+uint64(i))
+	}
+	return numbers
+}
+
+func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
+	next := now.Truncate(time.Second)
+	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); newest.number < first {
+		return next, nil
+	}
+	stamp, err := time.Parse(stampForm, strconv.FormatUint(newest.number, 10))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, newest.name))
+	}
+	return stamp.Add(time.Second), nil
 }
 
 // has is an error if the migration is there under another version. One of the
