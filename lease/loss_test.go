@@ -314,6 +314,25 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 	})
 }
 
+// Nor is one that logical time has used up, whatever the clock says.
+func TestHealthInLogicalTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		l := acquire(t, store, lease.WithWindow(100*time.Millisecond))
+		gen := generate(t, l, snowflake.WithLogicalTime())
+		store.Down()
+		err := error(nil)
+		for ids := make([]types.ID, 4096); err == nil; {
+			err = gen.Fill(t.Context(), ids)
+		}
+		if health := l.Health(); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(health, snowflake.ErrFenced) {
+			t.Errorf("Fill: %v, health: %v, want ErrFenced", err, health)
+		}
+		store.Up()
+	})
+}
+
 // The generator's time is ahead of the clock: the worker that takes the lost
 // one's place needs a window up there.
 func TestLossWithTheClockSetBack(t *testing.T) {

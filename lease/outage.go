@@ -13,8 +13,9 @@ type outage struct {
 	attempts int // zero: there is none
 	since    time.Time
 	last     error
-	lost     bool // the worker too
-	fenced   bool // and the window is over, which has been logged
+	need     int64 // the tick that the generator was refused last, in Unix milliseconds
+	lost     bool  // the worker too
+	fenced   bool  // and the window is over, which has been logged
 }
 
 func (l *Lease) failed(err error) {

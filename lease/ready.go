@@ -27,6 +27,7 @@ func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, erro
 	case !h.lost && h.known.Bound > max(need, l.now()):
 		return l.handOver(h, held)
 	case l.outage.attempts > 0:
+		l.outage.need = need
 		return nil, l.refusal(held)
 	}
 	return nil, nil

@@ -56,7 +56,7 @@ func (l *Lease) Health() error {
 	switch {
 	case l.ended:
 		return errEnded
-	case h.known.Bound > max(l.now(), h.used()):
+	case h.known.Bound > max(l.now(), h.used(), l.outage.need):
 		return nil
 	case l.outage.attempts > 0:
 		return l.refusal(h.grant.Load())
