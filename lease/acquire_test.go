@@ -64,6 +64,41 @@ func TestAcquireChooses(t *testing.T) {
 	}
 }
 
+// A bound that is reached is over, and one that is as far ahead as allowed is not
+// too far.
+func TestAcquireAtTheVeryBound(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]lease.Option{"now": nil, "ahead": {lease.WithMaxAhead(time.Hour)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, bound := leasetest.NewMemory(), now()
+				if opts != nil {
+					bound += time.Hour.Milliseconds()
+				}
+				held(store, bound)
+				if l := acquire(t, store, opts...); l.Stats().Datacenter != 0 || l.Stats().Worker != 0 {
+					t.Errorf("took %+v, want datacenter 0 worker 0", l.Stats())
+				}
+			})
+		})
+	}
+}
+
+// However short the window, a call of the store is given time for an answer.
+func TestAcquireFromASlowStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		store.OnCall(func(leasetest.Call) leasetest.Fault {
+			time.AfterFunc(400*time.Millisecond, func() { store.Deliver() })
+			return leasetest.Hold
+		})
+		acquire(t, store, lease.WithWindow(10*time.Millisecond))
+		store.OnCall(nil)
+	})
+}
+
 func TestAcquireWritesBeforeIssuing(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
