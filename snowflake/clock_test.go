@@ -137,6 +137,51 @@ func TestMaxJump(t *testing.T) {
 	})
 }
 
+// The longest step that is allowed is taken.
+func TestMaxJumpItself(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock, snowflake.WithMaxJump(time.Hour))
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(time.Hour)
+		c.try(g, 10)
+		if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+			t.Errorf("the ID says %v, the clock %v", got, s.now())
+		}
+	})
+}
+
+// A step back counts from a whole tick on.
+func TestStepBackOfATick(t *testing.T) {
+	t.Parallel()
+	for i, tt := range []struct {
+		back  time.Duration
+		steps uint64
+	}{{time.Millisecond - 1, 0}, {time.Millisecond, 1}} {
+		s := newScript()
+		g := open(t, snowflake.Static(19, int64(i)), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail))
+		newChecker(t).try(g, 1)
+		s.step(-tt.back)
+		_, err := g.TryNext()
+		if refused := errors.Is(err, snowflake.ErrClockBackwards); refused != (tt.steps > 0) || g.Stats().BackwardSteps != tt.steps {
+			t.Errorf("%v back: %v and %d steps, want %d", tt.back, err, g.Stats().BackwardSteps, tt.steps)
+		}
+	}
+}
+
+// A lag is rounded up: an idle tick's numbers are kept for one tick longer.
+func TestLagIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	g := open(t, snowflake.Static(19, 2), snowflake.WithReadings(s.read), snowflake.WithLag(1))
+	c.try(g, 1)
+	first := g.Layout().Time(c.last)
+	s.pass(time.Millisecond)
+	if c.try(g, 1); !g.Layout().Time(c.last).Equal(first) {
+		t.Errorf("the ID says %v, want the tick before, %v", g.Layout().Time(c.last), first)
+	}
+}
+
 func TestFail(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
 		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))

@@ -170,6 +170,21 @@ func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// Nor does a call whose context has ended.
+func TestEndedContextCostsNoSlots(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, snowflake.Static(13, 4), snowflake.WithReadings(s.read))
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := g.Fill(canceled, make([]id, 100_000)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want Canceled", err)
+	}
+	if _, err := tryAll(g, 2000); err != nil {
+		t.Errorf("the refused call took slots: %v", err)
+	}
+}
+
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 100, 4095, 4096, 4097, 20_000} {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -128,6 +130,48 @@ func TestWindowIsExtendedAtItsEnd(t *testing.T) {
 	if w.granted != 1 {
 		t.Errorf("%d grants, want the first one only", w.granted)
 	}
+}
+
+// counting says how often it was asked, and answers when it is told to.
+type counting struct {
+	*windows
+	asked  atomic.Int64
+	answer chan struct{}
+}
+
+func (c *counting) Extend(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+	c.asked.Add(1)
+	<-c.answer
+	return c.windows.Extend(ctx, held, need)
+}
+
+// One answer is enough for all calls that wait for it.
+func TestSourceIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src := &counting{windows: newWindows(snowflake.TwitterLayout(), time.Now, 3*time.Minute), answer: make(chan struct{})}
+		src.layout.Epoch = time.UnixMilli(0)
+		gen, err := snowflake.New(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gen.Close(t.Context())
+		time.Sleep(time.Hour)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := gen.Next(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(src.answer)
+		all.Wait()
+		if n := src.asked.Load(); n != 1 {
+			t.Errorf("asked %d times for 8 calls, want once", n)
+		}
+	})
 }
 
 func TestFenced(t *testing.T) {
