@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -78,6 +79,39 @@ func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The lease has taken a worker in place of the lost one, and ends before anybody
+// has asked for it: that one is given back too.
+func TestSpareIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for _, generator := range []bool{false, true} {
+		t.Run(fmt.Sprintf("generator=%v", generator), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				l := acquire(t, store)
+				end := l.Release
+				if generator {
+					end = generate(t, l).Close
+				}
+				lost := l.Stats()
+				rob(store, int(lost.Datacenter<<1|lost.Worker))
+				time.Sleep(25 * time.Second) // the keeper has found out
+				if got := l.Stats(); got.Losses != 1 || got.Owner == lost.Owner {
+					t.Fatalf("stats %+v, want another worker", got)
+				}
+				if err := end(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for worker, r := range store.Records() {
+					if worker >= 0 && r.Owner != "" && r.Owner != "robber" {
+						t.Errorf("worker %d is %+v, want it given back", worker, r)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestLossOfThisVeryWorker(t *testing.T) {
