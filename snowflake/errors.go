@@ -14,9 +14,9 @@ var (
 	// taken. Only [Generator.TryNext] returns it; the others wait.
 	ErrSequenceExhausted = errors.New("snowflake: sequence exhausted")
 
-	// ErrExpired: the layout's last tick has passed. It does not pass: move
-	// to a layout with more time bits, a longer tick or a later epoch, whose
-	// IDs are all above the old ones.
+	// ErrExpired: the layout's last tick is over, for good: move to a layout
+	// with more time bits, a longer tick or a later epoch, whose IDs are all
+	// above the old ones.
 	ErrExpired = errors.New("snowflake: layout expired")
 
 	// ErrFenced: the window of ticks that the source granted has ended and

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Generator issues IDs. All methods may be called concurrently. Whoever made
-// it closes it, which gives the worker back.
+// A Generator issues IDs. [New] makes it. All methods may be called concurrently.
+// Whoever made it closes it, which gives the worker back.
 type Generator struct {
 	grant        atomic.Pointer[Grant]
 	clock        *clock
@@ -86,6 +86,6 @@ func newGenerator(src WorkerSource, c config) *Generator {
 // Layout is the layout of the IDs that the generator issues.
 func (g *Generator) Layout() Layout { return g.layout }
 
-// Source is what the generator was made with: a *lease.Lease says there how it
-// is, for example.
+// Source is what the generator was made with, such as a *lease.Lease, whose Stats
+// and Health tell how it is.
 func (g *Generator) Source() WorkerSource { return g.source }

@@ -17,7 +17,7 @@ type slot = uint64
 const sealed slot = 1 << 63
 
 // A Grant is one worker for a span of ticks, given by a [WorkerSource] to one
-// [Generator]. Its methods may be called concurrently.
+// [Generator]. [NewGrant] makes it. Its methods may be called concurrently.
 type Grant struct {
 	layout             Layout
 	datacenter, worker int64
@@ -43,10 +43,10 @@ type Grant struct {
 	_     [56]byte
 }
 
-// NewGrant grants a worker for the ticks that lie in [from, until). The zero
-// until grants all ticks that the layout has: right only for a worker number
-// that nobody else will ever be given. A datacenter or worker that the layout
-// cannot hold is an error.
+// NewGrant grants a worker for the ticks that lie wholly in [from, until), as far
+// as the layout has them. The zero until grants all from there on: right only for a
+// worker number that nobody else will ever be given. A datacenter or worker that
+// the layout cannot hold is an error.
 func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*Grant, error) {
 	if err := layout.Validate(); err != nil {
 		return nil, err
@@ -99,7 +99,8 @@ func (g *Grant) Extend(until time.Time) {
 }
 
 // Revoke ends the window now, where the source has learnt that it is no longer
-// its own. Calls that are under way may still issue within the current tick.
+// its own. Calls that are under way may still issue: within the current tick, or
+// what they have reserved already, which for [Generator.Fill] can be many ticks.
 func (g *Grant) Revoke() {
 	g.limit.Store(slot(g.from) << g.sequenceBits)
 	g.open.Store(0)

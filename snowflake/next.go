@@ -56,8 +56,9 @@ func (g *Generator) short() (id types.ID, ok bool) {
 
 // Fill sets every element of dst to a new ID, in rising order. It reserves the
 // slots for all of them in one step and waits once, for the last of them; only
-// where the source's window ends in between does it take more than one. What
-// dst holds after an error is not to be used; the slots it took are lost.
+// where the source's window ends in between does it take more than one. An empty
+// dst takes nothing and is no error. The errors are those of [Generator.Next]; what
+// dst holds after one is not to be used, and the slots it took are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	for len(dst) > 0 {
 		c, err := g.take(ctx, uint64(len(dst)), true)

@@ -54,7 +54,8 @@ func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lo
 
 // Min is the smallest ID that can have been issued at t or later: an ID issued
 // in the tick of t, by any worker, is not below it. Times before the epoch
-// give zero, times past the layout's end an ID above all of its IDs.
+// give zero, times past the layout's end an ID above all of its IDs, or its last
+// one where no ID is larger, as under [TwitterLayout].
 //
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //

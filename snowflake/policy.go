@@ -35,9 +35,9 @@ type SequenceStart int
 const (
 	// Random starts each tick at a random point of the lower half, and at 0
 	// when the tick before was used up. The low bits of the keys are then
-	// even at any rate, so that sharding by key works; a first tick still
-	// holds at least half of its sequence, and all of a saturated one is
-	// usable. This is the default.
+	// evenly spread at any rate, so that sharding by key works; a first tick
+	// still holds at least half of its sequence, and all of a saturated one
+	// is usable. This is the default.
 	Random SequenceStart = iota
 
 	// Zero starts each tick at 0, as the classic generators do: at low rates
