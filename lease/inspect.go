@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An Inspection is what a [Store] held at one moment.
+// An Inspection is what a [Store] held at one moment. [Inspect] makes it.
 type Inspection struct {
 	// Layout is the one that the store's workers belong to. It is the zero
 	// Layout where no lease was ever acquired.
@@ -31,6 +31,9 @@ type Inspection struct {
 // error of the store is returned, wrapped or as it is. There is nothing to
 // close.
 func Inspect(ctx context.Context, store Store) (*Inspection, error) {
+	if store == nil {
+		return nil, errNoStore
+	}
 	records, err := store.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -68,6 +71,9 @@ func (in *Inspection) config() *config { return &config{layout: in.Layout} }
 // meanwhile has shown that its holder is alive. Inspect again to go on all the
 // same.
 func (in *Inspection) Evict(ctx context.Context, h Holder) error {
+	if in.store == nil {
+		return errNoStore
+	}
 	if h.Owner == "" {
 		return fmt.Errorf("lease: datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
 	}

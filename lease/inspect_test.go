@@ -113,6 +113,20 @@ func TestHolderState(t *testing.T) {
 }
 
 // The bound stays, and whoever takes the worker next starts there.
+func TestNilStore(t *testing.T) {
+	t.Parallel()
+	const want = "lease: store is nil"
+	if _, err := lease.Acquire(t.Context(), nil, layout()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Acquire: %v, want %q", err, want)
+	}
+	if _, err := lease.Inspect(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Inspect: %v, want %q", err, want)
+	}
+	if err := new(lease.Inspection).Evict(t.Context(), lease.Holder{Owner: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Evict: %v, want %q", err, want)
+	}
+}
+
 func TestEvict(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()

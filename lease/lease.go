@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // A Lease holds a worker of a [Store] for one [snowflake.Generator], extends its
 // window in the background every third of it, and takes another worker if that
-// one is lost. It ends when the generator is closed, which gives the worker
+// one is lost. [Acquire] makes it. It ends when the generator is closed, which gives the worker
 // back, or by [Lease.Release] where no generator was made. Its methods may be
 // called concurrently.
 type Lease struct {
@@ -41,11 +42,14 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 // layout with the one that the store's workers belong to.
 //
 // Where nothing is free the error is a [NoFreeWorkerError]. An error of the
-// store is returned, wrapped or as it is. ctx is for this call only; without a
-// deadline it lasts while others are faster, and [WithSettle] takes its time,
-// but no call of the store is given more than 5 seconds.
+// store is returned, wrapped or as it is. ctx is for this call only. Without a
+// deadline Acquire tries for as long as other processes get in first, and takes the
+// time of [WithSettle]; each call of the store ends after 5 seconds at most.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
+	if store == nil {
+		err = errors.Join(errNoStore, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,11 @@
 package lease
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+var errNoStore = errors.New("lease: store is nil: want one that sqllease, redislease, etcdlease or zklease has made, or your own")
 
 // layoutKey is the key of the record whose Owner describes the layout.
 const layoutKey = -1
