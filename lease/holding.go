@@ -8,8 +8,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A holding is a worker that the lease has taken. Only who has the turn changes
-// it, and under the lease's mutex.
+// A holding is a worker that the lease has taken. What is known of it is changed
+// only by who has the turn, and under the lease's mutex; tried needs none, for
+// nobody else reads it.
 type holding struct {
 	key                int
 	datacenter, worker int64

@@ -64,7 +64,7 @@ func (c *config) contradiction() error {
 
 // WithWindow sets for how long a worker is reserved ahead, in one write that
 // is repeated every third of it. The default is a minute; 10ms to 24h are
-// possible. The store may be down for two thirds of the window, less 5 seconds
+// possible, and no less than three ticks of the layout. The store may be down for two thirds of the window, less 5 seconds
 // that a call may take, without anybody noticing. A process that was killed
 // leaves its worker unusable for up to a window.
 func WithWindow(d time.Duration) Option {

@@ -50,7 +50,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 			return nil, fmt.Errorf("etcdlease: key %q, want the number of a worker under %s", kv.Key, s.prefix)
 		}
 		if records[worker], err = lease.ParseRecord(string(kv.Value)); err != nil {
-			return nil, fmt.Errorf("worker %d: %w", worker, err)
+			return nil, fmt.Errorf("etcdlease: worker %d: %w", worker, err)
 		}
 	}
 	return records, nil

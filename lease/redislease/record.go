@@ -20,7 +20,7 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 			return nil, fmt.Errorf("redislease: field %q, want the number of a worker", fields[i])
 		}
 		if records[worker], err = lease.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
-			return nil, fmt.Errorf("worker %d: %w", worker, err)
+			return nil, fmt.Errorf("redislease: worker %d: %w", worker, err)
 		}
 	}
 	return records, nil

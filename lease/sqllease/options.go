@@ -20,10 +20,9 @@ const (
 	maxOwner      = 128
 )
 
-// Option changes what [New] makes.
-type Option interface {
-	apply(cfg *config) error
-}
+// An Option changes a default of [New]. With a bad argument every call of the
+// store fails.
+type Option interface{ apply(*config) error }
 
 type config struct {
 	namespace string
