@@ -3,6 +3,7 @@ package gormflake
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gorm.io/gorm"
 
@@ -43,8 +44,17 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)))
 	}
-	if err := db.Use(cfg.plugin(gen)); err != nil {
+	if err := use(db, cfg.plugin(gen)); err != nil {
 		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx)))
 	}
 	return gen, nil
+}
+
+// use says what GORM's error, which is one word, does not.
+func use(db *gorm.DB, p *Plugin) error {
+	err := db.Use(p)
+	if errors.Is(err, gorm.ErrRegistered) {
+		return fmt.Errorf("gormflake: db has the plugin already: share its generator, or give Open another handle of gorm.Open: %w", err)
+	}
+	return err
 }

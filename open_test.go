@@ -131,8 +131,9 @@ func TestOpenTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer gen.Close(context.Background())
-	if _, err := gormflake.Open(t.Context(), db, quiet); !errors.Is(err, gorm.ErrRegistered) {
-		t.Errorf("error = %v, want ErrRegistered", err)
+	_, err = gormflake.Open(t.Context(), db, quiet)
+	if !errors.Is(err, gorm.ErrRegistered) || !strings.Contains(err.Error(), "gormflake: db has the plugin already: share its generator") {
+		t.Errorf("error = %v, want ErrRegistered with what to do", err)
 	}
 	if got := owners(t, db); len(got) != 1 {
 		t.Errorf("owners %v, want one", got)

@@ -187,5 +187,5 @@ func pluginOf(db *gorm.DB) (*Plugin, error) {
 	if p, ok := db.Plugins[pluginName].(*Plugin); ok {
 		return p, nil
 	}
-	return nil, errors.New("gormflake: the plugin is not registered: call db.Use(gormflake.New(gen)) first")
+	return nil, errors.New("gormflake: the plugin is not registered: call gormflake.Open, or db.Use(gormflake.New(gen)), first")
 }
