@@ -185,6 +185,26 @@ func checkLate(t *testing.T, call string, ctx context.Context, err error, text s
 	}
 }
 
+// A call that waits for a locked row ends with its context, whose cause it passes
+// on, and says what it may have waited for.
+func TestLockedRow(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		store := sqllease.New(db)
+		swap(t, store, 1, lease.Record{}, first, true)
+		tx := again(t, db).Begin()
+		defer tx.Rollback()
+		run(t, tx, "UPDATE snowflake_workers SET bound = bound + 1")
+		stopped := errors.New("stopped")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, stopped)
+		defer cancel()
+		_, err := store.CompareAndSwap(ctx, 1, first, second)
+		if !errors.Is(err, stopped) || !strings.Contains(err.Error(), "sqllease: no answer after ") {
+			t.Errorf("error = %v, want the cause of the context, and what may hold the row", err)
+		}
+	})
+}
+
 const writerLock = "a transaction of the application, or of another process, holds SQLite's writer lock"
 
 // Whatever the busy timeout is, a call waits for the writer as long as its
