@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/gormflake/gormflake/internal/option"
 )
 
 // A TortureOption changes a default of [Torture].
@@ -52,11 +54,7 @@ func newTorture(t *testing.T, opts []TortureOption) *torture {
 	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
 		c.ids, c.pauses = 2_000_000, 20
 	}
-	var errs []error
-	for _, opt := range opts {
-		errs = append(errs, opt.apply(c))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := option.Apply("leasetest", opts, func(opt TortureOption) error { return opt.apply(c) }); err != nil {
 		t.Fatal(err)
 	}
 	// 2,000 IDs a second are a tenth of what eight processes do on an idle
