@@ -352,8 +352,8 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 func TestHealthInLogicalTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWindow(100*time.Millisecond))
+		store, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, store, lease.WithWindow(200*time.Millisecond), lease.WithLogger(log.logger()))
 		gen := generate(t, l, snowflake.WithLogicalTime())
 		store.Down()
 		err := error(nil)
@@ -362,6 +362,10 @@ func TestHealthInLogicalTime(t *testing.T) {
 		}
 		if health := l.Health(); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(health, snowflake.ErrFenced) {
 			t.Errorf("Fill: %v, health: %v, want ErrFenced", err, health)
+		}
+		time.Sleep(100 * time.Millisecond) // until after the next attempt
+		if log.count("fenced, the window has ended") != 1 {
+			t.Errorf("log:\n%s", &log.buf)
 		}
 		store.Up()
 	})

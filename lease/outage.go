@@ -28,7 +28,7 @@ func (l *Lease) failed(err error) {
 	}
 	o.attempts++
 	o.last, o.lost = err, h.lost
-	fenced := !o.fenced && l.now() >= h.known.Bound
+	fenced := !o.fenced && max(l.now(), o.need) >= h.known.Bound
 	o.fenced = o.fenced || fenced
 	l.counts.Failures++
 	l.mu.Unlock()
