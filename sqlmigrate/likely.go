@@ -35,8 +35,19 @@ var otherColumns = map[string]string{
 		UNION ALL SELECT TABLE_NAME, '' FROM information_schema.VIEWS WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE())`,
 }
 
-// likelyReferences are notes on columns that are named after a table of the
-// plan and are not part of it.
+// typeColumns are the queries for the columns that may tell which table another
+// one, of the same name with _id, refers to.
+var typeColumns = map[string]string{
+	"mysql": `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
+		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND RIGHT(COLUMN_NAME, 5) = '_type'`,
+	"postgres": `SELECT c.relname, a.attname FROM pg_catalog.pg_attribute a
+		JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = COALESCE(NULLIF($1, ''), current_schema()) AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`,
+}
+
+// likelyReferences are notes on columns that are named as references are and
+// are not part of the plan.
 func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn) ([]string, error) {
 	var notes []string
 	for _, in := range p.schemas() {
@@ -44,16 +55,33 @@ func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn) ([]string, 
 		if err != nil {
 			return nil, fmt.Errorf("sqlmigrate: look for columns that are named like references: %w", err)
 		}
+		types, err := columnsOf(ctx, conn, typeColumns[p.Dialect], in)
+		if err != nil {
+			return nil, fmt.Errorf("sqlmigrate: look for polymorphic references: %w", err)
+		}
 		for _, c := range columns {
-			if key := p.keyNamedBy(c); key != "" && !p.has(c) {
-				column := c.table.String() + "." + quoteDotted(c.name)
-				notes = append(notes, fmt.Sprintf("Column %s looks like a reference to %s and is not moved: if it is one, name it with WithReference(%q, %q).",
-					column, key, column, key))
+			if note := p.likelyNote(c, types); note != "" && !p.has(c) {
+				notes = append(notes, note)
 			}
 		}
 	}
 	slices.Sort(notes)
 	return slices.Compact(notes), nil
+}
+
+// likelyNote is empty if the column's name tells nothing.
+func (p *Plan) likelyNote(c columnName, types []columnName) string {
+	column := c.table.String() + "." + quoteDotted(c.name)
+	if key := p.keyNamedBy(c); key != "" {
+		return fmt.Sprintf("Column %s looks like a reference to %s and is not moved: if it is one, name it with WithReference(%q, %q).",
+			column, key, column, key)
+	}
+	stem, ok := strings.CutSuffix(c.name, "_id")
+	if ok && slices.Contains(types, columnName{c.table, stem + "_type"}) {
+		return fmt.Sprintf("Column %s, beside %s_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference(%q, …) for each of them.",
+			column, stem, column)
+	}
+	return ""
 }
 
 func (p *Plan) schemas() []string {

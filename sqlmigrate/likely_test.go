@@ -91,3 +91,34 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 		}
 	}
 }
+
+// GORM's polymorphic relations have no constraint, and a column beside the
+// reference that names the table.
+func TestLikelyPolymorphicReferences(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		run(t, db,
+			"CREATE TABLE orders (id int PRIMARY KEY)",
+			"CREATE TABLE attachments (owner_id int, owner_type varchar(20))",
+			"CREATE TABLE wide (owner_id bigint, owner_type varchar(20))",
+			"CREATE TABLE plain (owner_id int, other_type varchar(20))",
+			"CREATE TABLE named (owner_id int, owner_type varchar(20))")
+		plan, err := sqlmigrate.Inspect(t.Context(), db, "orders", sqlmigrate.WithReference("named.owner_id", "orders.id"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, note := range plan.Notes {
+			if strings.Contains(note, "polymorphic") {
+				found = append(found, note)
+			}
+		}
+		var want []string
+		if plan.Dialect != "sqlite" { // there, every integer column holds an ID
+			want = []string{`Column attachments.owner_id, beside owner_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference("attachments.owner_id", …) for each of them.`}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("notes:\n%s\nwant:\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
