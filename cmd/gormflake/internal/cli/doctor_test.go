@@ -175,6 +175,17 @@ func TestDoctorChangesNothing(t *testing.T) {
 	})
 }
 
+// A table that was made for Snowflake keys was never moved, and may lack the
+// guard all the same.
+func TestDoctorGuardIsMissing(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		execute(t, open(t, url), "CREATE TABLE notes (id BIGINT PRIMARY KEY)")
+		diagnose(t, url, "notes").has(t, "problem", "moved", "notes",
+			"nothing refuses a row whose key is missing or not positive: guard is to do", "gormflake migrate plan notes")
+	})
+}
+
 var tablesSQL = map[string]string{
 	"sqlite":   "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
 	"mysql":    "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1",
