@@ -23,14 +23,15 @@ var (
 	ErrNoFreeWorker = errors.New("lease: no free worker")
 )
 
-// A NoFreeWorkerError is the [ErrNoFreeWorker] that is returned.
+// A NoFreeWorkerError is an [ErrNoFreeWorker] that tells who holds the workers.
 type NoFreeWorkerError struct {
 	// Holders are the records of all workers that may be taken, lowest bound
 	// first.
 	Holders []Holder
 
 	// Wait is how long it takes, by this process's clock, until the first of
-	// them is free unless its holder goes on.
+	// them is free unless its holder goes on. It is at most 292 years, the
+	// longest time.Duration.
 	Wait time.Duration
 }
 

@@ -132,8 +132,8 @@ func WithLayout(layout Layout) Option {
 // forward, instead of from the machine's monotonic clock, so that a test can
 // script both; it reads the clock at every call. A step back of up to 20 ticks
 // is thus waited out whatever the policy: time stands still until the clock has
-// made up for it. That a fixed worker issues nothing in the tick of the
-// process's start does not apply.
+// made up for it. The rule that a fixed worker issues nothing in the tick in which
+// the process was started does not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {

@@ -8,7 +8,7 @@
 //
 //	func TestTorture(t *testing.T) { leasetest.Torture(t, address) }
 //
-// [Memory] is a store for tests of what uses one.
+// [Memory] is a store for tests of code that uses a store.
 package leasetest
 
 import (
