@@ -43,7 +43,7 @@ import (
 // a row of a tree comes before its children. With keys that rise over time a
 // master's key is therefore smaller than those of its details.
 //
-// Serial numbers are filled too, from the key that the row then has.
+// Serial numbers are filled too, from the key that the row has in the end.
 //
 // # Links
 //
@@ -103,7 +103,26 @@ func (p *Plugin) assign(stmt *gorm.Statement, g *graph, tree reflect.Value) erro
 	if err != nil {
 		return err
 	}
-	w.again(&numbering{ctx: stmt.Context, blocks: blocks})
+	n := &numbering{ctx: stmt.Context, blocks: blocks, keysOnly: g.unsettled}
+	w.again(n)
+	if err := w.members(g.root, reflect.Value{}, tree); err != nil || !g.unsettled {
+		return err
+	}
+	return w.settle(n, g, tree)
+}
+
+// settle hands replaced keys on, which takes as many walks as models hand them
+// on to each other, and then makes the serial numbers.
+func (w *walk) settle(n *numbering, g *graph, tree reflect.Value) error {
+	for walks := len(g.nodes); walks > 0 && n.replaced; walks-- {
+		n.replaced = false
+		w.again(n)
+		if err := w.members(g.root, reflect.Value{}, tree); err != nil {
+			return err
+		}
+	}
+	n.keysOnly = false
+	w.again(n)
 	return w.members(g.root, reflect.Value{}, tree)
 }
 

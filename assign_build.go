@@ -31,6 +31,7 @@ func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error)
 		return nil, err
 	}
 	g.root.target.tracked = g.root.target.tracked || key.pointers
+	g.unsettled = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.rekeyed && n.tracked || n.linked })
 	p.graphs.Store(key, g)
 	return g, nil
 }
@@ -82,7 +83,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		e.target.rekeyed = e.target.rekeyed || e.rekeys()
 		n.edges = append(n.edges, e)
 		if m.linkedBy(rel) {
-			e.numbers, n.rekeyed = n, true
+			n.rekeyed, n.linked = true, true
 		}
 	}
 	return n, nil

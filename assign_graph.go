@@ -12,6 +12,10 @@ type graph struct {
 	root  *edge
 	nodes []*node // masters before details
 	slots int     // blocks of keys to ask for: one per model and generator
+
+	// unsettled graphs have rows whose keys a link may replace after they were
+	// handed on, or made into a serial number.
+	unsettled bool
 }
 
 // node is a model of the graph.
@@ -22,8 +26,9 @@ type node struct {
 	slot   int      // of the first group
 	edges  []*edge  // belongs-to first: other relations may hand on a key that one brings
 
-	// rekeyed nodes have rows whose keys a link may replace.
-	rekeyed bool
+	// rekeyed nodes have rows whose keys a link may replace, linked ones by
+	// relations of their own.
+	rekeyed, linked bool
 
 	// tracked nodes can be met twice, or in a circle. Others have rows that lie
 	// in the slice of their only owner, and need no record of the visit.
@@ -36,7 +41,6 @@ type edge struct {
 	field     *column // nil for the root
 	target    *node
 	belongsTo bool
-	numbers   *node // the model that has the field, if its serial numbers wait for this link
 	links     []*link
 }
 

@@ -99,6 +99,15 @@ func (l *link) unset(master reflect.Value) bool {
 	return !ok || v.IsZero()
 }
 
+// content is the value in the row, nil if it is unset.
+func (c *column) content(row reflect.Value) any {
+	v, ok := c.find(row)
+	if !ok || v.IsZero() {
+		return nil
+	}
+	return v.Interface()
+}
+
 // columnOf reads and writes a field that may be untagged.
 func columnOf(f *schema.Field) *column {
 	return &column{field: f, path: f.StructField.Index}

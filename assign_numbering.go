@@ -15,6 +15,9 @@ import (
 type numbering struct {
 	ctx    context.Context
 	blocks []block // by slot
+
+	keysOnly bool // serial numbers wait for the keys to settle
+	replaced bool // a link replaced a key, which may have been handed on
 }
 
 // block is the unused rest of the keys that a generator made for a model.
@@ -58,7 +61,7 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 				return errChanged
 			}
 		}
-		if len(g.links) > 0 && g.linked(row) {
+		if p.keysOnly {
 			continue
 		}
 		if b.rest, ok = g.number(row, b.rest); !ok {
@@ -68,26 +71,19 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 	return nil
 }
 
-// number gives a row its serial numbers when a link has brought its key.
-func (p *numbering) number(n *node, row reflect.Value) error {
-	for i, g := range n.groups {
-		b := &p.blocks[n.slot+i]
-		var ok bool
-		if b.rest, ok = g.number(row, b.rest); !ok {
-			return errChanged
-		}
-	}
-	return nil
-}
-
 func (p *numbering) link(e *edge, master, detail reflect.Value) error {
 	for _, l := range e.links {
+		key := p.keysOnly && l.to.field.PrimaryKey
+		var before any
+		if key {
+			before = l.to.content(detail)
+		}
 		if err := l.copy(p.ctx, master, detail); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-	}
-	if e.numbers != nil {
-		return p.number(e.numbers, detail)
+		if key && before != nil && !reflect.DeepEqual(before, l.to.content(detail)) {
+			p.replaced = true
+		}
 	}
 	return nil
 }

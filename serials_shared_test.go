@@ -160,3 +160,48 @@ func TestSerialSharedOmitted(t *testing.T) {
 		}
 	}
 }
+
+// A key that a link replaces after the row was met by another way is handed on
+// to all that refer to the row, and is in its serial number.
+func TestAssignHandsOnReplacedKeys(t *testing.T) {
+	t.Parallel()
+	type (
+		member struct {
+			OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Number  string   `snowflake:"serial=PAY"`
+		}
+		owner struct {
+			ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+			ClubID types.ID
+			Member *member `gorm:"foreignKey:OwnerID"`
+		}
+		badge struct {
+			MemberID types.ID `gorm:"primaryKey" snowflake:"pk"`
+			Member   *member  `gorm:"foreignKey:MemberID"`
+			Number   string   `snowflake:"serial=PAY"`
+		}
+		club struct {
+			ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+			ChairID types.ID
+			Chair   *member `gorm:"foreignKey:ChairID"`
+			BadgeID types.ID
+			Badge   *badge `gorm:"foreignKey:BadgeID"`
+			Owners  []owner
+		}
+	)
+	db := dry(t, newPlugin(t))
+	for _, before := range []types.ID{0, 7} {
+		chair := &member{OwnerID: before}
+		c := club{Chair: chair, Badge: &badge{Member: chair}, Owners: []owner{{Member: chair}}}
+		if err := gormflake.Assign(db, &c); err != nil {
+			t.Fatal(err)
+		}
+		want := c.Owners[0].ID
+		if want == 0 || chair.OwnerID != want || c.ChairID != want || c.Badge.MemberID != want || c.BadgeID != want {
+			t.Errorf("owner %d has member %d, club chair %d, badge %d of %d", want, chair.OwnerID, c.ChairID, c.BadgeID, c.Badge.MemberID)
+		}
+		if idOf(chair.Number) != want || idOf(c.Badge.Number) != want {
+			t.Errorf("owner %d has numbers %s and %s", want, chair.Number, c.Badge.Number)
+		}
+	}
+}
