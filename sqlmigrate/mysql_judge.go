@@ -66,7 +66,7 @@ func (in *mysqlInspection) judge() error {
 // noteUnsigned is one note, since GORM makes all its uint keys so.
 func (in *mysqlInspection) noteUnsigned(keys []string) {
 	if len(keys) > 0 {
-		in.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on its field and on the field of the key, since GORM gives the column the type of the key.",
+		in.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
 			strings.Join(keys, ", "))
 	}
 }

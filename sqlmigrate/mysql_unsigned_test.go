@@ -35,7 +35,7 @@ type (
 	}
 	mysqlUnsignedParcel struct {
 		ID      types.ID `snowflake:"pk"`
-		OrderID types.ID `gorm:"type:bigint unsigned"`
+		OrderID types.ID
 		Order   *mysqlUnsignedOrder
 		Users   []mysqlUnsignedUser `gorm:"many2many:parcel_users;joinForeignKey:parcel_id;joinReferences:user_id"`
 	}
@@ -46,7 +46,7 @@ func (mysqlUnsignedOrder) TableName() string  { return "orders" }
 func (mysqlUnsignedParcel) TableName() string { return "parcels" }
 
 // The server refuses a foreign key between columns of which one alone is
-// unsigned, and GORM takes the type of the key for both.
+// unsigned: it gets the type of the key.
 func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
 	t.Parallel()
 	db := mysqlOpen(t)

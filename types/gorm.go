@@ -7,20 +7,29 @@ import (
 
 var _ schema.GormDataTypeInterface = ID(0)
 
-// GormDataType is the kind of column that GORM plans with. It is "bigint", not
-// GORM's own "int", since GORM makes a primary key of that kind auto-increment.
-func (ID) GormDataType() string { return "bigint" }
+// ownType is the type of a field with no type in a tag. It is not GORM's own
+// "int", since GORM makes a primary key of that kind auto-increment.
+const ownType = "bigint"
+
+// GormDataType is the kind of column that GORM plans with, "bigint".
+func (ID) GormDataType() string { return ownType }
 
 // GormDBDataType is the type of the column that GORM's migrator creates: integer
 // in SQLite, where only a primary key declared so is the table's row number and
-// needs no second index, and BIGINT in all other databases. A type in the
-// field's own gorm tag is kept.
+// needs no second index, and BIGINT in all other databases.
+//
+// It leaves the type to GORM where that knows better: a type in the field's own
+// gorm tag, the type of the key that a foreign key refers to, and a key with the
+// tag autoIncrement, which the database assigns.
 func (ID) GormDBDataType(db *gorm.DB, field *schema.Field) string {
-	if field != nil && field.TagSettings["TYPE"] != "" {
+	if field != nil && (field.TagSettings["TYPE"] != "" || field.DataType != ownType) {
 		return ""
 	}
 	if db.Name() == "sqlite" {
 		return "integer"
+	}
+	if field != nil && field.AutoIncrement {
+		return ""
 	}
 	return "BIGINT"
 }

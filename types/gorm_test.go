@@ -49,17 +49,22 @@ func closeDB(t *testing.T, db *gorm.DB) {
 
 func TestGormDBDataType(t *testing.T) {
 	t.Parallel()
-	typed := &schema.Field{TagSettings: map[string]string{"TYPE": "decimal(20)"}}
+	typed := &schema.Field{DataType: "bigint", TagSettings: map[string]string{"TYPE": "bigint"}}
+	copied := &schema.Field{DataType: "bigint unsigned"}
+	counted := &schema.Field{DataType: "bigint", AutoIncrement: true}
 	for _, test := range []struct {
 		dialector gorm.Dialector
 		field     *schema.Field
 		want      string
 	}{
-		{&sqlite.Dialector{}, &schema.Field{}, "integer"},
-		{&mysql.Dialector{}, &schema.Field{}, "BIGINT"},
-		{&postgres.Dialector{}, &schema.Field{}, "BIGINT"},
+		{&sqlite.Dialector{}, &schema.Field{DataType: "bigint"}, "integer"},
+		{&mysql.Dialector{}, &schema.Field{DataType: "bigint"}, "BIGINT"},
+		{&postgres.Dialector{}, &schema.Field{DataType: "bigint"}, "BIGINT"},
 		{&postgres.Dialector{}, nil, "BIGINT"},
 		{&sqlite.Dialector{}, typed, ""},
+		{&mysql.Dialector{}, copied, ""},
+		{&mysql.Dialector{}, counted, ""},
+		{&sqlite.Dialector{}, counted, "integer"},
 	} {
 		db := &gorm.DB{Config: &gorm.Config{Dialector: test.dialector}}
 		if got := types.ID(0).GormDBDataType(db, test.field); got != test.want {
