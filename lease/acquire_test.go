@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -273,7 +274,8 @@ func TestOptionErrors(t *testing.T) {
 		{"window too short", layout(), lease.WithWindow(9 * time.Millisecond), "WithWindow(9ms) out of range [10ms, 24h0m0s]"},
 		{"window too long", layout(), lease.WithWindow(25 * time.Hour), "out of range"},
 		{"window below three ticks", slow, lease.WithWindow(20 * time.Millisecond), "want at least three ticks of 10ms"},
-		{"settle", layout(), lease.WithSettle(-1), "WithSettle(-1ns), want at least 0"},
+		{"settle", layout(), lease.WithSettle(-1), "WithSettle(-1ns) out of range [0s, 48h0m0s]"},
+		{"settle for ages", layout(), lease.WithSettle(math.MaxInt64), "WithSettle(2562047h47m16.854775807s) out of range [0s, 48h0m0s]"},
 		{"ahead", layout(), lease.WithMaxAhead(-1), "WithMaxAhead(-1ns), want at least 0"},
 		{"clock", layout(), lease.WithClock(nil), "WithClock(nil)"},
 		{"datacenter", layout(), lease.WithDatacenter(2), "datacenter 2 out of range [0, 1]"},

@@ -35,6 +35,7 @@ const (
 	defaultWindow = time.Minute
 	minWindow     = 10 * time.Millisecond
 	maxWindow     = 24 * time.Hour
+	maxSettle     = 2 * maxWindow
 
 	// maxCall bounds one call of the store: an outage of up to two thirds of
 	// the default window less this halts nobody.
@@ -64,9 +65,10 @@ func (c *config) contradiction() error {
 
 // WithWindow sets for how long a worker is reserved ahead, in one write that
 // is repeated every third of it. The default is a minute; 10ms to 24h are
-// possible, and no less than three ticks of the layout. The store may be down for two thirds of the window, less 5 seconds
-// that a call may take, without anybody noticing. A process that was killed
-// leaves its worker unusable for up to a window.
+// possible, and no less than three ticks of the layout. The store may be down for
+// two thirds of the window, less 5 seconds that a call may take, without anybody
+// noticing. A process that was killed leaves its worker unusable for up to a
+// window.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < minWindow || d > maxWindow {
@@ -84,11 +86,11 @@ func WithWindow(d time.Duration) Option {
 // end of its own window, or has found out. This relies on clocks that are
 // roughly right, and on nobody running ahead of them ([WithMaxAhead],
 // [snowflake.WithLogicalTime]). Less than a window protects from little, and is
-// logged as a warning. The default is zero.
+// logged as a warning. The default is zero, the most 48 hours.
 func WithSettle(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
-		if d < 0 {
-			return fmt.Errorf("lease: WithSettle(%v), want at least 0", d)
+		if d < 0 || d > maxSettle {
+			return fmt.Errorf("lease: WithSettle(%v) out of range [0s, %v]", d, maxSettle)
 		}
 		c.settle = d
 		return nil
