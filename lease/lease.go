@@ -11,9 +11,9 @@ import (
 
 // A Lease holds a worker of a [Store] for one [snowflake.Generator], extends its
 // window in the background every third of it, and takes another worker if that
-// one is lost. [Acquire] makes it. It ends when the generator is closed, which gives the worker
-// back, or by [Lease.Release] where no generator was made. Its methods may be
-// called concurrently.
+// one is lost. [Acquire] makes it. It ends when the generator is closed, which
+// gives the worker back, or by [Lease.Release] where no generator was made. Its
+// methods may be called concurrently.
 type Lease struct {
 	config
 	store Store

@@ -89,6 +89,3 @@ func WriteAll(dir string, files []File) error {
 	}
 	return writeAll(dir, own)
 }
-
-// HasEngine reports whether the dialect's engine is there.
-func HasEngine(dialect string) bool { return engines[dialect] != nil }

@@ -58,8 +58,9 @@ type Call struct {
 type Calls struct{ Loads, Swaps int }
 
 // A Memory is a [lease.Store] in memory, for tests: it can be made to fail in
-// all the ways in which a real one fails. [NewMemory] makes it. Its methods may be called
-// concurrently. Under testing/synctest it must be made inside the bubble.
+// all the ways in which a real one fails. [NewMemory] makes it. Its methods may
+// be called concurrently. Under testing/synctest it must be made inside the
+// bubble.
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
