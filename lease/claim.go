@@ -64,7 +64,7 @@ func (l *Lease) settled(ctx context.Context, h *holding) (bool, error) {
 }
 
 func (l *Lease) pick(ctx context.Context, rule aheadRule) (*holding, error) {
-	c := &claim{Lease: l, owner: newOwner(), tried: map[int]int64{}, rule: rule}
+	c := &claim{Lease: l, owner: newToken(l.window).owner(), tried: map[int]int64{}, rule: rule}
 	for {
 		h, err := c.attempt(ctx)
 		if h != nil || err != nil {
