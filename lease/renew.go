@@ -146,10 +146,7 @@ func (l *Lease) extended(ctx context.Context, store Store, w *heldWorker, need i
 	return w.next(max(w.base.Bound, l.bound(max(now, need, w.used())))), nil
 }
 
-var (
-	errChanges = errors.New("the record changes")
-	errRefused = errors.New("the store refused to replace the record that it holds")
-)
+var errChanges = errors.New("the record changes")
 
 // reload finds out why the record is not what it was thought to be: the worker
 // is lost, or the record is the base of the next attempt.
