@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/lease/leasetest/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/model"
 )
 
 // The sizes take seconds in all, the long ones some minutes and 5 GB.
