@@ -5,33 +5,45 @@ type Mutant string
 
 // The mutants. Each lets a tick be issued twice.
 const (
-	Unchanged         Mutant = ""
-	FromNow           Mutant = "from-now"            // a window begins at the clock, where the old bound is ahead of it
-	TTLOnly           Mutant = "ttl-only"            // the bound is not looked at when issuing
-	TrustTimeout      Mutant = "trust-timeout"       // a write without an answer counts
-	NoToken           Mutant = "no-token"            // the owner is the host's name
-	IssueAfterRelease Mutant = "issue-after-release" // issuing goes on while the worker is given back
-	ReleaseLast       Mutant = "release-last"        // a worker is given back at its last tick, not above
-	Lossy             Mutant = "lossy"               // the store forgets what it has acknowledged
-	Fork              Mutant = "fork"                // a process is copied with its lease
+	Unchanged          Mutant = ""
+	FromNow            Mutant = "from-now"             // a window begins at the clock, where the old bound is ahead of it
+	TTLOnly            Mutant = "ttl-only"             // the bound is not checked when issuing
+	TrustTimeout       Mutant = "trust-timeout"        // a write without an answer counts
+	TrustRead          Mutant = "trust-read"           // a record that was read counts
+	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
+	NoToken            Mutant = "no-token"             // the owner is the host's name
+	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
+	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
+	Lossy              Mutant = "lossy"                // the store forgets what it has acknowledged
+	Fork               Mutant = "fork"                 // a process is copied with its lease
 )
 
 // Mutants returns all of them, without Unchanged.
 func Mutants() []Mutant {
-	return []Mutant{FromNow, TTLOnly, TrustTimeout, NoToken, IssueAfterRelease, ReleaseLast, Lossy, Fork}
+	return []Mutant{
+		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, NoToken,
+		IssueAfterRelease, ReleaseLast, Lossy, Fork,
+	}
 }
 
 // mutantSteps are those that the world takes.
 func (sr *stepper) mutantSteps() {
 	switch sr.config.Mutant {
 	case Lossy:
-		for w, r := range sr.state.store {
-			if r != (record{}) {
-				sr.change(step{kind: forget, worker: int8(w)}, func(s *state, _ *process) { s.store[w] = record{} })
-			}
-		}
+		sr.forgets()
 	case Fork:
 		sr.forks()
+	}
+}
+
+func (sr *stepper) forgets() {
+	for w, r := range sr.state.store.durable {
+		if r != (record{}) {
+			sr.change(step{kind: forget, worker: int8(w)}, func(s *state) {
+				s.crash(0)
+				s.store.durable[w] = record{}
+			})
+		}
 	}
 }
 
@@ -41,9 +53,9 @@ func (sr *stepper) forks() {
 			if sr.state.processes[i].mode != idle || sr.state.processes[j].mode == idle {
 				continue
 			}
-			sr.change(step{kind: clone, process: int8(i), a: int8(j)}, func(s *state, p *process) {
-				*p = s.processes[j]
-				p.wait()
+			sr.change(step{kind: clone, process: int8(i), a: int8(j)}, func(s *state) {
+				s.processes[i] = s.processes[j]
+				s.processes[i].wait()
 			})
 		}
 	}
