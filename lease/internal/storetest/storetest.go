@@ -12,6 +12,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // First and Second are records to write.
@@ -119,5 +120,19 @@ func Refuses(t *testing.T, store lease.Store, want string) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v, want %q", err, want)
 		}
+	}
+}
+
+// WrittenTwice writes to a store whose every request is carried out two times,
+// and answered for the second: it must not say yes, because it has seen no write,
+// nor no, because it has written.
+func WrittenTwice(t *testing.T, store lease.Store) {
+	t.Helper()
+	for _, write := range []struct{ from, to lease.Record }{{lease.Record{}, First}, {First, Second}} {
+		swapped, err := store.CompareAndSwap(t.Context(), 1, write.from, write.to)
+		if swapped || !errors.Is(err, remote.ErrPresent) {
+			t.Errorf("CompareAndSwap(1, %v, %v) = %v, %v, want %v", write.from, write.to, swapped, err, remote.ErrPresent)
+		}
+		Holds(t, store, map[int]lease.Record{1: write.to})
 	}
 }
