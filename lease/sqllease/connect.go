@@ -91,15 +91,13 @@ type pin struct {
 	busy chan struct{} // held while the driver uses the connection
 }
 
-var errAbandoned = errors.New("the connection still serves a call whose context has ended")
-
 func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	select {
 	case p.busy <- struct{}{}:
 		defer func() { <-p.busy }()
 		return f(p.conn)
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", errAbandoned, context.Cause(ctx))
+		return &waitError{"the connection still serves a call whose context has ended", context.Cause(ctx)}
 	}
 }
 
