@@ -23,9 +23,6 @@ func WithRandom(random func(n uint64) uint64) Option {
 	})
 }
 
-// Ordinal reads a StatefulSet's host name.
-func Ordinal(host string) (int64, error) { return ordinal(host) }
-
 // Trusts asks a grant that is open up to a count.
 func Trusts(until, count uint64) bool {
 	var g Grant
