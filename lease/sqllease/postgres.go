@@ -30,6 +30,8 @@ WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND ow
 	rebind:   dollars,
 	classify: classifyPostgres,
 	check:    checkPostgres,
+	repairs:  postgresRepairs,
+	shape:    postgresShape,
 }
 
 // dollars numbers the parameters, as PostgreSQL wants them.

@@ -26,6 +26,9 @@ func (s *store) prepare(ctx context.Context) error {
 	if err := s.ensureTable(ctx); err != nil {
 		return err
 	}
+	if err := s.checkShape(ctx); err != nil {
+		return err
+	}
 	if err := s.checkSettings(ctx); err != nil {
 		return err
 	}
