@@ -38,8 +38,9 @@ type NoFreeWorkerError struct {
 // A Holder is a worker and who holds it.
 type Holder struct {
 	Datacenter, Worker int64
-	Owner              string    // empty if it was given back but its bound is ahead of the clock
-	Until              time.Time // its bound
+	Owner              string        // host/process/random, or empty if the worker is released
+	Until              time.Time     // its bound
+	Window             time.Duration // of the holder, or of the last one; zero if it is not known
 }
 
 // named is how many holders an error names.

@@ -35,17 +35,18 @@ func signature(l snowflake.Layout) string {
 
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
-// agree compares the layout with the one that the store's workers belong to,
-// and writes it where there is none: under two layouts one bound would mean two
-// different ticks.
-func (l *Lease) agree(ctx context.Context, stored Record) error {
+// checkLayout compares the layout with the one that the store's workers belong
+// to, and writes it where there is none: under two layouts one bound would mean
+// two different ticks. To have read the own layout is enough: the record of the
+// worker is written after it, and once that is acknowledged both are durable.
+func (l *Lease) checkLayout(ctx context.Context, store Store, stored Record) error {
 	own := Record{Owner: signature(l.layout)}
 	if stored == (Record{}) {
-		ok, err := l.swap(ctx, layoutKey, stored, own)
+		ok, err := l.swap(ctx, store, layoutKey, stored, own)
 		if ok {
 			return nil
 		}
-		records, loadErr := l.load(ctx)
+		records, loadErr := l.load(ctx, store)
 		if loadErr != nil {
 			return cmp.Or(err, loadErr)
 		}
@@ -54,7 +55,7 @@ func (l *Lease) agree(ctx context.Context, stored Record) error {
 		}
 	}
 	if stored != own {
-		return fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use that layout, or another namespace and IDs that never meet the old ones", stored.Owner, own.Owner)
+		return fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use the stored layout, or a new namespace for tables that do not share a key column", stored.Owner, own.Owner)
 	}
 	return nil
 }

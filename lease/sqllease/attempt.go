@@ -39,6 +39,9 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 }
 
 func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
+	if s.pin != nil {
+		return s.pin.use(ctx, f)
+	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return s.noConnection(ctx, began, err)
@@ -47,8 +50,11 @@ func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) err
 	return f(conn)
 }
 
+// classify tells what the error of a statement means. Whatever is a conflict was
+// rolled back: a statement that is its own transaction is applied as a whole, or
+// not at all.
 func (s *store) classify(err error) kind {
-	if errors.Is(err, driver.ErrBadConn) { // nothing was sent, by the driver's contract
+	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
 		return conflict
 	}
 	return s.dialect.classify(err)

@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,7 @@ type Option interface{ apply(*config) error }
 type config struct {
 	namespace string
 	table     string // as given, without quotes
+	pool      *sql.DB
 	volatile  bool
 	existing  bool
 	logger    *slog.Logger
@@ -74,6 +76,24 @@ func WithTable(name string) Option {
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
+		return nil
+	})
+}
+
+// WithPool sends the store's statements over this pool instead of the one that
+// db was opened with, which still tells the dialect. It must lead to the same
+// database, and stay open.
+//
+// A pool of its own keeps leases from waiting in the queue of one that is busy:
+// where it has one connection or a few, and transactions that are long beside
+// the window. On SQLite it must open the same file, and what waits for the
+// writer lock still does. The default is the pool of db.
+func WithPool(pool *sql.DB) Option {
+	return optionFunc(func(cfg *config) error {
+		if pool == nil {
+			return errors.New("sqllease: WithPool(nil): want a pool")
+		}
+		cfg.pool = pool
 		return nil
 	})
 }
