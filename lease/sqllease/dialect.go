@@ -40,6 +40,11 @@ type dialect struct {
 
 	// check looks for settings under which the database forgets.
 	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
+
+	repairs
+
+	// shape reads the catalog, as far as every user can who may read the table.
+	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
 }
 
 // kind is what an error tells about the statement.

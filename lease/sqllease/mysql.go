@@ -23,6 +23,8 @@ var mysqlDialect = &dialect{
 	rebind:   unchanged,
 	classify: classifyMySQL,
 	check:    checkMySQL,
+	repairs:  mysqlRepairs,
+	shape:    mysqlShape,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types

@@ -32,6 +32,8 @@ WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND ow
 	classify: classifyPostgres,
 	hint:     hintPostgres,
 	check:    checkPostgres,
+	repairs:  postgresRepairs,
+	shape:    postgresShape,
 }
 
 // dollars numbers the parameters, as PostgreSQL wants them.

@@ -59,10 +59,6 @@ func TestSettings(t *testing.T) {
 			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
-		{
-			"temporary", testdb.Postgres, temporary,
-			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
-		},
 	} {
 		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,17 +129,6 @@ func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 		run(t, db, strings.Replace(ddl(t, db), from, to, 1))
 		return db
 	}
-}
-
-// temporary creates a table that only the one connection of the pool sees.
-func temporary(t *testing.T, db *gorm.DB) *gorm.DB {
-	t.Helper()
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.SetMaxOpenConns(1)
-	return created("CREATE TABLE IF NOT EXISTS", "CREATE TEMPORARY TABLE")(t, db)
 }
 
 func ddl(t *testing.T, db *gorm.DB, opts ...sqllease.Option) string {

@@ -20,6 +20,8 @@ var sqliteDialect = &dialect{
 	rebind:   unchanged,
 	classify: classifySQLite,
 	check:    checkSQLite,
+	repairs:  sqliteRepairs,
+	shape:    sqliteShape,
 }
 
 // classifySQLite goes by SQLite's own texts, which the drivers pass on. Both

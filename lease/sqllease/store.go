@@ -62,6 +62,9 @@ func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Reco
 		if standby {
 			return nil, errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 		}
+		if err := s.checkWorker(records, worker); err != nil {
+			return nil, err
+		}
 		records[worker] = r
 	}
 	return records, rows.Err()

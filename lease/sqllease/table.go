@@ -33,6 +33,9 @@ func (s *store) lookAfter(ctx context.Context) error {
 	if err := s.ensureTable(ctx); err != nil {
 		return err
 	}
+	if err := s.checkShape(ctx); err != nil {
+		return err
+	}
 	if err := s.checkSettings(ctx); err != nil {
 		return err
 	}
