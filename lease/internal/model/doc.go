@@ -45,12 +45,18 @@
 //   - It releases a worker after it has stopped issuing, at the tick after the
 //     last: the record keeps the token and is marked. A release that was read is
 //     done, as nothing depends on it.
+//   - The store keeps the layout of the IDs in a record of its own. A process
+//     reads it before it claims, writes it where there is none, and refuses
+//     another. It reads it once more after the claim was acknowledged, and issues
+//     only if that is still the record which it read or wrote before: not an
+//     equal one. That makes the layout durable, as it precedes the claim in the
+//     log. It needs the one log; workers need no more than one log each.
 //   - An operator evicts a holder by marking the record, at the bound it has.
 //
 // # What holds
 //
 // Every tick that was issued, or that a process may issue, is below the bound of
 // its worker, in what the store shows and in what is durable. So no tick is
-// issued twice. Each [Mutant] breaks one of the rules, or the store, and Check
-// finds the tick.
+// issued twice, and none under a layout that the store does not keep. Each [Mutant] breaks one of the rules, or the store, and Check
+// finds out.
 package model
