@@ -14,9 +14,9 @@
 // A write compares and swaps. Once it has landed it is visible: everybody reads
 // it, and the next write is compared with it. It is durable later, and it is
 // acknowledged only when it is durable. One log orders all writes, so that an
-// acknowledged write makes those before it durable. A crash forgets an end of
-// the log, down to the last acknowledgement at most; the answers of the writes
-// in it never come. When a write becomes durable is decided as late as it shows:
+// acknowledged write makes those before it durable. A crash forgets the
+// end of the log, but nothing up to the last acknowledgement; what it forgets is
+// never answered. When a write becomes durable is decided as late as it shows:
 // by its acknowledgement, by a crash that it survives, or by a log that is full.
 //
 // A write may get lost, or its answer, and it may land after its sender has
@@ -57,6 +57,6 @@
 //
 // Every tick that was issued, or that a process may issue, is below the bound of
 // its worker, in what the store shows and in what is durable. So no tick is
-// issued twice, and none under a layout that the store does not keep. Each [Mutant] breaks one of the rules, or the store, and Check
-// finds out.
+// issued twice, and none under a layout that the store does not keep. Each
+// [Mutant] breaks one of the rules, or the store, and Check finds out.
 package model

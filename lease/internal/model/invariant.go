@@ -7,7 +7,7 @@ import "fmt"
 // for the layout.
 func (s *state) breach() string {
 	if kept := s.store.durable[layoutKey].bound; s.layout != 0 && kept != s.layout {
-		return fmt.Sprintf("ticks were issued under layout %d, and that of the store is %d", s.layout, kept)
+		return fmt.Sprintf("ticks were issued under layout %d, and the store keeps layout %d", s.layout, kept)
 	}
 	for w := range int8(maxWorkers) {
 		bound := min(s.store.durable[w].bound, s.store.read(w).bound)

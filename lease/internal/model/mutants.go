@@ -12,7 +12,7 @@ const (
 	TrustRead          Mutant = "trust-read"           // a record that was read counts
 	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
 	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
-	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, whoever wrote it
+	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
 	NoToken            Mutant = "no-token"             // the owner is the host's name
 	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
 	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
