@@ -25,4 +25,7 @@
 // [WithSettle]. Nor that a virtual machine was cloned with a lease in its memory:
 // both go on until they extend their window; whoever comes second finds out,
 // logs an error and takes another worker.
+//
+// The protocol is specified in lease/internal/model, where every order of events
+// is tried.
 package lease

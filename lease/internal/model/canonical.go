@@ -29,6 +29,9 @@ func (s *state) prune() {
 	}
 	for i := range s.processes {
 		pr := &s.processes[i]
+		if pr.joined != 0 && !s.mayShow(layoutKey, pr.joined) {
+			pr.joined = stale
+		}
 		if !pr.hasBase() || s.mayShow(pr.worker, pr.base.version) {
 			continue
 		}
@@ -75,7 +78,8 @@ func (pr process) compare(q process) int {
 	return cmp.Or(
 		-cmp.Compare(pr.mode, q.mode), cmp.Compare(pr.worker, q.worker), cmp.Compare(pr.next, q.next),
 		cmp.Compare(pr.acknowledged, q.acknowledged), cmp.Compare(pr.base.bound, q.base.bound),
-		slices.Compare(pr.tried[:], q.tried[:]), cmp.Compare(pr.status, q.status), cmp.Compare(pr.to, q.to))
+		slices.Compare(pr.tried[:], q.tried[:]), cmp.Compare(pr.status, q.status), cmp.Compare(pr.to, q.to),
+		cmp.Compare(pr.layout, q.layout))
 }
 
 func (w write) compare(o write) int {
@@ -110,6 +114,7 @@ func (s *state) eachVersion(visit func(*int8)) {
 	for i := range s.processes {
 		visit(&s.processes[i].base.version)
 		visit(&s.processes[i].version)
+		visit(&s.processes[i].joined)
 	}
 	for i := range s.late {
 		visit(&s.late[i].old)

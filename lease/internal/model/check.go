@@ -13,6 +13,7 @@ type Config struct {
 	Late      int  // 0 to 2: writes on their way whose sender has stopped waiting
 	Volatile  int  // 0 to 3: writes that the store shows and a crash may forget
 	Evict     bool // an operator takes workers from their holders
+	Layouts   bool // a process has one of two layouts
 	Mutant    Mutant
 }
 

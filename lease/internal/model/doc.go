@@ -14,9 +14,9 @@
 // A write compares and swaps. Once it has landed it is visible: everybody reads
 // it, and the next write is compared with it. It is durable later, and it is
 // acknowledged only when it is durable. One log orders all writes, so that an
-// acknowledged write makes those before it durable. A crash forgets an end of
-// the log, down to the last acknowledgement at most; the answers of the writes
-// in it never come. When a write becomes durable is decided as late as it shows:
+// acknowledged write makes those before it durable. A crash forgets the
+// end of the log, but nothing up to the last acknowledgement; what it forgets is
+// never answered. When a write becomes durable is decided as late as it shows:
 // by its acknowledgement, by a crash that it survives, or by a log that is full.
 //
 // A write may get lost, or its answer, and it may land after its sender has
@@ -45,12 +45,18 @@
 //   - It releases a worker after it has stopped issuing, at the tick after the
 //     last: the record keeps the token and is marked. A release that was read is
 //     done, as nothing depends on it.
+//   - The store keeps the layout of the IDs in a record of its own. A process
+//     reads it before it claims, writes it where there is none, and refuses
+//     another. It reads it once more after the claim was acknowledged, and issues
+//     only if that is still the record which it read or wrote before: not an
+//     equal one. That makes the layout durable, as it precedes the claim in the
+//     log. It needs the one log; workers need no more than one log each.
 //   - An operator evicts a holder by marking the record, at the bound it has.
 //
 // # What holds
 //
 // Every tick that was issued, or that a process may issue, is below the bound of
 // its worker, in what the store shows and in what is durable. So no tick is
-// issued twice. Each [Mutant] breaks one of the rules, or the store, and Check
-// finds the tick.
+// issued twice, and none under a layout that the store does not keep. Each
+// [Mutant] breaks one of the rules, or the store, and Check finds out.
 package model

@@ -20,15 +20,17 @@ var (
 		{Processes: 2, Workers: 1, Ticks: 2, Volatile: 3, Evict: true},
 		{Processes: 2, Workers: 2, Ticks: 1, Volatile: 2},
 		{Processes: 3, Workers: 1, Ticks: 2},
+		{Processes: 2, Workers: 1, Ticks: 1, Volatile: 2, Layouts: true},
 	}
 	usual = []model.Config{
-		{Processes: 2, Workers: 1, Ticks: 4},
-		{Processes: 2, Workers: 1, Ticks: 3, Late: 1},
+		{Processes: 2, Workers: 1, Ticks: 4, Volatile: 1},
+		{Processes: 2, Workers: 1, Ticks: 3, Late: 1, Volatile: 1},
 		{Processes: 2, Workers: 1, Ticks: 3, Volatile: 2, Evict: true},
 		{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 2, Evict: true},
 		{Processes: 2, Workers: 2, Ticks: 2},
 		{Processes: 2, Workers: 2, Ticks: 1, Late: 1, Volatile: 2},
-		{Processes: 3, Workers: 1, Ticks: 2, Late: 1},
+		{Processes: 2, Workers: 1, Ticks: 2, Volatile: 3, Evict: true, Layouts: true},
+		{Processes: 3, Workers: 1, Ticks: 2, Late: 1, Volatile: 1},
 		{Processes: 3, Workers: 1, Ticks: 2, Volatile: 2},
 	}
 	long = []model.Config{
@@ -38,6 +40,8 @@ var (
 		{Processes: 2, Workers: 1, Ticks: 3, Late: 2, Volatile: 2},
 		{Processes: 2, Workers: 2, Ticks: 2, Volatile: 2},
 		{Processes: 2, Workers: 2, Ticks: 2, Late: 1, Volatile: 1},
+		{Processes: 2, Workers: 2, Ticks: 1, Late: 1, Volatile: 2, Layouts: true},
+		{Processes: 3, Workers: 1, Ticks: 2, Volatile: 2, Layouts: true},
 		{Processes: 3, Workers: 1, Ticks: 2, Late: 1, Volatile: 2},
 		{Processes: 3, Workers: 1, Ticks: 3, Volatile: 1},
 	}
@@ -75,6 +79,9 @@ func name(c model.Config) string {
 	if c.Evict {
 		s += "/evict"
 	}
+	if c.Layouts {
+		s += "/layouts"
+	}
 	return s
 }
 
@@ -93,7 +100,7 @@ func TestEveryMutantIsFound(t *testing.T) {
 	for _, m := range model.Mutants() {
 		t.Run(string(m), func(t *testing.T) {
 			t.Parallel()
-			r := check(t, model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m})
+			r := check(t, worldOf(m))
 			t.Logf("after %d states: %s", r.States, r.Violation)
 			report(t, r)
 			if r.Violation == "" || len(r.Trace) == 0 {
@@ -101,6 +108,15 @@ func TestEveryMutantIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// worldOf is one in which a mutant shows. The layouts have one of their own, as
+// they take so many states.
+func worldOf(m model.Mutant) model.Config {
+	if m == model.TrustLayout || m == model.SameLayout {
+		return model.Config{Processes: 2, Workers: 1, Ticks: 2, Volatile: 1, Layouts: true, Mutant: m}
+	}
+	return model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m}
 }
 
 // A store that never forgets what it shows lets a process trust what it reads.

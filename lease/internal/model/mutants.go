@@ -3,7 +3,7 @@ package model
 // A Mutant is a mistake in the protocol, or a world in which no protocol holds.
 type Mutant string
 
-// The mutants. Each lets a tick be issued twice.
+// The mutants. Each lets a tick be issued twice, or under two layouts.
 const (
 	Unchanged          Mutant = ""
 	FromNow            Mutant = "from-now"             // a window begins at the clock, where the old bound is ahead of it
@@ -11,6 +11,8 @@ const (
 	TrustTimeout       Mutant = "trust-timeout"        // a write without an answer counts
 	TrustRead          Mutant = "trust-read"           // a record that was read counts
 	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
+	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
+	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
 	NoToken            Mutant = "no-token"             // the owner is the host's name
 	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
 	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
@@ -21,7 +23,7 @@ const (
 // Mutants returns all of them, without Unchanged.
 func Mutants() []Mutant {
 	return []Mutant{
-		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, NoToken,
+		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, NoToken,
 		IssueAfterRelease, ReleaseLast, Lossy, Fork,
 	}
 }

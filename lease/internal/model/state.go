@@ -12,7 +12,9 @@ type mode int8
 
 const (
 	idle     mode = iota
+	joining       // writes its layout
 	claiming      // wants a worker, under a token of its own
+	checking      // has a worker, and reads the layout once more
 	holding       // may issue below what was acknowledged
 	stopped       // issues nothing more, and releases the worker
 )
@@ -34,6 +36,9 @@ type process struct {
 	base         base
 	tried        [maxWorkers]int8 // by a claim: one above the bound from which it would issue
 
+	layout int8 // zero if all have the same
+	joined int8 // the version of the layout's record
+
 	// The write that it waits for replaces base by bound to, under version.
 	status  status
 	to      int8
@@ -46,7 +51,7 @@ type base struct{ bound, version int8 }
 func baseOf(r record) base { return base{r.bound, r.version} }
 
 func (pr process) hasBase() bool {
-	return pr.status == sent || pr.mode == holding || pr.mode == stopped
+	return pr.status == sent || pr.mode >= checking
 }
 
 // nobody owns a record whose grant is over; process i owns as i+1.
@@ -55,6 +60,7 @@ const nobody int8 = 0
 type state struct {
 	store     store
 	issued    [maxWorkers][maxTicks]bool
+	layout    int8 // of all that was issued
 	processes [maxProcesses]process
 	late      [maxLate]write // whose sender no longer waits
 }
@@ -79,6 +85,9 @@ func (s *state) send(p, worker int8, from base, to int8) {
 // write is what a process has sent.
 func (s *state) write(p int8) write {
 	pr := s.processes[p]
+	if pr.mode == joining {
+		return write{layoutKey, pr.base.version, record{bound: pr.to, version: pr.version}}
+	}
 	return write{pr.worker, pr.base.version, record{pr.to, p + 1, pr.version, pr.mode == stopped}}
 }
 
@@ -86,7 +95,7 @@ func (s *state) write(p int8) write {
 // reads again.
 func (pr *process) wait() {
 	pr.status, pr.to, pr.version = none, 0, 0
-	if pr.mode == claiming {
+	if pr.mode == joining || pr.mode == claiming {
 		pr.worker, pr.base = 0, base{}
 	}
 }
@@ -97,6 +106,8 @@ func (s *state) count(p int8) {
 	written, worker := base{pr.to, pr.version}, pr.worker
 	pr.wait()
 	switch pr.mode {
+	case joining:
+		pr.mode, pr.joined = claiming, written.version
 	case claiming:
 		pr.hold(worker, written)
 	case holding:
@@ -107,7 +118,13 @@ func (s *state) count(p int8) {
 }
 
 func (pr *process) hold(worker int8, b base) {
-	*pr = process{mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b}
+	*pr = process{
+		mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b,
+		layout: pr.layout, joined: pr.joined,
+	}
+	if pr.layout != 0 {
+		pr.mode = checking
+	}
 }
 
 // end ends a grant. The process remembers nothing, and nobody owns what it has
@@ -125,7 +142,7 @@ func (s *state) end(p int8) {
 func (s *state) lose(p int8, r record) {
 	pr := s.processes[p]
 	s.end(p)
-	s.processes[p].mode = claiming
+	s.processes[p] = process{mode: claiming, layout: pr.layout, joined: pr.joined}
 	s.processes[p].tried[pr.worker] = max(r.bound, pr.acknowledged) + 1
 }
 

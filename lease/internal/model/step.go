@@ -6,7 +6,9 @@ import "fmt"
 type kind int8
 
 const (
-	claim   kind = iota // a claim reads worker and writes bound a, to issue from b
+	join    kind = iota // reads the layout, and writes a where there is none
+	check               // reads the layout once more
+	claim               // a claim reads worker and writes bound a, to issue from b
 	again               // a claim reads a record of its own and writes bound a
 	trust               // a claim reads a record of its own and holds the worker
 	extend              // writes bound a
@@ -53,6 +55,10 @@ func (st step) action() string {
 	switch st.kind {
 	case claim:
 		return fmt.Sprintf("asks for worker %d from tick %d up to bound %d", st.worker, st.b, st.a)
+	case join:
+		return fmt.Sprintf("starts with layout %d", st.a)
+	case check:
+		return "reads the layout once more"
 	case again:
 		return fmt.Sprintf("reads its own record of worker %d and asks for bound %d", st.worker, st.a)
 	case trust:

@@ -49,9 +49,13 @@ func (sr *stepper) processSteps(p int8) {
 
 // requests are the steps of a process that waits for no answer.
 func (sr *stepper) requests(p int8) {
-	switch sr.state.processes[p].mode {
+	switch pr := sr.state.processes[p]; pr.mode {
 	case idle:
-		sr.claims(p)
+		sr.starts(p)
+	case joining:
+		sr.joins(p, pr.layout)
+	case checking:
+		sr.checks(p)
 	case claiming:
 		if !sr.claimsAgain(p) {
 			sr.claims(p)
@@ -138,11 +142,14 @@ func (sr *stepper) issues(p int8) {
 	}
 	for t := pr.next; t < end; t++ {
 		st := step{kind: issue, process: p, worker: pr.worker, a: t}
-		if sr.state.issued[pr.worker][t] {
+		switch {
+		case sr.state.issued[pr.worker][t]:
 			sr.violate(st, fmt.Sprintf("tick %d of worker %d is issued twice", t, pr.worker))
+		case sr.state.layout != 0 && sr.state.layout != pr.layout:
+			sr.violate(st, "ticks are issued under two layouts")
 		}
 		sr.change(st, func(s *state) {
-			s.issued[pr.worker][t] = true
+			s.issued[pr.worker][t], s.layout = true, pr.layout
 			s.processes[p].next = t + 1
 		})
 	}

@@ -12,6 +12,9 @@ type record struct {
 	released bool // by its owner, or by an operator
 }
 
+// layoutKey is where the record of the layout is, which is its bound.
+const layoutKey int8 = maxWorkers
+
 // A write replaces the record of version old.
 type write struct {
 	worker, old int8
@@ -19,7 +22,7 @@ type write struct {
 }
 
 type store struct {
-	durable [maxWorkers]record
+	durable [maxWorkers + 1]record
 	log     [maxVolatile]write // visible and not yet durable, oldest first
 	pending int8               // how many of log are in use
 }
