@@ -24,6 +24,20 @@
 // store waits, and fails when its context ends; the window must be longer than
 // the longest of those.
 //
+// # The table
+//
+// A table that cannot keep a worker to one holder is refused before the first
+// write, with a [TableError] that has the statement which fixes it. What counts
+// is a plain table with a unique key over (namespace, worker_id) alone, columns
+// that hold and compare every value exactly, and no rule, trigger or policy
+// that changes what is written. Further columns with defaults and further
+// indexes are accepted. Records that such a key should have kept out are
+// refused whenever they are read.
+//
+// All processes that write to the same tables must use one table of workers:
+// where their settings of PostgreSQL's search_path differ, name it with its
+// schema, by [WithTable].
+//
 // # Durability
 //
 // The database must not forget what it has acknowledged. What it says about

@@ -39,7 +39,7 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABAS
   AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'`
 
 func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
-	found := shape{columns: map[string]column{}, kind: temporary} // which the catalog lacks
+	found := shape{columns: map[string]column{}}
 	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
 	if err := eachRow(ctx, conn, mysqlColumns, []any{schema, t.name}, found.scanMySQLColumn); err != nil {
 		return shape{}, err

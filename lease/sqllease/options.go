@@ -72,7 +72,7 @@ func WithTable(name string) Option {
 // AllowVolatile accepts a database that may forget what it has acknowledged,
 // and which would be refused otherwise. It silences the warnings too. Combine
 // it with lease.WithSettle of at least one window, or IDs can be issued twice
-// after a crash.
+// after a crash. It does not accept a table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
