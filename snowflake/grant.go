@@ -109,11 +109,12 @@ func (g *Grant) Extend(until time.Time) {
 // [Generator.TryNext] or [Generator.Fill] that begins after Revoke has returned
 // returns an ID of the grant.
 //
-// A call that is in progress checks the grant once more after its last wait,
+// A call that is in progress checks the grant once more after it has waited,
 // before it returns an ID or writes a block. If the grant has been revoked the
-// call starts over, and its slots are lost. Fill checks every grant that it has
-// IDs of, and starts over with all of dst. Only a call that has passed this
-// check, and is about to return, still returns IDs of the grant.
+// call starts over, and its slots are lost. Before each block, and so after its
+// last wait, Fill checks every grant that dst has IDs of, and starts over with all
+// of dst if one has been revoked. Only a call that is past its last check, with
+// nothing left to wait for, still returns IDs of the grant.
 //
 // Next and Fill then ask the source for another grant, and fail if they get
 // none; see [WorkerSource]. TryNext returns [ErrFenced] until one of them has

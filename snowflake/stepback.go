@@ -45,7 +45,7 @@ func (g *Generator) wall(grant *Grant) (time.Time, error) {
 // compare returns the wall clock's time. The caller holds the clock's comparing.
 func (g *Generator) compare(grant *Grant) time.Time {
 	wall, offset := g.clock.compare()
-	if offset < 0 && !g.logical {
+	if offset < 0 {
 		g.heal(grant, offset)
 	}
 	return wall

@@ -139,7 +139,8 @@ func (g *Generator) advance(c claim) bool {
 // errRevoked is await's answer where the slots are lost.
 var errRevoked = errors.New("snowflake: grant revoked")
 
-// await returns once the claim is due, or its grant has been revoked.
+// await returns once the claim is due, or its grant has been revoked during the
+// wait.
 func (g *Generator) await(ctx context.Context, c claim) error {
 	if c.due > c.now {
 		if err := g.waitUntilDue(ctx, &c); err != nil {
@@ -147,16 +148,13 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 		}
 		g.skipped.Add(-int64(c.count))
 	}
-	if c.grant.revoked.Load() {
-		g.skipped.Add(int64(c.count))
-		return errRevoked
-	}
 	if !g.clock.scripted && !g.logical && c.now <= c.due+g.lag {
 		c.grant.openTick(c.due, g.clock.closes(c.at))
 	}
 	return nil
 }
 
+// waitUntilDue moves the claim to the tick in which it is due.
 func (g *Generator) waitUntilDue(ctx context.Context, c *claim) error {
 	g.waits.Add(1)
 	for c.due > c.now {
