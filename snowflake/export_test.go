@@ -15,6 +15,15 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 	})
 }
 
+// Skew puts the machine's wall clock off by what is in the word. The generator
+// must not be in use yet.
+func Skew(g *Generator, word *atomic.Int64) {
+	g.clock.read = func() (time.Time, time.Duration) {
+		wall, elapsed := g.clock.machine()
+		return wall.Add(time.Duration(word.Load())), elapsed
+	}
+}
+
 // WithRandom makes the sequence starts repeatable.
 func WithRandom(random func(n uint64) uint64) Option {
 	return optionFunc(func(c *config) error {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -59,6 +60,45 @@ func TestCorrectedClockIsBelieved(t *testing.T) {
 		if _, err := g.TryNext(); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// On the machine's clock not every call compares, and those that fail do it most.
+func TestCorrectedMachineClockIsBelieved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.TwitterLayout()
+		l.Epoch = time.UnixMilli(unique.Add(1))
+		g := open(t, snowflake.Static(22, 1), snowflake.WithLayout(l))
+		var skew atomic.Int64
+		snowflake.Skew(g, &skew)
+		newChecker(t).try(g, 1)
+		skew.Store(int64(60 * day))
+		time.Sleep(time.Hour)
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for {
+					time.Sleep(time.Duration(i+1) * time.Millisecond)
+					id, err := g.Next(t.Context())
+					if err == nil {
+						if at := l.Time(id); time.Since(at) > -60*day+time.Millisecond {
+							t.Errorf("the ID says %v, 60 days before the clock", at)
+						}
+						break
+					}
+					if !errors.Is(err, snowflake.ErrClockJumped) {
+						t.Error(err)
+						break
+					}
+				}
+				if took := time.Since(start); took < kept || took > kept+10*time.Millisecond {
+					t.Errorf("believed after %v, want %v", took, kept)
+				}
+			})
+		}
+		all.Wait()
 	})
 }
 

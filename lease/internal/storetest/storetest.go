@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
 // First and Second are records to write.
@@ -107,6 +109,27 @@ func ends(t *testing.T, name string, call func(context.Context) error) {
 	}
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("%s took %s, want 100ms", name, took)
+	}
+}
+
+// loseEvery is how many answers to writes there are for each that the torture
+// loses.
+const loseEvery = 4
+
+// Torture runs the torture over a proxy that loses answers to writes, while the
+// server is killed and started again.
+func Torture(t *testing.T, server *testserver.Server, opts ...leasetest.TortureOption) {
+	t.Helper()
+	proxy, url := server.Proxy(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.LoseSome(host+"/", loseEvery, time.Second) // as the tokens of the processes begin
+	leasetest.Torture(t, url, append(opts, leasetest.WithServer(server))...)
+	t.Logf("%d answers to writes lost", proxy.Lost())
+	if proxy.Lost() == 0 {
+		t.Error("no answer was lost: want at least one")
 	}
 }
 
