@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -217,7 +218,7 @@ func TestLayoutIsCompared(t *testing.T) {
 	acquire(t, store)
 	// Golden: processes of other versions compare with it.
 	const signature = "epoch=1990-01-01T00:00:00Z tick=1ms datacenter=1 worker=1 sequence=12 total=63"
-	if r := store.Records()[-1]; r != (lease.Record{Owner: signature}) {
+	if r := store.Records()[-1]; r.Owner != signature {
 		t.Errorf("record -1 = %+v, want %q", r, signature)
 	}
 	same := layout()
@@ -320,6 +321,8 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 			t.Parallel()
 			store := leasetest.NewMemory()
 			acquire(t, store) // writes the layout
+			old := now() - 3_600_000
+			held(store, old)
 			before := store.Calls().Swaps
 			store.Fail(test.faults...)
 			l := acquire(t, store)
@@ -327,8 +330,12 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 				t.Errorf("%d writes, want %d", swaps, test.swaps)
 			}
 			s := l.Stats()
-			if r := store.Records()[int(s.Datacenter<<1|s.Worker)]; holder(r) != s.Owner || r.Bound != s.Until.UnixMilli() {
+			r := store.Records()[int(s.Datacenter<<1|s.Worker)]
+			if holder(r) != s.Owner || r.Bound != s.Until.UnixMilli() {
 				t.Errorf("record = %+v, want that of %+v", r, s)
+			}
+			if replaced := strings.Split(r.Owner, "/")[4]; replaced != strconv.FormatInt(old, 10) {
+				t.Errorf("owner %q says that %s was replaced, want %d, which others have written", r.Owner, replaced, old)
 			}
 		})
 	}

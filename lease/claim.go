@@ -25,14 +25,15 @@ const (
 // token, so that one which landed without an answer is found again.
 type claim struct {
 	*Lease
-	token      token
-	starts     map[int]int64 // of each worker tried, the first tick that nobody else can have issued
-	collisions int           // writes that were refused
-	unknown    int           // writes without an answer
-	policy     takeoverPolicy
-	clock      func() (int64, error)                                   // in Unix milliseconds
-	judge      func(ctx context.Context, store Store, now int64) error // of our clock by the store's
-	patience   time.Duration                                           // for a connection
+	token        token
+	layoutRecord Record
+	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued
+	collisions   int           // writes that were refused
+	unknown      int           // writes without an answer
+	policy       takeoverPolicy
+	clock        func() (int64, error)                                   // in Unix milliseconds
+	judge        func(ctx context.Context, store Store, now int64) error // of our clock by the store's
+	patience     time.Duration                                           // for a connection
 }
 
 // acquire claims a worker for a process that starts.
@@ -112,7 +113,7 @@ func (c *claim) attemptOver(ctx context.Context, store Store) (_ *heldWorker, pa
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := c.checkLayout(ctx, store, records[layoutKey]); err != nil {
+	if c.layoutRecord, err = c.joinLayout(ctx, store, records[layoutKey]); err != nil {
 		return nil, 0, err
 	}
 	now, err := c.clock()
@@ -157,7 +158,8 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 	switch {
 	case ok:
 		w.acknowledge(r)
-		return w, 0, nil
+		w, err = c.confirm(ctx, store, w)
+		return w, 0, err
 	case err == nil:
 		return nil, c.backOff(), nil
 	}
@@ -165,6 +167,17 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 		return nil, 0, fmt.Errorf("lease: acquiring a worker: %w", err)
 	}
 	return nil, 0, nil
+}
+
+// confirm returns the worker if the layout that it was acquired for is the
+// store's, and none, to try again, if a crash of the store has changed that.
+func (c *claim) confirm(ctx context.Context, store Store, w *heldWorker) (*heldWorker, error) {
+	kept, err := c.keptLayout(ctx, store, c.layoutRecord)
+	if kept && err == nil {
+		return w, nil
+	}
+	w.lost = true
+	return nil, errors.Join(err, c.releaseOver(context.WithoutCancel(ctx), store, w, w.start))
 }
 
 // backOff is a pause that lets others pass, a millisecond longer at most with

@@ -37,14 +37,15 @@ func (c *config) now() int64 {
 }
 
 // believed is the wall clock as the worker's generator believes it, which has one
-// limit for jumps: see [snowflake.WithMaxJump]. As long as there is no generator,
-// the clock of the start will do.
+// limit for jumps: see [snowflake.WithMaxJump]. As long as no generator issues, the
+// clock of the start will do.
 func (l *Lease) believed(w *heldWorker) (int64, error) {
 	grant := w.grant.Load()
-	if grant == nil {
+	if grant == nil || grant.Last().IsZero() {
 		return w.acquired.UnixMilli() + time.Since(w.acquiredAt).Milliseconds(), nil
 	}
-	return l.now(), nil
+	now, err := grant.Now()
+	return now.UnixMilli(), err
 }
 
 // A skewCheck holds our clock against the store's, where that has one. A bound far

@@ -363,25 +363,41 @@ func TestForgottenBoundIsRestored(t *testing.T) {
 }
 
 // The one worker that the process may have is its own: it is had again at
-// once, above what was acknowledged.
+// once, above what was acknowledged; so it is where another process has taken the
+// worker at the bound that the store remembered, and has released it below ours.
 func TestForgottenWorkerIsHadAgain(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWorker(0))
-		gen := generate(t, l)
-		old, token := store.Records()[0], l.Stats().Owner
-		time.Sleep(25 * time.Second)
-		acknowledged := l.Stats().Until
-		store.Put(0, old)
-		time.Sleep(20 * time.Second)
-		if id, _ := next(t, gen); layout().Time(id).Before(acknowledged) {
-			t.Errorf("%v, want %v or later", layout().Time(id), acknowledged)
-		}
-		if l.Stats().Owner == token {
-			t.Error("under the old token")
-		}
-	})
+	for _, taken := range []bool{false, true} {
+		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				l := acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute))
+				gen := generate(t, l)
+				old, token := store.Records()[0], l.Stats().Owner
+				time.Sleep(25 * time.Second)
+				acknowledged := l.Stats().Until
+				store.Put(0, old)
+				if taken {
+					taker := generate(t, acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute)))
+					next(t, taker)
+					if err := taker.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if bound := store.Records()[0].Bound; bound >= acknowledged.UnixMilli() {
+						t.Fatalf("the taker has left a bound of %d, want one below %v", bound, acknowledged)
+					}
+				}
+				time.Sleep(20 * time.Second)
+				if id, _ := next(t, gen); layout().Time(id).Before(acknowledged) {
+					t.Errorf("%v, want %v or later", layout().Time(id), acknowledged)
+				}
+				if l.Stats().Owner == token {
+					t.Error("under the old token")
+				}
+			})
+		})
+	}
 }
 
 // Another worker is there: that the store hangs holds up nobody.
@@ -411,11 +427,12 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(time.Minute))
+		clock := new(skew)
+		l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(time.Minute), lease.WithClock(clock.now))
 		gen := generate(t, l)
 		next(t, gen)
-		s := l.Stats()
-		store.Put(0, lease.Record{Bound: s.Until.Add(-20 * time.Second).UnixMilli(), Owner: s.Owner})
+		old := store.Records()[0]
+		store.Put(0, lease.Record{Bound: old.Bound - 20_000, Owner: old.Owner})
 		time.Sleep(25 * time.Second)
 		_, err := gen.Next(t.Context())
 		if !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), "refused for 25") {
@@ -426,6 +443,13 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 		}
 		if until := l.Stats().Until; until.After(time.Now()) {
 			t.Errorf("until %v, which is revoked", until)
+		}
+		clock.set(-time.Hour)
+		if err := l.Health(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("health with the clock set back = %v, want ErrFenced", err)
+		}
+		if _, err := gen.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("with the clock set back: %v, want ErrFenced", err)
 		}
 	})
 }
@@ -555,7 +579,7 @@ func TestNothingAfterTheRelease(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for range 20 {
 			store := leasetest.NewMemory()
-			gen := generate(t, acquire(t, store, lease.WithWindow(30*time.Millisecond)))
+			gen := generate(t, acquire(t, store, lease.WithWindow(90*time.Millisecond)))
 			_, first := next(t, gen)
 			busy := issue(gen, 8)
 			time.Sleep(15 * time.Millisecond)

@@ -118,17 +118,20 @@ func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error
 		return err
 	}
 	defer disconnect()
+	return l.releaseOver(ctx, store, w, bound)
+}
+
+func (l *Lease) releaseOver(ctx context.Context, store Store, w *heldWorker, bound int64) (err error) {
 	for range maxReleases {
 		r := w.next(bound)
 		r.Owner = releasedOwner(r.Owner)
-		ok, swapErr := l.swap(ctx, store, w.key, w.base, r)
-		if ok {
+		var ok bool
+		if ok, err = l.swap(ctx, store, w.key, w.base, r); ok {
 			return nil
 		}
 		if held, err := l.stillHeld(ctx, store, w); err != nil || !held {
 			return err
 		}
-		err = swapErr
 	}
 	return cmp.Or(err, errChanges)
 }

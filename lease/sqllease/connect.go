@@ -18,6 +18,11 @@ const (
 
 	// pingTimeout is how long a connection may take to show that it is alive.
 	pingTimeout = 2 * time.Second
+
+	// maxPlaces is in how many places of the pool's queue one call waits. It has
+	// them all after a ninth of its time.
+	maxPlaces  = 128
+	queueSteps = 64
 )
 
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
@@ -57,20 +62,80 @@ func (s *store) living(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// open waits as long as ctx lasts where it waits in the pool's queue, and for a
-// while where there is none and it waits for the server: a network that drops
-// everything would keep it for minutes after it works again.
+// open waits as long as ctx lasts where it waits for others to end, and for a
+// while where it waits for the server: a network that drops everything would
+// keep it for minutes after it works again.
 func (s *store) open(ctx context.Context) (*sql.Conn, error) {
-	if stats := s.pool.Stats(); stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections {
-		return s.pool.Conn(ctx)
+	if !s.allInUse() {
+		brief, cancel := context.WithTimeout(ctx, openTimeout)
+		defer cancel()
+		conn, err := s.pool.Conn(brief)
+		if err == nil || ctx.Err() != nil || brief.Err() == nil {
+			return conn, err
+		}
+		if !s.allInUse() {
+			return nil, errSlow
+		}
 	}
-	brief, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	conn, err := s.pool.Conn(brief)
-	if err != nil && ctx.Err() == nil && brief.Err() != nil {
-		err = errSlow
+	return s.queue(ctx)
+}
+
+func (s *store) allInUse() bool {
+	stats := s.pool.Stats()
+	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
+}
+
+// queue waits for a connection that another gives back. Package database/sql
+// hands it to a waiter chosen at random, and one among many may not be chosen
+// for minutes. So this one waits in several places, twice as many after each
+// step of its time.
+func (s *store) queue(ctx context.Context) (*sql.Conn, error) {
+	waiting, leave := context.WithCancel(ctx)
+	defer leave()
+	answers := make(chan answer)
+	step := time.NewTicker(queueStep(ctx))
+	defer step.Stop()
+	s.wait(waiting, answers)
+	for places := 1; ; {
+		select {
+		case a := <-answers:
+			return a.conn, a.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-step.C:
+			for range min(places, maxPlaces-places) {
+				s.wait(waiting, answers)
+				places++
+			}
+		}
 	}
-	return conn, err
+}
+
+func queueStep(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Second
+	}
+	return max(time.Millisecond, time.Until(deadline)/queueSteps)
+}
+
+type answer struct {
+	conn *sql.Conn
+	err  error
+}
+
+// wait gives a connection back where another place had one first.
+func (s *store) wait(ctx context.Context, answers chan<- answer) {
+	go func() {
+		conn, err := s.pool.Conn(ctx)
+		select {
+		case answers <- answer{conn, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = conn.Close()
+			}
+		}
+	}()
 }
 
 func ping(ctx context.Context, conn *sql.Conn) error {
@@ -91,15 +156,13 @@ type pin struct {
 	busy chan struct{} // held while the driver uses the connection
 }
 
-var errAbandoned = errors.New("the connection still serves a call whose context has ended")
-
 func (p *pin) use(ctx context.Context, f func(*sql.Conn) error) error {
 	select {
 	case p.busy <- struct{}{}:
 		defer func() { <-p.busy }()
 		return f(p.conn)
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", errAbandoned, context.Cause(ctx))
+		return &waitError{"the connection still serves a call whose context has ended", context.Cause(ctx)}
 	}
 }
 

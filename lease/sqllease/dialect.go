@@ -34,6 +34,10 @@ type dialect struct {
 	rebind   func(statement string) string
 	classify func(err error) kind
 
+	// hint continues the text of an error with what to do about it. Nil knows
+	// nothing.
+	hint func(err error) string
+
 	// check looks for settings under which the database forgets.
 	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
 

@@ -1,10 +1,16 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/lease"
 )
+
+// ErrPresent is the error of a write that finds its own record there already,
+// and whose request may have been sent twice: the first may have written it.
+var ErrPresent = errors.New("the record is the new one already, and this call may have written it: " +
+	"want another write, from the record as it is")
 
 // CheckRecords refuses a write that would change nothing: whether such a write
 // has happened, nobody can see. The error has prefix, the name of the store's
