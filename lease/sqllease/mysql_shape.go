@@ -26,15 +26,16 @@ const mysqlColumns = `SELECT LOWER(COLUMN_NAME), COLUMN_TYPE, LOWER(DATA_TYPE),
   IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
 
-// Who lacks the right TRIGGER does not see the table's.
-const mysqlParts = `SELECT 'table', TABLE_TYPE, COALESCE(ENGINE, '')
+// An account without the right TRIGGER does not see the table's. The names have
+// different collations on MySQL, which a UNION of them refuses.
+const mysqlParts = `SELECT 'table', CONVERT(TABLE_TYPE USING utf8mb4), CONVERT(COALESCE(ENGINE, '') USING utf8mb4)
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
 UNION ALL
-SELECT 'key', INDEX_NAME, IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix')
+SELECT 'key', CONVERT(INDEX_NAME USING utf8mb4), IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix')
 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ? AND NON_UNIQUE = 0
 GROUP BY INDEX_NAME HAVING COUNT(*) = 2 AND COUNT(DISTINCT IF(LOWER(COLUMN_NAME) IN ('namespace', 'worker_id'), LOWER(COLUMN_NAME), NULL)) = 2
 UNION ALL
-SELECT 'trigger', TRIGGER_NAME, ''
+SELECT 'trigger', CONVERT(TRIGGER_NAME USING utf8mb4), ''
 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
   AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'`
 
