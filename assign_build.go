@@ -7,6 +7,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // graphKey tells trees apart that are walked in different ways.
@@ -25,7 +27,7 @@ func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error)
 	if g, ok := p.graphs.Load(key); ok {
 		return g.(*graph), nil
 	}
-	b := builder{plugin: p, stmt: stmt, nodes: map[*schema.Schema]*node{}}
+	b := builder{set: p.set, stmt: stmt, nodes: map[*schema.Schema]*node{}}
 	g, err := b.build(s)
 	if err != nil {
 		return nil, err
@@ -37,10 +39,10 @@ func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error)
 }
 
 type builder struct {
-	plugin *Plugin
-	stmt   *gorm.Statement
-	nodes  map[*schema.Schema]*node
-	found  []*node
+	set   *model.Set
+	stmt  *gorm.Statement
+	nodes map[*schema.Schema]*node
+	found []*node
 }
 
 func (b *builder) build(s *schema.Schema) (*graph, error) {
@@ -66,11 +68,11 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 	if n, ok := b.nodes[s]; ok {
 		return n, nil
 	}
-	m := b.plugin.model(s)
-	if m.err != nil {
-		return nil, m.err
+	m := b.set.Model(s)
+	if m.Err != nil {
+		return nil, m.Err
 	}
-	n := &node{schema: s, groups: m.groups}
+	n := &node{schema: s, groups: m.Groups}
 	b.nodes[s] = n
 	b.found = append(b.found, n)
 	r := &s.Relationships
@@ -82,7 +84,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		e.target.tracked = e.target.tracked || throughPointer(rel.Field.FieldType)
 		e.target.rekeyed = e.target.rekeyed || e.rekeys()
 		n.edges = append(n.edges, e)
-		if m.linkedBy(rel) {
+		if m.KeyReplacedBy(rel) {
 			n.rekeyed, n.linked = true, true
 		}
 	}
@@ -101,7 +103,7 @@ func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
 	}
 	e := &edge{
 		name:      rel.Schema.Name + "." + rel.Field.BindName(),
-		field:     columnOf(rel.Field),
+		field:     model.NewColumn(rel.Field),
 		target:    target,
 		belongsTo: rel.Type == schema.BelongsTo,
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // graph is what Assign knows about one kind of tree: the models that can be
@@ -22,9 +24,9 @@ type graph struct {
 type node struct {
 	index  int // among the nodes of the graph
 	schema *schema.Schema
-	groups []*group // tagged columns by generator
-	slot   int      // of the first group
-	edges  []*edge  // belongs-to first: other relations may hand on a key that one brings
+	groups []*model.Group // tagged columns by generator
+	slot   int            // of the first group
+	edges  []*edge        // belongs-to first: other relations may hand on a key that one brings
 
 	// rekeyed nodes have rows whose keys a link may replace, linked ones by
 	// relations of their own.
@@ -38,7 +40,7 @@ type node struct {
 // edge is a relation, seen from the model that has the field.
 type edge struct {
 	name      string
-	field     *column // nil for the root
+	field     *model.Column // nil for the root
 	target    *node
 	belongsTo bool
 	links     []*link
@@ -46,7 +48,7 @@ type edge struct {
 
 // rekeys reports whether a link of the relation ends in a key of the target.
 func (e *edge) rekeys() bool {
-	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.field.PrimaryKey })
+	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.Field.PrimaryKey })
 }
 
 // markRelays finds the columns that hand on what they get by a link.
@@ -62,14 +64,14 @@ func markRelays(nodes []*node) {
 		}
 	}
 	each(func(l *link) {
-		targets[l.to.field] = true
+		targets[l.to.Field] = true
 		if l.from != nil && !l.tagged {
-			sources[l.from.field] = true
+			sources[l.from.Field] = true
 		}
 	})
 	each(func(l *link) {
-		l.fromRelay = l.from != nil && !l.tagged && targets[l.from.field]
-		l.toRelay = sources[l.to.field]
+		l.fromRelay = l.from != nil && !l.tagged && targets[l.from.Field]
+		l.toRelay = sources[l.to.Field]
 	})
 }
 

@@ -6,13 +6,13 @@ import (
 	"reflect"
 	"strconv"
 
-	"gorm.io/gorm/schema"
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // link is one column of a relation: the foreign key to takes the value of from,
 // or a constant, which is the type of a polymorphic relation.
 type link struct {
-	from, to *column // from is nil for a constant
+	from, to *model.Column // from is nil for a constant
 	constant any
 	how      linkKind
 
@@ -35,12 +35,12 @@ const (
 
 // try sets the foreign key of a row that is thrown away.
 func (l *link) try(ctx context.Context, value any) error {
-	return l.set(ctx, reflect.New(l.to.field.Schema.ModelType).Elem(), value)
+	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
 }
 
 func (l *link) set(ctx context.Context, detail reflect.Value, value any) error {
-	if err := l.to.field.Set(ctx, detail, value); err != nil {
-		return fmt.Errorf("set %s: %w", l.to.name(), err)
+	if err := l.to.Field.Set(ctx, detail, value); err != nil {
+		return fmt.Errorf("set %s: %w", l.to.Name(), err)
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (l *link) copy(ctx context.Context, master, detail reflect.Value) error {
 		l.copyID(master, detail)
 		return nil
 	case l.how == linkVerbatim:
-		value := l.from.field.ReflectValueOf(ctx, master)
-		l.to.field.ReflectValueOf(ctx, detail).Set(value)
+		value := l.from.Field.ReflectValueOf(ctx, master)
+		l.to.Field.ReflectValueOf(ctx, detail).Set(value)
 		return nil
 	default:
 		return l.set(ctx, detail, l.value(ctx, master))
@@ -63,21 +63,21 @@ func (l *link) copy(ctx context.Context, master, detail reflect.Value) error {
 }
 
 func (l *link) copyID(master, detail reflect.Value) {
-	id := l.from.get(master)
-	if id == 0 && (l.from.kind.pointer || l.from.kind.null) {
-		if v, ok := l.to.find(detail); ok {
+	id := l.from.Get(master)
+	if id == 0 && l.from.Kind.Optional() {
+		if v, ok := l.to.Find(detail); ok {
 			v.SetZero()
 		}
 		return
 	}
-	l.to.set(detail, id)
+	l.to.Set(detail, id)
 }
 
 // value returns what GORM's setter shall convert. A number is written out for a
 // string, as the setter would take a named or pointed-to one for a code point.
 func (l *link) value(ctx context.Context, master reflect.Value) any {
-	value, _ := l.from.field.ValueOf(ctx, master)
-	if l.to.kind.scalar != reflect.String {
+	value, _ := l.from.Field.ValueOf(ctx, master)
+	if !l.to.Kind.IsString() {
 		return value
 	}
 	switch v := reflect.Indirect(reflect.ValueOf(value)); {
@@ -92,28 +92,9 @@ func (l *link) value(ctx context.Context, master reflect.Value) any {
 
 // unset reports whether the master still lacks the value to link to.
 func (l *link) unset(master reflect.Value) bool {
-	v, ok := l.from.find(master)
+	v, ok := l.from.Find(master)
 	if l.how == linkAsID {
-		return !ok || l.from.kind.unset(v)
+		return !ok || l.from.Kind.Unset(v)
 	}
 	return !ok || v.IsZero()
-}
-
-// content is the value in the row, nil if it is unset.
-func (c *column) content(row reflect.Value) any {
-	v, ok := c.find(row)
-	if !ok || v.IsZero() {
-		return nil
-	}
-	return v.Interface()
-}
-
-// columnOf reads and writes a field that may be untagged.
-func columnOf(f *schema.Field) *column {
-	return &column{field: f, path: f.StructField.Index}
-}
-
-// name is the field as error messages show it.
-func (c *column) name() string {
-	return c.field.Schema.Name + "." + c.field.BindName()
 }

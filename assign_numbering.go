@@ -32,7 +32,7 @@ func (p *Plugin) blocks(stmt *gorm.Statement, g *graph, counts []int) ([]block, 
 	blocks := make([]block, len(counts))
 	for _, n := range g.nodes {
 		for i, columns := range n.groups {
-			buffer, err := p.take(stmt, columns, counts[n.slot+i])
+			buffer, err := p.set.Generate(stmt.Context, columns, counts[n.slot+i])
 			if err != nil {
 				return blocks, fmt.Errorf("model %s: %w", n.schema.Name, err)
 			}
@@ -45,7 +45,7 @@ func (p *Plugin) blocks(stmt *gorm.Statement, g *graph, counts []int) ([]block, 
 func (p *Plugin) release(blocks []block) {
 	for _, b := range blocks {
 		if b.buffer != nil {
-			p.give(b.buffer)
+			p.set.Recycle(b.buffer)
 		}
 	}
 }
@@ -56,15 +56,15 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
 		b := &p.blocks[n.slot+i]
 		var ok bool
-		for _, c := range g.keys {
-			if b.rest, ok = c.take(row, b.rest); !ok {
+		for _, c := range g.Keys {
+			if b.rest, ok = c.Fill(row, b.rest); !ok {
 				return errChanged
 			}
 		}
 		if p.keysOnly {
 			continue
 		}
-		if b.rest, ok = g.number(row, b.rest); !ok {
+		if b.rest, ok = g.FillSerials(row, b.rest); !ok {
 			return errChanged
 		}
 	}
@@ -73,15 +73,15 @@ func (p *numbering) row(n *node, row reflect.Value) error {
 
 func (p *numbering) link(e *edge, master, detail reflect.Value) error {
 	for _, l := range e.links {
-		key := p.keysOnly && l.to.field.PrimaryKey
+		key := p.keysOnly && l.to.Field.PrimaryKey
 		var before any
 		if key {
-			before = l.to.content(detail)
+			before = l.to.Content(detail)
 		}
 		if err := l.copy(p.ctx, master, detail); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		if key && before != nil && !reflect.DeepEqual(before, l.to.content(detail)) {
+		if key && before != nil && !reflect.DeepEqual(before, l.to.Content(detail)) {
 			p.replaced = true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // links returns the columns that GORM fills when it saves the relation.
@@ -18,7 +20,7 @@ func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 		case ref.PrimaryKey != nil && ref.OwnPrimaryKey == own:
 			l, err = b.reference(ref.PrimaryKey, ref.ForeignKey)
 		case ref.PrimaryValue != "" && own:
-			l = &link{to: columnOf(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
+			l = &link{to: model.NewColumn(ref.ForeignKey), constant: ref.PrimaryValue, how: linkBySetter}
 			if err = l.try(b.stmt.Context, l.constant); err != nil {
 				err = fmt.Errorf("gormflake: Assign: %w", err)
 			}
@@ -34,19 +36,19 @@ func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 }
 
 func (b *builder) reference(from, to *schema.Field) (*link, error) {
-	m := b.plugin.model(from.Schema)
-	if m.err != nil {
-		return nil, m.err
+	m := b.set.Model(from.Schema)
+	if m.Err != nil {
+		return nil, m.Err
 	}
-	l := &link{from: columnOf(from), to: columnOf(to), generated: from.HasDefaultValue}
-	for _, c := range m.columns {
-		l.tagged = l.tagged || c.field == from
+	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue}
+	for _, c := range m.Columns {
+		l.tagged = l.tagged || c.Field == from
 	}
 	var fromErr, toErr error
-	l.from.kind, fromErr = kindOf(from.FieldType)
-	l.to.kind, toErr = kindOf(to.FieldType)
+	l.from.Kind, fromErr = model.KindOf(from.FieldType)
+	l.to.Kind, toErr = model.KindOf(to.FieldType)
 	switch {
-	case fromErr == nil && toErr == nil && carries(l.from.kind, l.to.kind):
+	case fromErr == nil && toErr == nil && l.from.Kind.ConvertsTo(l.to.Kind):
 		l.how = linkAsID
 	case from.FieldType == to.FieldType && from.FieldType.Kind() != reflect.Pointer:
 		l.how = linkVerbatim
@@ -59,22 +61,16 @@ func (b *builder) reference(from, to *schema.Field) (*link, error) {
 	return l, nil
 }
 
-// carries reports whether every value of one kind reaches the other by get and
-// set. Strings may hold more than IDs.
-func carries(from, to kind) bool {
-	return from.scalar == reflect.Int64 || from.scalar == reflect.Uint64 && to.scalar != reflect.String
-}
-
 // holdsID accepts a foreign key of another type if that takes IDs by itself.
 func (l *link) holdsID(ctx context.Context, reason error) error {
-	t := l.to.field.FieldType
+	t := l.to.Field.FieldType
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	basic := t.Kind() <= reflect.Complex128
 	if basic || l.try(ctx, int64(1)<<62) != nil {
 		return fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %w",
-			l.to.field.Schema.Name, l.to.field.BindName(), l.from.field.Schema.Name, reason)
+			l.to.Field.Schema.Name, l.to.Field.BindName(), l.from.Field.Schema.Name, reason)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type relay struct {
 
 func (s *survey) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
-		ids, _ := g.needs(row)
-		if n.rekeyed && g.lacksSerial(row) {
+		ids, _ := g.Needs(row)
+		if n.rekeyed && g.LacksSerial(row) {
 			ids++ // the key that comes by a link may have no serial number
 		}
 		s.counts[n.slot+i] += ids
@@ -64,7 +64,7 @@ func (s *survey) accept(l *link, master, detail reflect.Value) error {
 		if s.linked == nil {
 			s.linked = map[relay]struct{}{}
 		}
-		s.linked[relay{l.to.field, detail.UnsafeAddr()}] = struct{}{}
+		s.linked[relay{l.to.Field, detail.UnsafeAddr()}] = struct{}{}
 	}
 	if l.how == linkBySetter && !l.unset(master) {
 		return l.try(s.ctx, l.value(s.ctx, master))
@@ -80,15 +80,15 @@ func (s *survey) known(l *link, master reflect.Value) bool {
 	if !l.fromRelay {
 		return false
 	}
-	_, ok := s.linked[relay{l.from.field, master.UnsafeAddr()}]
+	_, ok := s.linked[relay{l.from.Field, master.UnsafeAddr()}]
 	return ok
 }
 
 func (l *link) orphan(e *edge) error {
 	role := "id"
-	if l.from.field.PrimaryKey {
+	if l.from.Field.PrimaryKey {
 		role = "pk"
 	}
 	return fmt.Errorf("%s: %s is unset and not tagged, so %s cannot be linked: insert that row first, or tag the field with snowflake:%q",
-		e.name, l.from.name(), l.to.name(), role)
+		e.name, l.from.Name(), l.to.Name(), role)
 }

@@ -82,7 +82,7 @@ func (w *walk) row(n *node, row reflect.Value) error {
 		return err
 	}
 	for _, e := range n.edges {
-		v, ok := e.field.find(row)
+		v, ok := e.field.Find(row)
 		if !ok || v.IsZero() {
 			continue
 		}

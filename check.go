@@ -3,9 +3,12 @@ package gormflake
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // Check tells at start-up what would go wrong later. For every model it wants
@@ -31,8 +34,8 @@ func Check(db *gorm.DB, models ...any) error {
 		return err
 	}
 	var errs []error
-	for _, model := range models {
-		errs = append(errs, p.check(db, model)...)
+	for _, m := range models {
+		errs = append(errs, p.check(db, m)...)
 	}
 	return errors.Join(errs...)
 }
@@ -43,10 +46,11 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 		return []error{fmt.Errorf("gormflake: check %T: %w", model, err)}
 	}
 	s := stmt.Schema
-	columns, err := p.columns(s)
-	if err != nil {
-		return []error{err}
+	m := p.set.Model(s)
+	if m.Err != nil {
+		return []error{m.Err}
 	}
+	columns := m.Columns
 	if len(columns) == 0 {
 		return []error{fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name)}
 	}
@@ -55,8 +59,8 @@ func (p *Plugin) check(db *gorm.DB, model any) []error {
 	return append(errs, checkTable(db, model, s, columns)...)
 }
 
-func checkFields(s *schema.Schema, columns []*column) []error {
-	defer readLock(s)()
+func checkFields(s *schema.Schema, columns []*model.Column) []error {
+	defer model.ReadLock(s)()
 	var errs []error
 	for _, c := range columns {
 		errs = append(errs, checkField(c))
@@ -64,9 +68,9 @@ func checkFields(s *schema.Schema, columns []*column) []error {
 	return errs
 }
 
-func checkField(c *column) error {
-	f := c.field
-	if c.serial != nil {
+func checkField(c *model.Column) error {
+	f := c.Field
+	if c.Serial != nil {
 		return nil // parsing the tag has judged it
 	}
 	switch {
@@ -79,9 +83,9 @@ func checkField(c *column) error {
 }
 
 // checkSize judges gorm:"size"; a string without one has the dialect's default.
-func checkSize(c *column) error {
-	size := c.field.Size
-	if c.kind.isString() {
+func checkSize(c *model.Column) error {
+	size := c.Field.Size
+	if c.Kind.IsString() {
 		if size > 0 && size < idDigits {
 			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, idDigits))
 		}
@@ -93,6 +97,37 @@ func checkSize(c *column) error {
 	return nil
 }
 
-func mistake(c *column, text string) error {
-	return fmt.Errorf("gormflake: model %s, field %s: %s", c.field.Schema.Name, c.field.BindName(), text)
+func mistake(c *model.Column, text string) error {
+	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
+}
+
+// narrowReferences finds foreign keys that cannot hold the keys or the serial
+// numbers they refer to.
+func (p *Plugin) narrowReferences(db *gorm.DB, s *schema.Schema) []error {
+	var errs []error
+	for _, ref := range model.TaggedReferences(s) {
+		if err := p.fits(db, ref); err != nil {
+			errs = append(errs, model.ReferenceError(ref, err.Error()))
+		}
+	}
+	return errs
+}
+
+func (p *Plugin) fits(db *gorm.DB, ref *schema.Reference) error {
+	// The schema in ref may still be in the making by another goroutine; parsing waits for it.
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(reflect.New(ref.PrimaryKey.Schema.ModelType).Interface()); err != nil {
+		return err
+	}
+	for _, c := range p.set.Model(stmt.Schema).Columns {
+		if c.Field.DBName != ref.PrimaryKey.DBName || c.Serial == nil {
+			continue
+		}
+		if _, err := model.SerialKindOf(ref.ForeignKey.FieldType); err != nil {
+			return err
+		}
+		return c.CheckWidth(ref.ForeignKey)
+	}
+	_, err := model.KindOf(ref.ForeignKey.FieldType)
+	return err
 }

@@ -7,13 +7,15 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // idDigits is the length of the largest ID in decimal.
 const idDigits = 19
 
 // checkTable compares the tagged columns with the live table, if there is one.
-func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []error {
+func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*model.Column) []error {
 	db = db.Session(&gorm.Session{NewDB: true})
 	db.DryRun = false // of the session's own copy; nothing is written
 	if !db.Migrator().HasTable(model) {
@@ -29,9 +31,9 @@ func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []e
 	}
 	var errs []error
 	for _, c := range columns {
-		l, ok := found[c.field.DBName]
+		l, ok := found[c.Field.DBName]
 		if !ok {
-			errs = append(errs, mistake(c, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, c.field.DBName)))
+			errs = append(errs, mistake(c, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, c.Field.DBName)))
 			continue
 		}
 		errs = append(errs, assigned(db, c, l), narrow(db, c, l), padded(db, c, l))
@@ -41,8 +43,8 @@ func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*column) []e
 
 // assigned finds a column to which the database still gives values. A serial
 // number is text, and a table that got its column late may well need a default.
-func assigned(db *gorm.DB, c *column, l gorm.ColumnType) error {
-	if c.serial != nil {
+func assigned(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
+	if c.Serial != nil {
 		return nil
 	}
 	how := ""
@@ -55,25 +57,25 @@ func assigned(db *gorm.DB, c *column, l gorm.ColumnType) error {
 		return nil
 	}
 	return mistake(c, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate",
-		c.field.Schema.Table, c.field.DBName, how))
+		c.Field.Schema.Table, c.Field.DBName, how))
 }
 
 var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
 
 // sqliteAutoincrement reads the statement that made the table, because the
 // driver does not report the keyword. Only an INTEGER PRIMARY KEY can have it.
-func sqliteAutoincrement(db *gorm.DB, c *column) bool {
-	if db.Name() != "sqlite" || !c.primary {
+func sqliteAutoincrement(db *gorm.DB, c *model.Column) bool {
+	if db.Name() != "sqlite" || !c.Primary {
 		return false
 	}
 	var ddl string
-	err := db.Raw("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", c.field.Schema.Table).Scan(&ddl).Error
+	err := db.Raw("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", c.Field.Schema.Table).Scan(&ddl).Error
 	return err == nil && autoincrement.MatchString(ddl)
 }
 
 // narrow finds a column that cannot hold every value of its kind. SQLite columns
 // hold any.
-func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
+func narrow(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	if db.Name() == "sqlite" {
 		return nil
 	}
@@ -82,38 +84,46 @@ func narrow(db *gorm.DB, c *column, l gorm.ColumnType) error {
 	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4",
 		"float", "double", "real", "float4", "float8":
 	case "bigint", "int8", "decimal", "numeric":
-		if c.serial == nil {
+		if c.Serial == nil {
 			return nil
 		}
 	case "char", "bpchar", "varchar", "binary", "varbinary":
-		if length, ok := l.Length(); !ok || length <= 0 || length >= int64(c.width()) {
+		if length, ok := l.Length(); !ok || length <= 0 || length >= int64(width(c)) {
 			return nil
 		}
-		name = fmt.Sprintf("%s of fewer than %d characters", name, c.width())
+		name = fmt.Sprintf("%s of fewer than %d characters", name, width(c))
 	default:
 		return nil
 	}
 	what, mend := "ID", "move the table with package sqlmigrate"
-	if c.serial != nil {
-		what, mend = "serial number", fmt.Sprintf("make it varchar(%d)", c.width())
+	if c.Serial != nil {
+		what, mend = "serial number", fmt.Sprintf("make it varchar(%d)", width(c))
 	}
 	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
-		c.field.DBName, c.field.Schema.Table, name, what, mend))
+		c.Field.DBName, c.Field.Schema.Table, name, what, mend))
 }
 
 // padded finds a column that gives back more than it was given. The char of
 // PostgreSQL keeps its blanks when it is read, that of MySQL does not; the binary
 // of MySQL keeps its zeros. Serial numbers of just its width are none the longer.
-func padded(db *gorm.DB, c *column, l gorm.ColumnType) error {
+func padded(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	name := strings.ToLower(l.DatabaseTypeName())
 	if db.Name() == "sqlite" || name != "bpchar" && name != "binary" {
 		return nil
 	}
 	length, ok := l.Length()
-	if !ok || length < int64(c.width()) || c.serial != nil && length == int64(c.width()) {
+	if !ok || length < int64(width(c)) || c.Serial != nil && length == int64(width(c)) {
 		return nil
 	}
 	full, _ := l.ColumnType()
 	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads what is shorter, so that the row differs from the struct: make it varchar(%d) or text",
-		c.field.DBName, c.field.Schema.Table, full, c.width()))
+		c.Field.DBName, c.Field.Schema.Table, full, width(c)))
+}
+
+// width is how many characters the column needs if it holds text.
+func width(c *model.Column) int {
+	if c.Serial != nil {
+		return c.Serial.Width()
+	}
+	return idDigits
 }

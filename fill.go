@@ -6,11 +6,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/types"
+	"github.com/gormflake/gormflake/internal/model"
 )
-
-// maxPooled bounds the buffers that the pool keeps, in IDs.
-const maxPooled = 1 << 16
 
 // fill is the create callback that runs before all others, so that user hooks
 // see the keys and a failing generator opens no transaction.
@@ -19,12 +16,12 @@ func (p *Plugin) fill(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	m := p.model(stmt.Schema)
-	if m.err != nil {
-		_ = db.AddError(m.err)
+	m := p.set.Model(stmt.Schema)
+	if m.Err != nil {
+		_ = db.AddError(m.Err)
 		return
 	}
-	if len(m.columns) == 0 || skipped(stmt.Context) {
+	if len(m.Columns) == 0 || skipped(stmt.Context) {
 		return
 	}
 	if err := p.fillDest(stmt, m, true); err != nil {
@@ -41,8 +38,8 @@ func (p *Plugin) number(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	m := p.model(stmt.Schema)
-	if !m.linked || skipped(stmt.Context) {
+	m := p.set.Model(stmt.Schema)
+	if !m.KeyIsForeign || skipped(stmt.Context) {
 		return
 	}
 	if err := p.fillDest(stmt, m, false); err != nil {
@@ -51,8 +48,8 @@ func (p *Plugin) number(db *gorm.DB) {
 }
 
 // fillDest leaves out, if links are to come, what depends on them.
-func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, linksToCome bool) error {
-	selected := selectKeys(stmt, m.columns)
+func (p *Plugin) fillDest(stmt *gorm.Statement, m *model.Model, linksToCome bool) error {
+	selected := selectKeys(stmt, m.Columns)
 	if maps, ok := mapsOf(stmt.Dest); ok {
 		return p.fillMaps(stmt, m, maps, selected)
 	}
@@ -60,10 +57,10 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, linksToCome bool) erro
 	if err != nil {
 		return err
 	}
-	for _, g := range m.groups {
-		g = g.selected(selected)
+	for _, g := range m.Groups {
+		g = g.Selected(selected)
 		if linksToCome && rows.link(g) {
-			g = g.unnumbered()
+			g = g.WithoutSerials()
 		}
 		n, lack := rows.needs(g)
 		if !lack {
@@ -72,49 +69,14 @@ func (p *Plugin) fillDest(stmt *gorm.Statement, m *model, linksToCome bool) erro
 		if !rows.settable() {
 			return fmt.Errorf("a tagged field is unset and cannot be written to a copy: pass a pointer: %w", gorm.ErrInvalidValue)
 		}
-		ids, err := p.take(stmt, g, n)
+		ids, err := p.set.Generate(stmt.Context, g, n)
 		if err != nil {
 			return err
 		}
 		if !rows.set(g, *ids) {
 			return errors.New("the rows changed during the call: do not use them elsewhere meanwhile")
 		}
-		p.give(ids)
+		p.set.Recycle(ids)
 	}
 	return nil
-}
-
-// take makes n IDs in a pooled buffer, to be handed back with give.
-func (p *Plugin) take(stmt *gorm.Statement, g *group, n int) (*[]types.ID, error) {
-	ids, _ := p.buffers.Get().(*[]types.ID)
-	if ids == nil {
-		ids = new([]types.ID)
-	}
-	if cap(*ids) < n {
-		*ids = make([]types.ID, n)
-	}
-	*ids = (*ids)[:n]
-	if n == 0 {
-		return ids, nil
-	}
-	// A generator that leaves elements out must not yield the last statement's IDs.
-	clear(*ids)
-	if err := g.source.Fill(stmt.Context, *ids); err != nil {
-		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
-	}
-	for i, id := range *ids {
-		if id <= 0 {
-			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want it positive", quotedGen(g.gen), i, n, id.Int64())
-		}
-		if id > g.last {
-			return nil, fmt.Errorf("generator%s: ID %d of %d is %d, want at most %d, the last of its layout", quotedGen(g.gen), i, n, id.Int64(), g.last.Int64())
-		}
-	}
-	return ids, nil
-}
-
-func (p *Plugin) give(ids *[]types.ID) {
-	if cap(*ids) <= maxPooled {
-		p.buffers.Put(ids)
-	}
 }

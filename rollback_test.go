@@ -140,7 +140,7 @@ func TestGeneratorBreaksContract(t *testing.T) {
 	gen.skip = true
 	rows := make([]book, 5)
 	err := db.Create(&rows).Error
-	if want := "gormflake: model book: generator: ID 4 of 5 is 0, want it positive"; err == nil || err.Error() != want {
+	if want := "gormflake: model book: generator: ID 4 of 5 is 0: want a positive one"; err == nil || err.Error() != want {
 		t.Errorf("err = %v, want %s", err, want)
 	}
 	if slices.ContainsFunc(rows, func(b book) bool { return b.ID != 0 }) {

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -59,12 +60,12 @@ func (r rows) settable() bool {
 }
 
 // link reports whether GORM may set the key of a row by a relation of it.
-func (r rows) link(g *group) bool {
-	if len(g.links) == 0 {
+func (r rows) link(g *model.Group) bool {
+	if !g.KeyIsForeign() {
 		return false
 	}
 	for i := range r.n {
-		if row := r.at(i); row.IsValid() && g.linked(row) {
+		if row := r.at(i); row.IsValid() && g.HasParent(row) {
 			return true
 		}
 	}
@@ -72,14 +73,14 @@ func (r rows) link(g *group) bool {
 }
 
 // needs returns how many IDs the rows need, and whether they lack anything.
-func (r rows) needs(g *group) (ids int, lack bool) {
-	if r.plain && g.plain {
-		ids = r.zeros(g.own.path)
+func (r rows) needs(g *model.Group) (ids int, lack bool) {
+	if r.plain && g.Plain {
+		ids = r.zeros(g.Primary)
 		return ids, ids > 0
 	}
 	for i := range r.n {
 		if row := r.at(i); row.IsValid() {
-			n, lacks := g.needs(row)
+			n, lacks := g.Needs(row)
 			ids += n
 			lack = lack || lacks
 		}
@@ -89,16 +90,16 @@ func (r rows) needs(g *group) (ids int, lack bool) {
 
 // set fills the keys, and then the serial numbers that are made from them. It
 // returns false if the rows need more IDs than they were seen to need.
-func (r rows) set(g *group, ids []types.ID) bool {
-	if r.plain && g.plain {
-		return r.setZeros(g.own.path, ids)
+func (r rows) set(g *model.Group, ids []types.ID) bool {
+	if r.plain && g.Plain {
+		return r.setZeros(g.Primary, ids)
 	}
-	for _, c := range g.keys {
-		if !r.each(&ids, c.take) {
+	for _, c := range g.Keys {
+		if !r.each(&ids, c.Fill) {
 			return false
 		}
 	}
-	return len(g.serials) == 0 || r.each(&ids, g.number)
+	return len(g.Serials) == 0 || r.each(&ids, g.FillSerials)
 }
 
 // each lets every row take from ids, until one that finds none.
@@ -115,9 +116,9 @@ func (r rows) each(ids *[]types.ID, take func(reflect.Value, []types.ID) ([]type
 
 // zeros is needs for plain rows of a plain group, in less than half the time:
 // most creates are of these.
-func (r rows) zeros(path []int) (n int) {
+func (r rows) zeros(c *model.Column) (n int) {
 	for i := range r.n {
-		v := descend(r.value.Index(i), path)
+		v := c.Plain(r.value.Index(i))
 		if v.Int() == 0 {
 			n++
 		}
@@ -126,9 +127,9 @@ func (r rows) zeros(path []int) (n int) {
 }
 
 // setZeros is set for them.
-func (r rows) setZeros(path []int, ids []types.ID) bool {
+func (r rows) setZeros(c *model.Column, ids []types.ID) bool {
 	for i := range r.n {
-		v := descend(r.value.Index(i), path)
+		v := c.Plain(r.value.Index(i))
 		if v.Int() != 0 {
 			continue
 		}
@@ -139,11 +140,4 @@ func (r rows) setZeros(path []int, ids []types.ID) bool {
 		ids = ids[1:]
 	}
 	return true
-}
-
-func descend(v reflect.Value, path []int) reflect.Value {
-	for _, field := range path {
-		v = v.Field(field)
-	}
-	return v
 }

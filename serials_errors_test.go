@@ -129,7 +129,7 @@ func TestSerialGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &layoutCounter{counter: counter{last: 1<<53 - 3}, layout: snowflake.JSSafeLayout()}
 	db := dry(t, gormflake.New(gen))
-	want := "generator: ID 2 of 3 is 9007199254740992, want at most 9007199254740991, the last of its layout"
+	want := "generator: ID 2 of 3 is 9007199254740992: want at most 9007199254740991, the last of its layout"
 	rows := make([]payment, 3)
 	if err := db.Create(&rows).Error; err == nil || err.Error() != "gormflake: model payment: "+want {
 		t.Errorf("err = %v", err)

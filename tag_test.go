@@ -61,7 +61,7 @@ func TestTagMistakes(t *testing.T) {
 		{"not primary", &struct {
 			ID    ok
 			Other ok `snowflake:"pk"`
-		}{}, []string{`field Other, tag snowflake:"pk": the field is no primary key: add gorm:"primaryKey" or tag it snowflake:"id"`}},
+		}{}, []string{`field Other, tag snowflake:"pk": the field is not a primary key: add gorm:"primaryKey" or tag it snowflake:"id"`}},
 		{"primary", &struct {
 			ID ok `snowflake:"id"`
 		}{}, []string{`field ID, tag snowflake:"id": the field is a primary key: tag it snowflake:"pk"`}},

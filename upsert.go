@@ -7,12 +7,14 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
 )
 
 // returnKeys makes an upsert report the keys that its rows have in the end. A
 // row found by another unique column keeps its old key, and the struct would
 // keep the new one.
-func returnKeys(stmt *gorm.Statement, m *model) {
+func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	c, ok := stmt.Clauses["ON CONFLICT"]
 	if !ok {
 		return
@@ -30,7 +32,7 @@ func updates(c clause.OnConflict) bool {
 
 // keysAreTarget reports whether the rows in conflict have the keys of the
 // structs, because the conflict is on these very columns.
-func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
+func keysAreTarget(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 	// MySQL and MariaDB have no conflict target: any unique key of the table
 	// counts, and the model may not know of it.
 	if stmt.Name() == "mysql" {
@@ -43,8 +45,8 @@ func keysAreTarget(stmt *gorm.Statement, m *model, c clause.OnConflict) bool {
 	if len(target) == 0 && c.UpdateAll {
 		target = stmt.Schema.PrimaryFieldDBNames
 	}
-	return !slices.ContainsFunc(m.columns, func(c *column) bool {
-		return !slices.Contains(target, c.field.DBName)
+	return !slices.ContainsFunc(m.Columns, func(c *model.Column) bool {
+		return !slices.Contains(target, c.Field.DBName)
 	})
 }
 
@@ -72,7 +74,7 @@ func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == re
 
 // returned lists the keys, and what GORM would have asked for by itself: it
 // adds nothing to a RETURNING that is already there.
-func returned(s *schema.Schema, m *model) []clause.Column {
+func returned(s *schema.Schema, m *model.Model) []clause.Column {
 	var columns []clause.Column
 	add := func(f *schema.Field) {
 		c := clause.Column{Name: f.DBName}
@@ -83,8 +85,8 @@ func returned(s *schema.Schema, m *model) []clause.Column {
 	for _, f := range s.PrimaryFields {
 		add(f)
 	}
-	for _, c := range m.columns {
-		add(c.field)
+	for _, c := range m.Columns {
+		add(c.Field)
 	}
 	for _, f := range s.FieldsWithDefaultDBValue {
 		add(f)

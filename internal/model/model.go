@@ -1,4 +1,13 @@
-package gormflake
+// Package model describes what a tagged field is: what its tag asks for, which
+// Go types hold it, how to read and write it in a row, and which fields one
+// generator serves together. It reads schemas and rows, but no statement and no
+// database.
+//
+// A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
+// newGroups). The rooms above ask the model's [Group] what a row needs, get the
+// IDs from [Set.Generate], and write them with [Column.Fill] and
+// [Group.FillSerials].
+package model
 
 import (
 	"errors"
@@ -10,42 +19,28 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// model is what the plugin knows about one parsed schema.
-type model struct {
-	columns []*column
-	groups  []*group // columns by generator
-	err     error    // all mistakes in the tags, joined
+// Model is the plugin's view of one parsed schema.
+type Model struct {
+	Columns []*Column
+	Groups  []*Group // the columns by generator
+	Err     error    // all mistakes in the tags, joined
 
-	linked bool // some group has links
+	// KeyIsForeign reports whether the model has a relation for which
+	// [Model.KeyReplacedBy] is true.
+	KeyIsForeign bool
 }
 
-// linkedBy is that of its groups.
-func (m *model) linkedBy(rel *schema.Relationship) bool {
-	return slices.ContainsFunc(m.groups, func(g *group) bool { return g.linkedBy(rel) })
+// KeyReplacedBy reports whether rel may replace a key from which serial numbers
+// are made.
+func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
+	return slices.ContainsFunc(m.Groups, func(g *Group) bool { return g.keyReplacedBy(rel) })
 }
 
-// model returns the cached view of s. The schema itself is shared by all
-// goroutines of the program and is only read.
-func (p *Plugin) model(s *schema.Schema) *model {
-	if m, ok := p.models.Load(s); ok {
-		return m.(*model)
-	}
-	m, _ := p.models.LoadOrStore(s, p.parse(s))
-	return m.(*model)
-}
-
-// columns returns the tagged columns of s, or an error that names every tag
-// that cannot work.
-func (p *Plugin) columns(s *schema.Schema) ([]*column, error) {
-	m := p.model(s)
-	return m.columns, m.err
-}
-
-func (p *Plugin) parse(s *schema.Schema) *model {
+func parse(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
-		return &model{}
+		return &Model{}
 	}
-	m := &model{}
+	m := &Model{}
 	var errs []error
 	seen := map[string]bool{}
 	for _, f := range s.Fields {
@@ -54,26 +49,26 @@ func (p *Plugin) parse(s *schema.Schema) *model {
 			continue
 		}
 		seen[f.BindName()] = true
-		c, err := p.column(s, f, text)
+		c, err := newColumn(s, f, text, gens)
 		switch {
 		case err != nil:
 			errs = append(errs, tagError(s, f.BindName(), text, err))
 		case c != nil:
-			m.columns = append(m.columns, c)
+			m.Columns = append(m.Columns, c)
 		}
 	}
 	errs = append(errs, strayTags(s, s.ModelType, nil, seen)...)
 	errs = append(errs, lossyReferences(s)...)
-	if m.err = errors.Join(errs...); m.err != nil {
-		return &model{err: m.err}
+	if m.Err = errors.Join(errs...); m.Err != nil {
+		return &Model{Err: m.Err}
 	}
-	m.groups = groupsOf(s, m.columns)
-	m.linked = slices.ContainsFunc(s.Relationships.BelongsTo, m.linkedBy)
+	m.Groups = newGroups(s, m.Columns)
+	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
 	return m
 }
 
-// isJoinTable tells a join table whose struct GORM made up: that one carries
-// copies of the tags of the joined models, on fields that are foreign keys.
+// isJoinTable reports whether GORM generated the struct for a join table. Its
+// foreign keys carry copies of the tags of the joined models.
 func isJoinTable(s *schema.Schema) bool {
 	return s.ModelType.Name() == "" && s.Name != ""
 }
@@ -82,8 +77,8 @@ func tagError(s *schema.Schema, field, text string, err error) error {
 	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
 }
 
-// column returns nil where another tagged field took the field's place.
-func (p *Plugin) column(s *schema.Schema, f *schema.Field, text string) (*column, error) {
+// newColumn returns nil if another tagged field has taken the field's place.
+func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
 	t, err := parseTag(text)
 	if err != nil {
 		return nil, err
@@ -97,24 +92,24 @@ func (p *Plugin) column(s *schema.Schema, f *schema.Field, text string) (*column
 	if err := writable(f, t); err != nil {
 		return nil, err
 	}
-	c := &column{field: f, gen: t.gen, primary: t.primary, path: f.StructField.Index}
-	if c.kind, err = kindFor(t, f.FieldType); err != nil {
+	c := &Column{Field: f, Primary: t.primary, gen: t.gen, path: f.StructField.Index}
+	if c.Kind, err = kindFor(t, f.FieldType); err != nil {
 		return nil, err
 	}
-	if c.source, err = p.generator(t.gen); err != nil {
+	if c.source, err = gens.find(t.gen); err != nil {
 		return nil, err
 	}
 	if t.serial == "" {
 		return c, nil
 	}
-	return c, c.numbered(t.serial)
+	return c, c.setSerial(t.serial)
 }
 
-func kindFor(t tag, field reflect.Type) (kind, error) {
+func kindFor(t tag, field reflect.Type) (Kind, error) {
 	if t.serial != "" {
-		return serialKindOf(field)
+		return SerialKindOf(field)
 	}
-	return kindOf(field)
+	return KindOf(field)
 }
 
 func writable(f *schema.Field, t tag) error {
@@ -126,15 +121,15 @@ func writable(f *schema.Field, t tag) error {
 	case f.DBName != "" && !f.Creatable:
 		return errors.New(`GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`)
 	case t.primary && !f.PrimaryKey:
-		return errors.New(`the field is no primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
+		return errors.New(`the field is not a primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
 	case !t.primary && f.PrimaryKey && t.serial == "":
 		return errors.New(`the field is a primary key: tag it snowflake:"pk"`)
 	}
 	return nil
 }
 
-// strayTags finds tags where GORM sees no field: on unexported fields and on
-// embedded structs.
+// strayTags finds tags on what GORM does not parse as a field: unexported fields
+// and embedded structs.
 func strayTags(s *schema.Schema, t reflect.Type, path []string, seen map[string]bool) []error {
 	var errs []error
 	for i := range t.NumField() {

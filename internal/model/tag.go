@@ -1,4 +1,4 @@
-package gormflake
+package model
 
 import (
 	"errors"
