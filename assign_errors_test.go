@@ -233,7 +233,7 @@ func TestRowsChangeDuringTheCall(t *testing.T) {
 			want string
 			run  func() error
 		}{
-			{"gormflake: model payment: the rows changed during the call: do not use them elsewhere meanwhile", func() error { return db.Create(&rows).Error }},
+			{"gormflake: model payment: the rows were modified concurrently: do not share them until Create returns", func() error { return db.Create(&rows).Error }},
 			{"gormflake: Assign: the tree changed during the call: do not use it elsewhere meanwhile", func() error { return gormflake.Assign(db, rows) }},
 		} {
 			copy(rows, []payment{{}, {ID: 5, Number: "x"}, {ID: 6, Number: "y"}})

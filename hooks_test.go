@@ -174,7 +174,7 @@ func TestCreateOfOtherType(t *testing.T) {
 		}
 		for _, value := range []any{&other{}, &[]other{{}}, []*other{{}}, []any{row}, []**same{&one}, []**book{&row}} {
 			err := db.Create(value).Error
-			want := ", want gormflake_test.book, or a slice of it or of pointers to it: unsupported data"
+			want := ": want gormflake_test.book, or a slice of it or of pointers to it: unsupported data"
 			if !errors.Is(err, gorm.ErrInvalidData) || !strings.HasPrefix(err.Error(), "gormflake: model book: got ") || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%T: err = %v, want …%s", value, err, want)
 			}

@@ -84,7 +84,7 @@ func TestNilMap(t *testing.T) {
 	db := dry(t, gormflake.New(&counter{}))
 	for _, value := range []any{map[string]any(nil), []map[string]any{{}, nil}} {
 		err := db.Model(&book{}).Create(value).Error
-		if want := "gormflake: model book: the map is nil and cannot take a key: make it first"; err == nil || err.Error() != want {
+		if want := "gormflake: model book: the map is nil and cannot hold a key: create it with make first"; err == nil || err.Error() != want {
 			t.Errorf("err = %v, want %s", err, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/types"
 )
@@ -74,10 +75,14 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return p.err
 	}
 	return errors.Join(
-		register(db, "*", fillCallback, p.fill),
-		register(db, "gorm:create", numberCallback, p.number),
+		register(db, "*", fillCallback, p.beforeCreate),
+		register(db, "gorm:create", numberCallback, p.beforeInsert),
 	)
 }
+
+func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
+
+func (p *Plugin) beforeInsert(db *gorm.DB) { fill.BeforeInsert(db, p.set) }
 
 func register(db *gorm.DB, before, name string, callback func(*gorm.DB)) error {
 	create := db.Callback().Create()

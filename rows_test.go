@@ -63,7 +63,7 @@ func TestListChangesDuringTheCall(t *testing.T) {
 	rows := []entry{{}, {ID: preset}}
 	gen := &meddler{layoutCounter: layoutCounter{layout: snowflake.TwitterLayout()}, meddle: func() { rows[1].ID = 0 }}
 	err := dry(t, gormflake.New(gen)).Create(&rows).Error
-	if want := "gormflake: model entry: the rows changed during the call: do not use them elsewhere meanwhile"; err == nil || err.Error() != want {
+	if want := "gormflake: model entry: the rows were modified concurrently: do not share them until Create returns"; err == nil || err.Error() != want {
 		t.Errorf("err = %v, want %s", err, want)
 	}
 }

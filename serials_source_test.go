@@ -220,7 +220,7 @@ func TestSerialMapFickle(t *testing.T) {
 	for n := range 16 {
 		values := []int64{int64(n) & 1, int64(n) >> 1 & 1, int64(n) >> 2 & 1, int64(n)>>3&1 - 1}
 		err := dry(t, gormflake.New(newLayoutCounter())).Model(&payment{}).Create(map[string]any{"id": &fickle{values}}).Error
-		if want := "gormflake: model payment: the map changed during the call: do not use it elsewhere meanwhile"; err != nil && err.Error() != want {
+		if want := "gormflake: model payment: the map was modified concurrently: do not share it until Create returns"; err != nil && err.Error() != want {
 			t.Errorf("values %v: %v, want %s", values, err, want)
 		}
 	}

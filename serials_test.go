@@ -221,7 +221,7 @@ func TestSerialByValue(t *testing.T) {
 	t.Parallel()
 	db := dry(t, gormflake.New(newLayoutCounter()))
 	err := db.Create(payment{ID: 5}).Error
-	if want := "gormflake: model payment: a tagged field is unset and cannot be written to a copy: pass a pointer"; !errors.Is(err, gorm.ErrInvalidValue) || !strings.HasPrefix(err.Error(), want) {
+	if want := "gormflake: model payment: cannot set the tagged fields of a copy: pass a pointer"; !errors.Is(err, gorm.ErrInvalidValue) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("err = %v, want %s", err, want)
 	}
 	must(t, db.Create(payment{ID: 5, Number: "x"}))

@@ -1,4 +1,4 @@
-package gormflake
+package fill
 
 import (
 	"reflect"
@@ -11,9 +11,9 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// returnKeys makes an upsert report the keys that its rows have in the end. A
-// row found by another unique column keeps its old key, and the struct would
-// keep the new one.
+// returnKeys makes an upsert return the keys that its rows have in the table. A
+// row found by another unique column keeps its old key; without RETURNING the
+// struct would keep the new one.
 func returnKeys(stmt *gorm.Statement, m *model.Model) {
 	c, ok := stmt.Clauses["ON CONFLICT"]
 	if !ok {
@@ -30,8 +30,8 @@ func updates(c clause.OnConflict) bool {
 	return !c.DoNothing && (c.UpdateAll || len(c.DoUpdates) > 0)
 }
 
-// keysAreTarget reports whether the rows in conflict have the keys of the
-// structs, because the conflict is on these very columns.
+// keysAreTarget reports whether the conflict is on the tagged columns, so that
+// rows in conflict have the keys of the structs.
 func keysAreTarget(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
 	// MySQL and MariaDB have no conflict target: any unique key of the table
 	// counts, and the model may not know of it.
@@ -50,8 +50,8 @@ func keysAreTarget(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bo
 	})
 }
 
-// canReturn reports whether GORM can read the keys back into the value. It
-// matches returned rows to a slice by position, so none may be left out.
+// canReturn reports whether GORM can read the keys back into the value. GORM
+// matches returned rows to a slice by position, so every row must return.
 func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	if _, ok := stmt.Clauses["RETURNING"]; ok || !slices.Contains(stmt.BuildClauses, "RETURNING") {
 		return false
@@ -72,8 +72,8 @@ func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 
 func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == reflect.Pointer }
 
-// returned lists the keys, and what GORM would have asked for by itself: it
-// adds nothing to a RETURNING that is already there.
+// returned lists the keys and the columns that GORM would have returned, because
+// GORM adds nothing to an existing RETURNING.
 func returned(s *schema.Schema, m *model.Model) []clause.Column {
 	var columns []clause.Column
 	add := func(f *schema.Field) {

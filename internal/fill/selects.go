@@ -1,4 +1,4 @@
-package gormflake
+package fill
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// selectKeys adds the tagged columns to a statement that selects others: GORM
-// would write the row without its key, and the database would choose another
-// one or none. A column that the statement omits stays out.
+// selectKeys adds the tagged columns to a statement that selects others. GORM
+// would otherwise write the row without its key, and the database would choose
+// another or none. A column that the statement omits stays out.
 func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil

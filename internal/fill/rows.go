@@ -1,4 +1,4 @@
-package gormflake
+package fill
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ type rows struct {
 	n     int
 }
 
-// rowsOf refuses structs that are not laid out as the model is: GORM reads and
-// writes fields by their places. What is neither a struct nor a list is left to
-// GORM, which refuses it.
+// rowsOf rejects structs whose layout differs from the model's, because GORM
+// reads and writes fields by their positions. It leaves what is neither a struct
+// nor a list to GORM, which rejects it.
 func rowsOf(stmt *gorm.Statement) (rows, error) {
 	r := rows{value: stmt.ReflectValue, n: 1}
 	t := r.value.Type()
@@ -35,13 +35,13 @@ func rowsOf(stmt *gorm.Statement) (rows, error) {
 	default:
 		return rows{}, nil
 	}
-	if model := stmt.Schema.ModelType; !t.ConvertibleTo(model) {
-		return rows{}, fmt.Errorf("got %s, want %s, or a slice of it or of pointers to it: %w", r.value.Type(), model, gorm.ErrInvalidData)
+	if want := stmt.Schema.ModelType; !t.ConvertibleTo(want) {
+		return rows{}, fmt.Errorf("got %s: want %s, or a slice of it or of pointers to it: %w", r.value.Type(), want, gorm.ErrInvalidData)
 	}
 	return r, nil
 }
 
-// at returns row i; it is invalid for a nil element, which GORM refuses.
+// at returns row i. It is invalid for a nil element, which GORM rejects.
 func (r rows) at(i int) reflect.Value {
 	if !r.many {
 		return r.value
@@ -49,7 +49,7 @@ func (r rows) at(i int) reflect.Value {
 	return reflect.Indirect(r.value.Index(i))
 }
 
-// settable is false for copies. Elements that are nil tell nothing.
+// settable returns false for copies. Nil elements are skipped.
 func (r rows) settable() bool {
 	for i := range r.n {
 		if row := r.at(i); row.IsValid() {
@@ -59,8 +59,8 @@ func (r rows) settable() bool {
 	return false
 }
 
-// link reports whether GORM may set the key of a row by a relation of it.
-func (r rows) link(g *model.Group) bool {
+// haveParent reports whether GORM may replace the key of a row by its parent's.
+func (r rows) haveParent(g *model.Group) bool {
 	if !g.KeyIsForeign() {
 		return false
 	}
@@ -88,8 +88,8 @@ func (r rows) needs(g *model.Group) (ids int, lack bool) {
 	return ids, lack
 }
 
-// set fills the keys, and then the serial numbers that are made from them. It
-// returns false if the rows need more IDs than they were seen to need.
+// set fills the keys, and then the serial numbers made from them. It returns
+// false if the rows need more IDs than needs returned.
 func (r rows) set(g *model.Group, ids []types.ID) bool {
 	if r.plain && g.Plain {
 		return r.setZeros(g.Primary, ids)
@@ -102,11 +102,11 @@ func (r rows) set(g *model.Group, ids []types.ID) bool {
 	return len(g.Serials) == 0 || r.each(&ids, g.FillSerials)
 }
 
-// each lets every row take from ids, until one that finds none.
-func (r rows) each(ids *[]types.ID, take func(reflect.Value, []types.ID) ([]types.ID, bool)) (ok bool) {
+// each fills every row from ids, until one finds none left.
+func (r rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]types.ID, bool)) (ok bool) {
 	for i := range r.n {
 		if row := r.at(i); row.IsValid() {
-			if *ids, ok = take(row, *ids); !ok {
+			if *ids, ok = fill(row, *ids); !ok {
 				return false
 			}
 		}
@@ -114,8 +114,8 @@ func (r rows) each(ids *[]types.ID, take func(reflect.Value, []types.ID) ([]type
 	return true
 }
 
-// zeros is needs for plain rows of a plain group, in less than half the time:
-// most creates are of these.
+// zeros is needs for plain rows of a plain group, the most frequent case, in
+// less than half the time.
 func (r rows) zeros(c *model.Column) (n int) {
 	for i := range r.n {
 		v := c.Plain(r.value.Index(i))
@@ -126,7 +126,7 @@ func (r rows) zeros(c *model.Column) (n int) {
 	return n
 }
 
-// setZeros is set for them.
+// setZeros is set for such rows.
 func (r rows) setZeros(c *model.Column, ids []types.ID) bool {
 	for i := range r.n {
 		v := c.Plain(r.value.Index(i))
