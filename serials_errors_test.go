@@ -268,7 +268,7 @@ func TestCheckPaddedColumns(t *testing.T) {
 		Number string   `gorm:"size:40" snowflake:"serial=PAY"`
 		Public string   `gorm:"size:40" snowflake:"id"`
 	}
-	const padded = ", which pads what is shorter, so that the row differs from the struct: make it "
+	const padded = ", which pads shorter values, so that the row differs from the struct: make it "
 	each(t, func(t *testing.T, db *gorm.DB) {
 		for i, test := range []struct {
 			dialect, number, public string

@@ -1,4 +1,4 @@
-package gormflake
+package check
 
 import (
 	"fmt"
@@ -11,17 +11,14 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// idDigits is the length of the largest ID in decimal.
-const idDigits = 19
-
 // checkTable compares the tagged columns with the live table, if there is one.
-func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*model.Column) []error {
+func checkTable(db *gorm.DB, value any, s *schema.Schema, columns []*model.Column) []error {
 	db = db.Session(&gorm.Session{NewDB: true})
-	db.DryRun = false // of the session's own copy; nothing is written
-	if !db.Migrator().HasTable(model) {
+	db.DryRun = false // of this session only; nothing is written
+	if !db.Migrator().HasTable(value) {
 		return nil
 	}
-	live, err := db.Migrator().ColumnTypes(model)
+	live, err := db.Migrator().ColumnTypes(value)
 	if err != nil {
 		return []error{fmt.Errorf("gormflake: check table %s: %w", s.Table, err)}
 	}
@@ -36,14 +33,14 @@ func checkTable(db *gorm.DB, model any, s *schema.Schema, columns []*model.Colum
 			errs = append(errs, mistake(c, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, c.Field.DBName)))
 			continue
 		}
-		errs = append(errs, assigned(db, c, l), narrow(db, c, l), padded(db, c, l))
+		errs = append(errs, checkAutoAssigned(db, c, l), checkWidth(db, c, l), checkPadding(db, c, l))
 	}
 	return errs
 }
 
-// assigned finds a column to which the database still gives values. A serial
-// number is text, and a table that got its column late may well need a default.
-func assigned(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
+// checkAutoAssigned finds a column to which the database still assigns values.
+// Serial numbers are exempt: a table that got its column late may need a default.
+func checkAutoAssigned(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	if c.Serial != nil {
 		return nil
 	}
@@ -62,7 +59,7 @@ func assigned(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 
 var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
 
-// sqliteAutoincrement reads the statement that made the table, because the
+// sqliteAutoincrement reads the statement that created the table, because the
 // driver does not report the keyword. Only an INTEGER PRIMARY KEY can have it.
 func sqliteAutoincrement(db *gorm.DB, c *model.Column) bool {
 	if db.Name() != "sqlite" || !c.Primary {
@@ -73,9 +70,9 @@ func sqliteAutoincrement(db *gorm.DB, c *model.Column) bool {
 	return err == nil && autoincrement.MatchString(ddl)
 }
 
-// narrow finds a column that cannot hold every value of its kind. SQLite columns
-// hold any.
-func narrow(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
+// checkWidth finds a column that cannot hold every value of its kind. SQLite
+// columns can.
+func checkWidth(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	if db.Name() == "sqlite" {
 		return nil
 	}
@@ -95,18 +92,18 @@ func narrow(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	default:
 		return nil
 	}
-	what, mend := "ID", "move the table with package sqlmigrate"
+	what, fix := "ID", "move the table with package sqlmigrate"
 	if c.Serial != nil {
-		what, mend = "serial number", fmt.Sprintf("make it varchar(%d)", width(c))
+		what, fix = "serial number", fmt.Sprintf("make it varchar(%d)", width(c))
 	}
 	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which cannot hold every %s: %s",
-		c.Field.DBName, c.Field.Schema.Table, name, what, mend))
+		c.Field.DBName, c.Field.Schema.Table, name, what, fix))
 }
 
-// padded finds a column that gives back more than it was given. The char of
-// PostgreSQL keeps its blanks when it is read, that of MySQL does not; the binary
-// of MySQL keeps its zeros. Serial numbers of just its width are none the longer.
-func padded(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
+// checkPadding finds a column that returns more than was stored. PostgreSQL's
+// char keeps its blanks when it is read, MySQL's does not; MySQL's binary keeps
+// its zeros. A serial number of exactly the column's width is not padded.
+func checkPadding(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 	name := strings.ToLower(l.DatabaseTypeName())
 	if db.Name() == "sqlite" || name != "bpchar" && name != "binary" {
 		return nil
@@ -116,7 +113,7 @@ func padded(db *gorm.DB, c *model.Column, l gorm.ColumnType) error {
 		return nil
 	}
 	full, _ := l.ColumnType()
-	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads what is shorter, so that the row differs from the struct: make it varchar(%d) or text",
+	return mistake(c, fmt.Sprintf("column %s of table %s is %s, which pads shorter values, so that the row differs from the struct: make it varchar(%d) or text",
 		c.Field.DBName, c.Field.Schema.Table, full, width(c)))
 }
 
