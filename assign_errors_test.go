@@ -81,15 +81,15 @@ func TestAssignRefuses(t *testing.T) {
 		value any
 		want  string
 	}{
-		{"nil", nil, "Assign: got <nil>, want a pointer to a struct or slice"},
-		{"nil pointer", none, "Assign: got a nil *gormflake_test.assignOrder, want a pointer to a struct or slice"},
-		{"struct", assignOrder{}, "got gormflake_test.assignOrder, a copy that cannot take keys, want a pointer to it"},
-		{"array", [1]assignOrder{}, "got [1]gormflake_test.assignOrder, a copy that cannot take keys, want a pointer to it"},
-		{"map", map[string]any{"name": "x"}, "got map[string]interface {}, want a pointer to a struct or slice"},
-		{"maps", &[]map[string]any{{}}, "got *[]map[string]interface {}, want a pointer to a struct or slice"},
-		{"interface", &boxed, "got *interface {}, want a pointer to a struct or slice"},
-		{"interfaces", []any{boxed}, "got []interface {}, want a pointer to a struct or slice"},
-		{"number", new(int), "got *int, want a pointer to a struct or slice"},
+		{"nil", nil, "Assign: got <nil>: want a pointer to a struct or slice"},
+		{"nil pointer", none, "Assign: got a nil *gormflake_test.assignOrder: want a pointer to a struct or slice"},
+		{"struct", assignOrder{}, "got gormflake_test.assignOrder, a copy that cannot be set: want a pointer to it"},
+		{"array", [1]assignOrder{}, "got [1]gormflake_test.assignOrder, a copy that cannot be set: want a pointer to it"},
+		{"map", map[string]any{"name": "x"}, "got map[string]interface {}: want a pointer to a struct or slice"},
+		{"maps", &[]map[string]any{{}}, "got *[]map[string]interface {}: want a pointer to a struct or slice"},
+		{"interface", &boxed, "got *interface {}: want a pointer to a struct or slice"},
+		{"interfaces", []any{boxed}, "got []interface {}: want a pointer to a struct or slice"},
+		{"number", new(int), "got *int: want a pointer to a struct or slice"},
 		{"no tag", &assignUntagged{}, `Assign: model assignUntagged and its relations have no tagged field: tag the key with snowflake:"pk"`},
 		{"no model", &struct{ C chan int }{}, "Assign: model struct { C chan int }: "},
 		{"nil element", []*assignOrder{{}, nil}, "Assign: assignOrder: element 1 is nil: remove it"},
@@ -234,7 +234,7 @@ func TestRowsChangeDuringTheCall(t *testing.T) {
 			run  func() error
 		}{
 			{"gormflake: model payment: the rows were modified concurrently: do not share them until Create returns", func() error { return db.Create(&rows).Error }},
-			{"gormflake: Assign: the tree changed during the call: do not use it elsewhere meanwhile", func() error { return gormflake.Assign(db, rows) }},
+			{"gormflake: Assign: the tree was modified concurrently: do not share it until Assign returns", func() error { return gormflake.Assign(db, rows) }},
 		} {
 			copy(rows, []payment{{}, {ID: 5, Number: "x"}, {ID: 6, Number: "y"}})
 			if err := how.run(); err == nil || err.Error() != how.want {

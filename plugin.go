@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/tree"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -33,9 +33,9 @@ type Generator interface {
 // Plugin is the GORM plugin; make it with [New]. It is safe for concurrent use,
 // and one Plugin may serve several databases.
 type Plugin struct {
-	err    error
-	set    *model.Set
-	graphs sync.Map // graphKey to *graph
+	err   error
+	set   *model.Set
+	trees *tree.Assigner
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -53,7 +53,8 @@ func New(gen Generator, opts ...Option) *Plugin {
 
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
-	return &Plugin{set: model.NewSet(cfg.generators)}
+	set := model.NewSet(cfg.generators)
+	return &Plugin{set: set, trees: tree.New(set)}
 }
 
 // refused says what New cannot work with.

@@ -1,4 +1,4 @@
-package gormflake
+package tree
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// links returns the columns that GORM fills when it saves the relation.
+// links returns the columns that GORM sets when it saves the relation.
 func (b *builder) links(rel *schema.Relationship) ([]*link, error) {
 	var links []*link
 	for _, ref := range rel.References {
@@ -56,13 +56,13 @@ func (b *builder) reference(from, to *schema.Field) (*link, error) {
 		l.how = linkBySetter
 	}
 	if l.tagged && toErr != nil {
-		return l, l.holdsID(b.stmt.Context, toErr)
+		return l, l.checkType(b.stmt.Context, toErr)
 	}
 	return l, nil
 }
 
-// holdsID accepts a foreign key of another type if that takes IDs by itself.
-func (l *link) holdsID(ctx context.Context, reason error) error {
+// checkType accepts a foreign key of another type if its own Scan accepts IDs.
+func (l *link) checkType(ctx context.Context, reason error) error {
 	t := l.to.Field.FieldType
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -1,4 +1,4 @@
-package gormflake
+package tree
 
 import (
 	"fmt"
@@ -11,36 +11,27 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// graphKey tells trees apart that are walked in different ways.
+// graphKey identifies trees that are walked in the same way.
 type graphKey struct {
 	root     *schema.Schema
-	pointers bool // the root rows stand behind pointers
+	pointers bool // the root rows are behind pointers
 }
 
-// graph returns the cached graph of the trees like root.
-func (p *Plugin) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error) {
-	s, err := parse(stmt, modelType(root.Type()))
+// build returns the graph of the trees that have this key.
+func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
+	b := builder{stmt: stmt, set: set, nodes: map[*schema.Schema]*node{}}
+	g, err := b.build(key.root)
 	if err != nil {
 		return nil, err
 	}
-	key := graphKey{root: s, pointers: throughPointer(root.Type())}
-	if g, ok := p.graphs.Load(key); ok {
-		return g.(*graph), nil
-	}
-	b := builder{set: p.set, stmt: stmt, nodes: map[*schema.Schema]*node{}}
-	g, err := b.build(s)
-	if err != nil {
-		return nil, err
-	}
-	g.root.target.tracked = g.root.target.tracked || key.pointers
-	g.unsettled = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.rekeyed && n.tracked || n.linked })
-	p.graphs.Store(key, g)
+	g.root.target.shared = g.root.target.shared || key.pointers
+	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
 	return g, nil
 }
 
 type builder struct {
-	set   *model.Set
 	stmt  *gorm.Statement
+	set   *model.Set
 	nodes map[*schema.Schema]*node
 	found []*node
 }
@@ -60,7 +51,7 @@ func (b *builder) build(s *schema.Schema) (*graph, error) {
 		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, s.Name)
 	}
 	markRelays(b.found)
-	markCircles(b.found)
+	markCycles(b.found)
 	return g, nil
 }
 
@@ -81,18 +72,18 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.target.tracked = e.target.tracked || throughPointer(rel.Field.FieldType)
-		e.target.rekeyed = e.target.rekeyed || e.rekeys()
+		e.target.shared = e.target.shared || throughPointer(rel.Field.FieldType)
+		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
 		n.edges = append(n.edges, e)
 		if m.KeyReplacedBy(rel) {
-			n.rekeyed, n.linked = true, true
+			n.keyMayChange, n.ownKeyIsForeign = true, true
 		}
 	}
 	return n, nil
 }
 
 func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
-	// The schema in rel may still be in the making by another goroutine; parsing waits for it.
+	// Another goroutine may still be parsing the schema in rel. Parse waits for it.
 	s, err := parse(b.stmt, rel.FieldSchema.ModelType)
 	if err != nil {
 		return nil, err

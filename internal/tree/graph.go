@@ -1,4 +1,4 @@
-package gormflake
+package tree
 
 import (
 	"slices"
@@ -8,33 +8,33 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// graph is what Assign knows about one kind of tree: the models that can be
-// reached from its root and the relations between them.
+// graph is what Assign knows about trees of one shape: the models that can be
+// reached from the root and the relations between them.
 type graph struct {
 	root  *edge
-	nodes []*node // masters before details
-	slots int     // blocks of keys to ask for: one per model and generator
+	nodes []*node // parents before children
+	slots int     // blocks of IDs to generate: one per model and generator
 
-	// unsettled graphs have rows whose keys a link may replace after they were
-	// handed on, or made into a serial number.
-	unsettled bool
+	// needsRepeat graphs have rows whose keys a link may replace after other rows
+	// refer to them, or after a serial number was made from them.
+	needsRepeat bool
 }
 
 // node is a model of the graph.
 type node struct {
 	index  int // among the nodes of the graph
 	schema *schema.Schema
-	groups []*model.Group // tagged columns by generator
-	slot   int            // of the first group
-	edges  []*edge        // belongs-to first: other relations may hand on a key that one brings
+	groups []*model.Group
+	slot   int     // of the first group
+	edges  []*edge // belongs-to first: other relations may refer to a key that one brings
 
-	// rekeyed nodes have rows whose keys a link may replace, linked ones by
-	// relations of their own.
-	rekeyed, linked bool
+	// A link may replace the keys of the node's rows if keyMayChange is set, and
+	// a relation of the node itself may do so if ownKeyIsForeign is set too.
+	keyMayChange, ownKeyIsForeign bool
 
-	// tracked nodes can be met twice, or in a circle. Others have rows that lie
-	// in the slice of their only owner, and need no record of the visit.
-	tracked bool
+	// The walk may meet rows of a shared node twice, or in a cycle. Rows of other
+	// nodes are in the slice of their only owner, so the walk records no visits.
+	shared bool
 }
 
 // edge is a relation, seen from the model that has the field.
@@ -46,12 +46,12 @@ type edge struct {
 	links     []*link
 }
 
-// rekeys reports whether a link of the relation ends in a key of the target.
-func (e *edge) rekeys() bool {
+// mayChangeKey reports whether a link of the relation sets a key of the target.
+func (e *edge) mayChangeKey() bool {
 	return !e.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool { return l.to.Field.PrimaryKey })
 }
 
-// markRelays finds the columns that hand on what they get by a link.
+// markRelays finds the columns that one link sets and another reads.
 func markRelays(nodes []*node) {
 	sources, targets := map[*schema.Field]bool{}, map[*schema.Field]bool{}
 	each := func(do func(*link)) {
@@ -75,15 +75,15 @@ func markRelays(nodes []*node) {
 	})
 }
 
-// sorted puts masters before details, as far as the relations form no circle.
+// sorted puts parents before children, unless the relations form a cycle.
 func sorted(nodes []*node) []*node {
-	details := map[*node][]*node{}
+	children := map[*node][]*node{}
 	for _, n := range nodes {
 		for _, e := range n.edges {
 			if e.belongsTo {
-				details[e.target] = append(details[e.target], n)
+				children[e.target] = append(children[e.target], n)
 			} else {
-				details[n] = append(details[n], e.target)
+				children[n] = append(children[n], e.target)
 			}
 		}
 	}
@@ -95,8 +95,8 @@ func sorted(nodes []*node) []*node {
 			return
 		}
 		seen[n] = true
-		for _, detail := range details[n] {
-			visit(detail)
+		for _, child := range children[n] {
+			visit(child)
 		}
 		order = append(order, n)
 	}
@@ -107,11 +107,11 @@ func sorted(nodes []*node) []*node {
 	return order
 }
 
-// markCircles tracks a node of each circle that runs through value slices only,
-// so that a walk ends even where such slices contain themselves.
-func markCircles(nodes []*node) {
+// markCycles marks a node of each cycle that runs through value slices only, so
+// that a walk ends even if such slices contain themselves.
+func markCycles(nodes []*node) {
 	for _, n := range nodes {
-		n.tracked = n.tracked || n.reaches(n, map[*node]bool{})
+		n.shared = n.shared || n.reaches(n, map[*node]bool{})
 	}
 }
 
@@ -120,7 +120,7 @@ func (n *node) reaches(end *node, seen map[*node]bool) bool {
 		if e.target == end {
 			return true
 		}
-		if e.target.tracked || seen[e.target] {
+		if e.target.shared || seen[e.target] {
 			continue
 		}
 		seen[e.target] = true
