@@ -43,7 +43,7 @@ func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
 		case name == "":
-			return errors.New("gormflake: WithGenerator: name is empty, want the name used in gen=name")
+			return errors.New("gormflake: WithGenerator: name is empty: want the name used in gen=name")
 		case strings.Contains(name, ","):
 			return fmt.Errorf("gormflake: WithGenerator(%q): name contains a comma, which no tag can hold", name)
 		case taken:
@@ -97,5 +97,5 @@ func present(call string, gen Generator) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("gormflake: %s: generator is %s, want one, for example from snowflake.New", call, what)
+	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }
