@@ -9,9 +9,10 @@ import (
 	"gorm.io/gorm"
 )
 
+// ErrInjected is what faults return.
 var ErrInjected = errors.New("injected")
 
-// faults makes the n-th statement on a connection fail, counting BEGIN and COMMIT.
+// faults make the n-th statement on a connection fail, counting BEGIN and COMMIT.
 type faults struct {
 	fail, seen int
 	late       bool // the server has done the work, only the reply is lost

@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// rowKind says how a test makes and reads rows of the model T.
+// RowKind is how a test makes and reads rows of the model T.
 type RowKind[T any] struct {
 	Table string
 	Make  func(title string, id types.ID) T // id 0: unset
@@ -20,16 +20,17 @@ type RowKind[T any] struct {
 	Check func(t *testing.T, db *gorm.DB) // checks the rows further, if it is not nil
 }
 
-// preset is a key that a caller chose. It is far from those of the generators.
+// Preset is a key that a caller chose. No generator returns it.
 const Preset types.ID = 77
 
-// path is one way in which GORM creates rows. It returns them as the caller
+// Path is one way in which GORM creates rows. Run returns their keys as the caller
 // then sees them, by title.
 type Path[T any] struct {
 	Name string
 	Run  func(db *gorm.DB) (map[string]types.ID, error)
 }
 
+// Paths returns all ways.
 func (k RowKind[T]) Paths() []Path[T] {
 	return append(append(k.StructPaths(), k.MapPaths()...), k.FinisherPaths()...)
 }
@@ -60,6 +61,7 @@ func (k RowKind[T]) three(create func(db *gorm.DB, rows []T) error) func(*gorm.D
 	}
 }
 
+// StructPaths returns creates from structs.
 func (k RowKind[T]) StructPaths() []Path[T] {
 	return []Path[T]{
 		{"struct", k.one(func(db *gorm.DB, row *T) error { return db.Create(row).Error })},
@@ -86,6 +88,7 @@ func (k RowKind[T]) StructPaths() []Path[T] {
 	}
 }
 
+// MapPaths returns creates from maps.
 func (k RowKind[T]) MapPaths() []Path[T] {
 	asKey := func(m map[string]any) types.ID { return KeyOf(m["id"]) }
 	return []Path[T]{
@@ -112,6 +115,7 @@ func (k RowKind[T]) MapPaths() []Path[T] {
 	}
 }
 
+// FinisherPaths returns creates by other methods and sessions than Create.
 func (k RowKind[T]) FinisherPaths() []Path[T] {
 	ctx := context.Background()
 	return []Path[T]{
@@ -165,6 +169,8 @@ func (k RowKind[T]) FinisherPaths() []Path[T] {
 	}
 }
 
+// RunPaths creates rows in each of these ways and compares the table with what
+// the caller sees.
 func RunPaths[T any](t *testing.T, db *gorm.DB, kind RowKind[T], paths []Path[T]) {
 	t.Helper()
 	Migrate(t, db, new(T))
@@ -191,7 +197,7 @@ func RunPaths[T any](t *testing.T, db *gorm.DB, kind RowKind[T], paths []Path[T]
 	}
 }
 
-// stored reads the keys of a table by title.
+// Stored returns the keys of a table by title.
 func Stored(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
 	t.Helper()
 	var rows []struct {
@@ -209,7 +215,7 @@ func Stored(t *testing.T, db *gorm.DB, table string) map[string]types.ID {
 	return ids
 }
 
-// keyOf reads a key in any of the forms that maps and rows hold.
+// KeyOf reads a key in any of the forms that maps and rows hold.
 func KeyOf(v any) types.ID {
 	var id types.ID
 	if err := id.Scan(v); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// numbers is the format of a code for the generator of newPlugin.
+// Numbers returns the format of a code for the generator of [NewPlugin].
 func Numbers(code string) *serial.Format {
 	f, err := serial.New(code, snowflake.TwitterLayout())
 	if err != nil {
@@ -26,30 +26,10 @@ var jsNumbers = func() *serial.Format {
 	return f
 }()
 
-// idOf is the ID of a payment's number, 0 if that is none.
+// idOf returns the ID in a payment's number, 0 if it has none.
 func idOf(number string) types.ID {
 	id, _ := Numbers("PAY").Parse(number)
 	return id
-}
-
-// layoutCounter is a counter with a layout.
-type LayoutCounter struct {
-	Counter
-	layout snowflake.Layout
-}
-
-func (c *LayoutCounter) Layout() snowflake.Layout { return c.layout }
-
-func NewLayoutCounter() *LayoutCounter {
-	return &LayoutCounter{layout: snowflake.TwitterLayout()}
-}
-
-// made is how many IDs the generator made that began after start.
-func made(c *Counter, start types.ID) int {
-	if c.Calls == 0 {
-		return 0
-	}
-	return int(c.Last - start)
 }
 
 // copyOf returns a pointer to a copy of what row points to.
