@@ -91,7 +91,7 @@ func synchronousStandby(t *testing.T, random *rand.Rand, wrap func(lease.Store) 
 	} else {
 		replication.Lead("")
 	}
-	f.outage(holders, f.windows(1, 2))
+	f.outage(holders, f.windows(1.2, 2.2))
 	primary.Kill()
 	f.recover(holders, standby.Address(), standby.Promote)
 	return f.report()
@@ -105,7 +105,7 @@ func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.St
 	f.awaitHolding(holders)
 	f.nap(f.windows(0.5, 1))
 	stall.Begin()
-	f.outage(holders, f.windows(1, 2))
+	f.outage(holders, f.windows(1.2, 2.2))
 	server.Kill()
 	stall.End()
 	f.recover(holders, server.Address(), server.Start)
