@@ -52,6 +52,7 @@ var quoted = []struct {
 	{"closed", sayClosed},
 	{"JSON", sayJSON},
 	{"store that can forget", sayVolatile},
+	{"table without a key", sayBrokenTable},
 }
 
 // TestQuotedMessages compares the blocks of the page that begin with ```text,
@@ -372,7 +373,18 @@ func sayJSON(t *testing.T) []string {
 }
 
 func sayVolatile(t *testing.T) []string {
-	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=synchronous(off)"
+	return say(t, acquireFrom(t, "?_pragma=synchronous(off)"))
+}
+
+func sayBrokenTable(t *testing.T) []string {
+	const create = "CREATE TABLE snowflake_workers (namespace TEXT NOT NULL, worker_id INTEGER NOT NULL, bound BIGINT, owner TEXT)"
+	return say(t, acquireFrom(t, "", create))
+}
+
+// acquireFrom returns the error of a lease from a new file.
+func acquireFrom(t *testing.T, settings string, statements ...string) error {
+	t.Helper()
+	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + settings
 	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn}), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +394,11 @@ func sayVolatile(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	defer pool.Close()
+	for _, statement := range statements {
+		if err := db.Exec(statement).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
 	_, err = lease.Acquire(t.Context(), sqllease.New(db, sqllease.WithLogger(discardLog)), snowflake.TwitterLayout())
-	return say(t, err)
+	return err
 }

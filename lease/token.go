@@ -102,21 +102,3 @@ func (r Record) heldBy() string {
 	}
 	return ""
 }
-
-// writtenFor reports whether the record was written for the holder's grant,
-// which may have released it.
-func (r Record) writtenFor(holder string) bool {
-	t, ok := parseToken(r.Owner)
-	return ok && t.holder == holder
-}
-
-// belies reports whether the record shows that the store has forgotten a bound
-// that it acknowledged to another grant than the record's: the record, or the one
-// that its holder replaced, lies below it. A taker's own bound shows nothing,
-// for it lies above in any case.
-func (r Record) belies(acknowledged int64) bool {
-	if t, ok := parseToken(r.Owner); ok {
-		return t.replaced < acknowledged
-	}
-	return r.Bound < acknowledged
-}

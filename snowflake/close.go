@@ -44,14 +44,7 @@ func (g *Generator) shut() (grant *Grant, last slot, first bool) {
 		return nil, 0, false
 	}
 	grant = g.grant.Load()
-	return grant, g.seal(grant), true
-}
-
-// seal ends the grant, whose last slot then is the state for the counters.
-func (g *Generator) seal(grant *Grant) slot {
-	last := grant.seal()
-	g.end.Store(last)
-	return last
+	return grant, grant.retire(), true
 }
 
 func (g *Generator) waitClosed(ctx context.Context) error {

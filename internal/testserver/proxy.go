@@ -1,10 +1,14 @@
 package testserver
 
 import (
-	"io"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Proxy passes TCP connections on to a server, and can lose what the server
@@ -14,7 +18,21 @@ type Proxy struct {
 	server   string
 	lose     atomic.Bool
 	cut      atomic.Int32 // counts down; the reply that makes it zero is cut
+	some     atomic.Pointer[losses]
+	lost     atomic.Int64 // of some
 }
+
+// losses are the answers that LoseSome loses.
+type losses struct {
+	mark    []byte
+	every   int64
+	silence time.Duration
+	marked  atomic.Int64
+}
+
+// carryOut is the least time that a server has for a request whose answer gets
+// lost.
+const carryOut = 10 * time.Millisecond
 
 // NewProxy starts a proxy for the server at an address, host:port. It ends with
 // the test.
@@ -33,6 +51,14 @@ func NewProxy(t testing.TB, server string) *Proxy {
 // Address is where the proxy listens, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
+// Proxy starts a proxy for the server, and returns it and the server's URL with
+// the proxy in the server's place.
+func (s *Server) Proxy(t testing.TB) (p *Proxy, url string) {
+	t.Helper()
+	p = NewProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	return p, strings.Replace(s.URL(), p.server, p.Address(), 1)
+}
+
 // Pass lets everything through again, on new connections and on those that have
 // lost nothing.
 func (p *Proxy) Pass() { p.lose.Store(false) }
@@ -46,6 +72,17 @@ func (p *Proxy) Lose() { p.lose.Store(true) }
 // one reply.
 func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
 
+// LoseSome loses from now on the answer to every nth request that contains the
+// mark. The request reaches the server, and nothing that the server sends comes
+// back until the connection is closed: at once in half of the cases, and within
+// the silence in the others.
+func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
+	p.some.Store(&losses{mark: []byte(mark), every: int64(n), silence: silence})
+}
+
+// Lost returns how many answers LoseSome has lost.
+func (p *Proxy) Lost() int { return int(p.lost.Load()) }
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
@@ -57,32 +94,74 @@ func (p *Proxy) accept() {
 			_ = client.Close()
 			continue
 		}
-		go func() {
-			_, _ = io.Copy(server, client)
-			_ = server.Close()
-		}()
-		go func() {
-			p.reply(client, server)
-			_ = client.Close()
-			_ = server.Close()
-		}()
+		l := &link{proxy: p, client: client, server: server}
+		go l.requests()
+		go l.replies()
 	}
 }
 
-func (p *Proxy) reply(client io.Writer, server io.Reader) {
+// A link is one connection through the proxy.
+type link struct {
+	proxy          *Proxy
+	client, server net.Conn
+	losing         atomic.Bool // by LoseSome
+}
+
+func (l *link) close() {
+	_ = l.client.Close()
+	_ = l.server.Close()
+}
+
+func (l *link) requests() {
+	defer func() { _ = l.server.Close() }()
 	buffer := make([]byte, 32<<10)
-	for mute := false; ; {
-		n, err := server.Read(buffer)
+	for {
+		n, err := l.client.Read(buffer)
 		if err != nil {
 			return
 		}
-		if p.cut.Add(-1) == 0 {
+		if some := l.proxy.some.Load(); some != nil && some.hit(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
+			time.AfterFunc(some.after(), l.close)
+		}
+		if _, err := l.server.Write(buffer[:n]); err != nil {
 			return
 		}
-		if mute = mute || p.lose.Load(); mute {
+	}
+}
+
+func (s *losses) hit(request []byte) bool {
+	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
+}
+
+func (s *losses) after() time.Duration {
+	if rand.IntN(2) == 0 {
+		return carryOut
+	}
+	return carryOut + rand.N(s.silence)
+}
+
+func (l *link) replies() {
+	defer l.close()
+	buffer := make([]byte, 32<<10)
+	for mute, counted := false, false; ; {
+		n, err := l.server.Read(buffer)
+		if err != nil {
+			return
+		}
+		if l.losing.Load() {
+			if !counted {
+				l.proxy.lost.Add(1)
+			}
+			counted = true
 			continue
 		}
-		if _, err := client.Write(buffer[:n]); err != nil {
+		if l.proxy.cut.Add(-1) == 0 {
+			return
+		}
+		if mute = mute || l.proxy.lose.Load(); mute {
+			continue
+		}
+		if _, err := l.client.Write(buffer[:n]); err != nil {
 			return
 		}
 	}

@@ -11,6 +11,7 @@
 //	redis      Debian package redis-server
 //	etcd       Debian package etcd-server
 //	zookeeper  Debian package zookeeper
+//	pgbouncer  Debian package pgbouncer
 //
 // A server is killed when its test ends, and under Linux also when the test
 // process dies in whatever way. Servers do not wait for the disk unless their

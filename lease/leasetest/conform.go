@@ -39,6 +39,7 @@ func Conform(t *testing.T, open Opener) {
 		{"exact compare", (*suite).exactCompare},
 		{"overwrite chain", (*suite).overwriteChain},
 		{"same again", (*suite).sameAgain},
+		{"old record is the new one", (*suite).oldIsNew},
 		{"release and take again", (*suite).release},
 		{"zero record written", (*suite).zeroWritten},
 		{"layout key", (*suite).layoutKey},

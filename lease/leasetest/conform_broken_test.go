@@ -121,12 +121,20 @@ var spoiledStores = []struct {
 			return m.CompareAndSwap(ctx, worker, old, to)
 		})
 	}, "absent_differs_from_the_rest"},
-	{"same again counts no row", func() *spoiledStore {
+	{"adopts what it reads", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 			swapped, err := m.CompareAndSwap(ctx, worker, old, to)
-			return swapped && old != to, err
+			return swapped || m.Records()[worker] == to, err
 		})
 	}, "same_again"},
+	{"writes what is there", func() *spoiledStore {
+		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
+			if old == to {
+				return m.Records()[worker] == old, ctx.Err()
+			}
+			return m.CompareAndSwap(ctx, worker, old, to)
+		})
+	}, "old_record_is_the_new_one"},
 	{"bound only rises", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 			if to.Bound < old.Bound {

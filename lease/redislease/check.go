@@ -45,8 +45,8 @@ func (s *store) checkServer(ctx context.Context, server redis.Cmdable) error {
 	switch {
 	case errors.Is(err, errUnseen):
 		s.unseenOnce.Do(func() {
-			s.log.WarnContext(ctx, "redis: cannot see whether the server evicts keys: leases are safe only with noeviction",
-				"setting", "maxmemory-policy", "want", wantPolicy, "mend", "allow INFO or CONFIG GET to the user")
+			s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
+				"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 		})
 	case err != nil:
 		return err
@@ -68,7 +68,7 @@ func (s *store) checkDurability(ctx context.Context, server redis.Cmdable) error
 	}
 	if appending != "1" && appending != "yes" || fsync != "always" {
 		s.warnOnce.Do(func() {
-			s.log.WarnContext(ctx, "redis: the server may forget leases in a crash: use lease.WithSettle with one window, "+
+			s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
 				"or set appendonly yes and appendfsync always",
 				"appendonly", shown(appending), "appendfsync", shown(fsync))
 		})

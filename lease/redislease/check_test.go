@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	mayForget = "the server may forget leases in a crash"
+	mayForget = "redislease: the server may forget leases in a crash"
 	evictable = `maxmemory-policy is "allkeys-lru", want "noeviction"`
-	unseen    = "cannot see whether the server evicts keys"
+	unseen    = "redislease: cannot see whether the server evicts keys"
 )
 
 func TestServerSettings(t *testing.T) {
@@ -54,8 +54,8 @@ func TestServerSettings(t *testing.T) {
 			}
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
-			for range 2 {
-				_, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
+			for worker := range 2 {
+				_, err := store.CompareAndSwap(t.Context(), worker, lease.Record{}, storetest.First)
 				_, loadErr := store.Load(t.Context())
 				for _, err := range []error{err, loadErr} {
 					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {

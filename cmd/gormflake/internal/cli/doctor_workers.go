@@ -27,9 +27,12 @@ const (
 func (d *doctor) checkWorkers() {
 	options := append(d.flags.store.options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.ctx, sqllease.New(d.db, options...))
+	var refused *sqllease.TableError
 	switch {
 	case errors.Is(err, sqllease.ErrNoTable) && !denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.table))
+	case errors.As(err, &refused):
+		d.reportFlaws(refused)
 	case err != nil:
 		d.unseen(workersCheck, d.flags.store.table, err)
 	case in.Layout == snowflake.Layout{}:
@@ -38,6 +41,7 @@ func (d *doctor) checkWorkers() {
 		d.checkLayout(in.Layout)
 		d.checkHolders(in.Holders)
 	}
+	d.checkOtherTables()
 }
 
 func (d *doctor) checkLayout(stored snowflake.Layout) {

@@ -5,21 +5,24 @@ import (
 	"slices"
 )
 
-// Config is the size of the world that [Check] looks at.
+// Config is the size of the world that [Check] visits.
 type Config struct {
-	Processes int // 1 to 3
-	Workers   int // 1 or 2
-	Ticks     int // 1 to 8; no bound is above it
-	Late      int // 0 to 2: writes on their way whose sender has stopped waiting
+	Processes int  // 1 to 3
+	Workers   int  // 1 or 2
+	Ticks     int  // 1 to 8; no bound is above it
+	Late      int  // 0 to 2: writes on their way whose sender has stopped waiting
+	Volatile  int  // 0 to 3: writes that the store shows and a crash may forget
+	Evict     bool // an operator takes workers from their holders
+	Layouts   bool // a process has one of two layouts
 	Mutant    Mutant
 }
 
 // A Result is what Check has found.
 type Result struct {
-	States int // that can be reached, or were until the violation was
+	States int // all that can be reached, or those before the violation
 	Steps  int // between them
 
-	// Violation says what went wrong, and Trace is the shortest way there.
+	// Violation describes what went wrong, and Trace is the shortest way there.
 	// They are empty if all states were visited and nothing was found.
 	Violation string
 	Trace     []string
@@ -31,7 +34,7 @@ func Check(c Config) (Result, error) {
 	if err := c.validate(); err != nil {
 		return Result{}, err
 	}
-	s := &search{config: c, seen: map[key]struct{}{}}
+	s := &search{config: c, seen: map[state]struct{}{}}
 	s.add(initial(), -1, step{})
 	for len(s.frontier) > 0 && s.result.Violation == "" {
 		s.expand()
@@ -49,6 +52,7 @@ func (c Config) validate() error {
 		{"Workers", c.Workers, 1, maxWorkers},
 		{"Ticks", c.Ticks, 1, maxTicks},
 		{"Late", c.Late, 0, maxLate},
+		{"Volatile", c.Volatile, 0, maxVolatile},
 	} {
 		if field.got < field.min || field.got > field.max {
 			return fmt.Errorf("model: %s %d out of range [%d, %d]", field.name, field.got, field.min, field.max)
@@ -63,7 +67,7 @@ func (c Config) validate() error {
 // A search goes through the states breadth first.
 type search struct {
 	config   Config
-	seen     map[key]struct{}
+	seen     map[state]struct{}
 	nodes    []node
 	frontier []found // all states that are equally far from the start
 	result   Result
@@ -82,11 +86,10 @@ type found struct {
 
 func (s *search) add(next state, parent int32, by step) {
 	next, _ = next.canonical()
-	k := next.key()
-	if _, ok := s.seen[k]; ok {
+	if _, ok := s.seen[next]; ok {
 		return
 	}
-	s.seen[k] = struct{}{}
+	s.seen[next] = struct{}{}
 	s.frontier = append(s.frontier, found{next, int32(len(s.nodes))})
 	s.nodes = append(s.nodes, node{parent, by})
 }
@@ -99,6 +102,9 @@ func (s *search) expand() {
 		sr := stepper{config: s.config, state: f.state}
 		sr.visit = func(by step, next state) {
 			s.result.Steps++
+			if what := next.breach(); what != "" && s.config.Mutant == Unchanged {
+				sr.violate(by, what)
+			}
 			s.add(next, f.node, by)
 		}
 		sr.violate = func(by step, what string) {
