@@ -131,9 +131,9 @@ func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
-func ddl(t *testing.T, db *gorm.DB, opts ...sqllease.Option) string {
+func ddl(t *testing.T, db *gorm.DB) string {
 	t.Helper()
-	statement, err := sqllease.DDL(db.Dialector.Name(), opts...)
+	statement, err := sqllease.DDL(db.Dialector.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
