@@ -80,7 +80,7 @@ func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 		for i := range 4 {
 			all.Go(func() {
 				for time.Since(start) < 2*kept {
-					time.Sleep(time.Duration(i+1) * time.Millisecond)
+					time.Sleep(time.Duration(i+1) * 10 * time.Millisecond)
 					id, err := g.Next(t.Context())
 					if err == nil {
 						if at := l.Time(id); time.Since(at) > -60*day+time.Millisecond {
@@ -93,7 +93,7 @@ func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 						break
 					}
 				}
-				if took := time.Since(start); took < kept || took > kept+10*time.Millisecond {
+				if took := time.Since(start); took < kept || took > kept+40*time.Millisecond {
 					t.Errorf("believed after %v, want %v", took, kept)
 				}
 			})
@@ -397,7 +397,7 @@ func TestNowUnderLoad(t *testing.T) {
 					}
 				})
 			}
-			for i := range 200 {
+			for i := range 50 {
 				time.Sleep(100 * time.Microsecond)
 				s.pass(time.Millisecond)
 				s.step([]time.Duration{-time.Hour, 0, time.Hour, -time.Millisecond, 20 * time.Millisecond}[i%5])
