@@ -33,9 +33,9 @@ type Generator interface {
 // Plugin is the GORM plugin; make it with [New]. It is safe for concurrent use,
 // and one Plugin may serve several databases.
 type Plugin struct {
-	err   error
-	set   *model.Set
-	trees *tree.Assigner
+	err    error
+	set    *model.Set
+	graphs tree.Graphs
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -53,8 +53,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
-	set := model.NewSet(cfg.generators)
-	return &Plugin{set: set, trees: tree.New(set)}
+	return &Plugin{set: model.NewSet(cfg.generators)}
 }
 
 // refused says what New cannot work with.
