@@ -69,7 +69,7 @@ func TestCreate(t *testing.T) {
 
 // A statement without rows to fill, or with values that GORM refuses, ends as
 // it does without the plugin: in an error, not in a panic of ours.
-func TestCreateRefused(t *testing.T) {
+func TestCreateRejected(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &plugintest.Book{})

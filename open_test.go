@@ -141,7 +141,7 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesTransaction(t *testing.T) {
+func TestOpenRejectsTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		err := db.Transaction(func(tx *gorm.DB) error {
@@ -154,7 +154,7 @@ func TestOpenRefusesTransaction(t *testing.T) {
 	})
 }
 
-func TestNewRefusesOptionsOfOpen(t *testing.T) {
+func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]gormflake.Option{
 		"WithLease":     gormflake.WithLease(),
@@ -206,7 +206,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	})
 }
 
-// Many replicas write masters and details at once, each under a worker of its
+// Many replicas write parents and children at once, each under a worker of its
 // own.
 func TestOpenReplicas(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ type assignNote struct {
 
 type assignNamed int64
 
-// assignKinds has a detail for each kind of foreign key.
+// assignKinds has a child for each kind of foreign key.
 type assignKinds struct {
 	ID       types.ID         `gorm:"primaryKey" snowflake:"pk"`
 	Pointer  *assignByPointer `gorm:"foreignKey:KindsID"`

@@ -108,8 +108,8 @@ func TestGeneratorFails(t *testing.T) {
 	})
 }
 
-// It may fail for the details after the master was written.
-func TestGeneratorFailsForDetails(t *testing.T) {
+// It may fail for the children after the parent was written.
+func TestGeneratorFailsForChildren(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		gen := &failing{left: 4}

@@ -311,26 +311,26 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
-		detail struct {
-			MasterID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		child struct {
+			ParentID types.ID `gorm:"primaryKey" snowflake:"pk"`
 			Number   string   `snowflake:"serial=PAY"`
 			Second   string   `snowflake:"serial=PAY"`
 		}
-		master struct {
-			ID     types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
-			Detail *detail  `gorm:"foreignKey:MasterID"`
+		parent struct {
+			ID    types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
+			Child *child   `gorm:"foreignKey:ParentID"`
 		}
 	)
 	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1001} {
 		for _, before := range []types.ID{0, 6, 1 << 61} {
 			gen, wide := &LayoutCounter{layout: snowflake.JSSafeLayout()}, NewLayoutCounter()
 			db := Dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
-			m := master{ID: key, Detail: &detail{MasterID: before}}
+			m := parent{ID: key, Child: &child{ParentID: before}}
 			if err := gormflake.Assign(db, &m); err != nil {
-				t.Fatalf("detail of %d, before of %d: %v", key, before, err)
+				t.Fatalf("child of %d, before of %d: %v", key, before, err)
 			}
-			if want := jsNumbers.Format(from); *m.Detail != (detail{key, want, want}) {
-				t.Errorf("detail = %+v, before of %d, want number %s", *m.Detail, before, want)
+			if want := jsNumbers.Format(from); *m.Child != (child{key, want, want}) {
+				t.Errorf("child = %+v, before of %d, want number %s", *m.Child, before, want)
 			}
 		}
 	}
