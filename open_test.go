@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -20,7 +21,7 @@ import (
 )
 
 // quiet is for leases whose changes of state nobody reads.
-var quiet = gormflake.WithLease(lease.WithLogger(discardLog))
+var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
@@ -140,7 +141,7 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesTransaction(t *testing.T) {
+func TestOpenRejectsTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		err := db.Transaction(func(tx *gorm.DB) error {
@@ -153,14 +154,14 @@ func TestOpenRefusesTransaction(t *testing.T) {
 	})
 }
 
-func TestNewRefusesOptionsOfOpen(t *testing.T) {
+func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]gormflake.Option{
 		"WithLease":     gormflake.WithLease(),
 		"WithStore":     gormflake.WithStore(),
 		"WithSnowflake": gormflake.WithSnowflake(),
 	} {
-		err := testdb.Open(t, testdb.SQLite).Use(gormflake.New(&counter{}, opt))
+		err := testdb.Open(t, testdb.SQLite).Use(gormflake.New(&plugintest.Counter{}, opt))
 		if err == nil || !strings.Contains(err.Error(), name+" is for Open") {
 			t.Errorf("error = %v, want it to name %s", err, name)
 		}
@@ -205,7 +206,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	})
 }
 
-// Many replicas write masters and details at once, each under a worker of its
+// Many replicas write parents and children at once, each under a worker of its
 // own.
 func TestOpenReplicas(t *testing.T) {
 	t.Parallel()

@@ -3,22 +3,24 @@ package gormflake
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Option changes what [New] and [Open] make.
+// Option configures [New] and [Open].
 type Option interface {
 	apply(cfg *config) error
 }
 
 type config struct {
-	generators map[string]Generator
-	opening    string // the name of an option that is for Open only
+	generators map[string]model.Generator
+	openOnly   string // an option that is for Open only
 	lease      []lease.Option
 	store      []sqllease.Option
 	snowflake  []snowflake.Option
@@ -29,24 +31,19 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
 func newConfig(opts []Option) (*config, error) {
-	cfg := &config{generators: map[string]Generator{"": nil}}
+	cfg := &config{generators: map[string]model.Generator{"": nil}}
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
-}
-
-func (cfg *config) plugin(gen Generator) *Plugin {
-	cfg.generators[""] = gen
-	return &Plugin{generators: cfg.generators}
 }
 
 // WithGenerator adds a generator for the columns tagged gen=name, for example
 // `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to
-// [New], or made by [Open]. An empty name, a name with a comma, a name given
-// twice and a nil generator are errors.
+// [New] or created by [Open]. An empty name, a name with a comma, a duplicate name
+// and a nil generator are errors.
 func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
 		case name == "":
-			return errors.New("gormflake: WithGenerator: name is empty, want the name used in gen=name")
+			return errors.New("gormflake: WithGenerator: name is empty: want the name used in gen=name")
 		case strings.Contains(name, ","):
 			return fmt.Errorf("gormflake: WithGenerator(%q): name contains a comma, which no tag can hold", name)
 		case taken:
@@ -61,7 +58,7 @@ func WithGenerator(name string, gen Generator) Option {
 // lease.WithWindow. It is for Open only.
 func WithLease(opts ...lease.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithLease"
+		cfg.openOnly = "WithLease"
 		cfg.lease = append(cfg.lease, opts...)
 		return nil
 	})
@@ -71,18 +68,34 @@ func WithLease(opts ...lease.Option) Option {
 // sqllease.WithNamespace. It is for Open only.
 func WithStore(opts ...sqllease.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithStore"
+		cfg.openOnly = "WithStore"
 		cfg.store = append(cfg.store, opts...)
 		return nil
 	})
 }
 
-// WithSnowflake passes options to the generator that [Open] makes, for example
+// WithSnowflake passes options to the generator that [Open] creates, for example
 // snowflake.WithLayout. It is for Open only.
 func WithSnowflake(opts ...snowflake.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithSnowflake"
+		cfg.openOnly = "WithSnowflake"
 		cfg.snowflake = append(cfg.snowflake, opts...)
 		return nil
 	})
+}
+
+// present rejects a nil generator, including a nil pointer in an interface.
+func present(call string, gen Generator) error {
+	what := "nil"
+	switch v := reflect.ValueOf(gen); v.Kind() {
+	case reflect.Invalid:
+	case reflect.Pointer, reflect.Func:
+		if !v.IsNil() {
+			return nil
+		}
+		what = fmt.Sprintf("a nil %T", gen)
+	default:
+		return nil
+	}
+	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }

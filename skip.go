@@ -1,20 +1,18 @@
 package gormflake
 
-import "context"
+import (
+	"context"
 
-type skipKey struct{}
+	"github.com/gormflake/gormflake/internal/fill"
+)
 
 // Skip returns a context under which the plugin fills nothing, neither in the
 // statement nor in the associations it saves:
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
-// The statement then reaches the database as GORM alone would build it, so a
-// table that still has auto-increment assigns its keys itself.
+// GORM then builds the statement as without the plugin, so a table that still has
+// auto-increment assigns its own keys.
 func Skip(ctx context.Context) context.Context {
-	return context.WithValue(ctx, skipKey{}, true)
-}
-
-func skipped(ctx context.Context) bool {
-	return ctx.Value(skipKey{}) != nil
+	return fill.Skip(ctx)
 }

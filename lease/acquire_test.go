@@ -121,7 +121,7 @@ func TestNoFreeWorker(t *testing.T) {
 		opts   []lease.Option
 		phrase string
 	}{
-		{"all", 40_000, nil, "all 4 are held, the first is free in "},
+		{"all", 40_000, nil, "all 4 workers are leased; the earliest lease expires in "},
 		{"names", 40_000, nil, "datacenter 1 worker 0 by other/2 until "},
 		{"this very one", 40_000, []lease.Option{lease.WithWorker(1)}, "all 1 are held"},
 		{"further ahead than allowed", 40_000, []lease.Option{lease.WithMaxAhead(30 * time.Second)}, "all 4 are held"},
@@ -300,7 +300,7 @@ func TestOptionErrors(t *testing.T) {
 		})
 	}
 	_, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithWorker(0), lease.WithWorkers(0, 1))
-	if err == nil || !strings.Contains(err.Error(), "WithWorker beside WithWorkers") {
+	if err == nil || !strings.Contains(err.Error(), "WithWorker together with WithWorkers") {
 		t.Errorf("error = %v", err)
 	}
 }

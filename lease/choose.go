@@ -112,7 +112,7 @@ func (l *Lease) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
 }
 
 // takeOverDead is the policy of a lease that has lost its worker: it takes from
-// nobody who is alive, or processes that outnumber the workers would go on taking
+// nobody who is alive, or processes that outnumber the workers would keep taking
 // each other's. Its own worker, whose bound the store has forgotten, it may have
 // at once.
 func (l *Lease) takeOverDead(used []candidate, now int64) (candidate, bool) {

@@ -30,7 +30,7 @@ type NoFreeWorkerError struct {
 	Holders []Holder
 
 	// Wait is how long it takes, by this process's clock, until the first of
-	// them is free unless its holder goes on. It is at most 292 years, the
+	// them is free unless its lease is renewed. It is at most 292 years, the
 	// longest time.Duration.
 	Wait time.Duration
 }
@@ -54,7 +54,7 @@ func (e *NoFreeWorkerError) Error() string {
 	if more := len(e.Holders) - named; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%v: all %d are held, the first is free in %v unless its holder goes on: %s",
+	return fmt.Sprintf("%v: all %d workers are leased; the earliest lease expires in %v unless renewed: %s",
 		ErrNoFreeWorker, len(e.Holders), e.Wait, strings.Join(names, "; "))
 }
 

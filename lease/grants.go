@@ -28,7 +28,7 @@ func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Tim
 }
 
 // grantBeyond returns a grant that reaches beyond need: held if it does. The
-// write is the lease's own and goes on when the caller gives up, which it does
+// write is the lease's own and continues when the caller gives up, which it does
 // after the time of one call: the connection that the write waits for may be the
 // caller's own.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
@@ -59,7 +59,7 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	return grant, err
 }
 
-// slow is the error of a caller that gives up while an attempt goes on.
+// slow is the error of a caller that gives up while an attempt is under way.
 func (l *Lease) slow(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }

@@ -58,7 +58,7 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 func (c *config) contradiction() error {
 	switch {
 	case c.one && c.ranged:
-		return errors.New("lease: WithWorker beside WithWorkers: leave one of them out")
+		return errors.New("lease: WithWorker together with WithWorkers: leave one of them out")
 	case c.window < 3*c.layout.Tick:
 		return fmt.Errorf("lease: WithWindow(%v): want at least three ticks of %v", c.window, c.layout.Tick)
 	}
@@ -84,8 +84,8 @@ func WithWindow(d time.Duration) Option {
 // WithSettle waits that long after taking a worker, and writes once more,
 // before the first ID is issued. Give a window, or more, on a store that can
 // forget acknowledged writes, such as a Redis with asynchronous replicas: by
-// then whoever held the worker according to a forgotten write has reached the
-// end of its own window, or has found out. This relies on clocks that are
+// then the holder by a forgotten write has reached the end of its own window, or
+// has found out. This relies on clocks that are
 // roughly right, and on nobody running ahead of them ([WithMaxAhead],
 // [snowflake.WithLogicalTime]). Less than a window protects from little, and is
 // logged as a warning. The default is zero, the most 48 hours.
@@ -101,7 +101,7 @@ func WithSettle(d time.Duration) Option {
 
 // WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the
 // clock if no other is free. The generator then runs that far ahead, and its
-// IDs are that much younger than they should be. A worker that was given back
+// IDs are that much younger than they should be. A worker that was released
 // goes first; otherwise it is the one with the lowest bound, and if its holder
 // is alive, that one loses it: it stops at once, and fails until another worker is
 // free. It serves a restart with the clock set back, or

@@ -47,7 +47,7 @@ func (l *Lease) failed(err error) {
 	}
 }
 
-// level is that of the outage that goes on, or info.
+// level is the one at which the present outage was logged, or info.
 func (l *Lease) level() slog.Level {
 	l.mu.Lock()
 	defer l.mu.Unlock()

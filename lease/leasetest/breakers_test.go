@@ -157,6 +157,9 @@ func (s *namingStore) CompareAndSwap(ctx context.Context, worker int, old, to le
 		s.token = to.Owner
 		s.mu.Unlock()
 	}
+	if records, err := s.Store.Load(ctx); err == nil && records[worker].Owner == hostName {
+		old = records[worker] // ours, by its name
+	}
 	return s.Store.CompareAndSwap(ctx, worker, s.named(old), s.named(to))
 }
 

@@ -124,6 +124,7 @@ func (l *life) acquire(ctx context.Context, store lease.Store, clock *clock) *le
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(l.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
+			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and more through those that run ahead
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(l.Workers)-1))
 		if err == nil {
 			return leased

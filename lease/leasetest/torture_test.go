@@ -94,3 +94,9 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 		})
 	}
 }
+
+// What was written and not acknowledged may vanish, however long it was visible.
+func TestTortureVolatile(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, serveVolatile(t, unanswered).address, quick()...)
+}

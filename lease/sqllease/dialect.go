@@ -21,7 +21,7 @@ type dialect struct {
 	now string
 
 	// durably calls write while its connection waits for the disk. Nil means
-	// that the statements do so by themselves.
+	// that the statements make it wait.
 	durably func(ctx context.Context, conn *sql.Conn, table table, write func() error) error
 
 	// standby is an expression: whether the server that answers is one that

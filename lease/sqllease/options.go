@@ -84,10 +84,10 @@ func AllowVolatile() Option {
 // db was opened with, which still tells the dialect. It must lead to the same
 // database, and stay open.
 //
-// A pool of its own keeps leases from waiting in the queue of one that is busy:
-// where it has one connection or a few, and transactions that are long beside
-// the window. On SQLite it must open the same file, and what waits for the
-// writer lock still does. The default is the pool of db.
+// A pool of its own keeps leases out of the queue of one that is busy: want it
+// where transactions take all connections, and are longer than a quarter of the
+// window. On SQLite it must open the same file, and still waits for the writer
+// lock. The default is the pool of db.
 func WithPool(pool *sql.DB) Option {
 	return optionFunc(func(cfg *config) error {
 		if pool == nil {

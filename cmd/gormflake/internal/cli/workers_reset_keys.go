@@ -50,7 +50,7 @@ func (r *reset) findColumns(tables []string, columns []keyTable) (unsearched []s
 			return nil, err
 		}
 	}
-	r.columns = append(keys, columns...)
+	r.columns = slices.Concat(keys, columns)
 	err = r.each(tablesSQL[r.dialect], nil, func(scan func(...any) error) error {
 		var t keyTable
 		err := scan(&t.schema, &t.name)
