@@ -1,27 +1,26 @@
 package gormflake
 
 import (
-	"errors"
-	"fmt"
-
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/check"
 )
 
-// Check tells at start-up what would go wrong later. For every model it wants
+// Check validates models at start-up. For every model it verifies that
 //
-//   - the plugin registered in db,
-//   - at least one tag, and every tag valid,
-//   - no auto-increment and no default on a column of keys, neither in the
-//     model nor in its table, if that exists,
-//   - columns that hold 63 bits, for the keys and for the foreign keys that
-//     refer to them,
-//   - columns that hold a whole serial number, in the model, in its table and
-//     in the model's foreign keys, and a generator that tells its layout,
-//   - columns of the table that give back what they were given: PostgreSQL's
-//     char(n) and MySQL's binary(n) pad it.
+//   - the plugin is registered in db,
+//   - the model has at least one tag, and every tag is valid,
+//   - no column of keys has auto-increment or a default, neither in the model
+//     nor in its table, if the table exists,
+//   - the columns of the keys, and of the foreign keys that refer to them, hold
+//     63 bits,
+//   - the columns of serial numbers, and of the foreign keys that refer to them,
+//     hold a whole serial number, in the model and in its table, and their
+//     generator has a method Layout,
+//   - the columns of the table return what was stored: PostgreSQL's char(n) and
+//     MySQL's binary(n) pad it.
 //
-// It returns nil or one error that joins all mistakes of all models. It only
+// It returns nil, or one error that joins the mistakes of all models. It only
 // reads.
 //
 //	err := gormflake.Check(db, &Order{}, &Line{})
@@ -30,69 +29,5 @@ func Check(db *gorm.DB, models ...any) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, model := range models {
-		errs = append(errs, p.check(db, model)...)
-	}
-	return errors.Join(errs...)
-}
-
-func (p *Plugin) check(db *gorm.DB, model any) []error {
-	stmt := &gorm.Statement{DB: db}
-	if err := stmt.Parse(model); err != nil {
-		return []error{fmt.Errorf("gormflake: check %T: %w", model, err)}
-	}
-	s := stmt.Schema
-	columns, err := p.columns(s)
-	if err != nil {
-		return []error{err}
-	}
-	if len(columns) == 0 {
-		return []error{fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name)}
-	}
-	errs := checkFields(s, columns)
-	errs = append(errs, p.narrowReferences(db, s)...)
-	return append(errs, checkTable(db, model, s, columns)...)
-}
-
-func checkFields(s *schema.Schema, columns []*column) []error {
-	defer readLock(s)()
-	var errs []error
-	for _, c := range columns {
-		errs = append(errs, checkField(c))
-	}
-	return errs
-}
-
-func checkField(c *column) error {
-	f := c.field
-	if c.serial != nil {
-		return nil // parsing the tag has judged it
-	}
-	switch {
-	case f.AutoIncrement:
-		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
-	case f.HasDefaultValue:
-		return mistake(c, "the column has a default: remove gorm:\"default\"")
-	}
-	return checkSize(c)
-}
-
-// checkSize judges gorm:"size"; a string without one has the dialect's default.
-func checkSize(c *column) error {
-	size := c.field.Size
-	if c.kind.isString() {
-		if size > 0 && size < idDigits {
-			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, idDigits))
-		}
-		return nil
-	}
-	if size > 0 && size < 64 {
-		return mistake(c, fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size))
-	}
-	return nil
-}
-
-func mistake(c *column, text string) error {
-	return fmt.Errorf("gormflake: model %s, field %s: %s", c.field.Schema.Name, c.field.BindName(), text)
+	return check.Models(db, p.set, models...)
 }

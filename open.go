@@ -44,7 +44,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)))
 	}
-	if err := use(db, cfg.plugin(gen)); err != nil {
+	if err := use(db, newPlugin(gen, cfg)); err != nil {
 		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx)))
 	}
 	return gen, nil

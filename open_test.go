@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -20,7 +21,7 @@ import (
 )
 
 // quiet is for leases whose changes of state nobody reads.
-var quiet = gormflake.WithLease(lease.WithLogger(discardLog))
+var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
@@ -160,7 +161,7 @@ func TestNewRefusesOptionsOfOpen(t *testing.T) {
 		"WithStore":     gormflake.WithStore(),
 		"WithSnowflake": gormflake.WithSnowflake(),
 	} {
-		err := testdb.Open(t, testdb.SQLite).Use(gormflake.New(&counter{}, opt))
+		err := testdb.Open(t, testdb.SQLite).Use(gormflake.New(&plugintest.Counter{}, opt))
 		if err == nil || !strings.Contains(err.Error(), name+" is for Open") {
 			t.Errorf("error = %v, want it to name %s", err, name)
 		}

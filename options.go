@@ -3,8 +3,10 @@ package gormflake
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -17,7 +19,7 @@ type Option interface {
 }
 
 type config struct {
-	generators map[string]Generator
+	generators map[string]model.Generator
 	opening    string // the name of an option that is for Open only
 	lease      []lease.Option
 	store      []sqllease.Option
@@ -29,13 +31,8 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 
 func newConfig(opts []Option) (*config, error) {
-	cfg := &config{generators: map[string]Generator{"": nil}}
+	cfg := &config{generators: map[string]model.Generator{"": nil}}
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
-}
-
-func (cfg *config) plugin(gen Generator) *Plugin {
-	cfg.generators[""] = gen
-	return &Plugin{generators: cfg.generators}
 }
 
 // WithGenerator adds a generator for the columns tagged gen=name, for example
@@ -46,7 +43,7 @@ func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
 		case name == "":
-			return errors.New("gormflake: WithGenerator: name is empty, want the name used in gen=name")
+			return errors.New("gormflake: WithGenerator: name is empty: want the name used in gen=name")
 		case strings.Contains(name, ","):
 			return fmt.Errorf("gormflake: WithGenerator(%q): name contains a comma, which no tag can hold", name)
 		case taken:
@@ -85,4 +82,20 @@ func WithSnowflake(opts ...snowflake.Option) Option {
 		cfg.snowflake = append(cfg.snowflake, opts...)
 		return nil
 	})
+}
+
+// present refuses a generator that is nil, also one whose nil an interface hides.
+func present(call string, gen Generator) error {
+	what := "nil"
+	switch v := reflect.ValueOf(gen); v.Kind() {
+	case reflect.Invalid:
+	case reflect.Pointer, reflect.Func:
+		if !v.IsNil() {
+			return nil
+		}
+		what = fmt.Sprintf("a nil %T", gen)
+	default:
+		return nil
+	}
+	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }

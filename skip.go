@@ -1,8 +1,10 @@
 package gormflake
 
-import "context"
+import (
+	"context"
 
-type skipKey struct{}
+	"github.com/gormflake/gormflake/internal/fill"
+)
 
 // Skip returns a context under which the plugin fills nothing, neither in the
 // statement nor in the associations it saves:
@@ -12,9 +14,5 @@ type skipKey struct{}
 // The statement then reaches the database as GORM alone would build it, so a
 // table that still has auto-increment assigns its keys itself.
 func Skip(ctx context.Context) context.Context {
-	return context.WithValue(ctx, skipKey{}, true)
-}
-
-func skipped(ctx context.Context) bool {
-	return ctx.Value(skipKey{}) != nil
+	return fill.Skip(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -15,7 +16,7 @@ import (
 func TestMillions(t *testing.T) {
 	t.Parallel()
 	millions := 1
-	if text := os.Getenv("GORMFLAKE_TEST_MILLIONS"); text != "" && !raceEnabled {
+	if text := os.Getenv("GORMFLAKE_TEST_MILLIONS"); text != "" && !race.Enabled {
 		var err error
 		if millions, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)

@@ -184,15 +184,12 @@ func (g *Grant) expires() bool {
 // concerned, where nothing was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
-// begin starts a grant that no call has seen yet, at the start of a tick. The
-// source may have revoked it.
+// begin starts a grant that no call has seen yet, at the start of a tick. If the
+// source has revoked it, its window is empty.
 func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
 	g.first = tick << g.sequenceBits
 	g.generator.Store(generator)
 	g.state.Store(uint64(g.id(g.first - 1)))
-	if g.revoked.Load() {
-		g.state.Or(sealed)
-	}
 	return g.first - 1
 }
 

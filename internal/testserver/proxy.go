@@ -2,24 +2,27 @@ package testserver
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// Proxy passes TCP connections on to a server, and can lose what the server
-// answers: the request has been carried out then, and the client cannot know.
+// Proxy passes TCP connections on to a server, can lead them to another one,
+// and can lose what the server answers: the request has been carried out then,
+// and the client cannot know.
 type Proxy struct {
 	listener net.Listener
-	server   string
 	lose     atomic.Bool
 	cut      atomic.Int32 // counts down; the reply that makes it zero is cut
 	some     atomic.Pointer[losses]
 	lost     atomic.Int64 // of some
+
+	mu     sync.Mutex
+	server string // empty: connections are closed at once
+	links  map[*link]bool
 }
 
 // losses are the answers that LoseSome loses.
@@ -42,7 +45,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	if err != nil {
 		t.Fatalf("testserver: %v", err)
 	}
-	p := &Proxy{listener: listener, server: server}
+	p := &Proxy{listener: listener, server: server, links: map[*link]bool{}}
 	t.Cleanup(func() { _ = listener.Close() })
 	go p.accept()
 	return p
@@ -51,12 +54,14 @@ func NewProxy(t testing.TB, server string) *Proxy {
 // Address is where the proxy listens, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
+func (p *Proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
 // Proxy starts a proxy for the server, and returns it and the server's URL with
 // the proxy in the server's place.
 func (s *Server) Proxy(t testing.TB) (p *Proxy, url string) {
 	t.Helper()
-	p = NewProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
-	return p, strings.Replace(s.URL(), p.server, p.Address(), 1)
+	p = NewProxy(t, s.Address())
+	return p, s.URLThrough(p)
 }
 
 // Pass lets everything through again, on new connections and on those that have
@@ -71,6 +76,18 @@ func (p *Proxy) Lose() { p.lose.Store(true) }
 // the next one on. Later replies pass. It counts what arrives in one piece as
 // one reply.
 func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
+
+// Lead closes all connections, and leads new ones to the server at an address,
+// host:port. Where the address is empty, new connections are closed at once.
+func (p *Proxy) Lead(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
+	for l := range p.links {
+		l.close()
+	}
+	clear(p.links)
+}
 
 // LoseSome loses from now on the answer to every nth request that contains the
 // mark. The request reaches the server, and nothing that the server sends comes
@@ -89,15 +106,40 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.server)
-		if err != nil {
+		l := p.link(client)
+		if l == nil {
 			_ = client.Close()
 			continue
 		}
-		l := &link{proxy: p, client: client, server: server}
 		go l.requests()
-		go l.replies()
+		go func() {
+			l.replies()
+			p.unlink(l)
+		}()
 	}
+}
+
+// link holds the mutex while it dials, so that Lead misses no connection. A
+// server on this machine accepts or refuses at once.
+func (p *Proxy) link(client net.Conn) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == "" {
+		return nil
+	}
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return nil
+	}
+	l := &link{proxy: p, client: client, server: server}
+	p.links[l] = true
+	return l
+}
+
+func (p *Proxy) unlink(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, l)
 }
 
 // A link is one connection through the proxy.

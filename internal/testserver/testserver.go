@@ -89,6 +89,12 @@ func ZooKeeper(t testing.TB, settings ...string) *Server {
 // ZooKeeper.
 func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
 
+// URLThrough is the URL for clients that connect to the server through a proxy.
+func (s *Server) URLThrough(p *Proxy) string { return fmt.Sprintf(s.engine.url, p.port()) }
+
+// Address is where the server listens, host:port.
+func (s *Server) Address() string { return address(s.port) }
+
 // Start starts the server again after Stop or Kill, and returns once it
 // answers.
 func (s *Server) Start() error {
@@ -101,6 +107,7 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
+	command.Env = append(command.Env, s.engine.env...)
 	p, err := startProcess(command)
 	if err != nil {
 		return fmt.Errorf("testserver: start %s: %w", s.engine.title, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/model"
 )
 
-// The sizes take seconds in all, the long ones some minutes and some GB.
+// The sizes take seconds in all, the long ones some minutes and 3 GB.
 // Each shows what the others have no room for: three processes, two workers,
 // writes that arrive late or vanish, an operator, a chain of windows.
 var (

@@ -1,0 +1,100 @@
+// Package fill is the create callback: it gives IDs to the rows of one statement
+// before GORM inserts them.
+//
+// [Create] runs before all other callbacks. It widens the statement's Select to
+// the tagged columns (selectKeys), counts the IDs that each generator has to
+// supply (rows.needs, or needsInMap for maps), asks for all of them in one call
+// ([model.Set.Generate]), writes them (rows.set, setMaps), and makes an upsert
+// return the keys of the rows that it found (returnKeys). [BeforeInsert] runs
+// just before the INSERT and fills the serial numbers of rows whose keys GORM
+// has copied from a parent since.
+package fill
+
+import (
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// Create runs before all other callbacks, so that user hooks see the keys and a
+// failing generator opens no transaction.
+func Create(db *gorm.DB, set *model.Set) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	m := set.Model(stmt.Schema)
+	if m.Err != nil {
+		_ = db.AddError(m.Err)
+		return
+	}
+	if len(m.Columns) == 0 || skipped(stmt.Context) {
+		return
+	}
+	if err := dest(stmt, set, m, true); err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+		return
+	}
+	returnKeys(stmt, m)
+}
+
+// BeforeInsert runs just before the INSERT. It fills the serial numbers of rows
+// that got their keys from a parent after [Create].
+func BeforeInsert(db *gorm.DB, set *model.Set) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	m := set.Model(stmt.Schema)
+	if !m.KeyIsForeign || skipped(stmt.Context) {
+		return
+	}
+	if err := dest(stmt, set, m, false); err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+	}
+}
+
+// dest fills what the statement creates. With parentsToCome it leaves the serial
+// numbers of rows that have a parent for later.
+func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
+	selected := selectKeys(stmt, m.Columns)
+	if maps, ok := mapsOf(stmt.Dest); ok {
+		return fillMaps(stmt, set, m, maps, selected)
+	}
+	rows, err := rowsOf(stmt)
+	if err != nil {
+		return err
+	}
+	for _, g := range m.Groups {
+		g = g.Selected(selected)
+		if parentsToCome && rows.haveParent(g) {
+			g = g.WithoutSerials()
+		}
+		if err := fillRows(stmt, set, g, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rows) error {
+	n, lack := rows.needs(g)
+	if !lack {
+		return nil
+	}
+	if !rows.settable() {
+		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
+	}
+	ids, err := set.Generate(stmt.Context, g, n)
+	if err != nil {
+		return err
+	}
+	if !rows.set(g, *ids) {
+		return errors.New("the rows were modified concurrently: do not share them until Create returns")
+	}
+	set.Recycle(ids)
+	return nil
+}

@@ -1,0 +1,54 @@
+package fill
+
+import (
+	"database/sql/driver"
+	"reflect"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
+)
+
+// isUnset reports whether the database would get NULL or a zero value.
+func isUnset(value any) bool {
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return reflect.ValueOf(value).IsZero()
+	}
+	if text, ok := v.([]byte); ok {
+		return len(text) == 0
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
+}
+
+func valueOf(k model.Kind, id types.ID) any {
+	if k.IsString() {
+		return id.String()
+	}
+	return id
+}
+
+// idIn returns the ID in a map's value of any form, 0 if there is none. A string
+// column accepts only the canonical text of an ID: to the database, 017 and 17
+// are two keys.
+func idIn(k model.Kind, value any) types.ID {
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return 0
+	}
+	var id types.ID
+	if err := id.Scan(v); err != nil || k.IsString() && !isTextOf(id, v) {
+		return 0
+	}
+	return id
+}
+
+// isTextOf reports whether value, if it is text, is the canonical text of id.
+func isTextOf(id types.ID, value driver.Value) bool {
+	switch v := value.(type) {
+	case string:
+		return v == id.String()
+	case []byte:
+		return string(v) == id.String()
+	}
+	return true
+}

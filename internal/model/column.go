@@ -1,0 +1,134 @@
+package model
+
+import (
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Column is one tagged field of a model, or one of [NewColumn]. A row is a value
+// of the model's struct type; only an addressable row can be set.
+type Column struct {
+	Field   *schema.Field
+	Kind    Kind
+	Primary bool           // tagged pk
+	Serial  *serial.Format // nil for a key
+
+	gen    string // name of the generator, "" for the default one
+	source Generator
+	code   string   // of the serial numbers
+	last   types.ID // the largest ID that has a serial number
+	path   []int    // indexes of fields; -index-1 for an embedded pointer
+}
+
+// NewColumn returns a column for a field that may be untagged. Its Kind is zero.
+func NewColumn(f *schema.Field) *Column {
+	return &Column{Field: f, path: f.StructField.Index}
+}
+
+// Name returns the field's name for error messages.
+func (c *Column) Name() string {
+	return c.Field.Schema.Name + "." + c.Field.BindName()
+}
+
+// Unset reports whether the row lacks this key: it is zero, nil, NULL or the
+// empty string.
+func (c *Column) Unset(row reflect.Value) bool {
+	v, ok := c.Find(row)
+	return !ok || c.Kind.Unset(v)
+}
+
+// plain reports whether the key is an integer in the row itself, with no pointer
+// to follow.
+func (c *Column) plain() bool {
+	behind := slices.ContainsFunc(c.path, func(i int) bool { return i < 0 })
+	return !behind && c.Kind == Kind{scalar: reflect.Int64}
+}
+
+// Plain returns the field of a row. The column must be the key of a group that
+// is [Group.Plain].
+func (c *Column) Plain(row reflect.Value) reflect.Value {
+	for _, i := range c.path {
+		row = row.Field(i)
+	}
+	return row
+}
+
+// Get returns the key of the row, 0 if it is unset or a string that is not an ID.
+func (c *Column) Get(row reflect.Value) types.ID {
+	v, ok := c.Find(row)
+	if !ok {
+		return 0
+	}
+	return c.Kind.get(v)
+}
+
+// Set stores id.
+func (c *Column) Set(row reflect.Value, id types.ID) { c.Kind.set(c.reach(row), id) }
+
+func (c *Column) setText(row reflect.Value, text string) {
+	c.Kind.allocate(c.reach(row)).SetString(text)
+}
+
+// Fill sets the key of a row that lacks it to the first of ids. It returns the
+// IDs that remain; ok is false if the row needs one and there is none.
+func (c *Column) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	v, reached := c.Find(row)
+	switch {
+	case reached && !c.Kind.Unset(v):
+		return ids, true
+	case len(ids) == 0:
+		return nil, false
+	case reached:
+		c.Kind.set(v, ids[0])
+	default:
+		c.Set(row, ids[0])
+	}
+	return ids[1:], true
+}
+
+// Content returns the value in the row, nil if it is zero.
+func (c *Column) Content(row reflect.Value) any {
+	v, ok := c.Find(row)
+	if !ok || v.IsZero() {
+		return nil
+	}
+	return v.Interface()
+}
+
+// Find returns the field without allocating; ok is false behind a nil pointer.
+func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
+	for _, i := range c.path {
+		if i >= 0 {
+			row = row.Field(i)
+			continue
+		}
+		row = row.Field(-i - 1)
+		if row.IsNil() {
+			return row, false
+		}
+		row = row.Elem()
+	}
+	return row, true
+}
+
+// reach returns the field and allocates embedded pointers on the way, as GORM
+// does.
+func (c *Column) reach(row reflect.Value) reflect.Value {
+	for _, i := range c.path {
+		if i >= 0 {
+			row = row.Field(i)
+			continue
+		}
+		row = row.Field(-i - 1)
+		if row.IsNil() {
+			row.Set(reflect.New(row.Type().Elem()))
+		}
+		row = row.Elem()
+	}
+	return row
+}

@@ -1,0 +1,31 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Generator is gormflake.Generator, which this package cannot import.
+type Generator interface {
+	Fill(ctx context.Context, dst []types.ID) error
+}
+
+// generators are found by the names that tags use; "" is the default one.
+type generators map[string]Generator
+
+func (g generators) find(name string) (Generator, error) {
+	if gen, ok := g[name]; ok {
+		return gen, nil
+	}
+	return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%q, …) to gormflake.New", name, name)
+}
+
+// quotedGen names a generator in a message, unless it is the default one.
+func quotedGen(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %q", name)
+}

@@ -1,0 +1,189 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Group is the tagged columns of a model that one generator serves.
+type Group struct {
+	Keys    []*Column
+	Serials []*Column
+
+	// Primary is the row's only primary key if it is tagged and of this
+	// generator. The row's serial numbers are made from it.
+	Primary *Column
+
+	// Plain groups have no column but Primary, an integer in the row itself.
+	Plain bool
+
+	gen    string // name of the generator
+	source Generator
+	last   types.ID // the largest ID that the generator may return
+
+	// parents are the relations to which the row belongs by Primary, if it has
+	// serial numbers. GORM replaces the key when it saves such a relation.
+	parents []*Column
+}
+
+func newGroups(s *schema.Schema, columns []*Column) []*Group {
+	var groups []*Group
+	index := map[string]*Group{}
+	for _, c := range columns {
+		g, ok := index[c.gen]
+		if !ok {
+			g = &Group{gen: c.gen, source: c.source, last: math.MaxInt64}
+			index[c.gen] = g
+			groups = append(groups, g)
+		}
+		g.add(c, len(s.PrimaryFields) == 1)
+	}
+	for _, g := range groups {
+		g.parents = g.parentsIn(s)
+		g.Plain = g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 && g.Primary.plain()
+	}
+	return groups
+}
+
+func (g *Group) add(c *Column, onlyPrimary bool) {
+	if c.Serial != nil {
+		g.Serials = append(g.Serials, c)
+		g.last = c.last
+		return
+	}
+	g.Keys = append(g.Keys, c)
+	if c.Primary && onlyPrimary {
+		g.Primary = c
+	}
+}
+
+func (g *Group) parentsIn(s *schema.Schema) []*Column {
+	var parents []*Column
+	for _, rel := range s.Relationships.BelongsTo {
+		if g.keyReplacedBy(rel) {
+			parents = append(parents, NewColumn(rel.Field))
+		}
+	}
+	return parents
+}
+
+func (g *Group) keyReplacedBy(rel *schema.Relationship) bool {
+	if g.Primary == nil || len(g.Serials) == 0 || rel.Type != schema.BelongsTo {
+		return false
+	}
+	return slices.ContainsFunc(rel.References, func(r *schema.Reference) bool { return r.ForeignKey == g.Primary.Field })
+}
+
+// KeyIsForeign reports whether rows of the group may get their key from a parent.
+func (g *Group) KeyIsForeign() bool { return len(g.parents) > 0 }
+
+// HasParent reports whether GORM replaces the key of this row by its parent's.
+func (g *Group) HasParent(row reflect.Value) bool {
+	return slices.ContainsFunc(g.parents, func(c *Column) bool {
+		v, ok := c.Find(row)
+		return ok && !v.IsZero()
+	})
+}
+
+// WithoutSerials returns the group without its serial numbers.
+func (g *Group) WithoutSerials() *Group {
+	rest := *g
+	rest.Serials = nil
+	return &rest
+}
+
+// Selected returns the group without the columns that a statement omits.
+func (g *Group) Selected(s Selection) *Group {
+	if s == nil {
+		return g
+	}
+	rest := *g
+	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.omits)
+	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.omits)
+	rest.Plain = false
+	// A key that is not written may be another row's.
+	if g.Primary != nil && s.omits(g.Primary) {
+		rest.Primary = nil
+	}
+	return &rest
+}
+
+// Needs returns how many IDs the row needs, and whether it lacks anything.
+func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
+	for _, c := range g.Keys {
+		if c.Unset(row) {
+			ids++
+		}
+	}
+	if !g.LacksSerial(row) {
+		return ids, ids > 0
+	}
+	if !g.serialFromKey(row) {
+		ids++
+	}
+	return ids, true
+}
+
+// LacksSerial reports whether one of the row's serial numbers is unset.
+func (g *Group) LacksSerial(row reflect.Value) bool {
+	for _, c := range g.Serials {
+		if c.Unset(row) {
+			return true
+		}
+	}
+	return false
+}
+
+// serialFromKey reports whether the row's serial numbers are made from its
+// primary key, which it has or is about to get. Otherwise one more ID serves all
+// of them.
+func (g *Group) serialFromKey(row reflect.Value) bool {
+	return g.Primary != nil && (g.Representable(g.Primary.Get(row)) || g.Primary.Unset(row))
+}
+
+// Representable reports whether id has a serial number. A key that the caller
+// set may have none.
+func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.last }
+
+// FillSerials sets the serial numbers that a row lacks; its keys must be set. It
+// returns the IDs that remain; ok is false if the row needs one and there is none.
+func (g *Group) FillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	if !g.LacksSerial(row) {
+		return ids, true
+	}
+	id := types.ID(0)
+	if g.Primary != nil {
+		id = g.Primary.Get(row)
+	}
+	if !g.Representable(id) {
+		if len(ids) == 0 {
+			return nil, false
+		}
+		id, ids = ids[0], ids[1:]
+	}
+	for _, c := range g.Serials {
+		if c.Unset(row) {
+			c.setText(row, c.Serial.Format(id))
+		}
+	}
+	return ids, true
+}
+
+// checkIDs checks what the generator returned.
+func (g *Group) checkIDs(ids []types.ID) error {
+	for i, id := range ids {
+		if id <= 0 {
+			return fmt.Errorf("generator%s: ID %d of %d is %d: want a positive one", quotedGen(g.gen), i, len(ids), id.Int64())
+		}
+		if id > g.last {
+			return fmt.Errorf("generator%s: ID %d of %d is %d: want at most %d, the last of its layout", quotedGen(g.gen), i, len(ids), id.Int64(), g.last.Int64())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// Package model describes what a tagged field is: what its tag asks for, which
+// Go types hold it, how to read and write it in a row, and which fields one
+// generator serves together. It reads schemas and rows, but no statement and no
+// database.
+//
+// A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
+// newGroups). The rooms above ask the model's [Group] what a row needs, get the
+// IDs from [Set.Generate], and write them with [Column.Fill] and
+// [Group.FillSerials].
+package model
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm/schema"
+)
+
+// Model is the plugin's view of one parsed schema.
+type Model struct {
+	Columns []*Column
+	Groups  []*Group // the columns by generator
+	Err     error    // all mistakes in the tags, joined
+
+	// KeyIsForeign reports whether the model has a relation for which
+	// [Model.KeyReplacedBy] is true.
+	KeyIsForeign bool
+}
+
+// KeyReplacedBy reports whether rel may replace a key from which serial numbers
+// are made.
+func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
+	return slices.ContainsFunc(m.Groups, func(g *Group) bool { return g.keyReplacedBy(rel) })
+}
+
+func parse(s *schema.Schema, gens generators) *Model {
+	if isJoinTable(s) {
+		return &Model{}
+	}
+	m := &Model{}
+	var errs []error
+	seen := map[string]bool{}
+	for _, f := range s.Fields {
+		text, ok := f.Tag.Lookup(tagKey)
+		if !ok {
+			continue
+		}
+		seen[f.BindName()] = true
+		c, err := newColumn(s, f, text, gens)
+		switch {
+		case err != nil:
+			errs = append(errs, tagError(s, f.BindName(), text, err))
+		case c != nil:
+			m.Columns = append(m.Columns, c)
+		}
+	}
+	errs = append(errs, strayTags(s, s.ModelType, nil, seen)...)
+	errs = append(errs, lossyReferences(s)...)
+	if m.Err = errors.Join(errs...); m.Err != nil {
+		return &Model{Err: m.Err}
+	}
+	m.Groups = newGroups(s, m.Columns)
+	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
+	return m
+}
+
+// isJoinTable reports whether GORM generated the struct for a join table. Its
+// foreign keys carry copies of the tags of the joined models.
+func isJoinTable(s *schema.Schema) bool {
+	return s.ModelType.Name() == "" && s.Name != ""
+}
+
+func tagError(s *schema.Schema, field, text string, err error) error {
+	return fmt.Errorf("gormflake: model %s, field %s, tag %s:%q: %w", s.Name, field, tagKey, text, err)
+}
+
+// newColumn returns nil if another tagged field has taken the field's place.
+func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) (*Column, error) {
+	t, err := parseTag(text)
+	if err != nil {
+		return nil, err
+	}
+	if winner := s.FieldsByDBName[f.DBName]; f.DBName != "" && winner != f {
+		if _, tagged := winner.Tag.Lookup(tagKey); tagged {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())
+	}
+	if err := writable(f, t); err != nil {
+		return nil, err
+	}
+	c := &Column{Field: f, Primary: t.primary, gen: t.gen, path: f.StructField.Index}
+	if c.Kind, err = kindFor(t, f.FieldType); err != nil {
+		return nil, err
+	}
+	if c.source, err = gens.find(t.gen); err != nil {
+		return nil, err
+	}
+	if t.serial == "" {
+		return c, nil
+	}
+	return c, c.setSerial(t.serial)
+}
+
+func kindFor(t tag, field reflect.Type) (Kind, error) {
+	if t.serial != "" {
+		return SerialKindOf(field)
+	}
+	return KindOf(field)
+}
+
+func writable(f *schema.Field, t tag) error {
+	switch {
+	case f.DBName == "" && f.TagSettings["-"] != "":
+		return errors.New(`the field has no column: remove gorm:"-" or this tag`)
+	case f.Serializer != nil:
+		return errors.New("the field has a serializer, which would store the value in its own form: remove the serializer")
+	case f.DBName != "" && !f.Creatable:
+		return errors.New(`GORM may not write the column on create: remove gorm:"->" or allow it by gorm:"<-:create"`)
+	case t.primary && !f.PrimaryKey:
+		return errors.New(`the field is not a primary key: add gorm:"primaryKey" or tag it snowflake:"id"`)
+	case !t.primary && f.PrimaryKey && t.serial == "":
+		return errors.New(`the field is a primary key: tag it snowflake:"pk"`)
+	}
+	return nil
+}
+
+// strayTags finds tags on what GORM does not parse as a field: unexported fields
+// and embedded structs.
+func strayTags(s *schema.Schema, t reflect.Type, path []string, seen map[string]bool) []error {
+	var errs []error
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := slices.Concat(path, []string{f.Name})
+		name := strings.Join(at, ".")
+		if text, ok := f.Tag.Lookup(tagKey); ok && !seen[name] {
+			errs = append(errs, tagError(s, name, text,
+				errors.New("GORM has no column for it: tag an exported field that is a column")))
+		}
+		if inner := embedded(f); inner != nil && len(at) < 16 {
+			errs = append(errs, strayTags(s, inner, at, seen)...)
+		}
+	}
+	return errs
+}
+
+// embedded returns the struct type that f embeds, nil if it embeds none.
+func embedded(f reflect.StructField) reflect.Type {
+	_, tagged := schema.ParseTagSetting(f.Tag.Get("gorm"), ";")["EMBEDDED"]
+	if !tagged && !f.Anonymous {
+		return nil
+	}
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,10 @@
+package model
+
+// Selection maps a column to true if the statement names it and to false if the
+// statement omits it. It is nil if the statement has neither Select nor Omit.
+type Selection map[string]bool
+
+func (s Selection) omits(c *Column) bool {
+	named, ok := s[c.Field.DBName]
+	return ok && !named
+}

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// maxPooled limits the buffers that the pool keeps, in IDs.
+const maxPooled = 1 << 16
+
+// Set is what all statements of one plugin share: its generators, its models
+// and its buffers. It is safe for concurrent use.
+type Set struct {
+	generators generators
+	models     sync.Map // *schema.Schema to *Model
+	buffers    sync.Pool
+}
+
+// NewSet returns a set that uses these generators, by name.
+func NewSet(gens map[string]Generator) *Set { return &Set{generators: gens} }
+
+// Model returns the cached model of s. The schema itself is shared by all
+// goroutines of the program and is only read.
+func (set *Set) Model(s *schema.Schema) *Model {
+	if m, ok := set.models.Load(s); ok {
+		return m.(*Model)
+	}
+	m, _ := set.models.LoadOrStore(s, parse(s, set.generators))
+	return m.(*Model)
+}
+
+// Generate returns n new IDs for the columns of g, in a buffer that the caller
+// passes to [Set.Recycle] after use.
+func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, error) {
+	ids, _ := set.buffers.Get().(*[]types.ID)
+	if ids == nil {
+		ids = new([]types.ID)
+	}
+	if cap(*ids) < n {
+		*ids = make([]types.ID, n)
+	}
+	*ids = (*ids)[:n]
+	if n == 0 {
+		return ids, nil
+	}
+	// A generator that skips elements must not return the last statement's IDs.
+	clear(*ids)
+	if err := g.source.Fill(ctx, *ids); err != nil {
+		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
+	}
+	if err := g.checkIDs(*ids); err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// Recycle returns a buffer to the pool.
+func (set *Set) Recycle(ids *[]types.ID) {
+	if cap(*ids) <= maxPooled {
+		set.buffers.Put(ids)
+	}
+}

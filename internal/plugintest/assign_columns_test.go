@@ -1,0 +1,82 @@
+package plugintest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// assignExtension has the key of its order, by which its parts refer to it.
+type assignExtension struct {
+	OrderID types.ID              `gorm:"primaryKey;autoIncrement:false"`
+	Order   *assignOrder          `gorm:"foreignKey:OrderID"`
+	Parts   []assignExtensionPart `gorm:"foreignKey:ExtensionID;references:OrderID"`
+}
+
+type assignExtensionPart struct {
+	ID          types.ID `gorm:"primaryKey" snowflake:"pk"`
+	ExtensionID types.ID
+}
+
+func TestAssignHandsOnWhatBelongsToBrings(t *testing.T) {
+	t.Parallel()
+	db := noDatabase(t, newAssignGenerator())
+	e := assignExtension{Order: &assignOrder{}, Parts: make([]assignExtensionPart, 1)}
+	assignOrFail(t, db, &e)
+	if e.Order.ID == 0 || e.OrderID != e.Order.ID || e.Parts[0].ExtensionID != e.Order.ID {
+		t.Errorf("order %v, extension of %v, part of %v: want one key", e.Order.ID, e.OrderID, e.Parts[0].ExtensionID)
+	}
+}
+
+type assignArea struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Region *int64
+	Spots  []assignSpot `gorm:"foreignKey:Region,AreaID;references:Region,ID"`
+}
+
+type assignSpot struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Region *int64
+	AreaID types.ID
+}
+
+func TestAssignCarriesNull(t *testing.T) {
+	t.Parallel()
+	db := noDatabase(t, newAssignGenerator())
+	area := assignArea{Spots: []assignSpot{{Region: new(int64)}}}
+	assignOrFail(t, db, &area)
+	if spot := area.Spots[0]; spot.Region != nil || spot.AreaID != area.ID {
+		t.Errorf("spot %+v, want no region and area %v", spot, area.ID)
+	}
+}
+
+type assignMeter struct {
+	Number   uint64          `gorm:"primaryKey;autoIncrement:false"`
+	Readings []assignReading `gorm:"foreignKey:Meter"`
+}
+
+type assignReading struct {
+	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Meter *string
+}
+
+func TestAssignWritesNumbersOut(t *testing.T) {
+	t.Parallel()
+	db := noDatabase(t, newAssignGenerator())
+	meter := assignMeter{Number: 1<<63 + 1, Readings: make([]assignReading, 1)}
+	assignOrFail(t, db, &meter)
+	if got := *meter.Readings[0].Meter; got != "9223372036854775809" {
+		t.Errorf("reading of meter %q, want 9223372036854775809", got)
+	}
+}
+
+func TestAssignRowGivenTwice(t *testing.T) {
+	t.Parallel()
+	gen := newAssignGenerator()
+	serial := &assignSerial{}
+	assignOrFail(t, noDatabase(t, gen), []*assignSerial{serial, serial})
+	if !slices.Equal(gen.blocks, []int{2}) {
+		t.Errorf("blocks %v, want one of the two keys of one row", gen.blocks)
+	}
+}

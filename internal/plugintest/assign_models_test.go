@@ -1,0 +1,183 @@
+package plugintest
+
+import (
+	"database/sql"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// The models of the Assign tests. Each relation kind has its own, in tables of
+// its own, so that the tests can run side by side.
+
+type assignOrder struct {
+	ID    types.ID      `gorm:"primaryKey" snowflake:"pk"`
+	Name  string        `gorm:"size:40"`
+	Lines []*assignLine `gorm:"foreignKey:OrderID" json:",omitempty"`
+}
+
+type assignLine struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	OrderID types.ID
+	Order   *assignOrder `gorm:"foreignKey:OrderID" json:"-"` // back pointer
+	SKU     string
+	Serials []assignSerial `gorm:"foreignKey:LineID" json:",omitempty"`
+}
+
+type assignSerial struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	LineID int64
+	Code   types.ID `snowflake:"id"`
+}
+
+type assignUser struct {
+	ID      types.ID       `gorm:"primaryKey" snowflake:"pk"`
+	Profile *assignProfile `gorm:"foreignKey:UserID"`
+	Address assignAddress  `gorm:"foreignKey:UserID"`
+}
+
+type assignProfile struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	UserID *types.ID
+	Bio    string
+}
+
+type assignAddress struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	UserID sql.NullInt64
+	City   string
+}
+
+type assignBook struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	AuthorID *types.ID
+	Author   *assignAuthor `gorm:"foreignKey:AuthorID"`
+	PressID  *int64
+	Press    assignPress `gorm:"foreignKey:PressID"`
+}
+
+type assignAuthor struct {
+	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Name string
+}
+
+type assignPress struct {
+	ID   int64 `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+	Name string
+}
+
+type assignPost struct {
+	ID   types.ID     `gorm:"primaryKey" snowflake:"pk"`
+	Tags []*assignTag `gorm:"many2many:assign_post_tags" json:",omitempty"`
+}
+
+type assignTag struct {
+	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Name string
+}
+
+type assignVideo struct {
+	ID       types.ID        `gorm:"primaryKey" snowflake:"pk"`
+	Comments []assignComment `gorm:"polymorphic:Owner;polymorphicValue:film"`
+}
+
+type assignComment struct {
+	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+	OwnerID   types.ID
+	OwnerType string `gorm:"size:40"`
+}
+
+type assignCategory struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	ParentID *types.ID
+	Children []assignCategory `gorm:"foreignKey:ParentID" json:",omitempty"`
+}
+
+type assignDoc struct {
+	TenantID  int64            `gorm:"primaryKey;autoIncrement:false"`
+	ID        types.ID         `gorm:"primaryKey" snowflake:"pk"`
+	Revisions []assignRevision `gorm:"foreignKey:TenantID,DocID;references:TenantID,ID"`
+}
+
+// assignRevision has foreign keys in its primary key: what its blobs refer to
+// is there only after it is linked itself.
+type assignRevision struct {
+	TenantID int64        `gorm:"primaryKey;autoIncrement:false"`
+	DocID    types.ID     `gorm:"primaryKey"`
+	Number   int          `gorm:"primaryKey;autoIncrement:false"`
+	Blobs    []assignBlob `gorm:"foreignKey:TenantID,DocID,Number;references:TenantID,DocID,Number"`
+}
+
+type assignBlob struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	TenantID int64
+	DocID    types.ID
+	Number   int
+}
+
+// AssignBase is exported, for GORM does not see an embedded type that is not.
+type AssignBase struct {
+	ID    types.ID     `gorm:"primaryKey" snowflake:"pk"`
+	Notes []assignNote `gorm:"foreignKey:TicketID" json:",omitempty"`
+}
+
+type assignTicket struct {
+	AssignBase
+	Extra *assignExtra `gorm:"embedded;embeddedPrefix:extra_"`
+}
+
+type assignExtra struct {
+	OpenerID types.ID
+	Opener   *assignOpener `gorm:"foreignKey:OpenerID"`
+}
+
+type assignOpener struct {
+	ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+}
+
+type assignNote struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	TicketID types.ID
+}
+
+type assignNamed int64
+
+// assignKinds has a detail for each kind of foreign key.
+type assignKinds struct {
+	ID       types.ID         `gorm:"primaryKey" snowflake:"pk"`
+	Pointer  *assignByPointer `gorm:"foreignKey:KindsID"`
+	Int64    *assignByInt64   `gorm:"foreignKey:KindsID"`
+	Unsigned *assignByUint64  `gorm:"foreignKey:KindsID"`
+	Named    *assignByNamed   `gorm:"foreignKey:KindsID"`
+	Nullable *assignByNull    `gorm:"foreignKey:KindsID"`
+	Generic  *assignByGeneric `gorm:"foreignKey:KindsID"`
+}
+
+type assignByPointer struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID *int64
+}
+
+type assignByInt64 struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID int64
+}
+
+type assignByUint64 struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID uint64
+}
+
+type assignByNamed struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID *assignNamed
+}
+
+type assignByNull struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID sql.NullInt64
+}
+
+type assignByGeneric struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID sql.Null[types.ID]
+}

@@ -1,0 +1,172 @@
+package plugintest
+
+import (
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// wants fails unless err has exactly these lines, each given by its parts.
+func wants(t *testing.T, err error, want ...[]string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("err = %v\nwant %d lines", err, len(want))
+	}
+	for i, parts := range want {
+		for _, part := range parts {
+			if !strings.HasPrefix(lines[i], "gormflake: ") || !strings.Contains(lines[i], part) {
+				t.Errorf("line %q lacks %q", lines[i], part)
+			}
+		}
+	}
+}
+
+func TestCheckWithoutPlugin(t *testing.T) {
+	t.Parallel()
+	wants(t, gormflake.Check(Dry(t, nil), &Book{}), []string{"not registered", "db.Use(gormflake.New(gen))"})
+}
+
+// All mistakes of all models come in one error.
+func TestCheckModels(t *testing.T) {
+	t.Parallel()
+	type (
+		autoKey struct {
+			ID int64 `snowflake:"pk"`
+		}
+		defaulted struct {
+			ID     types.ID `snowflake:"pk"`
+			Public types.ID `gorm:"default:7" snowflake:"id"`
+		}
+		small struct {
+			ID   int64  `gorm:"autoIncrement:false;size:32" snowflake:"pk"`
+			Text string `gorm:"size:10" snowflake:"id"`
+		}
+		wrongTag struct {
+			ID types.ID `snowflake:"key"`
+		}
+		child struct {
+			ID     types.ID `snowflake:"pk"`
+			BookID int32
+			Book   Book
+		}
+		untagged struct{ ID uint }
+	)
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := gormflake.Check(db, &Book{}, &shelf{}, &kinds{}, &PlainKeyBook{}, &TextKeyBook{}); err != nil {
+			t.Error(err)
+		}
+		wants(t, gormflake.Check(db, &autoKey{}, &defaulted{}, &small{}, &wrongTag{}, &child{}, &untagged{}, 7),
+			[]string{"model autoKey, field ID", "autoIncrement:false", "types.ID"},
+			[]string{"model defaulted, field Public", "default"},
+			[]string{"model small, field ID", "32 bits"},
+			[]string{"model small, field Text", "10 characters"},
+			[]string{"model wrongTag, field ID", `unknown word "key"`},
+			[]string{"model child, field BookID", "foreign key to Book", "int32"},
+			[]string{"model untagged", "no snowflake tag"},
+			[]string{"check int", "unsupported data type"},
+		)
+	})
+}
+
+// live is a model that fits; its tables below do not.
+type live struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Public types.ID `snowflake:"id"`
+	Text   string   `gorm:"size:20" snowflake:"id"`
+}
+
+func TestCheckLiveTable(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, test := range []struct {
+			name string
+			ddl  map[string]string // by dialect
+			want []string
+		}{
+			{"assigned keys", map[string]string{
+				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY AUTOINCREMENT, public bigint, text text)",
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY AUTO_INCREMENT, public bigint, text text)",
+				"postgres": "CREATE TABLE lives (id bigserial PRIMARY KEY, public bigint, text text)",
+			}, []string{"field ID", "still assigns column id (auto-increment)", "sqlmigrate"}},
+			{"identity", map[string]string{
+				"postgres": "CREATE TABLE lives (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, public bigint, text text)",
+			}, []string{"field ID", "still assigns column id (auto-increment)", "sqlmigrate"}},
+			{"default", map[string]string{
+				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY, public bigint DEFAULT 7, text text)",
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint DEFAULT 7, text text)",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint DEFAULT 7, text text)",
+			}, []string{"field Public", "still assigns column public (default 7)", "sqlmigrate"}},
+			{"narrow", map[string]string{
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public int, text text)",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public integer, text text)",
+			}, []string{"field Public", "int", "cannot hold every ID", "sqlmigrate"}},
+			{"unsigned", map[string]string{
+				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public int unsigned, text text)",
+			}, []string{"field Public", "int", "cannot hold every ID"}},
+			{"inexact", map[string]string{
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public double, text text)",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public double precision, text text)",
+			}, []string{"field Public", "cannot hold every ID"}},
+			{"short", map[string]string{
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
+			}, []string{"field Text", "varchar of fewer than 19 characters"}},
+			{"short bytes", map[string]string{
+				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varbinary(18))",
+			}, []string{"field Text", "varbinary of fewer than 19 characters"}},
+			{"short padded bytes", map[string]string{
+				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text binary(18))",
+			}, []string{"field Text", "binary of fewer than 19 characters"}},
+			{"missing", map[string]string{
+				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY, public bigint)",
+				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint)",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint)",
+			}, []string{"field Text", "table lives has no column text"}},
+			{"wide", map[string]string{
+				"mysql":    "CREATE TABLE lives (id bigint unsigned PRIMARY KEY, public numeric(19), text varchar(19))",
+				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public numeric, text varchar(19))",
+			}, nil},
+		} {
+			ddl, ok := test.ddl[db.Name()]
+			if !ok {
+				continue
+			}
+			t.Run(test.name, func(t *testing.T) {
+				Must(t, db.Exec("DROP TABLE IF EXISTS lives"))
+				Must(t, db.Exec(ddl))
+				err := gormflake.Check(db, &live{})
+				if test.want == nil {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				wants(t, err, test.want)
+			})
+		}
+	})
+}
+
+func TestCheckMigratedTables(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		models := []any{&live{}, &Book{}, &PlainKeyBook{}, &TextKeyBook{}, &kinds{}, &product{}}
+		Migrate(t, db, models...)
+		migrateShelves(t, db)
+		models = append(models, &shelf{}, &volume{}, &page{})
+		if err := gormflake.Check(db, models...); err != nil {
+			t.Error(err)
+		}
+		if err := gormflake.Check(db.Session(&gorm.Session{DryRun: true}), models...); err != nil {
+			t.Error(err)
+		}
+	})
+}

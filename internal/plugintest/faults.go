@@ -1,0 +1,101 @@
+package plugintest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+
+	"gorm.io/gorm"
+)
+
+// ErrInjected is what faults return.
+var ErrInjected = errors.New("injected")
+
+// faults make the n-th statement on a connection fail, counting BEGIN and COMMIT.
+type faults struct {
+	fail, seen int
+	late       bool // the server has done the work, only the reply is lost
+}
+
+// around runs the statement, unless it is the one to fail.
+func (f *faults) around(run func() error) error {
+	f.seen++
+	if f.seen != f.fail {
+		return run()
+	}
+	if f.late {
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	return ErrInjected
+}
+
+// faultyConn fails on command. faultyPool adds BEGIN to it, faultyTx the end of
+// a transaction: GORM tells by their methods what they are.
+type faultyConn struct {
+	gorm.ConnPool
+	faults *faults
+}
+
+func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
+	err = p.faults.around(func() (err error) {
+		res, err = p.ConnPool.ExecContext(ctx, query, args...)
+		return err
+	})
+	return res, err
+}
+
+func (p *faultyConn) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	err = p.faults.around(func() (err error) {
+		rows, err = p.ConnPool.QueryContext(ctx, query, args...)
+		return err
+	})
+	if err != nil && rows != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	return rows, err
+}
+
+type faultyPool struct{ faultyConn }
+
+func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+	var tx *sql.Tx
+	err := p.faults.around(func() (err error) {
+		tx, err = p.ConnPool.(gorm.TxBeginner).BeginTx(ctx, opts)
+		return err
+	})
+	if err != nil && tx != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &faultyTx{faultyConn{tx, p.faults}}, nil
+}
+
+type faultyTx struct{ faultyConn }
+
+// Commit fails before it reaches the server, also if the fault is a late one:
+// no client can undo what is committed. The server rolls such a transaction back
+// when its connection goes.
+func (tx *faultyTx) Commit() error {
+	err := tx.faults.around(func() error { return nil })
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.ConnPool.(gorm.TxCommitter).Commit()
+}
+
+func (tx *faultyTx) Rollback() error { return tx.ConnPool.(gorm.TxCommitter).Rollback() }
+
+// withFaults returns a session of db whose statements pass through f.
+func withFaults(t *testing.T, db *gorm.DB, f *faults) *gorm.DB {
+	t.Helper()
+	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
+	pool := &faultyPool{faultyConn{tx.Statement.ConnPool, f}}
+	tx.ConnPool = pool
+	tx.Statement.ConnPool = pool
+	return tx
+}

@@ -1,0 +1,101 @@
+package plugintest
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+func TestMapKeyNames(t *testing.T) {
+	t.Parallel()
+	type named struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Public types.ID `gorm:"column:other_name" snowflake:"id"`
+		Title  string
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		Migrate(t, db, &named{})
+		for i, key := range []string{"id", "ID", "Id"} {
+			m := map[string]any{key: 100 + i, "title": key, "Public": types.ID(0)}
+			Must(t, db.Model(&named{}).Create(m))
+			if len(m) != 3 || m[key] != 100+i || m["Public"] == types.ID(0) {
+				t.Errorf("map = %v", m)
+			}
+			if got := Stored(t, db, "nameds")[key]; got != types.ID(100+i) {
+				t.Errorf("%s: row has key %d", key, got)
+			}
+		}
+	})
+}
+
+func TestMapZeros(t *testing.T) {
+	t.Parallel()
+	var nilID *types.ID
+	zero := int64(0)
+	for name, unset := range map[string]any{
+		"nil": nil, "zero": 0, "ID": types.ID(0), "nil pointer": nilID, "pointer": &zero, "NULL": sql.NullInt64{}, "text": "",
+		"valid zero": sql.NullInt64{Valid: true}, "NULL beside a number": sql.NullInt64{Int64: 5}, "bytes": []byte{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := Dry(t, gormflake.New(&Counter{}))
+			m := map[string]any{"ID": unset, "title": "a"}
+			tx := db.Model(&Book{}).Create(&m)
+			Must(t, tx)
+			if m["ID"] != types.ID(1001) || len(m) != 2 || strings.Count(tx.Statement.SQL.String(), "`id`") != 1 {
+				t.Errorf("map = %v, sql = %s", m, tx.Statement.SQL.String())
+			}
+		})
+	}
+}
+
+// The database refuses or chooses; the plugin takes the same name at each look.
+func TestMapNamesKeyTwice(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		db := Dry(t, gormflake.New(&Counter{}))
+		rows := []map[string]any{{"ID": 0, "Id": 5}, {"ID": 5, "Id": 0}, {"id": 0, "ID": 5}}
+		Must(t, db.Model(&Book{}).Create(rows))
+		if got, want := fmt.Sprint(rows), "[map[ID:1001 Id:5] map[ID:5 Id:0] map[ID:5 id:1002]]"; got != want {
+			t.Fatalf("maps = %s, want %s", got, want)
+		}
+	}
+}
+
+func TestMapsFillOnce(t *testing.T) {
+	t.Parallel()
+	gen := &Counter{}
+	db := Dry(t, gormflake.New(gen))
+	maps := []map[string]any{{"title": "a"}, {"title": "b", "id": 5}, {"title": "c"}}
+	Must(t, db.Model(&Book{}).Create(&maps))
+	if gen.Calls != 1 || len(maps) != 3 || maps[0]["id"] != types.ID(1001) || maps[1]["id"] != 5 || maps[2]["id"] != types.ID(1002) {
+		t.Errorf("maps = %v, %d calls", maps, gen.Calls)
+	}
+}
+
+func TestNilMap(t *testing.T) {
+	t.Parallel()
+	db := Dry(t, gormflake.New(&Counter{}))
+	for _, value := range []any{map[string]any(nil), []map[string]any{{}, nil}} {
+		err := db.Model(&Book{}).Create(value).Error
+		if want := "gormflake: model Book: the map is nil and cannot hold a key: create it with make first"; err == nil || err.Error() != want {
+			t.Errorf("err = %v, want %s", err, want)
+		}
+	}
+}
+
+func TestTextKeyInMapIsText(t *testing.T) {
+	t.Parallel()
+	db := Dry(t, gormflake.New(&Counter{}))
+	m := map[string]any{"title": "a"}
+	Must(t, db.Model(&TextKeyBook{}).Create(m))
+	if m["id"] != "1001" {
+		t.Errorf("map = %v", m)
+	}
+}

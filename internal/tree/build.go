@@ -1,0 +1,113 @@
+package tree
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// graphKey identifies trees that are walked in the same way.
+type graphKey struct {
+	root     *schema.Schema
+	pointers bool // the root rows are behind pointers
+}
+
+// build returns the graph of the trees that have this key.
+func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
+	b := builder{stmt: stmt, set: set, nodes: map[*schema.Schema]*node{}}
+	g, err := b.build(key.root)
+	if err != nil {
+		return nil, err
+	}
+	g.root.target.shared = g.root.target.shared || key.pointers
+	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
+	return g, nil
+}
+
+type builder struct {
+	stmt  *gorm.Statement
+	set   *model.Set
+	nodes map[*schema.Schema]*node
+	found []*node
+}
+
+func (b *builder) build(s *schema.Schema) (*graph, error) {
+	root, err := b.node(s)
+	if err != nil {
+		return nil, err
+	}
+	g := &graph{root: &edge{name: s.Name, target: root}, nodes: sorted(b.found)}
+	for i, n := range g.nodes {
+		n.index = i
+		n.slot = g.slots
+		g.slots += len(n.groups)
+	}
+	if g.slots == 0 {
+		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, s.Name)
+	}
+	markRelays(b.found)
+	markCycles(b.found)
+	return g, nil
+}
+
+func (b *builder) node(s *schema.Schema) (*node, error) {
+	if n, ok := b.nodes[s]; ok {
+		return n, nil
+	}
+	m := b.set.Model(s)
+	if m.Err != nil {
+		return nil, m.Err
+	}
+	n := &node{schema: s, groups: m.Groups}
+	b.nodes[s] = n
+	b.found = append(b.found, n)
+	r := &s.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		e, err := b.edge(rel)
+		if err != nil {
+			return nil, err
+		}
+		e.target.shared = e.target.shared || throughPointer(rel.Field.FieldType)
+		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
+		n.edges = append(n.edges, e)
+		if m.KeyReplacedBy(rel) {
+			n.keyMayChange, n.ownKeyIsForeign = true, true
+		}
+	}
+	return n, nil
+}
+
+func (b *builder) edge(rel *schema.Relationship) (*edge, error) {
+	// Another goroutine may still be parsing the schema in rel. Parse waits for it.
+	s, err := parse(b.stmt, rel.FieldSchema.ModelType)
+	if err != nil {
+		return nil, err
+	}
+	target, err := b.node(s)
+	if err != nil {
+		return nil, err
+	}
+	e := &edge{
+		name:      rel.Schema.Name + "." + rel.Field.BindName(),
+		field:     model.NewColumn(rel.Field),
+		target:    target,
+		belongsTo: rel.Type == schema.BelongsTo,
+	}
+	if rel.Type != schema.Many2Many {
+		e.links, err = b.links(rel)
+	}
+	return e, err
+}
+
+// parse returns the schema that the create callback would see for t.
+func parse(stmt *gorm.Statement, t reflect.Type) (*schema.Schema, error) {
+	if err := stmt.Parse(reflect.New(t).Interface()); err != nil {
+		return nil, fmt.Errorf("gormflake: Assign: model %s: %w", t, err)
+	}
+	return stmt.Schema, nil
+}

@@ -1,0 +1,94 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm/schema"
+)
+
+// countPass counts the IDs to generate, and finds every reason to reject the tree
+// before anything changes.
+type countPass struct {
+	ctx    context.Context
+	counts []int // by slot
+	linked map[relayColumn]struct{}
+}
+
+// relayColumn is a relay column of one row.
+type relayColumn struct {
+	field   *schema.Field
+	address uintptr
+}
+
+func (p *countPass) row(n *node, row reflect.Value) error {
+	for i, g := range n.groups {
+		ids, _ := g.Needs(row)
+		if n.keyMayChange && g.LacksSerial(row) {
+			ids++ // a key set by a link may have no serial number
+		}
+		p.counts[n.slot+i] += ids
+	}
+	return nil
+}
+
+func (p *countPass) link(e *edge, parent, child reflect.Value) error {
+	var missing *link
+	references, unset := 0, 0
+	for _, l := range e.links {
+		if l.from == nil {
+			continue
+		}
+		references++
+		if p.available(l, parent) {
+			if err := p.checkLink(l, parent, child); err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
+			continue
+		}
+		unset++
+		if missing == nil || l.generated {
+			missing = l
+		}
+	}
+	// Part of a composite key may be zero, but not all of it.
+	if missing != nil && (missing.generated || unset == references) {
+		return missing.orphanError(e)
+	}
+	return nil
+}
+
+func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
+	if l.toRelay {
+		if p.linked == nil {
+			p.linked = map[relayColumn]struct{}{}
+		}
+		p.linked[relayColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
+	}
+	if l.how == linkBySetter && !l.unset(parent) {
+		return l.try(p.ctx, l.value(p.ctx, parent))
+	}
+	return nil
+}
+
+// available reports whether the parent's value will be there when children are linked.
+func (p *countPass) available(l *link, parent reflect.Value) bool {
+	if l.tagged || !l.unset(parent) {
+		return true
+	}
+	if !l.fromRelay {
+		return false
+	}
+	_, ok := p.linked[relayColumn{l.from.Field, parent.UnsafeAddr()}]
+	return ok
+}
+
+func (l *link) orphanError(e *edge) error {
+	role := "id"
+	if l.from.Field.PrimaryKey {
+		role = "pk"
+	}
+	return fmt.Errorf("%s: %s is unset and not tagged, so %s cannot be linked: insert that row first, or tag the field with snowflake:%q",
+		e.name, l.from.Name(), l.to.Name(), role)
+}

@@ -1,0 +1,101 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// link is one column of a relation: the foreign key to gets the value of from, or
+// a constant, which is the type of a polymorphic relation.
+type link struct {
+	from, to *model.Column // from is nil for a constant
+	constant any
+	how      linkKind
+
+	tagged    bool // from gets a key if it has none
+	generated bool // the database sets from at INSERT if it is unset
+
+	// A relay column is untagged, set by one link and read by another, such as a
+	// foreign key within a primary key.
+	fromRelay, toRelay bool
+}
+
+// linkKind is how a value gets into the foreign key.
+type linkKind uint8
+
+const (
+	linkAsID     linkKind = iota // both columns are of a kind that holds IDs
+	linkVerbatim                 // both columns have the same type, not a pointer
+	linkBySetter                 // GORM converts, which may fail
+)
+
+// try sets the foreign key of a scratch row.
+func (l *link) try(ctx context.Context, value any) error {
+	return l.set(ctx, reflect.New(l.to.Field.Schema.ModelType).Elem(), value)
+}
+
+func (l *link) set(ctx context.Context, child reflect.Value, value any) error {
+	if err := l.to.Field.Set(ctx, child, value); err != nil {
+		return fmt.Errorf("set %s: %w", l.to.Name(), err)
+	}
+	return nil
+}
+
+// copy links child to parent.
+func (l *link) copy(ctx context.Context, parent, child reflect.Value) error {
+	switch {
+	case l.constant != nil:
+		return l.set(ctx, child, l.constant)
+	case l.how == linkAsID:
+		l.copyID(parent, child)
+		return nil
+	case l.how == linkVerbatim:
+		value := l.from.Field.ReflectValueOf(ctx, parent)
+		l.to.Field.ReflectValueOf(ctx, child).Set(value)
+		return nil
+	default:
+		return l.set(ctx, child, l.value(ctx, parent))
+	}
+}
+
+func (l *link) copyID(parent, child reflect.Value) {
+	id := l.from.Get(parent)
+	if id == 0 && l.from.Kind.Optional() {
+		if v, ok := l.to.Find(child); ok {
+			v.SetZero()
+		}
+		return
+	}
+	l.to.Set(child, id)
+}
+
+// value returns the value for GORM's setter. A number for a string column becomes
+// decimal text here, because the setter would convert a named integer or a
+// pointer to one to the character with that code point.
+func (l *link) value(ctx context.Context, parent reflect.Value) any {
+	value, _ := l.from.Field.ValueOf(ctx, parent)
+	if !l.to.Kind.IsString() {
+		return value
+	}
+	switch v := reflect.Indirect(reflect.ValueOf(value)); {
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	default:
+		return value
+	}
+}
+
+// unset reports whether the parent lacks the value to link to.
+func (l *link) unset(parent reflect.Value) bool {
+	v, ok := l.from.Find(parent)
+	if l.how == linkAsID {
+		return !ok || l.from.Kind.Unset(v)
+	}
+	return !ok || v.IsZero()
+}

@@ -1,0 +1,133 @@
+// Package tree is Assign: it gives keys to a tree of rows in memory and links
+// them.
+//
+// [Assigner.Assign] looks up or builds the graph of the models that the tree can
+// reach (builder.build), and then walks the tree twice, parents before children.
+// The first walk (countPass) counts the IDs that each generator has to supply and
+// finds every reason to reject the tree. Then the generators are called
+// (generate), and the second walk (keyPass) sets keys and links. It is repeated
+// where a link replaces a key that other rows already refer to (repeat).
+package tree
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// Assigner assigns the keys of one plugin. It is safe for concurrent use.
+type Assigner struct {
+	set    *model.Set
+	graphs sync.Map // graphKey to *graph
+}
+
+// New returns an assigner for the models of set.
+func New(set *model.Set) *Assigner { return &Assigner{set: set} }
+
+// Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
+func (a *Assigner) Assign(db *gorm.DB, value any) error {
+	tree, err := treeOf(value)
+	if err != nil {
+		return fmt.Errorf("gormflake: Assign: %w", err)
+	}
+	stmt := &gorm.Statement{DB: db, Context: db.Statement.Context}
+	g, err := a.graph(stmt, tree)
+	if err != nil {
+		return err
+	}
+	if err := a.assign(stmt, g, tree); err != nil {
+		return fmt.Errorf("gormflake: Assign: %w", err)
+	}
+	return nil
+}
+
+// graph returns the cached graph of the trees like root.
+func (a *Assigner) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error) {
+	s, err := parse(stmt, modelType(root.Type()))
+	if err != nil {
+		return nil, err
+	}
+	key := graphKey{root: s, pointers: throughPointer(root.Type())}
+	if g, ok := a.graphs.Load(key); ok {
+		return g.(*graph), nil
+	}
+	g, err := build(stmt, a.set, key)
+	if err != nil {
+		return nil, err
+	}
+	a.graphs.Store(key, g)
+	return g, nil
+}
+
+func (a *Assigner) assign(stmt *gorm.Statement, g *graph, tree reflect.Value) error {
+	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
+	w := walk{pass: count, visited: make([]visits, len(g.nodes))}
+	if err := w.rows(g.root, reflect.Value{}, tree); err != nil {
+		return err
+	}
+	blocks, err := generate(stmt.Context, a.set, g, count.counts)
+	defer recycle(a.set, blocks)
+	if err != nil {
+		return err
+	}
+	keys := &keyPass{ctx: stmt.Context, blocks: blocks, keysOnly: g.needsRepeat}
+	w.restart(keys)
+	if err := w.rows(g.root, reflect.Value{}, tree); err != nil || !g.needsRepeat {
+		return err
+	}
+	return w.repeat(keys, g, tree)
+}
+
+// repeat carries replaced keys to the rows that refer to them, which takes as
+// many walks as there are models in a chain of such references, and then fills
+// the serial numbers.
+func (w *walk) repeat(keys *keyPass, g *graph, tree reflect.Value) error {
+	for walks := len(g.nodes); walks > 0 && keys.replaced; walks-- {
+		keys.replaced = false
+		w.restart(keys)
+		if err := w.rows(g.root, reflect.Value{}, tree); err != nil {
+			return err
+		}
+	}
+	keys.keysOnly = false
+	w.restart(keys)
+	return w.rows(g.root, reflect.Value{}, tree)
+}
+
+// treeOf dereferences value and rejects what cannot hold keys.
+func treeOf(value any) (reflect.Value, error) {
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Pointer {
+		return v, fmt.Errorf("got a nil %T: want a pointer to a struct or slice", value)
+	}
+	if !v.IsValid() || modelType(v.Type()).Kind() != reflect.Struct {
+		return v, fmt.Errorf("got %T: want a pointer to a struct or slice", value)
+	}
+	if v.Kind() != reflect.Slice && !v.CanAddr() {
+		return v, fmt.Errorf("got %T, a copy that cannot be set: want a pointer to it", value)
+	}
+	return v, nil
+}
+
+// modelType returns the element type of t behind pointers, slices and arrays.
+func modelType(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t
+}
+
+// throughPointer reports whether two values of type t can share one row.
+func throughPointer(t reflect.Type) bool {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Pointer
+}

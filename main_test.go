@@ -1,9 +1,0 @@
-package gormflake_test
-
-import (
-	"testing"
-
-	"github.com/gormflake/gormflake/internal/testdb"
-)
-
-func TestMain(m *testing.M) { testdb.Main(m) }

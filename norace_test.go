@@ -1,5 +1,0 @@
-//go:build !race
-
-package gormflake_test
-
-const raceEnabled = false

@@ -1,0 +1,373 @@
+package gormflake_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+// other is a plugin that registers one create callback, as replica resolvers,
+// sharding and tracing do.
+type other struct {
+	name     string
+	register func(db *gorm.DB, name string, fn func(*gorm.DB)) error
+}
+
+func (o other) Name() string { return o.name }
+
+func (o other) Initialize(db *gorm.DB) error {
+	return o.register(db, o.name, func(*gorm.DB) {})
+}
+
+var others = []other{
+	{"resolver", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().Before("*").Register(name, fn)
+	}},
+	{"sharding", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().Before("gorm:before_create").Register(name, fn)
+	}},
+	{"trace before", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().Before("gorm:create").Register(name, fn)
+	}},
+	{"trace after", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().After("gorm:create").Register(name, fn)
+	}},
+	{"last", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().After("*").Register(name, fn)
+	}},
+	{"anywhere", func(db *gorm.DB, name string, fn func(*gorm.DB)) error {
+		return db.Callback().Create().Register(name, fn)
+	}},
+}
+
+// sees records whether the key is there when gorm:before_create is due.
+type sees struct {
+	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Seen bool     `gorm:"-"`
+}
+
+func (s *sees) BeforeCreate(*gorm.DB) error { s.Seen = s.ID != 0; return nil }
+
+// badge has the key of its member, which GORM copies when it has saved the member.
+type (
+	badge struct {
+		MemberID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Member   member
+		Number   string `gorm:"size:40" snowflake:"serial=PAY"`
+	}
+	member struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name string
+	}
+)
+
+// In whatever order plugins come, and whatever is switched off, keys are there
+// before the user's hooks, and serial numbers after the keys of other rows.
+func TestRegistrationOrder(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		skipTx := seed%2 == 0
+		db := plugintest.Dummy(t, &gorm.Config{SkipDefaultTransaction: skipTx, DryRun: true})
+		plugins := []gorm.Plugin{gormflake.New(plugintest.NewLayoutCounter())}
+		for _, o := range others {
+			plugins = append(plugins, o)
+		}
+		random.Shuffle(len(plugins), func(i, j int) { plugins[i], plugins[j] = plugins[j], plugins[i] })
+		for _, p := range plugins {
+			plugintest.Use(t, db, p)
+		}
+		hooks := seed%3 != 0
+		if !hooks {
+			if err := db.Callback().Create().Remove("gorm:before_create"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		row := sees{}
+		tx := db.Create(&row)
+		plugintest.Must(t, tx)
+		if row.Seen != hooks || !slices.Contains(tx.Statement.Vars, any(types.ID(1001))) {
+			t.Fatalf("seed %d: row = %+v, values %v", seed, row, tx.Statement.Vars)
+		}
+		shared := badge{Member: member{Name: "a"}}
+		tx = db.Create(&shared)
+		plugintest.Must(t, tx)
+		if number := plugintest.Numbers("PAY").Format(1003); shared.MemberID != 1003 || shared.Number != number || !slices.Contains(tx.Statement.Vars, any(number)) {
+			t.Fatalf("seed %d: row = %+v, values %v", seed, shared, tx.Statement.Vars)
+		}
+	}
+}
+
+func TestUseTwice(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
+	if err := db.Use(gormflake.New(&plugintest.Counter{})); !errors.Is(err, gorm.ErrRegistered) {
+		t.Errorf("err = %v, want %v", err, gorm.ErrRegistered)
+	}
+}
+
+func TestConfigPlugins(t *testing.T) {
+	t.Parallel()
+	p := gormflake.New(&plugintest.Counter{})
+	db := plugintest.Dummy(t, &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Plugins: map[string]gorm.Plugin{p.Name(): p}})
+	row := plugintest.Book{}
+	plugintest.Must(t, db.Create(&row))
+	if row.ID != 1001 {
+		t.Errorf("key = %d", row.ID)
+	}
+}
+
+// Resolvers of replicas initialise the plugins again, for every connection and
+// also for the same one.
+func TestInitializeAgain(t *testing.T) {
+	t.Parallel()
+	gen := &plugintest.Counter{}
+	p := gormflake.New(gen)
+	rec := &plugintest.Recorder{Interface: logger.Discard}
+	config := &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: rec}
+	dbs := []*gorm.DB{plugintest.Dummy(t, config)}
+	plugintest.Use(t, dbs[0], p)
+	for range 3 {
+		replica := *dbs[0].Config // as the resolver does it: the plugins come along
+		dbs = append(dbs, plugintest.Dummy(t, &replica))
+	}
+	for range 3 {
+		for _, db := range dbs {
+			if err := p.Initialize(db); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, db := range dbs {
+		row := plugintest.Book{}
+		plugintest.Must(t, db.Create(&row))
+		if row.ID != types.ID(1001+i) || gen.Calls != i+1 {
+			t.Errorf("database %d: key %d after %d calls", i, row.ID, gen.Calls)
+		}
+	}
+	if warnings := rec.Warnings(); len(warnings) != 0 {
+		t.Errorf("GORM warns: %q", warnings)
+	}
+}
+
+// The last plugin initialised is the one that fills.
+func TestInitializeReplaces(t *testing.T) {
+	t.Parallel()
+	first, second := &plugintest.Counter{}, &plugintest.Counter{}
+	db := plugintest.Dry(t, gormflake.New(first))
+	if err := gormflake.New(second).Initialize(db); err != nil {
+		t.Fatal(err)
+	}
+	plugintest.Must(t, db.Create(&plugintest.Book{}))
+	if first.Calls != 0 || second.Calls != 1 {
+		t.Errorf("calls = %d, %d", first.Calls, second.Calls)
+	}
+}
+
+// The parsed schema is shared by all sessions of the program.
+func TestSchemaUntouched(t *testing.T) {
+	t.Parallel()
+	before, after := plugintest.Dry(t, nil), plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
+	plugintest.Must(t, after.Create(&defaultedKey{}))
+	text := func(db *gorm.DB) string {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(&defaultedKey{}); err != nil {
+			t.Fatal(err)
+		}
+		s := stmt.Schema
+		return fmt.Sprint(s.DBNames, s.PrimaryFieldDBNames, len(s.FieldsWithDefaultDBValue), s.PrioritizedPrimaryField.AutoIncrement,
+			s.PrioritizedPrimaryField.HasDefaultValue, len(s.CreateClauses), s.FieldsByDBName["id"].TagSettings)
+	}
+	if got, want := text(after), text(before); got != want {
+		t.Errorf("schema = %s, want %s", got, want)
+	}
+}
+
+type defaultedKey struct {
+	ID int64 `snowflake:"pk"`
+}
+
+// diary records the keys that its hooks see.
+type diary struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Saving types.ID `gorm:"-"`
+	Making types.ID `gorm:"-"`
+	Made   types.ID `gorm:"-"`
+	Pages  []diaryPage
+}
+
+type diaryPage struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	DiaryID types.ID
+	Making  types.ID `gorm:"-"`
+}
+
+func (d *diary) BeforeSave(*gorm.DB) error   { d.Saving = d.ID; return nil }
+func (d *diary) BeforeCreate(*gorm.DB) error { d.Making = d.ID; return nil }
+func (d *diary) AfterCreate(*gorm.DB) error  { d.Made = d.ID; return nil }
+
+func (p *diaryPage) BeforeCreate(*gorm.DB) error { p.Making = p.ID; return nil }
+
+func TestUserHooksSeeKeys(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &diary{}, &diaryPage{})
+		diaries := []diary{{Pages: []diaryPage{{}, {}}}, {}}
+		plugintest.Must(t, db.Create(&diaries))
+		for _, d := range diaries {
+			if d.ID == 0 || d.Saving != d.ID || d.Making != d.ID || d.Made != d.ID {
+				t.Errorf("key %d, hooks saw %d, %d, %d", d.ID, d.Saving, d.Making, d.Made)
+			}
+		}
+		for _, p := range diaries[0].Pages {
+			if p.ID == 0 || p.Making != p.ID {
+				t.Errorf("page key %d, hook saw %d", p.ID, p.Making)
+			}
+		}
+	})
+}
+
+// The models of this file have no tag: the plugin must not touch them.
+type (
+	plainBook struct {
+		ID    uint
+		Title string `gorm:"size:50;index"`
+	}
+	plainIDBook struct {
+		ID    types.ID
+		Title string `gorm:"size:50"`
+	}
+	plainAuthor struct {
+		gorm.Model
+		Name   string `gorm:"size:50;uniqueIndex"`
+		State  string `gorm:"size:20;default:new"`
+		Works  []plainWork
+		Genres []plainGenre `gorm:"many2many:plain_author_genres"`
+	}
+	plainWork struct {
+		ID            uint
+		PlainAuthorID uint
+		Title         string
+	}
+	plainGenre struct {
+		ID   uint
+		Name string
+	}
+)
+
+var (
+	plainBooks = plugintest.RowKind[plainBook]{
+		Table: "plain_books",
+		Make:  func(title string, id types.ID) plainBook { return plainBook{ID: uint(id), Title: title} },
+		Key:   func(b *plainBook) types.ID { return types.ID(b.ID) },
+	}
+	plainIDBooks = plugintest.RowKind[plainIDBook]{
+		Table: "plain_id_books",
+		Make:  func(title string, id types.ID) plainIDBook { return plainIDBook{ID: id, Title: title} },
+		Key:   func(b *plainIDBook) types.ID { return b.ID },
+	}
+)
+
+// treePaths are creates that involve associations, selections and upserts.
+func treePaths() map[string]func(*gorm.DB) (map[string]types.ID, error) {
+	tree := func() *plainAuthor {
+		return &plainAuthor{Name: "a", Works: []plainWork{{Title: "x"}, {Title: "y"}}, Genres: []plainGenre{{Name: "g"}}}
+	}
+	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"state"})}
+	run := func(create func(db *gorm.DB, a *plainAuthor) error) func(*gorm.DB) (map[string]types.ID, error) {
+		return func(db *gorm.DB) (map[string]types.ID, error) { return nil, create(db, tree()) }
+	}
+	return map[string]func(*gorm.DB) (map[string]types.ID, error){
+		"tree": run(func(db *gorm.DB, a *plainAuthor) error { return db.Create(a).Error }),
+		"trees": run(func(db *gorm.DB, a *plainAuthor) error {
+			return db.Create([]*plainAuthor{a, {Name: "b", Works: []plainWork{{Title: "z"}}}}).Error
+		}),
+		"full save": run(func(db *gorm.DB, a *plainAuthor) error {
+			return db.Session(&gorm.Session{FullSaveAssociations: true}).Create(a).Error
+		}),
+		"select": run(func(db *gorm.DB, a *plainAuthor) error {
+			return db.Select("Name", "Works", "Works.Title").Create(a).Error
+		}),
+		"omit":   run(func(db *gorm.DB, a *plainAuthor) error { return db.Omit("State", "Genres.*").Create(a).Error }),
+		"upsert": run(func(db *gorm.DB, a *plainAuthor) error { return db.Clauses(byName).Create(a).Error }),
+		"upsert all": run(func(db *gorm.DB, a *plainAuthor) error {
+			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(a).Error
+		}),
+		"do nothing": run(func(db *gorm.DB, a *plainAuthor) error {
+			return db.Clauses(clause.OnConflict{DoNothing: true}).Create(a).Error
+		}),
+		"append": run(func(db *gorm.DB, a *plainAuthor) error {
+			owner := &plainAuthor{Model: gorm.Model{ID: 9}}
+			return db.Model(owner).Association("Works").Append(&a.Works)
+		}),
+	}
+}
+
+// Models without the tag produce the same SQL with and without the plugin.
+func TestUntaggedModels(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		gen := &plugintest.Counter{}
+		without := untaggedSQL(t, db)
+		plugintest.Use(t, db, gormflake.New(gen))
+		with := untaggedSQL(t, db)
+		for name, sql := range without {
+			if len(sql) < 2 || !slices.Equal(with[name], sql) {
+				t.Errorf("%s: with the plugin\n%q\nwithout\n%q", name, with[name], sql)
+			}
+		}
+		if gen.Calls != 0 {
+			t.Errorf("the generator was asked %d times", gen.Calls)
+		}
+	})
+}
+
+func untaggedSQL(t *testing.T, db *gorm.DB) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, path := range plainBooks.Paths() {
+		all["uint: "+path.Name] = dryRun(t, db, path.Run)
+	}
+	for _, path := range plainIDBooks.Paths() {
+		all["ID: "+path.Name] = dryRun(t, db, path.Run)
+	}
+	for name, run := range treePaths() {
+		all["tree: "+name] = dryRun(t, db, run)
+	}
+	return all
+}
+
+// dryRun returns the statements that run builds, parameters included.
+func dryRun(t *testing.T, db *gorm.DB, run func(*gorm.DB) (map[string]types.ID, error)) []string {
+	t.Helper()
+	rec := &plugintest.Recorder{Interface: logger.Discard}
+	_, err := run(db.Session(&gorm.Session{DryRun: true, Logger: rec, NowFunc: func() time.Time { return time.Unix(0, 0).UTC() }}))
+	statements := append(rec.Statements(), "error: "+errorText(err))
+	for i := range statements {
+		statements[i] = savepoint.ReplaceAllString(statements[i], "SAVEPOINT")
+	}
+	return statements
+}
+
+// GORM gives savepoints random names.
+var savepoint = regexp.MustCompile(`SAVEPOINT sp\d+`)
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
