@@ -45,7 +45,7 @@ func (in *Inspection) Evict(ctx context.Context, h Holder) error {
 //
 //   - Every process that ever held the worker has ended, or has found since the
 //     eviction that the worker is lost. One that cannot reach the store, or is
-//     paused, has found nothing and goes on up to the old bound.
+//     paused, has found nothing and issues up to the old bound.
 //   - No ID of the worker at or after the new bound is anywhere: in no table, in
 //     no open transaction, in no queue, in no other system.
 //

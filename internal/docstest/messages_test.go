@@ -42,6 +42,8 @@ var quoted = []struct {
 	{"forgotten", inBubble(func(t *testing.T) []string { return sayForgotten(t, false) })},
 	{"forgotten and taken", inBubble(func(t *testing.T) []string { return sayForgotten(t, true) })},
 	{"short settling", inBubble(sayShortSettling)},
+	{"clock ahead of the store's", inBubble(sayFarAhead)},
+	{"clock set back under a lease", inBubble(sayLead)},
 	{"absurd clock under a lease", inBubble(sayAbsurdClock)},
 	{"another layout", inBubble(sayOtherLayout)},
 	{"clock of a fixed number", sayFixedClock},
@@ -285,6 +287,28 @@ func sayAbsurdClock(t *testing.T) []string {
 	ahead.Store(int64(365 * 24 * time.Hour))
 	time.Sleep(25 * time.Second)
 	return say(t, gen.Source().(*lease.Lease).Stats().Failure)
+}
+
+func sayFarAhead(t *testing.T) []string {
+	store := leasetest.WithTime(leasetest.NewMemory(), time.Now)
+	in2050 := func() time.Time { return time.Now().AddDate(24, 0, 0) }
+	_, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithClock(in2050))
+	return say(t, err)
+}
+
+func sayLead(t *testing.T) []string {
+	var ahead atomic.Int64
+	gen, log := leased(t, leasetest.NewMemory(), lease.WithClock(func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}))
+	ahead.Store(int64(-5 * time.Minute))
+	for range 10 {
+		time.Sleep(time.Minute)
+		if _, err := gen.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log.alarms()
 }
 
 func sayOtherLayout(t *testing.T) []string {

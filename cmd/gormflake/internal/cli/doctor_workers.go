@@ -93,7 +93,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 		if ahead := h.Until.Sub(now); ahead > farAhead {
 			d.report.problem(workersCheck, fmt.Sprintf("datacenter %d worker %d", h.Datacenter, h.Worker),
 				fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, or this machine has", h.Until.UTC().Format(time.RFC3339), span(ahead)),
-				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand")
+				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
 		}
 	}
 	d.checkFree(busy, taken)

@@ -52,7 +52,7 @@ func mistakes() []struct{ args, want string } {
 		{"gen --worker 1 --namespace ids", "--namespace is about workers in a database, and there is none"},
 		{"gen --dsn sqlite://x --table a;b", "want a table or schema.table"},
 		{"gen --dsn sqlite://x --window 1000h", "--window: lease: WithWindow(1000h0m0s) out of range [10ms, 24h0m0s]"},
-		{"gen --dsn sqlite://x --layout js-safe --tick 1m", "--window: lease: WithWindow(1m0s), want at least three ticks of 1m0s"},
+		{"gen --dsn sqlite://x --layout js-safe --tick 1m", "--window: lease: WithWindow(1m0s): want at least three ticks of 1m0s"},
 		{"gen --dsn sqlite://x --layout js-safe --tick 1m --window 3m --worker 64", "--worker: lease: WithWorker: worker 64 out of range [0, 63]"},
 		{"gen --dsn sqlite://x --layout js-safe --worker 64", "--worker: lease: WithWorker: worker 64 out of range [0, 63]"},
 		{"gen --dsn sqlite://x --layout js-safe --datacenter -1", "--datacenter: lease: WithDatacenter: datacenter -1 out of range [0, 0]"},

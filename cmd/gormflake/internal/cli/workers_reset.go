@@ -19,8 +19,8 @@ layout has no datacenters. Its bound must be more than a day ahead of the clock:
 otherwise wait, the worker is then free without a reset.
 
 First stop every process that has held the worker. One that is paused, or cannot
-reach the database, does not notice that the worker is taken from it, and goes on
-issuing under it: then IDs repeat.
+reach the database, does not notice that the worker is taken from it, and
+continues to issue under it: then IDs repeat.
 
 What is done, each step only if the one before has succeeded:
   1. the worker is taken from its holder
@@ -186,7 +186,7 @@ func (r *reset) show(ahead time.Duration, unsearched []string) {
 	if len(unsearched) > 0 {
 		say(r.out, "not searched, for want of a BIGINT primary key: %s", list(unsearched))
 	}
-	say(r.out, "stop every process that has held the worker: one that is paused, or cannot reach the database, goes on issuing under it, and IDs repeat")
+	say(r.out, "stop every process that has held the worker: one that is paused, or cannot reach the database, continues to issue under it, and IDs repeat")
 	say(r.out, "IDs in other databases, queues, files and clients are not seen")
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -259,4 +261,52 @@ func TestWorkersResetAccount(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process in 2050 leaves its worker, and the next holder issues at the clock.
+func TestWorkersResetAlive(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		generator := func(opts ...lease.Option) *snowflake.Generator {
+			opts = append(opts, lease.WithDatacenter(0), lease.WithWindow(2*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			l, err := lease.Acquire(t.Context(), sqllease.New(open(t, url)), snowflake.TwitterLayout(), opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gen, err := snowflake.New(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = gen.Close(context.Background()) })
+			return gen
+		}
+		const ahead = 24 * 365 * 24 * time.Hour
+		old := generator(lease.WithWorkers(3, 4), lease.WithMaxSkew(2*ahead), lease.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		next := func(gen *snowflake.Generator) snowflake.Parts {
+			id, err := gen.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return gen.Layout().Decompose(id)
+		}
+		worker := next(old).Worker
+		wait := func(time.Duration) error {
+			time.Sleep(2 * time.Second) // the window of this test's holder
+			return nil
+		}
+		name := fmt.Sprint("0/", worker)
+		got := reset(t, wait, url, name, "--yes")
+		for got.code != 0 && strings.Contains(got.err, "it is alive") {
+			got = reset(t, wait, url, name, "--yes")
+		}
+		wantOutcome(t, got, 0, "the bound is lowered", "taken from ")
+		if p := next(old); p.Worker == worker {
+			t.Errorf("the old holder issues %+v", p)
+		}
+		taken := generator(lease.WithWorker(worker), lease.WithMaxAhead(2*time.Minute))
+		if p := next(taken); p.Worker != worker || time.Until(p.Time) > 2*time.Minute {
+			t.Errorf("the next holder issues %+v", p)
+		}
+	})
 }
