@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// quiet is for leases whose changes of state nobody reads.
+// quiet discards the log of a lease.
 var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
 func TestOpen(t *testing.T) {
@@ -57,7 +57,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// owners are those who hold a worker.
+// owners returns the owners of leased workers.
 func owners(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
 	var owners []string
@@ -206,8 +206,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	})
 }
 
-// Many replicas write parents and children at once, each under a worker of its
-// own.
+// Many replicas issue IDs concurrently, each under a different worker.
 func TestOpenReplicas(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

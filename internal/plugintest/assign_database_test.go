@@ -64,7 +64,7 @@ type assignItem struct {
 	InvoiceID types.ID
 }
 
-// The parent of an assigned tree turns out to be stored under another key.
+// The parent of an assigned tree is already stored under another key.
 func TestAssignAfterUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -149,7 +149,7 @@ func TestAssignWithoutPlugin(t *testing.T) {
 	}
 }
 
-// Whatever fails, nothing has changed.
+// After any failure the tree is unchanged.
 func TestAssignAllOrNothing(t *testing.T) {
 	t.Parallel()
 	for block := range 3 {
@@ -204,7 +204,7 @@ func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	}
 }
 
-// meddler is a generator that changes rows between the two looks at them.
+// meddler is a generator that changes rows between the two walks.
 type meddler struct {
 	LayoutCounter
 	meddle func()
@@ -215,8 +215,8 @@ func (m *meddler) Fill(ctx context.Context, dst []types.ID) error {
 	return m.LayoutCounter.Fill(ctx, dst)
 }
 
-// Rows that need more IDs than they did a moment ago are an error, not rows
-// without a key or a number.
+// Rows that suddenly need more IDs are an error; none is left without a key or a
+// serial number.
 func TestRowsChangeDuringTheCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// assignGenerator counts up from a number that JavaScript could not hold, and
-// keeps book of the blocks it made.
+// assignGenerator counts up from a number that JavaScript cannot represent, and
+// records the blocks that it returned.
 type assignGenerator struct {
 	mu     sync.Mutex
 	last   int64

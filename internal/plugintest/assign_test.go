@@ -112,7 +112,7 @@ func TestAssignSharedAndCircular(t *testing.T) {
 	}
 }
 
-// A child is a way into its whole order.
+// Assign reaches the whole order from one of its lines.
 func TestAssignFromTheChild(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
@@ -136,7 +136,7 @@ func TestAssignSliceWithinItself(t *testing.T) {
 	}
 }
 
-// A foreign key may be the address of another row's key.
+// A foreign key may point to the key of another row.
 func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
