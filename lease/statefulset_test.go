@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestStatefulSetWorker(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			opts := append(test.before, lease.StatefulSetWorker(test.host), lease.WithLogger(discard()))
+			opts := slices.Concat(test.before, []lease.Option{lease.StatefulSetWorker(test.host), lease.WithLogger(discard())})
 			l, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), append(opts, test.after...)...)
 			if test.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
