@@ -4,6 +4,7 @@
 GO        ?= go
 FUZZTIME  ?= 5s
 TESTFLAGS ?=
+FAILOVERS ?= 20
 
 GOLANGCI_LINT_VERSION = 2.15.0
 
@@ -82,6 +83,10 @@ fuzz: ## every fuzz target for FUZZTIME=5s
 torture: ## two million IDs on every store, under torment; takes ten minutes
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
+
+.PHONY: failover
+failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
+	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease
 
 .PHONY: bench
 bench: ## compare with other libraries; prints the table of the README

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -120,7 +121,7 @@ func TestNoFreeWorker(t *testing.T) {
 		opts   []lease.Option
 		phrase string
 	}{
-		{"all", 40_000, nil, "all 4 are held, the first is free in "},
+		{"all", 40_000, nil, "all 4 workers are leased; the earliest lease expires in "},
 		{"names", 40_000, nil, "datacenter 1 worker 0 by other/2 until "},
 		{"this very one", 40_000, []lease.Option{lease.WithWorker(1)}, "all 1 are held"},
 		{"further ahead than allowed", 40_000, []lease.Option{lease.WithMaxAhead(30 * time.Second)}, "all 4 are held"},
@@ -217,7 +218,7 @@ func TestLayoutIsCompared(t *testing.T) {
 	acquire(t, store)
 	// Golden: processes of other versions compare with it.
 	const signature = "epoch=1990-01-01T00:00:00Z tick=1ms datacenter=1 worker=1 sequence=12 total=63"
-	if r := store.Records()[-1]; r != (lease.Record{Owner: signature}) {
+	if r := store.Records()[-1]; r.Owner != signature {
 		t.Errorf("record -1 = %+v, want %q", r, signature)
 	}
 	same := layout()
@@ -276,7 +277,7 @@ func TestOptionErrors(t *testing.T) {
 		{"window below three ticks", slow, lease.WithWindow(20 * time.Millisecond), "want at least three ticks of 10ms"},
 		{"settle", layout(), lease.WithSettle(-1), "WithSettle(-1ns) out of range [0s, 48h0m0s]"},
 		{"settle for ages", layout(), lease.WithSettle(math.MaxInt64), "WithSettle(2562047h47m16.854775807s) out of range [0s, 48h0m0s]"},
-		{"ahead", layout(), lease.WithMaxAhead(-1), "WithMaxAhead(-1ns), want at least 0"},
+		{"ahead", layout(), lease.WithMaxAhead(-1), "WithMaxAhead(-1ns): want at least 0"},
 		{"clock", layout(), lease.WithClock(nil), "WithClock(nil)"},
 		{"datacenter", layout(), lease.WithDatacenter(2), "datacenter 2 out of range [0, 1]"},
 		{"worker", layout(), lease.WithWorker(-1), "worker -1 out of range [0, 1]"},
@@ -299,7 +300,7 @@ func TestOptionErrors(t *testing.T) {
 		})
 	}
 	_, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithWorker(0), lease.WithWorkers(0, 1))
-	if err == nil || !strings.Contains(err.Error(), "WithWorker beside WithWorkers") {
+	if err == nil || !strings.Contains(err.Error(), "WithWorker together with WithWorkers") {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -312,14 +313,16 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 		swaps  int // of the worker's record
 	}{
 		{"request lost", []leasetest.Fault{leasetest.LoseRequest}, 2},
-		{"reply lost", []leasetest.Fault{leasetest.LoseReply}, 1},
-		{"both", []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply}, 2},
+		{"reply lost", []leasetest.Fault{leasetest.LoseReply}, 2},
+		{"both", []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply}, 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			store := leasetest.NewMemory()
 			acquire(t, store) // writes the layout
+			old := now() - 3_600_000
+			held(store, old)
 			before := store.Calls().Swaps
 			store.Fail(test.faults...)
 			l := acquire(t, store)
@@ -327,8 +330,12 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 				t.Errorf("%d writes, want %d", swaps, test.swaps)
 			}
 			s := l.Stats()
-			if r := store.Records()[int(s.Datacenter<<1|s.Worker)]; r.Owner != s.Owner || r.Bound != s.Until.UnixMilli() {
+			r := store.Records()[int(s.Datacenter<<1|s.Worker)]
+			if holder(r) != s.Owner || r.Bound != s.Until.UnixMilli() {
 				t.Errorf("record = %+v, want that of %+v", r, s)
+			}
+			if replaced := strings.Split(r.Owner, "/")[4]; replaced != strconv.FormatInt(old, 10) {
+				t.Errorf("owner %q says that %s was replaced, want %d, which others have written", r.Owner, replaced, old)
 			}
 		})
 	}
@@ -400,7 +407,7 @@ func TestAcquireLateDelivery(t *testing.T) {
 		if n := store.Deliver(); n != 1 {
 			t.Fatalf("%d writes on their way, want 1", n)
 		}
-		if r := store.Records()[1]; r.Owner != l.Stats().Owner || r.Bound != l.Stats().Until.UnixMilli() {
+		if r := store.Records()[1]; holder(r) != l.Stats().Owner || r.Bound != l.Stats().Until.UnixMilli() {
 			t.Errorf("record = %+v, want that of %+v", r, l.Stats())
 		}
 	})
@@ -552,7 +559,7 @@ func TestSettleGivesUp(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the deadline", err)
 		}
-		if r := store.Records()[0]; r.Owner != "" {
+		if r := store.Records()[0]; !released(r) {
 			t.Errorf("the worker stays taken: %+v", r)
 		}
 	})

@@ -4,19 +4,23 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
-// A candidate is a worker that the lease may take, and its record.
+// A candidate is a worker that the lease may acquire, its record, and the first
+// tick that nobody has issued: the record's bound, or a higher one that the store
+// has forgotten after it acknowledged it to this lease.
 type candidate struct {
 	key    int
 	record Record
+	start  int64
 }
 
 func (c candidate) compare(other candidate) int {
-	return cmp.Or(cmp.Compare(c.record.Bound, other.record.Bound), cmp.Compare(c.key, other.key))
+	return cmp.Or(cmp.Compare(c.start, other.start), cmp.Compare(c.key, other.key))
 }
 
-// A span is the workers that a lease may take: the same numbers of some
+// A span is the workers that a lease may acquire: the same numbers of some
 // contiguous datacenters.
 type span struct {
 	config            *config
@@ -47,71 +51,84 @@ func (s span) has(key int) bool {
 		worker >= s.config.first && worker <= s.config.last
 }
 
-// used returns the workers that have a record.
-func (s span) used(records map[int]Record) []candidate {
+// used returns the workers that have a record, or had one.
+func (s span) used(records map[int]Record, acknowledged map[int]int64) []candidate {
 	var used []candidate
 	for key, r := range records {
 		if s.has(key) {
-			used = append(used, candidate{key, r})
+			used = append(used, candidate{key, r, max(r.Bound, acknowledged[key])})
+		}
+	}
+	for key, bound := range acknowledged {
+		if _, stored := records[key]; !stored && s.has(key) {
+			used = append(used, candidate{key: key, start: bound})
 		}
 	}
 	return used
 }
 
-// unused returns a worker that has no record, at random so that processes
-// which start together rarely want the same one. There must be one.
-func (s span) unused(records map[int]Record) candidate {
+// unused returns a worker that is not among the used ones, at random so that
+// processes which start together rarely want the same one. There must be one.
+func (s span) unused(used []candidate) candidate {
+	keys := make(map[int]bool, len(used))
+	for _, c := range used {
+		keys[c.key] = true
+	}
 	for i := rand.Int64N(s.size()); ; i = (i + 1) % s.size() {
-		if key := s.at(i); !known(records, key) {
+		if key := s.at(i); !keys[key] {
 			return candidate{key: key}
 		}
 	}
 }
 
-func known(records map[int]Record, key int) bool {
-	_, ok := records[key]
-	return ok
-}
-
 // choose picks a worker whose bound has passed: the one with the lowest, which
 // is one that was never used if there is any, or a random one of all once a
 // try has collided with another process.
-func (l *Lease) choose(records map[int]Record, now int64, collided bool, ahead aheadRule) (candidate, error) {
+func (l *Lease) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
 	s := l.span()
-	used := s.used(records)
+	used := s.used(records, l.acknowledged)
 	if int64(len(used)) < s.size() {
-		return s.unused(records), nil
+		return s.unused(used), nil
 	}
-	free := only(used, func(c candidate) bool { return c.record.Bound <= now })
+	free := only(used, func(c candidate) bool { return c.start <= now })
 	switch {
 	case len(free) > 0 && collided:
 		return free[rand.IntN(len(free))], nil
 	case len(free) > 0:
 		return slices.MinFunc(free, candidate.compare), nil
 	}
-	if c, ok := ahead(used, now); ok {
+	if c, ok := policy(used, now); ok {
 		return c, nil
 	}
 	return candidate{}, l.noFreeWorker(used, now)
 }
 
-// An aheadRule picks a worker whose bound is ahead of the clock.
-type aheadRule func(used []candidate, now int64) (candidate, bool)
+// A takeoverPolicy picks a worker whose bound is ahead of the clock.
+type takeoverPolicy func(used []candidate, now int64) (candidate, bool)
 
-// stepIn is the rule of a process that starts.
-func (l *Lease) stepIn(used []candidate, now int64) (candidate, bool) {
-	return l.withinAhead(used, now, func(candidate) bool { return true })
+// takeOverAtStart is the policy of a process that starts.
+func (l *Lease) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
+	return l.takeOver(used, now, func(candidate) bool { return true })
 }
 
-// standIn is the rule of one that goes on: it takes from nobody who is alive,
-// or processes that are more than the workers would rob each other for ever.
-func (l *Lease) standIn(used []candidate, now int64) (candidate, bool) {
-	return l.withinAhead(used, now, l.silence.of(used, l.window))
+// takeOverDead is the policy of a lease that has lost its worker: it takes from
+// nobody who is alive, or processes that outnumber the workers would keep taking
+// each other's. Its own worker, whose bound the store has forgotten, it may have
+// at once.
+func (l *Lease) takeOverDead(used []candidate, now int64) (candidate, bool) {
+	own := only(used, func(c candidate) bool {
+		bound, lost := l.acknowledged[c.key]
+		return lost && c.released() && c.start == bound
+	})
+	if len(own) > 0 {
+		return slices.MinFunc(own, candidate.compare), true
+	}
+	return l.takeOver(used, now, l.liveness.dead(used, l.window))
 }
 
-// withinAhead prefers workers that were given back to those that pass the test.
-func (l *Lease) withinAhead(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
-	near := only(used, func(c candidate) bool { return c.record.Bound-now <= l.maxAhead.Milliseconds() })
+// takeOver prefers workers that were released to those that pass the test.
+func (l *Lease) takeOver(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
+	near := only(used, func(c candidate) bool { return c.start-now <= l.maxAhead.Milliseconds() })
 	if released := only(near, candidate.released); len(released) > 0 {
 		return slices.MinFunc(released, candidate.compare), true
 	}
@@ -121,8 +138,29 @@ func (l *Lease) withinAhead(used []candidate, now int64, test func(candidate) bo
 	return candidate{}, false
 }
 
-func (c candidate) released() bool { return c.record.Owner == "" }
+func (c candidate) released() bool { return c.record.heldBy() == "" }
 
 func only(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })
+}
+
+// liveness knows since when the records have not changed: a live holder writes
+// its own every third of a window.
+type liveness map[int]observation
+
+type observation struct {
+	record Record
+	since  time.Time
+}
+
+// dead notes what the records are now, and returns a test for holders that have
+// written nothing for two windows.
+func (l liveness) dead(used []candidate, window time.Duration) func(candidate) bool {
+	now := time.Now()
+	for _, c := range used {
+		if l[c.key].record != c.record {
+			l[c.key] = observation{c.record, now}
+		}
+	}
+	return func(c candidate) bool { return now.Sub(l[c.key].since) >= 2*window }
 }

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// brief is how long claim waits by itself for a worker that was given
-	// back a moment ago.
-	brief = time.Second
+	// shortWait is how long a claim waits for a worker that was released a
+	// moment ago.
+	shortWait = time.Second
 
 	// maxUnknown is how many writes of unknown outcome a claim sees before it
 	// gives up.
@@ -21,27 +21,48 @@ const (
 	maxCollisions = 100
 )
 
-// A claim is one attempt to take a worker. All its writes carry one token, so
-// that one which landed unnoticed is found again.
+// A claim looks for a worker and writes a record for it. All its writes carry one
+// token, so that one which landed without an answer is found again.
 type claim struct {
 	*Lease
-	owner      string
-	tried      map[int]int64 // the highest bound at which each worker was tried
-	collisions int           // writes that were refused
-	unknown    int           // writes without an answer
-	rule       aheadRule
+	token        token
+	layoutRecord Record
+	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued
+	collisions   int           // writes that were refused
+	unknown      int           // writes without an answer
+	policy       takeoverPolicy
+	clock        func() (int64, error)                                   // in Unix milliseconds
+	judge        func(ctx context.Context, store Store, now int64) error // of our clock by the store's
+	patience     time.Duration                                           // for a connection
 }
 
-// claim takes a worker, and settles.
-func (l *Lease) claim(ctx context.Context, rule aheadRule) (*holding, error) {
+// acquire claims a worker for a process that starts.
+func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
+	return l.claim(ctx, claim{
+		policy: l.takeOverAtStart, judge: l.skew.admit, patience: l.timeout(),
+		clock: func() (int64, error) { return l.now(), nil },
+	})
+}
+
+// replace claims a worker in place of the lost one.
+func (l *Lease) replace(ctx context.Context, lost *heldWorker) (*heldWorker, error) {
+	return l.claim(ctx, claim{
+		policy: l.takeOverDead, judge: l.skew.tolerate, patience: l.window,
+		clock: func() (int64, error) { return l.believed(lost) },
+	})
+}
+
+// claim repeats the search until a worker has settled.
+func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
+	c.Lease = l
 	for {
-		h, err := l.pick(ctx, rule)
+		w, err := c.search(ctx)
 		if err != nil || l.settle == 0 {
-			return h, err
+			return w, err
 		}
-		settled, err := l.settled(ctx, h)
+		settled, err := l.settled(ctx, w)
 		if settled || err != nil {
-			return h, err
+			return w, err
 		}
 	}
 }
@@ -49,91 +70,139 @@ func (l *Lease) claim(ctx context.Context, rule aheadRule) (*holding, error) {
 // settled waits, and reports whether the worker is still ours after it. Bounds
 // are rounded up, so that a forgotten one may be a little more than a window
 // away.
-func (l *Lease) settled(ctx context.Context, h *holding) (bool, error) {
+func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
 	for try := 0; err == nil; try++ {
-		extendErr := l.extend(ctx, h, 0)
+		extendErr := l.extend(ctx, w, 0)
 		if extendErr == nil {
-			return !h.lost, nil
+			return !w.lost, nil
 		}
 		if err = sleep(ctx, lastRetry); err == nil && try == maxUnknown {
 			err = extendErr
 		}
 	}
-	return false, errors.Join(err, l.giveBack(context.WithoutCancel(ctx), h, h.from))
+	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w, w.start))
 }
 
-func (l *Lease) pick(ctx context.Context, rule aheadRule) (*holding, error) {
-	c := &claim{Lease: l, owner: newOwner(), tried: map[int]int64{}, rule: rule}
+func (c *claim) search(ctx context.Context) (*heldWorker, error) {
+	c.token, c.starts, c.collisions, c.unknown = newToken(c.window), map[int]int64{}, 0, 0
 	for {
-		h, err := c.attempt(ctx)
-		if h != nil || err != nil {
-			return h, err
+		w, err := c.attempt(ctx)
+		if w != nil || err != nil {
+			return w, err
 		}
 	}
 }
 
-// attempt returns neither a holding nor an error if it is to be tried again.
-func (c *claim) attempt(ctx context.Context) (*holding, error) {
-	records, err := c.load(ctx)
+// attempt returns neither a worker nor an error if it is to be tried again.
+func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
+	store, disconnect, err := c.connect(ctx, c.patience)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.agree(ctx, records[layoutKey]); err != nil {
-		return nil, err
+	w, pause, err := c.attemptOver(ctx, store)
+	disconnect() // others may use the connection during the pause
+	if err == nil && pause > 0 {
+		err = sleep(ctx, pause)
 	}
-	for key := range c.tried {
-		if r := records[key]; r.Owner == c.owner {
-			return c.holding(key, r), nil
-		}
-	}
-	now, err := c.clockCheck.read(c.now())
-	if err != nil {
-		return nil, fmt.Errorf("lease: taking a worker: %w", err)
-	}
-	found, err := c.choose(records, now, c.collisions > 0, c.rule)
-	if err != nil {
-		return nil, waitBriefly(ctx, err)
-	}
-	return c.take(ctx, found, now)
+	return w, err
 }
 
-func (c *claim) take(ctx context.Context, found candidate, now int64) (*holding, error) {
-	c.tried[found.key] = max(c.tried[found.key], found.record.Bound)
-	r := Record{c.bound(max(now+c.settle.Milliseconds(), found.record.Bound)), c.owner}
-	ok, err := c.swap(ctx, found.key, found.record, r)
+func (c *claim) attemptOver(ctx context.Context, store Store) (_ *heldWorker, pause time.Duration, err error) {
+	records, err := c.load(ctx, store)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.layoutRecord, err = c.joinLayout(ctx, store, records[layoutKey]); err != nil {
+		return nil, 0, err
+	}
+	now, err := c.clock()
+	if err == nil {
+		err = c.judge(ctx, store, now)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("lease: acquiring a worker: %w", err)
+	}
+	found, ok := c.tried(records)
+	if !ok {
+		if found, err = c.choose(records, now, c.collisions > 0, c.policy); err != nil {
+			pause, err = waitShortly(err)
+			return nil, pause, err
+		}
+	}
+	return c.write(ctx, store, found, now)
+}
+
+// tried returns the worker whose record already bears the token: a write has
+// landed without an answer. That it is visible does not make it durable, so
+// it is where the next write starts from.
+func (c *claim) tried(records map[int]Record) (candidate, bool) {
+	for key, start := range c.starts {
+		if r := records[key]; r.heldBy() == c.token.holder {
+			return candidate{key, r, start}, true
+		}
+	}
+	return candidate{}, false
+}
+
+func (c *claim) write(ctx context.Context, store Store, found candidate, now int64) (_ *heldWorker, pause time.Duration, err error) {
+	c.starts[found.key] = max(c.starts[found.key], found.start)
+	c.token.replaced = found.record.Bound
+	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
+		c.token.replaced = t.replaced // by the write that has landed
+	}
+	w := c.worker(found.key)
+	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), found.start)), found.record.Bound))
+	c.token = w.token
+	ok, err := c.swap(ctx, store, found.key, found.record, r)
 	switch {
 	case ok:
-		return c.holding(found.key, r), nil
+		w.acknowledge(r)
+		w, err = c.confirm(ctx, store, w)
+		return w, 0, err
 	case err == nil:
-		return nil, c.standBack(ctx)
+		return nil, c.backOff(), nil
 	}
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
-		return nil, fmt.Errorf("lease: taking a worker: %w", err)
+		return nil, 0, fmt.Errorf("lease: acquiring a worker: %w", err)
 	}
-	return nil, nil
+	return nil, 0, nil
 }
 
-// standBack lets others pass, a millisecond longer at most with every
-// collision: a store that reads from a replica lets none of them succeed.
-func (c *claim) standBack(ctx context.Context) error {
+// confirm returns the worker if the layout that it was acquired for is the
+// store's, and none, to try again, if a crash of the store has changed that.
+func (c *claim) confirm(ctx context.Context, store Store, w *heldWorker) (*heldWorker, error) {
+	kept, err := c.keptLayout(ctx, store, c.layoutRecord)
+	if kept && err == nil {
+		return w, nil
+	}
+	w.lost = true
+	return nil, errors.Join(err, c.releaseOver(context.WithoutCancel(ctx), store, w, w.start))
+}
+
+// backOff is a pause that lets others pass, a millisecond longer at most with
+// every collision: a store that reads from a replica lets none of them succeed.
+func (c *claim) backOff() time.Duration {
 	c.collisions++
-	return sleep(ctx, rand.N(time.Duration(min(c.collisions, maxCollisions))*time.Millisecond))
+	return rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
 }
 
-func (c *claim) holding(key int, r Record) *holding {
+func (c *claim) worker(key int) *heldWorker {
 	datacenter, worker := c.numbers(key)
-	return &holding{key: key, datacenter: datacenter, worker: worker, from: c.tried[key], taken: c.now(), known: r, tried: r.Bound}
+	return &heldWorker{
+		key: key, datacenter: datacenter, worker: worker, start: c.starts[key],
+		acquired: time.UnixMilli(c.now()), acquiredAt: time.Now(), token: c.token,
+	}
 }
 
-// waitBriefly waits for a worker that nobody holds, and that the clock is about
-// to reach.
-func waitBriefly(ctx context.Context, err error) error {
+// waitShortly is a pause in place of the error where nobody holds the worker, and
+// the clock is about to reach its bound.
+func waitShortly(err error) (pause time.Duration, _ error) {
 	var none *NoFreeWorkerError
-	if errors.As(err, &none) && none.Wait <= brief && none.Holders[0].Owner == "" {
-		return sleep(ctx, none.Wait)
+	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
+		return max(none.Wait, 1), nil
 	}
-	return err
+	return 0, err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -12,25 +12,25 @@ import (
 // while it has no window wraps [snowflake.ErrFenced] too.
 var (
 	// ErrLost: another process has taken the worker, after its bound had
-	// passed on that process's clock. The lease takes another worker by
-	// itself, or waits for the same one under [WithWorker]; the error is seen
-	// only while there is none.
+	// passed on that process's clock. The lease acquires another worker, or
+	// waits for the same one under [WithWorker]; the error is seen only while
+	// there is none.
 	ErrLost = errors.New("lease: worker lost")
 
-	// ErrNoFreeWorker: every worker that may be taken is held. It passes when
-	// a holder gives its worker back, or when the bound of one that has died
-	// is over: see [NoFreeWorkerError].
+	// ErrNoFreeWorker: every worker that may be leased is held. It is transient:
+	// it ends when a holder releases its worker, or when the bound of one that
+	// has died has passed: see [NoFreeWorkerError].
 	ErrNoFreeWorker = errors.New("lease: no free worker")
 )
 
-// A NoFreeWorkerError is an [ErrNoFreeWorker] that tells who holds the workers.
+// A NoFreeWorkerError is an [ErrNoFreeWorker] that lists who holds the workers.
 type NoFreeWorkerError struct {
-	// Holders are the records of all workers that may be taken, lowest bound
+	// Holders are the records of all workers that may be leased, lowest bound
 	// first.
 	Holders []Holder
 
 	// Wait is how long it takes, by this process's clock, until the first of
-	// them is free unless its holder goes on. It is at most 292 years, the
+	// them is free unless its lease is renewed. It is at most 292 years, the
 	// longest time.Duration.
 	Wait time.Duration
 }
@@ -38,8 +38,9 @@ type NoFreeWorkerError struct {
 // A Holder is a worker and who holds it.
 type Holder struct {
 	Datacenter, Worker int64
-	Owner              string    // empty if it was given back but its bound is ahead of the clock
-	Until              time.Time // its bound
+	Owner              string        // host/process/random, or empty if the worker is released
+	Until              time.Time     // its bound
+	Window             time.Duration // of the holder, or of the last one; zero if it is not known
 }
 
 // named is how many holders an error names.
@@ -53,7 +54,7 @@ func (e *NoFreeWorkerError) Error() string {
 	if more := len(e.Holders) - named; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%v: all %d are held, the first is free in %v unless its holder goes on: %s",
+	return fmt.Sprintf("%v: all %d workers are leased; the earliest lease expires in %v unless renewed: %s",
 		ErrNoFreeWorker, len(e.Holders), e.Wait, strings.Join(names, "; "))
 }
 
@@ -74,7 +75,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 func (l *Lease) noFreeWorker(candidates []candidate, now int64) error {
 	slices.SortFunc(candidates, candidate.compare)
-	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].record.Bound - now)}
+	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
 	for _, c := range candidates {
 		e.Holders = append(e.Holders, l.holder(c.key, c.record))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -248,7 +247,7 @@ func TestExtensionUnknownOutcome(t *testing.T) {
 				time.Sleep(6 * time.Second)
 				store.Deliver()
 				time.Sleep(time.Minute)
-				if r := store.Records()[0]; l.Stats().Until.UnixMilli() != r.Bound || l.Stats().Losses != 0 || r.Owner != l.Stats().Owner {
+				if r := store.Records()[0]; l.Stats().Until.UnixMilli() != r.Bound || l.Stats().Losses != 0 || holder(r) != l.Stats().Owner {
 					t.Errorf("known %+v, stored %+v", l.Stats(), r)
 				}
 				next(t, gen)
@@ -270,7 +269,7 @@ func TestReleaseWithExtensionUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.Deliver()
-		if r := store.Records()[0]; r.Owner != "" || r.Bound > time.Now().UnixMilli() {
+		if r := store.Records()[0]; !released(r) || r.Bound > time.Now().UnixMilli() {
 			t.Errorf("record = %+v, want a free one", r)
 		}
 	})
@@ -287,7 +286,7 @@ func TestReleaseUnknownOutcome(t *testing.T) {
 			if err := gen.Close(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if r := store.Records()[0]; r.Owner != "" {
+			if r := store.Records()[0]; !released(r) {
 				t.Errorf("record = %+v, want a free one", r)
 			}
 		})
@@ -301,7 +300,7 @@ func TestReleaseFails(t *testing.T) {
 	gen := generate(t, l)
 	store.Down()
 	err := gen.Close(context.Background())
-	if !errors.Is(err, leasetest.ErrFault) || !strings.Contains(err.Error(), "datacenter 0 worker 0 stays taken until ") {
+	if !errors.Is(err, leasetest.ErrFault) || !strings.Contains(err.Error(), "datacenter 0 worker 0 could not be released; its lease expires at ") {
 		t.Errorf("error = %v", err)
 	}
 	if err := l.Health(); err == nil {
@@ -314,21 +313,21 @@ func TestReleaseFails(t *testing.T) {
 func TestAbsurdClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		clock := new(skew)
+		store, clock := leasetest.NewMemory(), new(skew)
 		l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
-		time.Sleep(time.Minute)
+		gen := generate(t, l)
+		pass(t, gen, time.Minute)
 		clock.set(31 * 24 * time.Hour)
-		time.Sleep(time.Minute)
+		pass(t, gen, 50*time.Second)
 		if ahead := store.Records()[0].Bound - now(); ahead > 60_000 {
 			t.Errorf("bound is %v ms ahead", ahead)
 		}
-		if s := l.Stats(); s.Failure == nil || !strings.Contains(s.Failure.Error(), "ahead of where it was") {
-			t.Errorf("failure = %v", s.Failure)
+		if s := l.Stats(); !errors.Is(s.Failure, snowflake.ErrClockJumped) {
+			t.Errorf("failure = %v, want ErrClockJumped", s.Failure)
 		}
-		for _, days := range []time.Duration{29, 58} { // each step by itself
+		for _, days := range []time.Duration{29, 58} { // each step alone is within the limit
 			clock.set(days * 24 * time.Hour)
-			time.Sleep(time.Minute)
+			pass(t, gen, time.Minute)
 			if s := l.Stats(); s.Failure != nil {
 				t.Errorf("failure = %v, want none for 29 days", s.Failure)
 			}
@@ -336,48 +335,63 @@ func TestAbsurdClock(t *testing.T) {
 	})
 }
 
-// Nor does it matter that the step is longer than a time.Duration can say.
-func TestAbsurdClockOfAnotherAge(t *testing.T) {
+// A process that started 60 days behind, and whose clock is corrected, serves
+// again once the clocks have agreed for a while; at once with a higher limit.
+func TestClockThatWasBehindIsCorrected(t *testing.T) {
 	t.Parallel()
-	for _, years := range []int{400, 900, -400} {
-		t.Run(strconv.Itoa(years), func(t *testing.T) {
+	for name, opts := range map[string][]snowflake.Option{"default": nil, "higher limit": {snowflake.WithMaxJump(90 * 24 * time.Hour)}} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store, later := leasetest.NewMemory(), new(atomic.Int64)
-				clock := func() time.Time { return time.Now().AddDate(int(later.Load()), 0, 0) }
-				l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock))
-				later.Store(int64(years))
-				time.Sleep(time.Minute)
-				if ahead := store.Records()[0].Bound - now(); ahead > 60_000 {
-					t.Errorf("bound is %v ms ahead", ahead)
+				memory, clock := leasetest.NewMemory(), new(skew)
+				clock.set(-60 * 24 * time.Hour)
+				l := acquire(t, leasetest.WithTime(memory, time.Now), lease.WithClock(clock.now))
+				gen := generate(t, l, opts...)
+				pass(t, gen, time.Minute)
+				clock.set(0)
+				if opts == nil {
+					pass(t, gen, 2*time.Minute)
+				} else {
+					pass(t, gen, 10*time.Millisecond)
 				}
-				if failed := l.Stats().Failure != nil; failed != (years > 0) {
-					t.Errorf("failure = %v, want one for a step ahead", l.Stats().Failure)
+				id, _ := next(t, gen)
+				if late := time.Since(layout().Time(id)); late.Abs() > 2*time.Second {
+					t.Errorf("%v, %v late", layout().Time(id), late)
+				}
+				if s := l.Stats(); s.Failure != nil {
+					t.Errorf("failure = %v", s.Failure)
 				}
 			})
 		})
 	}
 }
 
-// Nor does it matter how soon that happens, or whether the worker is lost.
-func TestAbsurdClockAtOnce(t *testing.T) {
+// As long as nothing is issued the clock of the start counts, however far the wall
+// clock jumps, and whether the worker is lost.
+func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	t.Parallel()
-	for _, lost := range []bool{false, true} {
-		t.Run(fmt.Sprintf("lost=%v", lost), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				store, clock := leasetest.NewMemory(), new(skew)
-				acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
-				if lost {
-					rob(store, 0)
-				}
-				clock.set(31 * 24 * time.Hour)
-				time.Sleep(time.Minute)
-				if ahead := store.Records()[0].Bound - now(); ahead > 120_000 {
-					t.Errorf("bound is %v ms ahead", ahead)
-				}
+	for _, years := range []int{1, 400, 900, -400} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/lost=%v", years, lost), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					store, later := leasetest.NewMemory(), new(atomic.Int64)
+					clock := func() time.Time { return time.Now().AddDate(int(later.Load()), 0, 0) }
+					l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock))
+					if lost {
+						rob(store, 0)
+					}
+					later.Store(int64(years))
+					time.Sleep(time.Minute)
+					if ahead := store.Records()[0].Bound - now(); ahead > 120_000 {
+						t.Errorf("bound is %v ms ahead", ahead)
+					}
+					if failed := l.Stats().Failure != nil; failed != lost {
+						t.Errorf("failure = %v", l.Stats().Failure)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

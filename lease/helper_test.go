@@ -72,6 +72,16 @@ func held(store *leasetest.Memory, bound int64) {
 	}
 }
 
+// holder is what identifies the grant in a record's owner: host/process/random.
+func holder(r lease.Record) string {
+	return strings.Join(strings.SplitN(r.Owner, "/", 4)[:min(3, strings.Count(r.Owner, "/")+1)], "/")
+}
+
+// released reports whether nobody holds the record's worker.
+func released(r lease.Record) bool {
+	return r.Owner == "" || strings.HasSuffix(r.Owner, "/released")
+}
+
 // A skew is a clock beside the machine's.
 type skew struct{ offset atomic.Int64 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,21 +13,24 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An Inspection is what a [Store] held at one moment. [Inspect] makes it.
+// An Inspection is what a [Store] held at one moment, as [Inspect] returns it. Its
+// methods may be called concurrently. They write to the store and leave the
+// Inspection as it is: inspect again to see what they have done.
 type Inspection struct {
 	// Layout is the one that the store's workers belong to. It is the zero
-	// Layout where no lease was ever acquired.
+	// Layout if no worker was ever leased.
 	Layout snowflake.Layout
 
-	// Holders are all workers that were ever taken, in the order of their
+	// Holders are all workers that were ever leased, in the order of their
 	// numbers. The layout's others are free.
 	Holders []Holder
 
-	store Store
+	store   Store
+	records map[int]Record // of the workers, by key
 }
 
 // Inspect reads who holds which worker, for people and their tools. It needs
-// no layout, takes no worker and writes nothing; a store may still prepare
+// no layout, leases no worker and writes nothing; a store may still prepare
 // itself at its first call, as package sqllease does unless told not to. An
 // error of the store is returned, wrapped or as it is. There is nothing to
 // close.
@@ -45,8 +49,9 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	if in.Layout, err = parseSignature(records[layoutKey].Owner); err != nil {
 		return nil, err
 	}
-	delete(records, layoutKey)
-	for key, r := range records {
+	in.records = maps.Clone(records)
+	delete(in.records, layoutKey)
+	for key, r := range in.records {
 		in.Holders = append(in.Holders, in.config().holder(key, r))
 	}
 	slices.SortFunc(in.Holders, func(a, b Holder) int {
@@ -57,62 +62,36 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 
 func (in *Inspection) config() *config { return &config{layout: in.Layout} }
 
-// Evict takes a worker from a holder that is known to be dead, or is to stop.
-// It never lowers the bound, so nothing is issued twice even if the holder
-// lives: that one may use the rest of its window, then finds that it is lost
-// ([ErrLost]) and takes another worker.
-//
-// It does not make the worker free at once: who takes it next starts at the
-// bound, and [Acquire] waits for that to pass. What is gained is that
-// [WithMaxAhead] prefers the worker to those that are held, and robs nobody
-// alive by taking it.
-//
-// It fails where the record is no longer the holder's: one that was extended
-// meanwhile has shown that its holder is alive. Inspect again to go on all the
-// same.
-func (in *Inspection) Evict(ctx context.Context, h Holder) error {
+// find returns the key of a holder. One that the inspection did
+// not return is refused: its numbers may lead to another record, such as the
+// layout's.
+func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
-		return errNoStore
+		return 0, errNoStore
 	}
-	if h.Owner == "" {
-		return fmt.Errorf("lease: datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
+	key = in.config().key(h.Datacenter, h.Worker)
+	r, known := in.records[key]
+	if !known || h != in.config().holder(key, r) {
+		return 0, fmt.Errorf("lease: %v is not a holder of this inspection: want one of its Holders, unchanged", h)
 	}
-	key := in.config().key(h.Datacenter, h.Worker)
-	bound := h.Until.UnixMilli()
-	ok, err := in.store.CompareAndSwap(ctx, key, Record{bound, h.Owner}, Record{Bound: bound})
-	if ok {
-		return nil
-	}
-	records, loadErr := in.store.Load(ctx)
-	if loadErr != nil {
-		return cmp.Or(err, loadErr)
-	}
-	switch r := records[key]; {
-	case r.Owner != h.Owner && err != nil && r == (Record{Bound: bound}):
-		return nil // the write has landed, its answer has not
-	case r.Owner == h.Owner && r.Bound > bound:
-		return fmt.Errorf("lease: %v has extended its window to %s in the meantime: it is alive", h, stamp(time.UnixMilli(r.Bound)))
-	case r.Owner != h.Owner:
-		return fmt.Errorf("lease: %v no longer holds its worker: %v", h, in.config().holder(key, r))
-	}
-	return cmp.Or(err, errors.New("lease: the store refused to replace the record that it holds"))
+	return key, nil
 }
 
-// A HolderState tells what a record means to a process that wants a worker.
+// A HolderState is what a record means to a process that wants a worker.
 type HolderState int
 
 // The states of a worker, by its record and a clock.
 const (
 	// Held: the bound is ahead of the clock.
 	Held HolderState = iota
-	// Lapsed: the bound has passed and the worker was not given back. Its
+	// Lapsed: the bound has passed and the worker was not released. Its
 	// holder has died, is suspended or is cut off from the store. The worker
 	// is free.
 	Lapsed
-	// Waiting: given back, with a bound ahead of the clock. It is free once
+	// Waiting: released, with a bound ahead of the clock. It is free once
 	// the clock gets there.
 	Waiting
-	// Free: given back, and the bound has passed.
+	// Free: released, and the bound has passed.
 	Free
 )
 
@@ -125,7 +104,7 @@ func (s HolderState) String() string {
 	return names[s]
 }
 
-// State tells what the record means at now.
+// State returns what the record means at now.
 func (h Holder) State(now time.Time) HolderState {
 	passed := h.Until.UnixMilli() <= now.UnixMilli()
 	switch {
@@ -141,7 +120,14 @@ func (h Holder) State(now time.Time) HolderState {
 
 func (c *config) holder(key int, r Record) Holder {
 	datacenter, worker := c.numbers(key)
-	return Holder{datacenter, worker, r.Owner, time.UnixMilli(r.Bound)}
+	t, _ := parseToken(r.Owner)
+	return Holder{
+		Datacenter: datacenter,
+		Worker:     worker,
+		Owner:      r.heldBy(),
+		Until:      time.UnixMilli(r.Bound),
+		Window:     time.Duration(t.window) * time.Millisecond,
+	}
 }
 
 // parseSignature undoes signature, and reads nothing else.

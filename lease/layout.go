@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -35,26 +36,37 @@ func signature(l snowflake.Layout) string {
 
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
-// agree compares the layout with the one that the store's workers belong to,
+// joinLayout compares the layout with the one that the store's workers belong to,
 // and writes it where there is none: under two layouts one bound would mean two
-// different ticks.
-func (l *Lease) agree(ctx context.Context, stored Record) error {
-	own := Record{Owner: signature(l.layout)}
+// different ticks. It returns the record.
+//
+// One that was only read may vanish before the worker's record is written, and
+// another layout take its place: see keptLayout. The number in Bound tells two
+// writes of one layout apart.
+func (l *Lease) joinLayout(ctx context.Context, store Store, stored Record) (Record, error) {
+	own := Record{Bound: rand.Int64(), Owner: signature(l.layout)}
 	if stored == (Record{}) {
-		ok, err := l.swap(ctx, layoutKey, stored, own)
+		ok, err := l.swap(ctx, store, layoutKey, stored, own)
 		if ok {
-			return nil
+			return own, nil
 		}
-		records, loadErr := l.load(ctx)
+		records, loadErr := l.load(ctx, store)
 		if loadErr != nil {
-			return cmp.Or(err, loadErr)
+			return Record{}, cmp.Or(err, loadErr)
 		}
 		if stored = records[layoutKey]; stored == (Record{}) {
-			return fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
+			return Record{}, fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
 		}
 	}
-	if stored != own {
-		return fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use that layout, or another namespace and IDs that never meet the old ones", stored.Owner, own.Owner)
+	if stored.Owner != own.Owner {
+		return Record{}, fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use the stored layout, or a new namespace for tables that do not share a key column", stored.Owner, own.Owner)
 	}
-	return nil
+	return stored, nil
+}
+
+// keptLayout reports whether the store still has the layout's record, now that it
+// has acknowledged a later write: that makes durable what came before.
+func (l *Lease) keptLayout(ctx context.Context, store Store, joined Record) (bool, error) {
+	records, err := l.load(ctx, store)
+	return records[layoutKey] == joined, err
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -10,36 +11,41 @@ import (
 )
 
 // A Lease holds a worker of a [Store] for one [snowflake.Generator], extends its
-// window in the background every third of it, and takes another worker if that
-// one is lost. [Acquire] makes it. It ends when the generator is closed, which
-// gives the worker back, or by [Lease.Release] where no generator was made. Its
+// window in the background every third of it, and acquires another worker if that
+// one is lost. [Acquire] returns it. It ends when the generator is closed, which
+// releases the worker, or by [Lease.Release] where there is no generator. Its
 // methods may be called concurrently.
 type Lease struct {
 	config
-	store Store
-	turn  chan struct{} // held to call the store, and to change what is held
+	store   Store
+	storeMu chan struct{} // held to call the store, and to change what is held; a channel, to give up waiting for it
 
-	silence    silence    // guarded by turn
-	clockCheck clockCheck // guarded by turn
+	// Guarded by storeMu.
+	liveness     liveness
+	skew         skewCheck
+	acknowledged map[int]int64 // bounds of workers that this lease has lost
+	lossLevel    slog.Level    // at which the last loss was logged
+	leading      bool
 
-	wake chan struct{} // a failure was noted
-	life context.Context
-	end  context.CancelFunc
+	retry  chan struct{} // a failure was noted
+	ctx    context.Context
+	cancel context.CancelFunc
 
-	mu     sync.Mutex // guards what follows, and is never held during a call of the store
-	held   *holding   // what the generator issues under, or will
-	spare  *holding   // takes the place of held once the generator asks: held is lost
-	out    map[*snowflake.Grant]*holding
-	ended  bool
-	outage outage
-	counts counts
+	mu          sync.Mutex // guards what follows, and is never held during a call of the store
+	held        *heldWorker
+	replacement *heldWorker // takes the place of held, which is lost, once the generator asks
+	grants      map[*snowflake.Grant]*heldWorker
+	ended       bool
+	outage      outage
+	counts      counts
 }
 
 var _ snowflake.WorkerSource = (*Lease)(nil)
 
-// Acquire takes a free worker of the store and keeps it: the one with the lowest
-// bound, so one that was never used if there is any. It also compares the
-// layout with the one that the store's workers belong to.
+// Acquire leases a free worker of the store: the one with the lowest bound, so
+// one that was never used if there is any. It also compares the layout with the
+// one that the store's workers belong to, and the clock with the store's where that
+// is a [Clock]: see [WithMaxSkew].
 //
 // Where nothing is free the error is a [NoFreeWorkerError]. An error of the
 // store is returned, wrapped or as it is. ctx is for this call only. Without a
@@ -53,25 +59,32 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	if err != nil {
 		return nil, err
 	}
-	l := &Lease{
-		config:  c,
-		store:   store,
-		silence: silence{},
-		turn:    make(chan struct{}, 1),
-		wake:    make(chan struct{}, 1),
-		out:     map[*snowflake.Grant]*holding{},
-	}
+	l := newLease(c, store)
 	if l.settle > 0 && l.settle < l.window {
-		l.log.Warn("lease: WithSettle is shorter than the window: who holds a worker by a forgotten write may issue for longer", "settle", l.settle, "window", l.window)
+		l.log.Warn("lease: WithSettle is shorter than the window: a holder whose lease the store lost may still be issuing", "settle", l.settle, "window", l.window)
 	}
-	l.held, err = l.claim(ctx, l.stepIn)
-	if err != nil {
+	if l.held, err = l.acquire(ctx); err != nil {
+		l.cancel()
 		return nil, err
 	}
-	l.log.Info("lease: worker taken", l.held.attrs()...)
-	l.life, l.end = context.WithCancel(context.Background())
-	go l.keep()
+	l.log.Info("lease: worker acquired", l.held.attrs()...)
+	go l.renewLoop()
 	return l, nil
+}
+
+func newLease(c config, store Store) *Lease {
+	l := &Lease{
+		config:       c,
+		store:        store,
+		storeMu:      make(chan struct{}, 1),
+		liveness:     liveness{},
+		acknowledged: map[int]int64{},
+		retry:        make(chan struct{}, 1),
+		grants:       map[*snowflake.Grant]*heldWorker{},
+	}
+	l.skew.config = &l.config
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
 }
 
 // Layout is the layout that the lease was acquired for.
@@ -80,22 +93,44 @@ func (l *Lease) Layout() snowflake.Layout { return l.layout }
 // Clock is the clock given by [WithClock], or nil.
 func (l *Lease) Clock() func() time.Time { return l.clock }
 
-// now is the wall clock in Unix milliseconds.
-func (l *Lease) now() int64 {
-	if l.clock != nil {
-		return l.clock().UnixMilli()
-	}
-	return time.Now().UnixMilli()
-}
-
-// enter waits for the turn; leave gives it up.
-func (l *Lease) enter(ctx context.Context) error {
+func (l *Lease) lock(ctx context.Context) error {
 	select {
-	case l.turn <- struct{}{}:
+	case l.storeMu <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (l *Lease) leave() { <-l.turn }
+func (l *Lease) unlock() { <-l.storeMu }
+
+// connect waits for a connection to the store, no longer than the given time.
+// The caller calls disconnect.
+func (l *Lease) connect(ctx context.Context, patience time.Duration) (store Store, disconnect func(), err error) {
+	c, ok := l.store.(Connector)
+	if !ok {
+		return l.store, func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.Connect(ctx)
+}
+
+// timeout bounds one call of the store.
+func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
+
+func (c *config) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.timeout())
+}
+
+func (c *config) load(ctx context.Context, store Store) (map[int]Record, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	return store.Load(ctx)
+}
+
+func (c *config) swap(ctx context.Context, store Store, key int, old, next Record) (bool, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	return store.CompareAndSwap(ctx, key, old, next)
+}

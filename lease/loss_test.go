@@ -74,7 +74,7 @@ func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		for worker, r := range store.Records() {
-			if worker >= 0 && r.Owner != "" && r.Owner != "robber" {
+			if worker >= 0 && !released(r) && r.Owner != "robber" {
 				t.Errorf("worker %d stays taken: %+v", worker, r)
 			}
 		}
@@ -105,7 +105,7 @@ func TestSpareIsGivenBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				for worker, r := range store.Records() {
-					if worker >= 0 && r.Owner != "" && r.Owner != "robber" {
+					if worker >= 0 && !released(r) && r.Owner != "robber" {
 						t.Errorf("worker %d is %+v, want it given back", worker, r)
 					}
 				}
@@ -223,21 +223,62 @@ func TestRestartWithTheClockSetBack(t *testing.T) {
 	}
 }
 
+// fastTaker acquires the worker for a process whose clock is an hour ahead, as
+// real ones do.
+func fastTaker(t *testing.T, store lease.Store, worker int64) *lease.Lease {
+	t.Helper()
+	clock := new(skew)
+	clock.set(time.Hour)
+	return acquire(t, store, lease.WithWorker(worker), lease.WithClock(clock.now))
+}
+
 func TestStoreForgets(t *testing.T) {
 	t.Parallel()
+	// A step returns the lease of the process that takes the worker.
+	type step = func(*testing.T, *leasetest.Memory, lease.Record) *lease.Lease
+	put := func(change func(old lease.Record) lease.Record) step {
+		return func(_ *testing.T, store *leasetest.Memory, old lease.Record) *lease.Lease {
+			store.Put(0, change(old))
+			return nil
+		}
+	}
+	back := put(func(old lease.Record) lease.Record { return old })
+	absent := put(func(lease.Record) lease.Record { return lease.Record{} })
+	free := put(func(old lease.Record) lease.Record { return lease.Record{Bound: old.Bound} })
+	take := func(t *testing.T, store *leasetest.Memory, _ lease.Record) *lease.Lease {
+		return fastTaker(t, store, 0)
+	}
+	takeAndExtend := func(t *testing.T, store *leasetest.Memory, _ lease.Record) *lease.Lease {
+		taker := acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Hour), lease.WithWindow(3*time.Second))
+		time.Sleep(2 * time.Second)
+		return taker
+	}
+	takeAndRelease := func(t *testing.T, store *leasetest.Memory, _ lease.Record) *lease.Lease {
+		gen := generate(t, fastTaker(t, store, 0))
+		next(t, gen)
+		if err := gen.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	}
 	tests := []struct {
-		name   string
-		owner  func(own string) string
-		settle time.Duration
-		back   time.Duration // the clock meanwhile
-		// what happens by the next extension
+		name                string
+		steps               []step
+		settle              time.Duration
+		back                time.Duration // of the clock
 		losses, regressions uint64
-		fenced              bool
 	}{
-		{"our last bound", func(own string) string { return own }, 0, 0, 0, 1, false},
-		{"and another has taken the worker", func(string) string { return "robber" }, 0, 0, 1, 1, true},
-		{"our last bound, and the clock is set back", func(own string) string { return own }, 0, time.Hour, 0, 1, false},
-		{"our last bound, on a store that can", func(own string) string { return own }, time.Minute, 0, 0, 1, true},
+		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0},
+		{"our last bound", []step{back}, 0, 0, 0, 1},
+		{"our last bound, and the clock is set back", []step{back}, 0, time.Hour, 0, 1},
+		{"our last bound, on a store that can", []step{back}, time.Minute, 0, 0, 1},
+		{"and another has taken the worker", []step{back, take}, 0, 0, 1, 1},
+		{"and another has taken it, and the clock is set back", []step{back, take}, 0, time.Hour, 1, 1},
+		{"and another has taken and extended it", []step{back, takeAndExtend}, 0, 0, 1, 1},
+		{"and another has taken and released it", []step{back, takeAndRelease}, 0, 0, 1, 1},
+		{"and somebody has freed it", []step{back, free}, 0, 0, 1, 1},
+		{"all of it", []step{absent}, 0, 0, 1, 1},
+		{"all of it, and another has taken the worker", []step{absent, take}, 0, 0, 1, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -247,59 +288,116 @@ func TestStoreForgets(t *testing.T) {
 				clock := new(skew)
 				l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(test.settle), lease.WithLogger(log.logger()), lease.WithClock(clock.now))
 				gen := generate(t, l)
+				old := store.Records()[0]
 				time.Sleep(25 * time.Second)
-				s := l.Stats()
-				next(t, gen)
+				acknowledged := l.Stats().Until
+				last, _ := next(t, gen)
 				clock.set(-test.back)
-				forgotten := s.Until.Add(-20 * time.Second).UnixMilli()
-				store.Put(0, lease.Record{Bound: forgotten, Owner: test.owner(s.Owner)})
+				var takers []*lease.Lease
+				for _, step := range test.steps {
+					if taker := step(t, store, old); taker != nil {
+						takers = append(takers, taker)
+					}
+				}
 				for range 2000 { // time passes for a scripted clock in small steps
+					if l.Stats().Losses+l.Stats().Regressions > 0 {
+						break
+					}
 					_, _ = gen.TryNext()
 					time.Sleep(10 * time.Millisecond)
 				}
 				if got := l.Stats(); got.Losses != test.losses || got.Regressions != test.regressions {
 					t.Errorf("stats %+v, want %d losses and %d regressions", got, test.losses, test.regressions)
 				}
-				if log.count("has forgotten") != 1 {
+				if uint64(log.count("has forgotten")) != test.regressions {
 					t.Errorf("log:\n%s", &log.buf)
 				}
-				_, err := gen.TryNext()
-				if fenced := errors.Is(err, snowflake.ErrFenced); fenced != test.fenced {
-					t.Errorf("error = %v, want fenced = %v", err, test.fenced)
-				}
-				if r := store.Records()[0]; !test.fenced && (r.Bound < s.Until.UnixMilli() || r.Owner != s.Owner) {
-					t.Errorf("record = %+v, want it repaired to %v", r, s.Until)
+				if id, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+					t.Errorf("%d, %v after the loss was known, want ErrFenced", id, err)
 				}
 				clock.set(0)
-				time.Sleep(10 * time.Minute)
-				next(t, gen)
+				for _, taker := range takers {
+					if err := taker.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(2 * time.Hour)
+				if id, _ := next(t, gen); id <= last || layout().Time(id).Before(acknowledged) {
+					t.Errorf("%v after the loss, want %v or later", layout().Time(id), acknowledged)
+				}
 			})
 		})
 	}
 }
 
-// The write that repairs the record has landed unanswered. Who finds it there must
-// not take it for that of a clone.
-func TestRepairWithoutAnAnswer(t *testing.T) {
+// A worker whose bound the store has set back is not left at it, where another
+// process would begin below what was issued.
+func TestForgottenBoundIsRestored(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWorker(0))
-		gen := generate(t, l)
-		time.Sleep(25 * time.Second)
-		r := store.Records()[0]
-		store.Put(0, lease.Record{Bound: r.Bound - 20_000, Owner: r.Owner})
-		store.Fail(leasetest.None, leasetest.LoseReply) // the extension, which finds out, and the repair
-		time.Sleep(time.Minute)
-		s := l.Stats()
-		if s.Losses != 0 || s.Regressions != 1 || s.Failures != 1 || s.Owner != r.Owner {
-			t.Errorf("stats %+v, want one regression and one failure", s)
-		}
-		if got := store.Records()[0]; got.Bound != s.Until.UnixMilli() || got.Owner != r.Owner {
-			t.Errorf("record = %+v, want it to be what is known: %+v", got, s)
-		}
-		next(t, gen)
-	})
+	for _, fault := range []leasetest.Fault{leasetest.None, leasetest.LoseRequest, leasetest.LoseReply} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				l := acquire(t, store)
+				gen := generate(t, l)
+				_, worker := next(t, gen)
+				old := store.Records()[worker]
+				time.Sleep(25 * time.Second)
+				acknowledged := l.Stats().Until
+				store.Put(worker, old)
+				store.Fail(leasetest.None, fault) // the extension, which finds out, and the write that restores
+				time.Sleep(time.Minute)
+				if s := l.Stats(); s.Losses != 0 || s.Regressions != 1 {
+					t.Errorf("stats %+v, want one regression", s)
+				}
+				if r := store.Records()[worker]; r.Bound < acknowledged.UnixMilli() {
+					t.Errorf("record = %+v, want a bound of %v or later", r, acknowledged)
+				}
+				if id, again := next(t, gen); again == worker && layout().Time(id).Before(acknowledged) {
+					t.Errorf("%v under the worker that the store forgot, want %v or later", layout().Time(id), acknowledged)
+				}
+			})
+		})
+	}
+}
+
+// The one worker that the process may have is its own: it is had again at
+// once, above what was acknowledged; so it is where another process has taken the
+// worker at the bound that the store remembered, and has released it below ours.
+func TestForgottenWorkerIsHadAgain(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				l := acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute))
+				gen := generate(t, l)
+				old, token := store.Records()[0], l.Stats().Owner
+				time.Sleep(25 * time.Second)
+				acknowledged := l.Stats().Until
+				store.Put(0, old)
+				if taken {
+					taker := generate(t, acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute)))
+					next(t, taker)
+					if err := taker.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					if bound := store.Records()[0].Bound; bound >= acknowledged.UnixMilli() {
+						t.Fatalf("the taker has left a bound of %d, want one below %v", bound, acknowledged)
+					}
+				}
+				time.Sleep(20 * time.Second)
+				if id, _ := next(t, gen); layout().Time(id).Before(acknowledged) {
+					t.Errorf("%v, want %v or later", layout().Time(id), acknowledged)
+				}
+				if l.Stats().Owner == token {
+					t.Error("under the old token")
+				}
+			})
+		})
+	}
 }
 
 // Another worker is there: that the store hangs holds up nobody.
@@ -329,11 +427,12 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(time.Minute))
+		clock := new(skew)
+		l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(time.Minute), lease.WithClock(clock.now))
 		gen := generate(t, l)
 		next(t, gen)
-		s := l.Stats()
-		store.Put(0, lease.Record{Bound: s.Until.Add(-20 * time.Second).UnixMilli(), Owner: s.Owner})
+		old := store.Records()[0]
+		store.Put(0, lease.Record{Bound: old.Bound - 20_000, Owner: old.Owner})
 		time.Sleep(25 * time.Second)
 		_, err := gen.Next(t.Context())
 		if !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), "refused for 25") {
@@ -344,6 +443,13 @@ func TestHealthOfARevokedWindow(t *testing.T) {
 		}
 		if until := l.Stats().Until; until.After(time.Now()) {
 			t.Errorf("until %v, which is revoked", until)
+		}
+		clock.set(-time.Hour)
+		if err := l.Health(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("health with the clock set back = %v, want ErrFenced", err)
+		}
+		if _, err := gen.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("with the clock set back: %v, want ErrFenced", err)
 		}
 	})
 }
@@ -473,7 +579,7 @@ func TestNothingAfterTheRelease(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for range 20 {
 			store := leasetest.NewMemory()
-			gen := generate(t, acquire(t, store, lease.WithWindow(30*time.Millisecond)))
+			gen := generate(t, acquire(t, store, lease.WithWindow(90*time.Millisecond)))
 			_, first := next(t, gen)
 			busy := issue(gen, 8)
 			time.Sleep(15 * time.Millisecond)
@@ -489,7 +595,7 @@ func TestNothingAfterTheRelease(t *testing.T) {
 			for _, id := range ids {
 				worker := key(layout(), id)
 				r := records[worker]
-				if tick := layout().Time(id).UnixMilli(); r.Owner == "" && tick >= r.Bound {
+				if tick := layout().Time(id).UnixMilli(); released(r) && tick >= r.Bound {
 					t.Fatalf("lost=%v: tick %d of worker %d was given back at %d", lost, tick, worker, r.Bound)
 				}
 				if tick := layout().Time(id).UnixMilli(); r.Owner == "robber" && tick >= r.Bound-60_000 {

@@ -23,6 +23,7 @@ type config struct {
 	window      time.Duration
 	settle      time.Duration
 	maxAhead    time.Duration
+	maxSkew     time.Duration
 	clock       func() time.Time
 	log         *slog.Logger
 	datacenter  *int64
@@ -33,6 +34,7 @@ type config struct {
 
 const (
 	defaultWindow = time.Minute
+	defaultSkew   = time.Hour
 	minWindow     = 10 * time.Millisecond
 	maxWindow     = 24 * time.Hour
 	maxSettle     = 2 * maxWindow
@@ -48,7 +50,7 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	if err := layout.Validate(); err != nil {
 		return config{}, err
 	}
-	c := config{layout: layout, window: defaultWindow, log: slog.Default(), last: workers(layout) - 1}
+	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1}
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
 	return c, errors.Join(err, c.contradiction())
 }
@@ -56,9 +58,9 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 func (c *config) contradiction() error {
 	switch {
 	case c.one && c.ranged:
-		return errors.New("lease: WithWorker beside WithWorkers: leave one of them out")
+		return errors.New("lease: WithWorker together with WithWorkers: leave one of them out")
 	case c.window < 3*c.layout.Tick:
-		return fmt.Errorf("lease: WithWindow(%v), want at least three ticks of %v", c.window, c.layout.Tick)
+		return fmt.Errorf("lease: WithWindow(%v): want at least three ticks of %v", c.window, c.layout.Tick)
 	}
 	return nil
 }
@@ -82,8 +84,8 @@ func WithWindow(d time.Duration) Option {
 // WithSettle waits that long after taking a worker, and writes once more,
 // before the first ID is issued. Give a window, or more, on a store that can
 // forget acknowledged writes, such as a Redis with asynchronous replicas: by
-// then whoever held the worker according to a forgotten write has reached the
-// end of its own window, or has found out. This relies on clocks that are
+// then the holder by a forgotten write has reached the end of its own window, or
+// has found out. This relies on clocks that are
 // roughly right, and on nobody running ahead of them ([WithMaxAhead],
 // [snowflake.WithLogicalTime]). Less than a window protects from little, and is
 // logged as a warning. The default is zero, the most 48 hours.
@@ -99,16 +101,35 @@ func WithSettle(d time.Duration) Option {
 
 // WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the
 // clock if no other is free. The generator then runs that far ahead, and its
-// IDs are that much younger than they should be. A worker that was given back
+// IDs are that much younger than they should be. A worker that was released
 // goes first; otherwise it is the one with the lowest bound, and if its holder
-// is alive, that one loses it. It serves a restart with the clock set back, or
+// is alive, that one loses it: it stops at once, and fails until another worker is
+// free. It serves a restart with the clock set back, or
 // soon after a crash on the only worker. The default is zero: never.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 {
-			return fmt.Errorf("lease: WithMaxAhead(%v), want at least 0", d)
+			return fmt.Errorf("lease: WithMaxAhead(%v): want at least 0", d)
 		}
 		c.maxAhead = d
+		return nil
+	})
+}
+
+// WithMaxSkew bounds how far the clock may be ahead of the store's, where that is
+// a [Clock]: PostgreSQL, MySQL and MariaDB, Redis. A clock that is further
+// ahead is refused by [Acquire], because its bound would block the worker for
+// everybody else until then, and nothing takes that back. Once a worker is
+// acquired, it is refused only if it has got there by a jump since the two last
+// agreed; otherwise it is the store's clock that is wrong, which is logged as a
+// warning. [WithMaxAhead] is measured from the clock that passed. The default
+// is an hour.
+func WithMaxSkew(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("lease: WithMaxSkew(%v): want more than 0", d)
+		}
+		c.maxSkew = d
 		return nil
 	})
 }
@@ -118,7 +139,7 @@ func WithMaxAhead(d time.Duration) Option {
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
-			return errors.New("lease: WithClock(nil), want a clock")
+			return errors.New("lease: WithClock(nil): want a clock")
 		}
 		c.clock = now
 		return nil
@@ -134,11 +155,12 @@ func WithDatacenter(n int64) Option {
 	})
 }
 
-// WithWorker takes this very worker or none, for those who number their hosts,
-// as a StatefulSet does. The store adds what such a number lacks: two processes
-// that have it by mistake never issue at the same time, and a restart begins
-// above the last tick of the life before. After a crash the worker is free
-// once its bound has passed, in up to a window; see [WithMaxAhead].
+// WithWorker leases exactly worker n, for hosts that are already numbered, such
+// as those of a StatefulSet. The lease adds mutual exclusion and a high-water
+// mark: two processes that are given the number by mistake never issue at the same
+// time, and a restart begins above the last tick of the previous process. After
+// a crash the worker is free once its bound has passed, in up to a window; see
+// [WithMaxAhead].
 func WithWorker(n int64) Option {
 	return optionFunc(func(c *config) error {
 		c.one, c.first, c.last = true, n, n
@@ -152,7 +174,7 @@ func WithWorkers(first, last int64) Option {
 	return optionFunc(func(c *config) error {
 		c.ranged, c.first, c.last = true, first, last
 		if first > last {
-			return fmt.Errorf("lease: WithWorkers(%d, %d), want the smaller number first", first, last)
+			return fmt.Errorf("lease: WithWorkers(%d, %d): want the smaller number first", first, last)
 		}
 		return errors.Join(
 			inRange("WithWorkers", "worker", first, workers(c.layout)),
@@ -160,13 +182,13 @@ func WithWorkers(first, last int64) Option {
 	})
 }
 
-// WithLogger sets where changes of state are logged: a worker taken, lost,
-// fenced, given back, the store failing and answering again. Nothing is logged
+// WithLogger sets where changes of state are logged: a worker acquired, lost,
+// fenced, released, the store failing and answering again. Nothing is logged
 // per ID or per extension. The default is [slog.Default].
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		if log == nil {
-			return errors.New("lease: WithLogger(nil), want a logger")
+			return errors.New("lease: WithLogger(nil): want a logger")
 		}
 		c.log = log
 		return nil

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -15,11 +16,11 @@ type outage struct {
 	last     error
 	need     int64 // the tick that the generator was refused last, in Unix milliseconds
 	lost     bool  // the worker too
-	fenced   bool  // and the window is over, which has been logged
+	fenced   bool  // and nothing is issued, which has been logged
 }
 
 func (l *Lease) failed(err error) {
-	h := l.current()
+	w := l.current()
 	l.mu.Lock()
 	o := &l.outage
 	first := o.attempts == 0
@@ -27,17 +28,17 @@ func (l *Lease) failed(err error) {
 		o.since = time.Now()
 	}
 	o.attempts++
-	o.last, o.lost = err, h.lost
-	fenced := !o.fenced && max(l.now(), o.need) >= h.known.Bound
+	o.last, o.lost = err, w.lost
+	fenced := !o.fenced && (w.lost || max(l.now(), o.need) >= w.acknowledged)
 	o.fenced = o.fenced || fenced
 	l.counts.Failures++
 	l.mu.Unlock()
 	select {
-	case l.wake <- struct{}{}:
+	case l.retry <- struct{}{}:
 	default:
 	}
 
-	attrs := append(h.attrs(), "error", err)
+	attrs := append(w.attrs(), "error", err)
 	switch {
 	case fenced:
 		l.log.Error("lease: fenced, the window has ended and nothing is issued", attrs...)
@@ -46,20 +47,40 @@ func (l *Lease) failed(err error) {
 	}
 }
 
+// level is the one at which the present outage was logged, or info.
+func (l *Lease) level() slog.Level {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.outage.level()
+}
+
 func (l *Lease) failing() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.outage.attempts > 0
 }
 
-func (l *Lease) answered() {
+// recovered logs the end of an outage at the level of its beginning: who saw
+// the one is to see the other.
+func (l *Lease) recovered() {
 	l.mu.Lock()
 	o := l.outage
 	l.outage = outage{}
 	l.mu.Unlock()
 	if o.attempts > 0 {
-		l.log.Info("lease: the window is extended again", append(l.current().attrs(), "after", time.Since(o.since), "attempts", o.attempts)...)
+		l.log.Log(l.ctx, o.level(), "lease: the window is extended again",
+			append(l.current().attrs(), "after", time.Since(o.since), "attempts", o.attempts)...)
 	}
+}
+
+func (o *outage) level() slog.Level {
+	switch {
+	case o.fenced:
+		return slog.LevelError
+	case o.attempts > 0:
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // refusal is the error of the outage for a generator that issues under held.

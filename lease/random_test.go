@@ -74,7 +74,8 @@ func (w *world) run(t *testing.T) {
 	}
 }
 
-// disturb loses every tenth call or its reply, and sometimes all for a while.
+// disturb loses every tenth call or its reply, and sometimes all for a while; then
+// the store may forget what it has shown and not acknowledged.
 func (w *world) disturb() {
 	w.store.OnCall(func(leasetest.Call) leasetest.Fault {
 		return [20]leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply}[rand.IntN(20)]
@@ -83,6 +84,9 @@ func (w *world) disturb() {
 		time.Sleep(rand.N(400 * w.layout.Tick))
 		w.store.Down()
 		time.Sleep(rand.N(60 * w.layout.Tick))
+		if rand.IntN(2) == 0 {
+			w.store.Crash()
+		}
 		w.store.Up()
 	}
 }

@@ -13,9 +13,11 @@ type Record struct {
 	// this worker, or that anybody can still issue, is below it.
 	Bound int64
 
-	// Owner is a token made for one grant of the worker, at most 128
-	// characters of printable ASCII. It is empty once the worker has been
-	// given back.
+	// Owner is the token of one grant of the worker, at most 128 characters of
+	// printable ASCII: host/process/random, and how often it was written, the
+	// bound that the grant replaced and its window, both in milliseconds. It
+	// ends in "/released" once the worker is; where a person has freed it, it
+	// may be empty.
 	Owner string
 }
 

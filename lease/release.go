@@ -10,136 +10,156 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// maxReturns is how often giving back a worker is tried.
-const maxReturns = 3
+// maxReleases is how often releasing a worker is tried.
+const maxReleases = 3
 
 // Retire serves the generator: nothing more will be issued under the grant. The
-// worker is given back, so that another process can take it at once. The lease
-// ends with the last grant that is out.
+// worker is released, so that another process can acquire it at once. The lease
+// ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
-	h := l.retire(held)
-	if h == nil {
+	w := l.retire(held)
+	if w == nil {
 		return nil
 	}
-	if err := l.enter(ctx); err != nil {
-		return l.stays(h, err)
+	if err := l.lock(ctx); err != nil {
+		return l.notReleased(w, err)
 	}
-	defer l.leave()
+	defer l.unlock()
 	return errors.Join(
-		l.giveBack(ctx, h, last.Add(l.layout.Tick).UnixMilli()),
-		l.giveBackSpare(ctx))
+		l.release(ctx, w, last.Add(l.layout.Tick).UnixMilli()),
+		l.releaseReplacement(ctx))
 }
 
 // retire takes the grant off the list, and returns what it was made for if
-// there is anything to give back: a generator that goes on under another worker
-// does not wait for the turn.
-func (l *Lease) retire(grant *snowflake.Grant) *holding {
+// there is anything to release: a generator that continues under another worker
+// does not wait for storeMu.
+func (l *Lease) retire(grant *snowflake.Grant) *heldWorker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.out[grant]
-	delete(l.out, grant)
-	if len(l.out) == 0 {
-		l.finish()
+	w := l.grants[grant]
+	delete(l.grants, grant)
+	if len(l.grants) == 0 {
+		l.end()
 	}
-	for _, left := range l.out {
+	for _, left := range l.grants {
 		l.held = left // where the generator has refused the other
 	}
-	if h != nil && h.lost && !l.ended {
+	if w != nil && w.lost && !l.ended {
 		return nil
 	}
-	return h
+	return w
 }
 
-// finish ends the lease: what is under way is broken off, and nothing new is
-// taken.
-func (l *Lease) finish() {
+// end breaks off what is under way, and lets nothing new be acquired.
+func (l *Lease) end() {
 	l.ended = true
-	l.end()
+	l.cancel()
 }
 
-// Release gives the worker back where no generator was made for it; a second
+// Release releases the worker where no generator was made for it; a second
 // call does nothing. Where there is one, close that instead.
 func (l *Lease) Release(ctx context.Context) error {
-	if !l.abandon() {
-		return fmt.Errorf("lease: %v serves a generator: close that, which gives the worker back", l.current())
+	if !l.endUnused() {
+		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.current())
 	}
-	if err := l.enter(ctx); err != nil {
-		return l.stays(l.held, err)
+	if err := l.lock(ctx); err != nil {
+		return l.notReleased(l.held, err)
 	}
-	defer l.leave()
-	return errors.Join(l.giveBack(ctx, l.held, l.held.from), l.giveBackSpare(ctx))
+	defer l.unlock()
+	return errors.Join(l.release(ctx, l.held, l.held.start), l.releaseReplacement(ctx))
 }
 
-// abandon ends the lease unless it serves a generator.
-func (l *Lease) abandon() bool {
+// endUnused ends the lease unless it serves a generator.
+func (l *Lease) endUnused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.out) > 0 {
+	if len(l.grants) > 0 {
 		return false
 	}
-	l.finish()
+	l.end()
 	return true
 }
 
-// giveBackSpare gives back a worker that no generator has asked for, once the
+// releaseReplacement releases a worker that no generator has asked for, once the
 // lease has ended.
-func (l *Lease) giveBackSpare(ctx context.Context) error {
+func (l *Lease) releaseReplacement(ctx context.Context) error {
 	l.mu.Lock()
-	spare := l.spare
+	replacement := l.replacement
 	if l.ended {
-		l.spare = nil
+		l.replacement = nil
 	}
 	ended := l.ended
 	l.mu.Unlock()
-	if spare == nil || !ended {
+	if replacement == nil || !ended {
 		return nil
 	}
-	return l.giveBack(ctx, spare, spare.from)
+	return l.release(ctx, replacement, replacement.start)
 }
 
-// giveBack frees the worker at bound, which lies above all that was issued
-// under it. The record is kept: it is the memory of that.
-func (l *Lease) giveBack(ctx context.Context, h *holding, bound int64) error {
-	if h.lost {
+// release frees the worker at bound, which lies above all that was issued under
+// it.
+func (l *Lease) release(ctx context.Context, w *heldWorker, bound int64) error {
+	if w.lost {
 		return nil
 	}
-	l.update(func() { h.lost = true })
-	free := Record{Bound: max(bound, h.from)}
-	var err error
-	for attempt := 0; attempt < maxReturns && ctx.Err() == nil; attempt++ {
+	l.update(func() { w.lost = true })
+	if err := l.releaseAt(ctx, w, max(bound, w.start)); err != nil {
+		return l.notReleased(w, err)
+	}
+	l.log.Log(ctx, l.level(), "lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
+	return nil
+}
+
+// releaseAt writes the bound into a record that keeps the token: the record is
+// the memory of what was issued, and the token of what it replaced.
+func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
+	store, disconnect, err := l.connect(ctx, l.timeout())
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	return l.releaseOver(ctx, store, w, bound)
+}
+
+func (l *Lease) releaseOver(ctx context.Context, store Store, w *heldWorker, bound int64) (err error) {
+	for range maxReleases {
+		r := w.next(bound)
+		r.Owner = releasedOwner(r.Owner)
 		var ok bool
-		if ok, err = l.swap(ctx, h.key, h.known, free); ok {
-			l.log.Info("lease: worker given back", "datacenter", h.datacenter, "worker", h.worker, "bound", stamp(time.UnixMilli(free.Bound)))
+		if ok, err = l.swap(ctx, store, w.key, w.base, r); ok {
 			return nil
 		}
-		if mine, lookErr := l.look(ctx, h); lookErr != nil || !mine {
-			return lookErr
+		if held, err := l.stillHeld(ctx, store, w); err != nil || !held {
+			return err
 		}
 	}
-	return l.stays(h, cmp.Or(err, ctx.Err(), errors.New("its record changes")))
+	return cmp.Or(err, errChanges)
 }
 
-// stays is the error of a worker that could not be given back.
-func (l *Lease) stays(h *holding, err error) error {
-	l.mu.Lock() // the turn may be another's
-	defer l.mu.Unlock()
-	return fmt.Errorf("lease: %v stays taken until %s: %w", h, stamp(h.until()), err)
-}
-
-// look reads the record again, and reports whether it is still ours.
-func (l *Lease) look(ctx context.Context, h *holding) (bool, error) {
-	records, err := l.load(ctx)
+// stillHeld reads the record again, and reports whether it is still to be
+// released. A record that merely reads as released is left at that: should it
+// vanish, the one before it has a higher bound, and is in nobody's way for
+// longer than a window.
+func (l *Lease) stillHeld(ctx context.Context, store Store, w *heldWorker) (bool, error) {
+	records, err := l.load(ctx, store)
 	if err != nil {
-		return false, l.stays(h, err)
+		return false, err
 	}
-	r := records[h.key]
-	if r.Owner != h.known.Owner {
-		return false, nil // given back by a call that was not answered, or taken by another process
-	}
-	if h.cloned(r) {
-		l.leaveToClone(h, r)
+	r := records[w.key]
+	if !w.owns(r) {
 		return false, nil
 	}
-	l.update(func() { h.known = r })
+	if w.writtenByClone(r) {
+		l.leaveToClone(w, r)
+		return false, nil
+	}
+	l.update(func() { w.base = r })
 	return true, nil
+}
+
+// notReleased is the error of a worker that could not be released.
+func (l *Lease) notReleased(w *heldWorker, err error) error {
+	l.mu.Lock() // storeMu may be held by another call
+	defer l.mu.Unlock()
+	return fmt.Errorf("lease: %v could not be released; its lease expires at %s: %w", w, stamp(w.until()), err)
 }

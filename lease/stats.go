@@ -6,13 +6,13 @@ import "time"
 type Stats struct {
 	Datacenter, Worker int64
 	Owner              string    // the token of this grant: host/process/random
-	Since              time.Time // when this lease took the worker
+	Since              time.Time // when this lease acquired the worker
 	Until              time.Time // the end of the window that the store has acknowledged
 
 	// Extensions counts the windows after the first. Failures counts the
 	// attempts at getting one that failed, Losses the workers that another
-	// process, or a copy of this one, has taken, Regressions the acknowledged
-	// writes that the store has forgotten: every one of these is an alarm.
+	// process, or a copy of this one, has taken. Regressions counts acknowledged
+	// writes that the store has forgotten: alert on any.
 	Extensions, Failures, Losses, Regressions uint64
 
 	// FailingSince and Failure are when the store, or the search for a free
@@ -26,15 +26,15 @@ type counts struct{ Extensions, Failures, Losses, Regressions uint64 }
 
 // Stats returns the state of the lease.
 func (l *Lease) Stats() Stats {
-	h := l.current()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	w := l.currentLocked()
 	return Stats{
-		Datacenter:   h.datacenter,
-		Worker:       h.worker,
-		Owner:        h.known.Owner,
-		Since:        time.UnixMilli(h.taken),
-		Until:        h.until(),
+		Datacenter:   w.datacenter,
+		Worker:       w.worker,
+		Owner:        w.token.holder,
+		Since:        w.acquired,
+		Until:        w.until(),
 		Extensions:   l.counts.Extensions,
 		Failures:     l.counts.Failures,
 		Losses:       l.counts.Losses,
@@ -52,14 +52,14 @@ func (l *Lease) Stats() Stats {
 func (l *Lease) Health() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := l.kept()
+	w := l.currentLocked()
 	switch {
 	case l.ended:
 		return errEnded
-	case h.known.Bound > max(l.now(), h.used(), l.outage.need):
+	case !w.lost && w.acknowledged > max(l.now(), w.used(), l.outage.need):
 		return nil
 	case l.outage.attempts > 0:
-		return l.refusal(h.grant.Load())
+		return l.refusal(w.grant.Load())
 	}
-	return l.fenced(h.grant.Load(), errNothing)
+	return l.fenced(w.grant.Load(), errNothing)
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 var errNoStore = errors.New("lease: store is nil: want one that sqllease, redislease, etcdlease or zklease has made, or your own")
@@ -15,23 +16,47 @@ const layoutKey = -1
 // return soon after ctx has ended.
 //
 // A store must not forget: a write that it has acknowledged survives crashes
-// and failovers of whatever it is kept in. Where that cannot be had, see
-// [WithSettle]. One that fails over must not answer from a replica that lags.
-// Package leasetest has a suite that shows whether a store does all this.
+// and failovers of whatever it is kept in. What it shows without having
+// acknowledged it may vanish. One log orders all its writes, so that a write
+// that is acknowledged makes all durable that came before it. Where the first
+// cannot be had, see [WithSettle]. A store that fails over must not answer from a
+// replica that lags. Package leasetest has a suite that shows whether a store
+// does all this.
 //
 // Keys are datacenter<<WorkerBits | worker of the layout; key -1 describes the
 // layout itself. What a store is named or prefixed with, its namespace, is its
 // own affair: stores of one namespace share their workers.
+//
+// A store may also be a [Clock] and a [Connector].
 type Store interface {
 	// Load returns all records that were ever written, as they are now: it
 	// sees every write that was acknowledged, to anybody, before the call.
 	Load(ctx context.Context) (map[int]Record, error)
 
 	// CompareAndSwap replaces the record by next if it equals old, in one
-	// atomic step; a record that is absent equals the zero Record. True says
-	// that next has been written, durably. False says that the record differed
-	// and that this call has not written and never will. After an error the
-	// write may have happened, or may yet happen: Load tells, by the token in
-	// Owner.
+	// atomic step; a record that is absent equals the zero Record. Old and next
+	// differ. True means that this call was seen to write next, durably. False
+	// means that the record differed, and that this call has not written and
+	// never will. All else is an error, after which the write may have
+	// happened, or may yet happen. A store never answers from what it reads
+	// afterwards: a record that is visible may not be durable.
 	CompareAndSwap(ctx context.Context, worker int, old, next Record) (bool, error)
+}
+
+// A Clock is a [Store] that has a clock of its own, such as a server's. It judges
+// the clocks of processes that start: see [WithMaxSkew].
+type Clock interface {
+	// Now returns the store's time, independent of any time zone.
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// A Connector is a [Store] whose calls wait for a connection that others use too.
+// A [Lease] extends its window over a connection for which it waits as long as
+// the window lasts: a call that gave up its place in the queue after a few seconds
+// would never get one from a busy pool.
+type Connector interface {
+	// Connect waits for a connection until ctx ends. The store that it
+	// returns uses this one, for one goroutine at a time; release returns it to
+	// the pool and is called once.
+	Connect(ctx context.Context) (store Store, release func(), err error)
 }

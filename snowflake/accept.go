@@ -86,5 +86,5 @@ func (g *Generator) begin(grant *Grant, least int64) slot {
 	if first > now+1 {
 		g.clock.startAt(first)
 	}
-	return grant.begin(max(first, now))
+	return grant.begin(g, max(first, now))
 }

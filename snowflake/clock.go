@@ -28,9 +28,11 @@ type clock struct {
 	scripted bool
 	read     reading
 	maxJump  time.Duration
+	wallOnly bool // elapsed time is derived from the wall clock
 	alarm    alarm
 
 	comparing sync.Mutex // held to change what follows
+	ahead     ahead
 
 	base     atomic.Int64  // logical time at elapsed zero, in nanoseconds since the epoch
 	offset   atomic.Int64  // wall minus logical time when last compared; 0 after a step forward was taken
@@ -53,6 +55,7 @@ func newClock(c config) *clock {
 	switch {
 	case k.read != nil:
 	case c.wall != nil:
+		k.wallOnly = true
 		k.read = derived(c.wall, 20*c.layout.Tick)
 	default:
 		k.read = k.machine
@@ -151,38 +154,39 @@ func (k *clock) closes(at moment) time.Duration {
 	return min(end-time.Duration(k.base.Load()), at.elapsed+time.Duration(k.period))
 }
 
-// compare holds logical time against the wall clock. A step forward is taken
-// at once: the machine was suspended, or its clock was set right. A step back
-// is only recorded; what remains is returned, negative where the wall is
-// behind. The caller holds comparing.
-func (k *clock) compare() (offset time.Duration) {
-	offset = k.measure()
-	if offset > 0 && offset <= k.maxJump {
+// compare holds logical time against the wall clock, whose time it returns. A
+// step forward is taken at once, or once it is believed: the machine was
+// suspended, or its clock was set right. A step back is only recorded; what
+// remains is returned, negative where the wall is behind. The caller holds
+// comparing.
+func (k *clock) compare() (wall time.Time, offset time.Duration) {
+	wall, elapsed, offset := k.measure()
+	if k.believes(wall, elapsed, offset) && offset > 0 {
 		k.base.Add(int64(offset))
 		offset = 0
 	}
 	k.record(time.Duration(k.offset.Swap(int64(offset))), offset)
-	return offset
+	return wall, offset
 }
 
 // measure repeats a suspicious reading: the process may have been paused
 // between the two clocks. As the wall is read first, that makes it seem behind;
 // that it is ahead is always true, and taken however little it is.
-func (k *clock) measure() (offset time.Duration) {
+func (k *clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 	for i := range 3 {
-		wall, elapsed := k.read()
-		o := wall.Sub(k.epoch) - time.Duration(k.base.Load()) - elapsed
+		w, e := k.read()
+		o := w.Sub(k.epoch) - time.Duration(k.base.Load()) - e
 		if i == 0 || o.Abs() < offset.Abs() {
-			offset = o
+			wall, elapsed, offset = w, e, o
 		}
 		if k.scripted || offset.Abs() < noise {
 			break
 		}
 	}
 	if !k.scripted && offset < 0 && -offset < noise {
-		return 0
+		return wall, elapsed, 0
 	}
-	return offset
+	return wall, elapsed, offset
 }
 
 func (k *clock) record(before, now time.Duration) {

@@ -24,7 +24,8 @@
 // [Generator.TryNext] one ID or an error at once. Calls block while the
 // current tick's sequence is used up, at most until their context ends, and
 // hold no lock meanwhile. They fail when the wall clock has stepped back
-// further than [OnClockBackwards] allows, when the source's window has ended
+// further than [OnClockBackwards] allows, while it is further ahead than
+// [WithMaxJump] allows and not believed, when the source's window has ended
 // ([ErrFenced]), and when the layout's time has run out ([ErrExpired]).
 //
 // The time in an ID is logical time: it starts at the wall clock, runs with

@@ -10,6 +10,12 @@ var (
 	// clock has overtaken the last ID issued.
 	ErrClockBackwards = errors.New("snowflake: clock went backwards")
 
+	// ErrClockJumped: the wall clock has jumped further ahead than
+	// [WithMaxJump] allows, and the time it shows is not believed yet. The
+	// error is gone once the clock is back within the limit, or has kept its
+	// new time for a minute.
+	ErrClockJumped = errors.New("snowflake: the clock jumped")
+
 	// ErrSequenceExhausted: every sequence number up to the current tick is
 	// taken. Only [Generator.TryNext] returns it; the others wait.
 	ErrSequenceExhausted = errors.New("snowflake: sequence exhausted")
@@ -20,8 +26,8 @@ var (
 	ErrExpired = errors.New("snowflake: layout expired")
 
 	// ErrFenced: the window of ticks that the source granted has ended and
-	// could not be extended, so that another process may be issuing under
-	// this worker by now.
+	// could not be extended, or the source has revoked it: another process
+	// may be issuing under this worker by now.
 	ErrFenced = errors.New("snowflake: worker's window has ended")
 
 	// ErrWorkerInUse: this process already has a live generator for the same

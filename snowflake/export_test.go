@@ -15,6 +15,15 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 	})
 }
 
+// Skew puts the machine's wall clock off by what is in the word. The generator
+// must not be in use yet.
+func Skew(g *Generator, word *atomic.Int64) {
+	g.clock.read = func() (time.Time, time.Duration) {
+		wall, elapsed := g.clock.machine()
+		return wall.Add(time.Duration(word.Load())), elapsed
+	}
+}
+
 // WithRandom makes the sequence starts repeatable.
 func WithRandom(random func(n uint64) uint64) Option {
 	return optionFunc(func(c *config) error {
@@ -22,9 +31,6 @@ func WithRandom(random func(n uint64) uint64) Option {
 		return nil
 	})
 }
-
-// Ordinal reads a StatefulSet's host name.
-func Ordinal(host string) (int64, error) { return ordinal(host) }
 
 // Trusts asks a grant that is open up to a count.
 func Trusts(until, count uint64) bool {
@@ -56,39 +62,50 @@ func OpenTick(trust uint64) uint64 {
 	return g.trust.Load()
 }
 
-// OpenAfterRevoke opens a tick in the moment in which the grant is revoked, again
-// and again for some time, and counts how often it has stayed open.
-func OpenAfterRevoke(grant *Grant, lasts time.Duration) (stayed, rounds int64) {
-	tick, limit := uint64(grant.from), grant.limit.Load()
+// OpenAfterRevoke opens a tick in the moment in which a grant is revoked, again
+// and again for some time, and counts how often the short path finds a slot in it,
+// from the moment when Revoke has returned.
+func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds int64) {
 	var begun, ended atomic.Int64
 	var over atomic.Bool
 	var opener sync.WaitGroup
+	var g Generator
 	opener.Go(func() {
 		for round := int64(1); ; round++ {
 			if spin(&begun, round); over.Load() {
 				return
 			}
-			grant.openTick(tick, 0)
+			grant := g.grant.Load()
+			grant.openTick(uint64(grant.from), time.Hour)
 			ended.Store(round)
 		}
 	})
 	for end := time.Now().Add(lasts); time.Now().Before(end); {
 		rounds++
-		grant.limit.Store(limit)
+		grant := newGrant()
+		tick := uint64(grant.from)
+		grant.begin(&g, tick)
+		grant.advance(grant.first-1, grant.first)
+		g.grant.Store(grant)
+		g.monotonic = time.Now()
 		begun.Store(rounds)
 		for range rounds % 200 { // the opener learns of it some time later
 			begun.Load()
 		}
 		grant.Revoke()
-		spin(&ended, rounds)
-		if grant.open.Load() > uint64(grant.id(tick<<grant.sequenceBits)) {
-			stayed++
+		for ended.Load() < rounds {
+			if _, ok := g.short(); ok {
+				found++
+			}
+		}
+		if _, ok := g.short(); ok {
+			found++
 		}
 	}
 	over.Store(true)
 	begun.Add(1)
 	opener.Wait()
-	return stayed, rounds
+	return found, rounds
 }
 
 // spin waits for the word to get there, without leaving the processor at once.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/internal/podname"
 )
 
 // The variables that [FromEnv] reads.
@@ -71,21 +72,12 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 		if err != nil {
 			return 0, 0, fmt.Errorf("snowflake: host name: %w", err)
 		}
-		worker, err := ordinal(host)
-		return datacenter, worker, err
+		worker, err := podname.Ordinal(host)
+		if err != nil {
+			return 0, 0, fmt.Errorf("snowflake: %w", err)
+		}
+		return datacenter, worker, nil
 	})
-}
-
-// ordinal reads the number of a pod's host name, with or without a domain.
-func ordinal(host string) (int64, error) {
-	name, _, _ := strings.Cut(host, ".")
-	dash := strings.LastIndexByte(name, '-')
-	digits := name[dash+1:]
-	number, err := strconv.ParseUint(digits, 10, 31)
-	if dash < 0 || err != nil || len(digits) > 1 && digits[0] == '0' {
-		return 0, fmt.Errorf("snowflake: host name %q does not end in -<ordinal>, want that of a StatefulSet's pod such as web-0", host)
-	}
-	return int64(number), nil
 }
 
 // fixed is a source whose number does not change; the process's registry keeps

@@ -20,7 +20,6 @@ type Generator struct {
 	layout  Layout
 	source  WorkerSource
 	policy  ClockPolicy
-	maxJump time.Duration
 	logical bool
 	start   SequenceStart
 	random  func(n uint64) uint64
@@ -69,7 +68,6 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		sequenceBits: c.layout.SequenceBits,
 		layout:       c.layout,
 		source:       src,
-		maxJump:      c.maxJump,
 		logical:      c.logical,
 		start:        c.start,
 		random:       c.random,

@@ -368,8 +368,8 @@ func TestNewRefuses(t *testing.T) {
 		},
 		{
 			"logical time and all else", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
-			[]snowflake.Option{snowflake.WithMaxJump(time.Second), snowflake.OnClockBackwards(snowflake.Fail), snowflake.WithLogicalTime()},
-			"snowflake: WithMaxJump, OnClockBackwards beside WithLogicalTime",
+			[]snowflake.Option{snowflake.WithLag(time.Second), snowflake.OnClockBackwards(snowflake.Fail), snowflake.WithLogicalTime()},
+			"snowflake: WithLag, OnClockBackwards beside WithLogicalTime",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 // sequence. Slots are contiguous across ticks, so one word counts them all.
 type slot = uint64
 
-// sealed is a state that no slot can follow: the slot after it is at or above
-// every limit.
-const sealed slot = 1 << 63
+// sealed is the bit of a state that no slot can follow: no compare-and-swap
+// expects it, and every open tick lies below it. The other bits keep the last ID.
+const sealed uint64 = 1 << 63
 
 // A Grant is one worker for a span of ticks, given by a [WorkerSource] to one
 // [Generator]. [NewGrant] makes it. Its methods may be called concurrently.
@@ -30,16 +31,21 @@ type Grant struct {
 	nodeBits           uint8
 	limit              atomic.Uint64 // first slot that must not be issued
 	used               atomic.Bool   // given to a generator
+	generator          atomic.Pointer[Generator]
+
+	moving  sync.Mutex  // held to move the limit
+	revoked atomic.Bool // by the source
+	retired atomic.Bool // by the generator: set before the state is sealed
 
 	// The tick that is open to Generator.Next; take opens it.
-	open   atomic.Uint64 // above its last ID; that is below the limit
+	open   atomic.Uint64 // its last ID, below the limit; zero: none
 	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
 	trust  atomic.Uint64 // below this count of the processor it is not yet time for that; zero: look at the clock
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
 	_     [64]byte
-	state atomic.Uint64 // the ID of the last slot issued or reserved, or sealed
+	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
 	_     [56]byte
 }
 
@@ -80,41 +86,75 @@ func (g *Grant) Datacenter() int64 { return g.datacenter }
 // Worker is the worker's number within its datacenter.
 func (g *Grant) Worker() int64 { return g.worker }
 
-// Until is the end of the granted window: no tick at or after it is issued.
+// Until is the end of the granted window: no tick at or after it is issued. A
+// revoked grant has an empty window, which ends where it started.
 func (g *Grant) Until() time.Time {
 	return g.layout.timeOf(int64(g.limit.Load() >> g.sequenceBits))
 }
 
-// Extend moves the end of the window to until; a window is never shortened.
-// A source calls it only after whoever coordinates the workers has
-// acknowledged the new end.
+// Extend moves the end of the window to until; a window is never shortened. A
+// source calls it only after the new end has been acknowledged. It does nothing
+// on a revoked grant.
 func (g *Grant) Extend(until time.Time) {
 	to := g.limitAt(until)
-	for {
-		old := g.limit.Load()
-		if to <= old || g.limit.CompareAndSwap(old, to) {
-			return
-		}
+	g.moving.Lock()
+	defer g.moving.Unlock()
+	if to > g.limit.Load() && !g.revoked.Load() {
+		g.limit.Store(to)
 	}
 }
 
-// Revoke ends the window now, where the source has learnt that it is no longer
-// its own. Calls that are under way may still issue: within the current tick, or
-// what they have reserved already, which for [Generator.Fill] can be many ticks.
+// Revoke ends the grant at once and for good: a source calls it when it has
+// learned that the worker may no longer be its own. No call of [Generator.Next],
+// [Generator.TryNext] or [Generator.Fill] that begins after Revoke has returned
+// returns an ID of the grant.
+//
+// A call that is in progress checks the grant once more after it has waited,
+// before it returns an ID or writes a block. If the grant has been revoked the
+// call starts over, and its slots are lost. Before each block, and so after its
+// last wait, Fill checks every grant that dst has IDs of, and starts over with all
+// of dst if one has been revoked. Only a call that is past its last check, with
+// nothing left to wait for, still returns IDs of the grant.
+//
+// Next and Fill then ask the source for another grant, and fail if they get
+// none; see [WorkerSource]. TryNext returns [ErrFenced] until one of them has
+// asked. Last still reports the last tick in use, which may have been reserved
+// and never issued. A second Revoke does nothing.
 func (g *Grant) Revoke() {
+	g.moving.Lock()
+	g.revoked.Store(true)
 	g.limit.Store(slot(g.from) << g.sequenceBits)
-	g.open.Store(0)
+	g.moving.Unlock()
+	g.state.Or(sealed)
+}
+
+// Now returns the wall clock's time as the generator that holds the grant
+// believes it, without a monotonic reading: of the clock given by [WithClock],
+// or the machine's. The error wraps [ErrClockJumped] while that clock is further
+// ahead than [WithMaxJump] allows and is not believed yet.
+//
+// Now compares the clocks as [Generator.Next] does, so calling it from time to
+// time lets a jump be believed while the generator is idle. It does so in
+// logical time too, in which the generator itself does not follow the clock.
+// Before a generator holds the grant, Now returns [time.Now] and no error. After
+// the grant was revoked or retired it continues to use the generator's clock.
+func (g *Grant) Now() (time.Time, error) {
+	generator := g.generator.Load()
+	if generator == nil {
+		return time.Now().Round(0), nil
+	}
+	return generator.wall(g)
 }
 
 // Last is the start of the last tick in which an ID was issued or reserved. It
 // is the zero time while the grant is not in use: before, and after it was
 // retired.
 func (g *Grant) Last() time.Time {
-	last := g.last()
-	if last == sealed {
+	state := g.state.Load()
+	if state == sealed || g.retired.Load() {
 		return time.Time{}
 	}
-	return g.timeOf(last)
+	return g.timeOf(g.slotOf(state))
 }
 
 // String names the worker, for logs and errors.
@@ -127,6 +167,14 @@ func (g *Grant) limitAt(until time.Time) slot {
 	return slot(tick) << g.sequenceBits
 }
 
+// fenced is the error of a call that the grant has no slot for.
+func (g *Grant) fenced() error {
+	if g.revoked.Load() {
+		return fmt.Errorf("%w: %v was revoked, as another process may hold it: Next and Fill ask for another worker", ErrFenced, g)
+	}
+	return fmt.Errorf("%w: %v was granted until %v", ErrFenced, g, g.Until())
+}
+
 // expires reports whether the layout, not the source, sets the limit.
 func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
@@ -136,29 +184,32 @@ func (g *Grant) expires() bool {
 // concerned, where nothing was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
-// begin opens a grant that is not issuing yet, at the start of a tick.
-func (g *Grant) begin(tick uint64) (state slot) {
+// begin starts a grant that no call has seen yet, at the start of a tick. If the
+// source has revoked it, its window is empty.
+func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
 	g.first = tick << g.sequenceBits
+	g.generator.Store(generator)
 	g.state.Store(uint64(g.id(g.first - 1)))
 	return g.first - 1
 }
 
-// openTick lets the short path issue the rest of a tick that has come.
+// openTick lets the short path issue the rest of a tick that has come. In a
+// revoked grant that opens nothing, because the state is sealed.
 func (g *Grant) openTick(tick uint64, closes time.Duration) {
 	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
-	g.open.Store(uint64(g.id(last)) + 1)
-	if g.limit.Load() <= last {
-		g.open.Store(0) // revoked meanwhile
-	}
+	g.open.Store(uint64(g.id(last)))
 	g.closes.Store(int64(closes))
 	g.trust.Store(0) // it was earned with the old closes
 }
 
-// seal ends the grant for good, and returns the last slot issued or reserved:
-// whoever still holds the grant finds its state changed and cannot advance it.
-func (g *Grant) seal() slot { return g.slotOf(g.state.Swap(sealed)) }
+// retire ends the grant for good, and returns the last slot issued or reserved:
+// a call that still has the grant finds its state changed and cannot advance it.
+func (g *Grant) retire() slot {
+	g.retired.Store(true)
+	return g.slotOf(g.state.Or(sealed))
+}
 
-// last is the last slot issued or reserved, or sealed.
+// last is the last slot issued or reserved, also after the grant's end.
 func (g *Grant) last() slot { return g.slotOf(g.state.Load()) }
 
 // advance moves the state from one slot to a later one, unless it has moved.
@@ -178,8 +229,6 @@ func (g *Grant) id(s slot) types.ID {
 
 // slotOf undoes id.
 func (g *Grant) slotOf(state uint64) slot {
-	if state == sealed {
-		return sealed
-	}
+	state &^= sealed
 	return state>>(g.nodeBits+g.sequenceBits)<<g.sequenceBits | state&g.mask
 }

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake/internal/tsc"
@@ -14,9 +15,9 @@ import (
 // once. ctx is looked at only when Next has to wait: where there is a free slot,
 // a call whose ctx has ended may get an ID all the same.
 //
-// The error wraps [ErrClockBackwards], [ErrFenced], [ErrExpired], [ErrClosed] or
-// what ended ctx, or it tells of a jump of the clock beyond [WithMaxJump], or it
-// is the source's own. All but ErrExpired and ErrClosed pass by themselves.
+// The error wraps [ErrClockBackwards], [ErrClockJumped], [ErrFenced],
+// [ErrExpired], [ErrClosed] or what ended ctx, or it is the source's own. All
+// except ErrExpired and ErrClosed are transient.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) {
 	if id, ok := g.short(); ok {
 		return id, nil
@@ -44,7 +45,7 @@ func (g *Generator) short() (id types.ID, ok bool) {
 		return 0, false
 	}
 	last := grant.state.Load()
-	if last+1 >= grant.open.Load() {
+	if last >= grant.open.Load() {
 		return 0, false
 	}
 	if !grant.state.CompareAndSwap(last, last+1) {
@@ -56,20 +57,32 @@ func (g *Generator) short() (id types.ID, ok bool) {
 
 // Fill sets every element of dst to a new ID, in rising order. It reserves the
 // slots for all of them in one step and waits once, for the last of them; only
-// where the source's window ends in between does it take more than one. An empty
-// dst takes nothing and is no error. The errors are those of [Generator.Next]; what
-// dst holds after one is not to be used, and the slots it took are lost.
+// where the source's window ends in between does it take more than one. Where the
+// source revokes a grant that dst has IDs of, Fill starts over; see
+// [Grant.Revoke]. An empty dst takes nothing and is no error. The errors are those
+// of [Generator.Next]; what dst holds after one is not to be used, and the slots
+// it took are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
-	for len(dst) > 0 {
-		c, err := g.take(ctx, uint64(len(dst)), true)
+	var earlier []*Grant // of the blocks that are written
+	for rest := dst; len(rest) > 0; {
+		c, err := g.take(ctx, uint64(len(rest)), true)
 		if err != nil {
 			return err
 		}
-		c.grant.write(dst[:c.count], c.first)
-		dst = dst[c.count:]
+		if slices.ContainsFunc(earlier, isRevoked) {
+			g.skipped.Add(int64(len(dst)-len(rest)) + int64(c.count))
+			rest, earlier = dst, nil
+			continue
+		}
+		c.grant.write(rest[:c.count], c.first)
+		if rest = rest[c.count:]; len(rest) > 0 && !slices.Contains(earlier, c.grant) {
+			earlier = append(earlier, c.grant)
+		}
 	}
 	return nil
 }
+
+func isRevoked(g *Grant) bool { return g.revoked.Load() }
 
 // write lays out contiguous slots, tick by tick.
 func (g *Grant) write(dst []types.ID, first slot) {

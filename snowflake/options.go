@@ -61,7 +61,7 @@ func LayoutOf(opts ...Option) (Layout, error) {
 	return c.layout, c.layout.Validate()
 }
 
-// contradiction names the options that logical time, which does not look at
+// contradiction names the options that logical time, which does not follow
 // the clock, would leave without effect.
 func (c *config) contradiction() error {
 	if !c.logical {
@@ -70,9 +70,6 @@ func (c *config) contradiction() error {
 	var names []string
 	if c.lag > 0 {
 		names = append(names, "WithLag")
-	}
-	if c.maxJump > 0 {
-		names = append(names, "WithMaxJump")
 	}
 	if c.policy != nil {
 		names = append(names, "OnClockBackwards")
@@ -165,10 +162,21 @@ func WithLag(lag time.Duration) Option {
 	})
 }
 
-// WithMaxJump bounds a single step forward of the wall clock. A larger one is
-// an error as long as the clock shows it, because IDs from the far future
-// cannot be taken back. The default is 30 days, longer than a suspended
-// machine sleeps.
+// WithMaxJump bounds a single step forward of the wall clock. The default is 30
+// days, longer than a suspended machine sleeps. A larger step is refused with
+// [ErrClockJumped], because IDs from the far future cannot be taken back, until
+// the clock is back within the limit or its new time is believed.
+//
+// The new time is believed, and taken as any step forward, when the clock has
+// kept it for one minute: at each comparison with the monotonic clock it has been
+// off by the same amount, give or take a second and a thousandth of the time that
+// has passed. A larger difference starts the minute again. Calls compare the
+// clocks, and [Grant.Now] does; two calls that are a minute or more apart suffice,
+// at the second of which the time is believed. Under [WithClock], which has no
+// monotonic clock to agree with, the clock must have moved forward by a minute
+// without another step back or beyond the limit.
+//
+// A lease follows the same clock with the same limit; see [Grant.Now].
 func WithMaxJump(limit time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if limit <= 0 {
@@ -182,8 +190,10 @@ func WithMaxJump(limit time.Duration) Option {
 // WithLogicalTime uses the generator's own time, which starts at the wall
 // clock and moves on only when a tick's sequence is used up: calls never wait
 // for the clock, and IDs are as dense as can be. It needs a source that grants
-// windows; under a fixed worker it is an error, and so is it beside WithLag,
-// WithMaxJump or OnClockBackwards, which would mean nothing.
+// windows; under a fixed worker it is an error. So is it together with WithLag or
+// OnClockBackwards, which would mean nothing. [WithMaxJump] still bounds the time
+// that the source believes by [Grant.Now]; the generator itself continues through
+// a jump, within its window.
 func WithLogicalTime() Option {
 	return optionFunc(func(c *config) error {
 		c.logical = true

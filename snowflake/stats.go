@@ -35,7 +35,6 @@ type counters struct {
 	waits    atomic.Uint64
 	refusals atomic.Uint64
 	origin   slot
-	end      atomic.Uint64 // the last slot of the grant that was sealed last
 	skipped  atomic.Int64  // slots below the state that are not issued: passed over, lost or not due yet
 	issued   atomic.Uint64 // as last told
 }
@@ -51,9 +50,6 @@ func (g *Generator) Stats() Stats {
 		Refusals:            g.refusals.Load(),
 	}
 	last := grant.last()
-	if last == sealed {
-		last = g.end.Load()
-	}
 	g.settleIssued(last)
 	wall, _ := g.clock.read()
 	s.Lead = max(0, grant.timeOf(last).Sub(wall))

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -21,7 +22,8 @@ type claim struct {
 
 // take reserves up to n slots, fewer only where the grant ends, and then
 // waits, outside any lock, until the last of them is due. Slots whose wait was
-// given up are lost, never issued again.
+// given up are lost, never issued again, and so are those of a grant that has
+// been revoked by then: take starts over.
 func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error) {
 	for {
 		c, err := g.propose(n)
@@ -33,7 +35,9 @@ func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error
 			return c, err
 		}
 		if c.count > 0 && g.advance(c) {
-			return c, g.await(ctx, c)
+			if err = g.await(ctx, c); !errors.Is(err, errRevoked) {
+				return c, err
+			}
 		}
 		if ctx.Err() != nil {
 			g.refusals.Add(1)
@@ -47,7 +51,7 @@ func (g *Generator) take(ctx context.Context, n uint64, wait bool) (claim, error
 func (g *Generator) propose(n uint64) (claim, error) {
 	c := claim{grant: g.grant.Load()}
 	c.last = c.grant.last() // before the clock: see heal
-	if c.last == sealed {
+	if c.grant.retired.Load() {
 		if g.closed.Load() {
 			return c, ErrClosed
 		}
@@ -83,7 +87,7 @@ func (g *Generator) next(c claim, n uint64) slot {
 // that may not wait does not ask the source either.
 func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
 	switch {
-	case c.last == sealed: // another grant is being installed
+	case c.grant.retired.Load(): // another grant is being installed
 		runtime.Gosched()
 		return nil
 	case c.over > 0 && !wait:
@@ -91,7 +95,7 @@ func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
 	case c.over > 0:
 		return g.clock.sleep(ctx, c.over)
 	case c.count == 0 && !wait && !c.grant.expires():
-		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, c.grant, c.grant.Until())
+		return c.grant.fenced()
 	case c.count == 0:
 		return g.extend(ctx, c.grant, c.first)
 	case !wait:
@@ -132,23 +136,37 @@ func (g *Generator) advance(c claim) bool {
 	return false
 }
 
-// await returns once the claim is due.
+// errRevoked is await's answer where the slots are lost.
+var errRevoked = errors.New("snowflake: grant revoked")
+
+// await returns once the claim is due, or its grant has been revoked during the
+// wait.
 func (g *Generator) await(ctx context.Context, c claim) error {
 	if c.due > c.now {
-		g.waits.Add(1)
+		if err := g.waitUntilDue(ctx, &c); err != nil {
+			return err
+		}
+		g.skipped.Add(-int64(c.count))
 	}
+	if !g.clock.scripted && !g.logical && c.now <= c.due+g.lag {
+		c.grant.openTick(c.due, g.clock.closes(c.at))
+	}
+	return nil
+}
+
+// waitUntilDue moves the claim to the tick in which it is due.
+func (g *Generator) waitUntilDue(ctx context.Context, c *claim) error {
+	g.waits.Add(1)
 	for c.due > c.now {
 		if err := g.clock.sleep(ctx, g.clock.until(c.due)); err != nil {
 			g.refusals.Add(1)
 			return err
 		}
 		c.at = g.observe(c.grant)
-		if c.now = g.clock.tickAt(c.at.logical); c.now >= c.due {
-			g.skipped.Add(-int64(c.count))
+		c.now = g.clock.tickAt(c.at.logical)
+		if c.grant.revoked.Load() {
+			return errRevoked
 		}
-	}
-	if !g.clock.scripted && !g.logical && c.now <= c.due+g.lag {
-		c.grant.openTick(c.due, g.clock.closes(c.at))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (g *Generator) ask(ctx context.Context, held *Grant, need slot) error {
 	case next != held:
 		return g.replace(context.WithoutCancel(ctx), held, next)
 	case need >= held.limit.Load():
-		return fmt.Errorf("%w: %v was granted until %v", ErrFenced, held, held.Until())
+		return held.fenced()
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (g *Generator) replace(ctx context.Context, old, next *Grant) error {
 	return nil
 }
 
-// handOver puts the next grant in the old one's place. The old one is sealed
+// handOver puts the next grant in the old one's place. The old one is retired
 // first: only then is it known which slot was its last.
 func (g *Generator) handOver(old, next *Grant) (last slot, ok bool) {
 	g.handover.Lock()
@@ -71,7 +71,7 @@ func (g *Generator) handOver(old, next *Grant) (last slot, ok bool) {
 	if g.closed.Load() {
 		return 0, false
 	}
-	last = g.seal(old)
+	last = old.retire()
 	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
 	g.grant.Store(next)
 	return last, true

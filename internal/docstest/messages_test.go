@@ -42,6 +42,8 @@ var quoted = []struct {
 	{"forgotten", inBubble(func(t *testing.T) []string { return sayForgotten(t, false) })},
 	{"forgotten and taken", inBubble(func(t *testing.T) []string { return sayForgotten(t, true) })},
 	{"short settling", inBubble(sayShortSettling)},
+	{"clock ahead of the store's", inBubble(sayFarAhead)},
+	{"clock set back under a lease", inBubble(sayLead)},
 	{"absurd clock under a lease", inBubble(sayAbsurdClock)},
 	{"another layout", inBubble(sayOtherLayout)},
 	{"clock of a fixed number", sayFixedClock},
@@ -53,6 +55,7 @@ var quoted = []struct {
 	{"closed", sayClosed},
 	{"JSON", sayJSON},
 	{"store that can forget", sayVolatile},
+	{"table without a key", sayBrokenTable},
 }
 
 // TestQuotedMessages compares the ```text blocks of the page, line by line, with
@@ -285,6 +288,28 @@ func sayAbsurdClock(t *testing.T) []string {
 	return say(t, gen.Source().(*lease.Lease).Stats().Failure)
 }
 
+func sayFarAhead(t *testing.T) []string {
+	store := leasetest.WithTime(leasetest.NewMemory(), time.Now)
+	in2050 := func() time.Time { return time.Now().AddDate(24, 0, 0) }
+	_, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithClock(in2050))
+	return say(t, err)
+}
+
+func sayLead(t *testing.T) []string {
+	var ahead atomic.Int64
+	gen, log := leased(t, leasetest.NewMemory(), lease.WithClock(func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}))
+	ahead.Store(int64(-5 * time.Minute))
+	for range 10 {
+		time.Sleep(time.Minute)
+		if _, err := gen.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log.alarms()
+}
+
 func sayOtherLayout(t *testing.T) []string {
 	store := leasetest.NewMemory()
 	leased(t, store)
@@ -372,7 +397,18 @@ func sayJSON(t *testing.T) []string {
 }
 
 func sayVolatile(t *testing.T) []string {
-	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + "?_pragma=synchronous(off)"
+	return say(t, acquireFrom(t, "?_pragma=synchronous(off)"))
+}
+
+func sayBrokenTable(t *testing.T) []string {
+	const create = "CREATE TABLE snowflake_workers (namespace TEXT NOT NULL, worker_id INTEGER NOT NULL, bound BIGINT, owner TEXT)"
+	return say(t, acquireFrom(t, "", create))
+}
+
+// acquireFrom returns the error of a lease from a new file.
+func acquireFrom(t *testing.T, settings string, statements ...string) error {
+	t.Helper()
+	dsn := "file:" + filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db")) + settings
 	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn}), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +418,11 @@ func sayVolatile(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	defer pool.Close()
+	for _, statement := range statements {
+		if err := db.Exec(statement).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
 	_, err = lease.Acquire(t.Context(), sqllease.New(db, sqllease.WithLogger(plugintest.DiscardLog)), snowflake.TwitterLayout())
-	return say(t, err)
+	return err
 }

@@ -24,8 +24,8 @@ func TestReadme(t *testing.T) {
 	}
 	for _, block := range blocks {
 		out := runProgram(t, block[1])
-		if !strings.Contains(out, "worker given back") {
-			t.Errorf("the program does not give its worker back:\n%s", out)
+		if !strings.Contains(out, "worker released") {
+			t.Errorf("the program does not release its worker:\n%s", out)
 		}
 		if !regexp.MustCompile(`"OrderID": "\d{18,19}"`).MatchString(out) {
 			t.Errorf("the program does not print string keys:\n%s", out)

@@ -12,7 +12,7 @@ const askTimeout = time.Second
 // the first bytes of what comes back. The servers are asked in their own
 // protocols, so that this package brings no client for any of them.
 func ask(s *Server, question string, size int) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.address(), askTimeout)
+	conn, err := net.DialTimeout("tcp", s.Address(), askTimeout)
 	if err != nil {
 		return "", err
 	}

@@ -26,7 +26,8 @@ type engine struct {
 	args       func(*Server) []string
 	answers    func(*Server) error // nil once the server serves
 	stopSignal syscall.Signal
-	notRoot    bool // refuses to run as root
+	notRoot    bool     // refuses to run as root
+	env        []string // of the server itself
 }
 
 // inPath looks for a program where the shell does, and in the folders for
@@ -60,8 +61,6 @@ func freePort() (int, error) {
 }
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-func (s *Server) address() string { return address(s.port) }
 
 // data is the folder of the server's own files.
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }

@@ -8,11 +8,11 @@ import (
 )
 
 // programs are what tests run that is no server.
-var programs = []string{"chromium", "node", "bash", "zsh", "fish"}
+var programs = []string{"chromium", "node", "bash", "zsh", "fish", "cc"}
 
 // variables may name another program than the one on the PATH. There are none
 // for the shells: oh-my-zsh sets ZSH to a folder.
-var variables = map[string]string{"chromium": "CHROMIUM", "node": "NODE"}
+var variables = map[string]string{"chromium": "CHROMIUM", "node": "NODE", "cc": "CC"}
 
 // Program returns the path of one of the programs. Where it is not on the PATH,
 // nor named by its variable, the test is skipped, or fails if

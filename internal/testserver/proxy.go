@@ -1,20 +1,41 @@
 package testserver
 
 import (
-	"io"
+	"bytes"
+	"math/rand/v2"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
-// Proxy passes TCP connections on to a server, and can lose what the server
-// answers: the request has been carried out then, and the client cannot know.
+// Proxy passes TCP connections on to a server, can lead them to another one,
+// and can lose what the server answers: the request has been carried out then,
+// and the client cannot know.
 type Proxy struct {
 	listener net.Listener
-	server   string
 	lose     atomic.Bool
 	cut      atomic.Int32 // counts down; the reply that makes it zero is cut
+	some     atomic.Pointer[losses]
+	lost     atomic.Int64 // of some
+
+	mu     sync.Mutex
+	server string // empty: connections are closed at once
+	links  map[*link]bool
 }
+
+// losses are the answers that LoseSome loses.
+type losses struct {
+	mark    []byte
+	every   int64
+	silence time.Duration
+	marked  atomic.Int64
+}
+
+// carryOut is the least time that a server has for a request whose answer gets
+// lost.
+const carryOut = 10 * time.Millisecond
 
 // NewProxy starts a proxy for the server at an address, host:port. It ends with
 // the test.
@@ -24,7 +45,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	if err != nil {
 		t.Fatalf("testserver: %v", err)
 	}
-	p := &Proxy{listener: listener, server: server}
+	p := &Proxy{listener: listener, server: server, links: map[*link]bool{}}
 	t.Cleanup(func() { _ = listener.Close() })
 	go p.accept()
 	return p
@@ -32,6 +53,16 @@ func NewProxy(t testing.TB, server string) *Proxy {
 
 // Address is where the proxy listens, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+func (p *Proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// Proxy starts a proxy for the server, and returns it and the server's URL with
+// the proxy in the server's place.
+func (s *Server) Proxy(t testing.TB) (p *Proxy, url string) {
+	t.Helper()
+	p = NewProxy(t, s.Address())
+	return p, s.URLThrough(p)
+}
 
 // Pass lets everything through again, on new connections and on those that have
 // lost nothing.
@@ -46,43 +77,133 @@ func (p *Proxy) Lose() { p.lose.Store(true) }
 // one reply.
 func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
 
+// Lead closes all connections, and leads new ones to the server at an address,
+// host:port. Where the address is empty, new connections are closed at once.
+func (p *Proxy) Lead(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
+	for l := range p.links {
+		l.close()
+	}
+	clear(p.links)
+}
+
+// LoseSome loses from now on the answer to every nth request that contains the
+// mark. The request reaches the server, and nothing that the server sends comes
+// back until the connection is closed: at once in half of the cases, and within
+// the silence in the others.
+func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
+	p.some.Store(&losses{mark: []byte(mark), every: int64(n), silence: silence})
+}
+
+// Lost returns how many answers LoseSome has lost.
+func (p *Proxy) Lost() int { return int(p.lost.Load()) }
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.server)
-		if err != nil {
+		l := p.link(client)
+		if l == nil {
 			_ = client.Close()
 			continue
 		}
+		go l.requests()
 		go func() {
-			_, _ = io.Copy(server, client)
-			_ = server.Close()
-		}()
-		go func() {
-			p.reply(client, server)
-			_ = client.Close()
-			_ = server.Close()
+			l.replies()
+			p.unlink(l)
 		}()
 	}
 }
 
-func (p *Proxy) reply(client io.Writer, server io.Reader) {
+// link holds the mutex while it dials, so that Lead misses no connection. A
+// server on this machine accepts or refuses at once.
+func (p *Proxy) link(client net.Conn) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == "" {
+		return nil
+	}
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return nil
+	}
+	l := &link{proxy: p, client: client, server: server}
+	p.links[l] = true
+	return l
+}
+
+func (p *Proxy) unlink(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, l)
+}
+
+// A link is one connection through the proxy.
+type link struct {
+	proxy          *Proxy
+	client, server net.Conn
+	losing         atomic.Bool // by LoseSome
+}
+
+func (l *link) close() {
+	_ = l.client.Close()
+	_ = l.server.Close()
+}
+
+func (l *link) requests() {
+	defer func() { _ = l.server.Close() }()
 	buffer := make([]byte, 32<<10)
-	for mute := false; ; {
-		n, err := server.Read(buffer)
+	for {
+		n, err := l.client.Read(buffer)
 		if err != nil {
 			return
 		}
-		if p.cut.Add(-1) == 0 {
+		if some := l.proxy.some.Load(); some != nil && some.hit(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
+			time.AfterFunc(some.after(), l.close)
+		}
+		if _, err := l.server.Write(buffer[:n]); err != nil {
 			return
 		}
-		if mute = mute || p.lose.Load(); mute {
+	}
+}
+
+func (s *losses) hit(request []byte) bool {
+	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
+}
+
+func (s *losses) after() time.Duration {
+	if rand.IntN(2) == 0 {
+		return carryOut
+	}
+	return carryOut + rand.N(s.silence)
+}
+
+func (l *link) replies() {
+	defer l.close()
+	buffer := make([]byte, 32<<10)
+	for mute, counted := false, false; ; {
+		n, err := l.server.Read(buffer)
+		if err != nil {
+			return
+		}
+		if l.losing.Load() {
+			if !counted {
+				l.proxy.lost.Add(1)
+			}
+			counted = true
 			continue
 		}
-		if _, err := client.Write(buffer[:n]); err != nil {
+		if l.proxy.cut.Add(-1) == 0 {
+			return
+		}
+		if mute = mute || l.proxy.lose.Load(); mute {
+			continue
+		}
+		if _, err := l.client.Write(buffer[:n]); err != nil {
 			return
 		}
 	}

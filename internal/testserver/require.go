@@ -11,7 +11,7 @@ const requireVariable = "GORMFLAKE_TEST_REQUIRE"
 
 // knownNames are all that may be required.
 var knownNames = append([]string{
-	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service,
+	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service, pgbouncer.service,
 }, programs...)
 
 // Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test
@@ -34,7 +34,7 @@ func CheckRequired(t testing.TB) {
 
 // Missing lists the servers that are not installed, and their Debian packages.
 func Missing() (titles, packages []string) {
-	for _, e := range []*engine{postgres, mariadb, redis, etcd, zookeeper} {
+	for _, e := range []*engine{postgres, mariadb, redis, etcd, zookeeper, pgbouncer} {
 		if _, err := e.find(); err != nil {
 			titles = append(titles, e.title)
 			packages = append(packages, e.pkg)

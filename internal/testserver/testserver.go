@@ -11,6 +11,7 @@
 //	redis      Debian package redis-server
 //	etcd       Debian package etcd-server
 //	zookeeper  Debian package zookeeper
+//	pgbouncer  Debian package pgbouncer
 //
 // A server is killed when its test ends, and under Linux also when the test
 // process dies in whatever way. Servers do not wait for the disk unless their
@@ -88,6 +89,12 @@ func ZooKeeper(t testing.TB, settings ...string) *Server {
 // ZooKeeper.
 func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
 
+// URLThrough is the URL for clients that connect to the server through a proxy.
+func (s *Server) URLThrough(p *Proxy) string { return fmt.Sprintf(s.engine.url, p.port()) }
+
+// Address is where the server listens, host:port.
+func (s *Server) Address() string { return address(s.port) }
+
 // Start starts the server again after Stop or Kill, and returns once it
 // answers.
 func (s *Server) Start() error {
@@ -100,6 +107,7 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
+	command.Env = append(command.Env, s.engine.env...)
 	p, err := startProcess(command)
 	if err != nil {
 		return fmt.Errorf("testserver: start %s: %w", s.engine.title, err)

@@ -43,6 +43,9 @@ var kinds = []struct {
 }{
 	{"postgres", true, func(t *testing.T) *testserver.Server { return testserver.Postgres(t) }, sqlClient},
 	{"mariadb", true, func(t *testing.T) *testserver.Server { return testserver.MariaDB(t) }, sqlClient},
+	{"pgbouncer", true, func(t *testing.T) *testserver.Server {
+		return testserver.PgBouncer(t, testserver.Postgres(t))
+	}, pgbouncerClient},
 	{"redis", true, func(t *testing.T) *testserver.Server {
 		return testserver.Redis(t, "--appendonly yes", "--appendfsync always")
 	}, redisClient},
@@ -174,7 +177,7 @@ func TestMissingProgram(t *testing.T) {
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
 		{"not required", "mysql", "no Redis server: ", ""},
 		{"required", "mysql, redis", "", "install redis-server (Debian package) (GORMFLAKE_TEST_REQUIRE names redis)"},
-		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mysql, postgres, redis, etcd, zookeeper, chromium`},
+		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mysql, postgres, redis, etcd, zookeeper, pgbouncer, chromium`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -323,6 +326,11 @@ func sqlClient(t *testing.T, url string) client {
 			return value, err
 		},
 	}
+}
+
+// pgbouncerClient prepares no statements, which PgBouncer does not keep.
+func pgbouncerClient(t *testing.T, url string) client {
+	return sqlClient(t, url+"&default_query_exec_mode=simple_protocol")
 }
 
 func redisClient(_ *testing.T, url string) client {

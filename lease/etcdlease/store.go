@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // New returns a store on the cluster that client is connected to. The client
@@ -61,6 +62,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if s.err != nil {
 		return false, s.err
 	}
+	if err := remote.CheckRecords("etcdlease", worker, from, to); err != nil {
+		return false, err
+	}
 	key := s.prefix + strconv.Itoa(worker)
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", from.String()) // never true of an absent key
 	put, get := clientv3.OpPut(key, to.String()), clientv3.OpGet(key)
@@ -74,22 +78,35 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err != nil {
 		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
 	}
-	return swapped(reply, to.String()), nil
+	reply = innermost(reply)
+	if !reply.Succeeded && holds(reply, to.String()) {
+		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, remote.ErrPresent)
+	}
+	return reply.Succeeded, nil
 }
 
-// swapped reports whether a transaction has written, or has found what it was
-// to write: the client repeats a request, which may have been carried out, if
-// somebody on the way has answered that it took too long.
-func swapped(reply *clientv3.TxnResponse, to string) bool {
-	if reply.Succeeded {
-		return true
-	}
+// innermost returns the reply of the transaction inside, if one was run.
+func innermost(reply *clientv3.TxnResponse) *clientv3.TxnResponse {
 	for _, response := range reply.Responses {
 		if inner := response.GetResponseTxn(); inner != nil {
-			return swapped((*clientv3.TxnResponse)(inner), to)
+			return (*clientv3.TxnResponse)(inner)
 		}
+	}
+	return reply
+}
+
+// holds reports whether the transaction has found the value.
+//
+// The client sends a transaction again if the answer is DEADLINE_EXCEEDED or
+// CANCELLED while the context lasts (isContextError in its retry_interceptor.go).
+// A proxy, or a server that gives the stream up, may answer so for one that is
+// carried out, and the compare of the second fails because of the first. If
+// another process has overwritten the record in between, CompareAndSwap answers
+// false: of that write nothing is left, and nothing will come.
+func holds(reply *clientv3.TxnResponse, value string) bool {
+	for _, response := range reply.Responses {
 		for _, kv := range response.GetResponseRange().GetKvs() {
-			return string(kv.Value) == to
+			return string(kv.Value) == value
 		}
 	}
 	return false

@@ -2,11 +2,17 @@ package etcdlease_test
 
 import (
 	"context"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -51,13 +57,12 @@ func TestLostAcknowledgement(t *testing.T) {
 }
 
 // The client, or what stands between, may repeat a request that has been
-// carried out.
+// carried out: neither yes nor no is the answer then.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	client := connect(t, testserver.Etcd(t).URL())
 	client.KV = twice{client.KV}
-	storetest.Write(t, etcdlease.New(client), 1, lease.Record{}, storetest.First)
-	storetest.Write(t, etcdlease.New(client), 1, storetest.First, storetest.Second)
+	storetest.WrittenTwice(t, etcdlease.New(client))
 }
 
 // twice commits every transaction two times, and keeps the second reply.
@@ -84,6 +89,44 @@ func (x twiceTxn) Commit() (*clientv3.TxnResponse, error) {
 		return nil, err
 	}
 	return x.b.Commit()
+}
+
+// The client itself repeats a transaction that was carried out, if something on
+// the way answers that it was cancelled.
+func TestClientRepeatsRequest(t *testing.T) {
+	t.Parallel()
+	gateway := &cancelling{kv: clientv3.RetryKVClient(connect(t, testserver.Etcd(t).URL()))}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterKVServer(server, gateway)
+	t.Cleanup(server.Stop)
+	go func() { _ = server.Serve(listener) }()
+	storetest.WrittenTwice(t, etcdlease.New(connect(t, "http://"+listener.Addr().String())))
+	if got := gateway.transactions.Load(); got != 4 {
+		t.Errorf("%d transactions for two writes: the client repeats none, and the store need not care", got)
+	}
+}
+
+// cancelling is a gateway that gives every second answer to a transaction up.
+type cancelling struct {
+	pb.UnimplementedKVServer
+	kv           pb.KVClient
+	transactions atomic.Int64
+}
+
+func (s *cancelling) Range(ctx context.Context, request *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return s.kv.Range(ctx, request)
+}
+
+func (s *cancelling) Txn(ctx context.Context, request *pb.TxnRequest) (*pb.TxnResponse, error) {
+	reply, err := s.kv.Txn(ctx, request)
+	if s.transactions.Add(1)%2 == 1 && err == nil {
+		return nil, status.Error(codes.Canceled, "stream given up")
+	}
+	return reply, err
 }
 
 func TestContextEndsWhileServerIsPaused(t *testing.T) {

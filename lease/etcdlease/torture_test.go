@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/etcdlease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
@@ -26,6 +27,5 @@ func dial(_ context.Context, endpoint, namespace string) (lease.Store, func(), e
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	server := testserver.Etcd(t)
-	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+	storetest.Torture(t, testserver.Etcd(t))
 }

@@ -32,6 +32,7 @@ func breakers() map[string]leasetest.Breaker {
 		})),
 		"issue-after-release": leasetest.MakeBreaker(nil, remaking((*brokenSource).releasing)),
 		"trust-timeout":       leasetest.MakeBreaker(func(s lease.Store) lease.Store { return &trustingStore{s} }, nil),
+		"trust-read":          leasetest.MakeBreaker(func(s lease.Store) lease.Store { return &adoptingStore{s} }, nil),
 		"owner-name":          leasetest.MakeBreaker(func(s lease.Store) lease.Store { return &namingStore{Store: s} }, nil),
 	}
 }
@@ -116,6 +117,20 @@ func (s *trustingStore) CompareAndSwap(ctx context.Context, worker int, old, to 
 	return swapped || err != nil, nil
 }
 
+// An adoptingStore takes a write for done that was not answered, and that it sees.
+type adoptingStore struct{ lease.Store }
+
+func (s *adoptingStore) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
+	swapped, err := s.Store.CompareAndSwap(ctx, worker, old, to)
+	if swapped || ctx.Err() != nil {
+		return swapped, err
+	}
+	if records, loadErr := s.Load(ctx); loadErr == nil && records[worker] == to {
+		return true, nil
+	}
+	return swapped, err
+}
+
 // A namingStore writes a fixed name for every token: the processes of one host
 // take each other's records for their own.
 type namingStore struct {
@@ -141,6 +156,9 @@ func (s *namingStore) CompareAndSwap(ctx context.Context, worker int, old, to le
 		s.mu.Lock()
 		s.token = to.Owner
 		s.mu.Unlock()
+	}
+	if records, err := s.Store.Load(ctx); err == nil && records[worker].Owner == hostName {
+		old = records[worker] // ours, by its name
 	}
 	return s.Store.CompareAndSwap(ctx, worker, s.named(old), s.named(to))
 }

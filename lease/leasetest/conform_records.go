@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -78,13 +79,50 @@ func (s *suite) overwriteChain() {
 	h.takes(1, lease.Record{Bound: now - 1, Owner: is.Owner}, lease.Record{Bound: now - 1, Owner: "other"})
 }
 
-// A write that changes nothing is a write: some databases count no row for it.
+// A call that finds its record there already has not written it. A store that
+// answers true has trusted what it read, which may not be durable.
 func (s *suite) sameAgain() {
 	h := s.handle()
-	is := lease.Record{Bound: now, Owner: "same"}
-	h.takes(2, lease.Record{}, is)
-	h.takes(2, is, is)
-	h.takes(2, is, is)
+	first, second := lease.Record{Bound: now, Owner: "first"}, lease.Record{Bound: now + 1, Owner: "second"}
+	h.takes(2, lease.Record{}, first)
+	h.writesNothing(2, lease.Record{}, first)
+	h.takes(2, first, second)
+	h.writesNothing(2, first, second)
+	released := lease.Record{Bound: now + 1}
+	h.takes(2, second, released)
+	h.writesNothing(2, second, released)
+	h.holds(2, released)
+}
+
+// writesNothing expects anything but true.
+func (h handle) writesNothing(key int, from, to lease.Record) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	if swapped, err := h.CompareAndSwap(ctx, key, from, to); swapped {
+		h.t.Errorf("CompareAndSwap(%d, %+v, %+v) = %v, %v on a record that is the new one already: want false or an error",
+			key, from, to, swapped, err)
+	}
+}
+
+// Whether a write that changes nothing has happened, nobody can see.
+func (s *suite) oldIsNew() {
+	h := s.handle()
+	is := lease.Record{Bound: now, Owner: "owner"}
+	for _, present := range []lease.Record{{}, is} {
+		if present == is {
+			h.takes(2, lease.Record{}, is)
+		}
+		for _, record := range []lease.Record{{}, is, {Bound: now + 1, Owner: "owner"}} {
+			ctx, cancel := context.WithTimeout(s.Context(), patience)
+			swapped, err := h.CompareAndSwap(ctx, 2, record, record)
+			cancel()
+			if swapped || err == nil {
+				s.Errorf("CompareAndSwap(2, %+v, %+v) = %v, %v, want an error", record, record, swapped, err)
+			}
+			h.holds(2, present)
+		}
+	}
 }
 
 func (s *suite) release() {
@@ -102,10 +140,9 @@ func (s *suite) release() {
 func (s *suite) zeroWritten() {
 	h := s.handle()
 	held := lease.Record{Bound: now, Owner: "holder"}
-	h.takes(4, lease.Record{}, lease.Record{})
 	h.takes(4, lease.Record{}, held)
 	h.takes(4, held, lease.Record{})
-	h.refuses(4, held, held, lease.Record{})
+	h.refuses(4, held, lease.Record{Bound: now + 1}, lease.Record{})
 	h.takes(4, lease.Record{}, held)
 }
 

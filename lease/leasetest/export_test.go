@@ -33,11 +33,12 @@ func Findings(t *testing.T, address string, opts ...TortureOption) *findings {
 // An Entry is one of a journal.
 type Entry = entry
 
-// Markers without a payload that matters.
+// Markers of what has happened.
 var (
 	Anew    = markerOf(anew, 0)
 	Refused = markerOf(refused, 0)
 	Stepped = markerOf(stepped, 1)
+	Lost    = markerOf(lost, 3)
 )
 
 const testEpoch = 1_760_000_000_000

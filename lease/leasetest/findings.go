@@ -16,6 +16,7 @@ type findings struct {
 	took                   time.Duration
 	lives, grants, workers int
 	ids, refusals, steps   int
+	lost                   int // answers to writes
 	duplicates, shared     int // IDs issued again; ticks of a worker under two grants
 	falling, strangers     int // IDs not above the one before; under a worker not granted
 	unreadable             int
@@ -31,9 +32,13 @@ func (f *findings) example(format string, args ...any) {
 }
 
 func (f *findings) String() string {
-	return fmt.Sprintf("%d IDs in %v: %d processes, %d grants, %d workers; %d pauses longer than the window (longest %v), %d killed, %d ended, %d clock steps, %d outages, %d times fenced",
+	text := fmt.Sprintf("%d IDs in %v: %d processes, %d grants, %d workers; %d pauses longer than the window (longest %v), %d killed, %d ended, %d clock steps, %d outages, %d times fenced",
 		f.ids, f.took.Round(time.Millisecond), f.lives, f.grants, f.workers,
 		f.pauses, f.longest.Round(time.Millisecond), f.kills, f.ends, f.steps, f.outages, f.refusals)
+	if f.lost > 0 {
+		text += fmt.Sprintf(", %d answers to writes lost", f.lost)
+	}
+	return text
 }
 
 // violations counts what must never be.
@@ -50,6 +55,9 @@ func (c *torture) judge(t *testing.T, f *findings) {
 	}
 	for _, example := range f.examples {
 		t.Log(example)
+	}
+	if c.loseOneIn > 0 && f.lost == 0 {
+		t.Error("no answer was lost, want at least one")
 	}
 	if f.ids < c.ids || f.pauses < c.pauses || c.server != nil && f.outages == 0 {
 		t.Errorf("%d IDs, %d pauses longer than the window and %d outages within %v, want at least %d, %d and, with a server, one",
@@ -120,6 +128,8 @@ func (r *reader) entry(en entry) {
 		r.refusals++
 	case stepped:
 		r.steps++
+	case lost:
+		r.findings.lost += int(payload)
 	}
 }
 

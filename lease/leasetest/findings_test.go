@@ -122,12 +122,19 @@ func TestFailingTortures(t *testing.T) {
 	t.Run("no outage", func(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithServer(serve(t, nil)))...)
 	})
+	t.Run("some answers lost", func(t *testing.T) {
+		leasetest.Judge(t, leasetest.Examine(t, append(good, leasetest.Lost)), append(few, leasetest.WithLostAnswers(2))...)
+	})
+	t.Run("no answer lost", func(t *testing.T) {
+		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithLostAnswers(2))...)
+	})
 	t.Run("process gives up", func(t *testing.T) {
 		leasetest.Torture(t, serve(t, nil).address, quick(leasetest.WithBreaker("quitter"))...)
 	})
 	t.Run("options", func(t *testing.T) {
 		leasetest.Torture(t, serve(t, nil).address,
-			leasetest.WithProcesses(0), leasetest.WithWorkers(33), leasetest.WithWindow(0), leasetest.WithSkew(-1), leasetest.WithServer(nil))
+			leasetest.WithProcesses(0), leasetest.WithWorkers(33), leasetest.WithWindow(0), leasetest.WithSkew(-1), leasetest.WithServer(nil),
+			leasetest.WithLostAnswers(0))
 	})
 }
 
@@ -148,6 +155,10 @@ func TestTortureFails(t *testing.T) {
 		"--- FAIL: TestFailingTortures/few_IDs (",
 		"--- FAIL: TestFailingTortures/few_pauses (",
 		"--- FAIL: TestFailingTortures/no_outage (",
+		"--- PASS: TestFailingTortures/some_answers_lost (",
+		"0 times fenced, 3 answers to writes lost",
+		"--- FAIL: TestFailingTortures/no_answer_lost (",
+		"no answer was lost, want at least one",
 		"--- FAIL: TestFailingTortures/process_gives_up (",
 		"has ended by itself: exit status 1: torture process: quits",
 		"--- FAIL: TestFailingTortures/options (",
@@ -156,6 +167,7 @@ func TestTortureFails(t *testing.T) {
 		"leasetest: WithWindow(0s), want more than 0",
 		"leasetest: WithSkew(-1ns), want at least 0",
 		"leasetest: WithServer(nil), want a server",
+		"leasetest: WithLostAnswers(0), want at least 1",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q", want)

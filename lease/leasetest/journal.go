@@ -26,6 +26,7 @@ const (
 	anew          // a generator begins, which knows nothing of the one before
 	refused       // for want of a window; once until it goes on
 	stepped       // the clock, once or more often
+	lost          // answers to writes; the payload is how many
 )
 
 const (

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -27,7 +28,7 @@ var layout = snowflake.TwitterLayout()
 // A life is one process, from its start to its end.
 type life struct {
 	Address, Namespace, Journal string
-	Workers                     int
+	Workers, LoseOneIn          int
 	Window, Offset, Skew        time.Duration
 	Seed                        uint64
 	Breaker                     string
@@ -86,11 +87,13 @@ func (l *life) run(ctx context.Context, j *journal, dial Dialer, broken breaker)
 	if closeStore != nil {
 		defer closeStore()
 	}
+	answers := &loser{oneIn: l.LoseOneIn}
+	store = answers.over(store)
 	if broken.store != nil {
 		store = broken.store(store)
 	}
 	clock := newClock(l.Offset, l.Skew, l.Seed)
-	i := &issuer{journal: j, clock: clock, random: rand.New(rand.NewPCG(l.Seed, 2)), window: l.Window}
+	i := &issuer{journal: j, clock: clock, answers: answers, random: rand.New(rand.NewPCG(l.Seed, 2)), window: l.Window}
 	for ctx.Err() == nil {
 		leased := l.acquire(ctx, store, clock)
 		if leased == nil {
@@ -121,6 +124,7 @@ func (l *life) acquire(ctx context.Context, store lease.Store, clock *clock) *le
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(l.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
+			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and more through those that run ahead
 			lease.WithDatacenter(0), lease.WithWorkers(0, int64(l.Workers)-1))
 		if err == nil {
 			return leased
@@ -142,6 +146,7 @@ func nap(ctx context.Context, d time.Duration) {
 type issuer struct {
 	journal  *journal
 	clock    *clock
+	answers  *loser
 	random   *rand.Rand
 	window   time.Duration
 	patience time.Duration // without a window to issue in
@@ -230,7 +235,7 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 	switch {
 	case err == nil:
 		i.refused = time.Time{}
-		return i.journal.append(append(watched.markers(), i.step()...), dst)
+		return i.journal.append(slices.Concat(watched.markers(), i.step(), i.answers.markers()), dst)
 	case ctx.Err() != nil:
 		return nil
 	case errors.Is(err, snowflake.ErrFenced):

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // ErrFault is wrapped by the errors that a [Memory] returns for a [Fault].
@@ -21,7 +23,8 @@ const (
 	None Fault = iota
 	// LoseRequest answers with an error at once. The call has no effect.
 	LoseRequest
-	// LoseReply carries the call out and answers with an error at once.
+	// LoseReply carries the call out and answers with an error at once. What
+	// it has written is visible, but a [Memory.Crash] may undo it.
 	LoseReply
 	// Hold keeps the call from being carried out and from being answered
 	// until [Memory.Deliver]. The caller stops waiting when its context ends,
@@ -64,6 +67,7 @@ type Calls struct{ Loads, Swaps int }
 type Memory struct {
 	mu      sync.Mutex
 	records map[int]lease.Record
+	undo    []replaced // by the writes after the last one that was acknowledged
 	calls   Calls
 	down    bool
 	next    []Fault
@@ -71,9 +75,17 @@ type Memory struct {
 	held    []*heldCall
 }
 
+// A replaced record is what a write has replaced.
+type replaced struct {
+	worker  int
+	record  lease.Record
+	present bool
+}
+
 type heldCall struct {
-	carryOut func()
-	done     chan struct{}
+	ctx      context.Context
+	carryOut func(acknowledged bool)
+	done     chan struct{} // closed when the call is answered
 }
 
 var _ lease.Store = (*Memory)(nil)
@@ -84,7 +96,7 @@ func NewMemory() *Memory { return &Memory{records: map[int]lease.Record{}} }
 // Load returns a copy of all records.
 func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
 	var records map[int]lease.Record
-	err := m.call(ctx, Call{}, func() { records = maps.Clone(m.records) })
+	err := m.call(ctx, Call{}, func(bool) { records = maps.Clone(m.records) })
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +105,13 @@ func (m *Memory) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap replaces a record that equals old.
 func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.Record) (bool, error) {
+	if err := remote.CheckRecords("leasetest", worker, old, to); err != nil {
+		return false, err
+	}
 	var swapped bool
-	err := m.call(ctx, Call{true, worker, old, to}, func() {
+	err := m.call(ctx, Call{true, worker, old, to}, func(acknowledged bool) {
 		if swapped = m.records[worker] == old; swapped {
-			m.records[worker] = to
+			m.write(worker, to, acknowledged)
 		}
 	})
 	if err != nil {
@@ -105,17 +120,28 @@ func (m *Memory) CompareAndSwap(ctx context.Context, worker int, old, to lease.R
 	return swapped, nil
 }
 
+// write is called with the lock. One log orders all writes: one that is
+// acknowledged makes those before it durable.
+func (m *Memory) write(worker int, to lease.Record, acknowledged bool) {
+	before, present := m.records[worker]
+	m.undo = append(m.undo, replaced{worker, before, present})
+	m.records[worker] = to
+	if acknowledged {
+		m.undo = nil
+	}
+}
+
 // call carries one call out, or what its fault leaves of it.
-func (m *Memory) call(ctx context.Context, c Call, carryOut func()) error {
+func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bool)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	switch fault := m.fault(c); fault {
 	case None:
-		m.locked(carryOut)
+		m.locked(func() { carryOut(true) })
 		return nil
 	case LoseReply:
-		m.locked(carryOut)
+		m.locked(func() { carryOut(false) })
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	case Hold:
 		return m.hold(ctx, carryOut)
@@ -159,8 +185,8 @@ func (m *Memory) scripted(c Call) Fault {
 	return fault
 }
 
-func (m *Memory) hold(ctx context.Context, carryOut func()) error {
-	h := &heldCall{carryOut, make(chan struct{})}
+func (m *Memory) hold(ctx context.Context, carryOut func(acknowledged bool)) error {
+	h := &heldCall{ctx, carryOut, make(chan struct{})}
 	m.locked(func() { m.held = append(m.held, h) })
 	select {
 	case <-h.done:
@@ -197,8 +223,11 @@ func (m *Memory) Deliver() int {
 	held := m.held
 	m.held = nil
 	for _, h := range held {
-		h.carryOut()
-		close(h.done)
+		waiting := h.ctx.Err() == nil
+		h.carryOut(waiting)
+		if waiting {
+			close(h.done)
+		}
 	}
 	return len(held)
 }
@@ -210,10 +239,28 @@ func (m *Memory) Held() int {
 	return len(m.held)
 }
 
-// Put writes a record past all faults and comparisons: a store that forgets
-// is one in which an old record is put back.
+// Put writes a record past all faults and comparisons, as if another process
+// had written it and been answered: a store that forgets is one in which an old
+// record is put back.
 func (m *Memory) Put(worker int, record lease.Record) {
-	m.locked(func() { m.records[worker] = record })
+	m.locked(func() { m.write(worker, record, true) })
+}
+
+// Crash undoes the writes that came after the last one that was acknowledged:
+// those whose reply was lost, or whose caller had stopped waiting when they were
+// delivered. It returns how many there were. Calls on [Hold] stay on their way.
+func (m *Memory) Crash() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	undo := m.undo
+	m.undo = nil
+	for _, before := range slices.Backward(undo) {
+		m.records[before.worker] = before.record
+		if !before.present {
+			delete(m.records, before.worker)
+		}
+	}
+	return len(undo)
 }
 
 // Records returns a copy of all records, past all faults and uncounted.

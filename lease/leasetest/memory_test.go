@@ -130,3 +130,104 @@ func TestMemoryOnCall(t *testing.T) {
 		t.Errorf("Load = %v, %v", records, err)
 	}
 }
+
+// A crash undoes what nobody was told, unless a later write was acknowledged:
+// one log orders all writes.
+func TestMemoryCrash(t *testing.T) {
+	t.Parallel()
+	third := lease.Record{Bound: 30, Owner: "third"}
+	tests := []struct {
+		name   string
+		write  func(ctx context.Context, m *leasetest.Memory)
+		undone int
+		after  lease.Record
+	}{
+		{"acknowledged", func(ctx context.Context, m *leasetest.Memory) {
+			_, _ = m.CompareAndSwap(ctx, 1, first, second)
+		}, 0, second},
+		{"reply lost", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.LoseReply)
+			_, _ = m.CompareAndSwap(ctx, 1, first, second)
+		}, 1, first},
+		{"two replies lost", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.LoseReply, leasetest.LoseReply)
+			_, _ = m.CompareAndSwap(ctx, 1, first, second)
+			_, _ = m.CompareAndSwap(ctx, 1, second, third)
+		}, 2, first},
+		{"reply lost, another worker's write acknowledged", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.LoseReply)
+			_, _ = m.CompareAndSwap(ctx, 1, first, second)
+			_, _ = m.CompareAndSwap(ctx, 2, lease.Record{}, second)
+		}, 0, second},
+		{"reply lost, another worker's write refused", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.LoseReply)
+			_, _ = m.CompareAndSwap(ctx, 1, first, second)
+			_, _ = m.CompareAndSwap(ctx, 2, first, second)
+		}, 1, first},
+		{"delivered too late", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.Hold)
+			ended, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			_, _ = m.CompareAndSwap(ended, 1, first, second)
+			m.Deliver()
+		}, 1, first},
+		{"not written", func(ctx context.Context, m *leasetest.Memory) {
+			m.Fail(leasetest.LoseReply)
+			_, _ = m.CompareAndSwap(ctx, 1, third, second)
+		}, 0, first},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := leasetest.NewMemory()
+			m.Put(1, first)
+			test.write(t.Context(), m)
+			if undone := m.Crash(); undone != test.undone || m.Records()[1] != test.after {
+				t.Errorf("Crash = %d and record %+v, want %d and %+v", undone, m.Records()[1], test.undone, test.after)
+			}
+			if again := m.Crash(); again != 0 {
+				t.Errorf("a second Crash = %d, want 0", again)
+			}
+		})
+	}
+}
+
+func TestMemoryCrashOfFirstWrite(t *testing.T) {
+	t.Parallel()
+	m := leasetest.NewMemory()
+	m.Fail(leasetest.LoseReply)
+	_, _ = m.CompareAndSwap(t.Context(), 1, lease.Record{}, first)
+	m.Crash()
+	if records := m.Records(); len(records) != 0 {
+		t.Errorf("records %v, want none", records)
+	}
+}
+
+func TestMemoryOldIsNew(t *testing.T) {
+	t.Parallel()
+	want := "leasetest: write worker 1: old record 10|first, new record 10|first: want two that differ"
+	if swapped, err := leasetest.NewMemory().CompareAndSwap(t.Context(), 1, first, first); swapped || message(err) != want {
+		t.Errorf("CompareAndSwap = %v, %v, want %q", swapped, err, want)
+	}
+}
+
+func TestWithTime(t *testing.T) {
+	t.Parallel()
+	m, now := leasetest.NewMemory(), time.UnixMilli(1_760_000_000_000)
+	store := leasetest.WithTime(m, func() time.Time { return now })
+	if swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, first); !swapped || err != nil || m.Records()[1] != first {
+		t.Errorf("CompareAndSwap = %v, %v and %v, want it in the store that is wrapped", swapped, err, m.Records())
+	}
+	clock := store.(lease.Clock)
+	for range 2 {
+		now = now.Add(time.Hour)
+		if got, err := clock.Now(t.Context()); err != nil || !got.Equal(now) {
+			t.Errorf("Now = %v, %v, want %v", got, err, now)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := clock.Now(ctx); err == nil {
+		t.Errorf("Now after its context = %v, want an error", got)
+	}
+}

@@ -3,6 +3,7 @@ package leasetest_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/rpc"
 	"sync"
@@ -43,6 +44,20 @@ func serve(t *testing.T, onCall func(leasetest.Call) leasetest.Fault) *Remote {
 	}
 	t.Cleanup(r.Kill)
 	go r.deliver(t.Context())
+	return r
+}
+
+// serveVolatile starts a Remote that crashes all the time: what it has written and
+// not acknowledged is visible for a moment, and then often gone.
+func serveVolatile(t *testing.T, onCall func(leasetest.Call) leasetest.Fault) *Remote {
+	t.Helper()
+	r := serve(t, onCall)
+	go func() {
+		for t.Context().Err() == nil {
+			time.Sleep(10*time.Millisecond + rand.N(50*time.Millisecond))
+			r.each(func(m *leasetest.Memory) { m.Crash() })
+		}
+	}()
 	return r
 }
 
@@ -100,11 +115,15 @@ func (r *Remote) deliver(ctx context.Context) {
 		case <-time.After(700 * time.Millisecond):
 		case <-ctx.Done():
 		}
-		r.mu.Lock()
-		for _, store := range r.stores {
-			store.Deliver()
-		}
-		r.mu.Unlock()
+		r.each(func(m *leasetest.Memory) { m.Deliver() })
+	}
+}
+
+func (r *Remote) each(f func(*leasetest.Memory)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, store := range r.stores {
+		f(store)
 	}
 }
 

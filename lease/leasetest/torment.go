@@ -234,6 +234,7 @@ func (s *slot) start() bool {
 		Offset:    s.clockOffset(),
 		Skew:      s.torture.skew,
 		Seed:      s.random.Uint64(),
+		LoseOneIn: s.loseOneIn,
 		Breaker:   s.breaker,
 	}
 	c, err := startChild(l, number)

@@ -31,6 +31,7 @@ type torture struct {
 	window, skew       time.Duration
 	duration, limit    time.Duration
 	ids, pauses        int
+	loseOneIn          int // answers to writes; 0 is none
 	server             Server
 	seed               uint64
 	breaker            string
@@ -156,6 +157,16 @@ func WithServer(server Server) TortureOption {
 			return errors.New("leasetest: WithServer(nil), want a server")
 		}
 		return nil
+	})
+}
+
+// WithLostAnswers has each process lose one in n answers of the store to its
+// writes, which have happened: its lease gets an error in place of the answer. It is
+// for a store without connections that could be cut. By default none is lost.
+func WithLostAnswers(n int) TortureOption {
+	return tortureFunc(func(c *torture) error {
+		c.loseOneIn = n
+		return atLeast("WithLostAnswers", n, 1)
 	})
 }
 

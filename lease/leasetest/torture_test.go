@@ -51,6 +51,14 @@ func TestTortureFaults(t *testing.T) {
 	leasetest.Torture(t, serve(t, faulty).address, quick()...)
 }
 
+// unanswered loses the answers to most writes.
+func unanswered(call leasetest.Call) leasetest.Fault {
+	if call.Swap && rand.IntN(3) > 0 {
+		return leasetest.LoseReply
+	}
+	return leasetest.None
+}
+
 // losing loses most writes.
 func losing(call leasetest.Call) leasetest.Fault {
 	if call.Swap && rand.IntN(3) > 0 {
@@ -66,12 +74,15 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 	for name := range breakers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			faults := faulty
-			if name == "trust-timeout" {
-				faults = losing
+			start := func() *Remote { return serve(t, faulty) }
+			switch name {
+			case "trust-timeout":
+				start = func() *Remote { return serve(t, losing) }
+			case "trust-read":
+				start = func() *Remote { return serveVolatile(t, unanswered) }
 			}
 			for range 20 {
-				f := leasetest.Findings(t, serve(t, faults).address, quick(leasetest.WithBreaker(name))...)
+				f := leasetest.Findings(t, start().address, quick(leasetest.WithBreaker(name))...)
 				t.Log(f)
 				c := f.Counts()
 				t.Logf("%d IDs issued twice, %d ticks of a worker under two grants", c.Duplicates, c.Shared)
@@ -82,4 +93,10 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 			t.Error("the checker has found nothing, want IDs issued twice")
 		})
 	}
+}
+
+// What was written and not acknowledged may vanish, however long it was visible.
+func TestTortureVolatile(t *testing.T) {
+	t.Parallel()
+	leasetest.Torture(t, serveVolatile(t, unanswered).address, quick()...)
 }

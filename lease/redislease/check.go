@@ -45,8 +45,8 @@ func (s *store) checkServer(ctx context.Context, server redis.Cmdable) error {
 	switch {
 	case errors.Is(err, errUnseen):
 		s.unseenOnce.Do(func() {
-			s.log.WarnContext(ctx, "redis: cannot see whether the server evicts keys: leases are safe only with noeviction",
-				"setting", "maxmemory-policy", "want", wantPolicy, "mend", "allow INFO or CONFIG GET to the user")
+			s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
+				"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 		})
 	case err != nil:
 		return err
@@ -68,7 +68,7 @@ func (s *store) checkDurability(ctx context.Context, server redis.Cmdable) error
 	}
 	if appending != "1" && appending != "yes" || fsync != "always" {
 		s.warnOnce.Do(func() {
-			s.log.WarnContext(ctx, "redis: the server may forget leases in a crash: use lease.WithSettle with one window, "+
+			s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
 				"or set appendonly yes and appendfsync always",
 				"appendonly", shown(appending), "appendfsync", shown(fsync))
 		})
@@ -115,5 +115,10 @@ func setting(ctx context.Context, server redis.Cmdable, section, field, paramete
 // refused reports whether the server has answered that it does not do this, to
 // this user or at all.
 func refused(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ERR") && !redis.IsMaxClientsError(err)
+	var answer redis.Error
+	if !errors.As(err, &answer) || redis.IsMaxClientsError(err) {
+		return false
+	}
+	code, _, _ := strings.Cut(answer.Error(), " ")
+	return code == "NOPERM" || code == "ERR"
 }

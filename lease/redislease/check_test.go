@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	mayForget = "the server may forget leases in a crash"
+	mayForget = "redislease: the server may forget leases in a crash"
 	evictable = `maxmemory-policy is "allkeys-lru", want "noeviction"`
-	unseen    = "cannot see whether the server evicts keys"
+	unseen    = "redislease: cannot see whether the server evicts keys"
 )
 
 func TestServerSettings(t *testing.T) {
@@ -37,6 +37,8 @@ func TestServerSettings(t *testing.T) {
 		{"not synced by INFO", []string{"--appendfsync always"}, "-info", "", "appendonly=no appendfsync=always", unseen},
 		{"safe without INFO", durable, "-info", "", "", "level="},
 		{"safe without CONFIG", durable, "-config", "", `appendonly=yes appendfsync="not shown"`, unseen},
+		{"safe where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden"}, durable...), "", "", `appendonly=yes appendfsync="not shown"`, unseen},
+		{"evicting where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden", "--maxmemory-policy allkeys-lru"}, durable...), "", evictable, "", "level="},
 		{"safe without both", durable, "-config -info", "", unseen, "nothing"},
 	}
 	for _, test := range tests {
@@ -54,8 +56,8 @@ func TestServerSettings(t *testing.T) {
 			}
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
-			for range 2 {
-				_, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
+			for worker := range 2 {
+				_, err := store.CompareAndSwap(t.Context(), worker, lease.Record{}, storetest.First)
 				_, loadErr := store.Load(t.Context())
 				for _, err := range []error{err, loadErr} {
 					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {

@@ -7,8 +7,10 @@
 //
 // A namespace is one hash, by default gormflake:{default}, with a field for each
 // worker. It never expires; do not delete it, nor set a time to live on it. The
-// user of the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL and
+// user of the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and
 // INFO on that key, and should have CONFIG GET and, in a cluster, CLUSTER.
+//
+// The store is a [lease.Clock]: its time is the server's.
 //
 // # What Redis may forget
 //

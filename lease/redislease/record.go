@@ -3,6 +3,7 @@ package redislease
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/gormflake/gormflake/lease"
 )
@@ -24,4 +25,17 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 		}
 	}
 	return records, nil
+}
+
+// decodeTime reads what TIME returns from a script: seconds and microseconds
+// since 1970.
+func decodeTime(reply any) (time.Time, error) {
+	if fields, ok := reply.([]any); ok && len(fields) == 2 {
+		seconds, secondsErr := strconv.ParseInt(fmt.Sprint(fields[0]), 10, 64)
+		micros, microsErr := strconv.ParseInt(fmt.Sprint(fields[1]), 10, 64)
+		if secondsErr == nil && microsErr == nil {
+			return time.Unix(seconds, micros*int64(time.Microsecond)), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("redislease: time %v, want seconds and microseconds", reply)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -50,7 +51,10 @@ type store struct {
 	unseenOnce sync.Once   // that nobody can see whether
 }
 
-var _ lease.Store = (*store)(nil)
+var (
+	_ lease.Store = (*store)(nil)
+	_ lease.Clock = (*store)(nil)
+)
 
 // Load is a script that writes, though nothing ever is in a field without a
 // name: go-redis sends it to the master then, however the client is configured,
@@ -59,15 +63,20 @@ const load = `
 redis.call('HDEL', KEYS[1], '')
 return redis.call('HGETALL', KEYS[1])`
 
-// A client's wrapper or a proxy may repeat a script that has been run: what is
-// there already has been written.
+// The client sends a script once, but its hooks, or a proxy, may repeat one that
+// has been run. Its second run finds what the first has written, and answers -1.
 const compareAndSwap = `
 local current = redis.call('HGET', KEYS[1], ARGV[1]) or '0|'
 if current == ARGV[2] then
 	redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 	return 1
 end
-return current == ARGV[3] and 1 or 0`
+return current == ARGV[3] and -1 or 0`
+
+// clock writes nothing, as load does, to be answered by the master.
+const clock = `
+redis.call('HDEL', KEYS[1], '')
+return redis.call('TIME')`
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -84,16 +93,38 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
+	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
+		return false, err
+	}
 	if !s.checked.Load() {
 		if err := s.check(ctx); err != nil {
 			return false, err
 		}
 	}
 	reply, err := s.run(ctx, compareAndSwap, strconv.Itoa(worker), from.String(), to.String())
+	if reply == int64(-1) {
+		err = remote.ErrPresent
+	}
 	if err != nil {
 		return false, fmt.Errorf("redislease: write worker %d: %w", worker, err)
 	}
 	return reply == int64(1), nil
+}
+
+// Now implements [lease.Clock]: it is the time of the server that keeps the
+// records.
+func (s *store) Now(ctx context.Context) (time.Time, error) {
+	if s.err != nil {
+		return time.Time{}, s.err
+	}
+	reply, err := s.run(ctx, clock)
+	if refused(err) {
+		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w: want a user who is allowed TIME", err)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w", err)
+	}
+	return decodeTime(reply)
 }
 
 func (s *store) run(ctx context.Context, script string, args ...any) (any, error) {

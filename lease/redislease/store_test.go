@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -54,14 +55,14 @@ func TestLostAcknowledgement(t *testing.T) {
 	storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
 }
 
-// What stands between may repeat a request that has been carried out.
+// What stands between may repeat a request that has been carried out: neither
+// yes nor no is the answer then.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, testserver.Redis(t, durable...))
 	storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
 	client.AddHook(twice{})
-	storetest.Write(t, redislease.New(client), 1, lease.Record{}, storetest.First)
-	storetest.Write(t, redislease.New(client), 1, storetest.First, storetest.Second)
+	storetest.WrittenTwice(t, redislease.New(client))
 }
 
 // twice carries every command out twice, and keeps the second reply.
@@ -98,6 +99,9 @@ func TestReplicaIsRefused(t *testing.T) {
 	store := redislease.New(connect(t, replica.URL(), func(o *redis.Options) { o.MaxRetries = -1 }))
 	if records, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
 		t.Errorf("Load from a replica = %v, %v, want READONLY", records, err)
+	}
+	if now, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
+		t.Errorf("Now from a replica = %v, %v, want READONLY", now, err)
 	}
 }
 
@@ -148,5 +152,34 @@ func TestNeverExpires(t *testing.T) {
 	storetest.Write(t, redislease.New(client), 1, lease.Record{}, storetest.First)
 	if ttl := do(t, client, "TTL", "gormflake:{default}"); ttl != int64(-1) {
 		t.Errorf("time to live = %v, want none, which is -1", ttl)
+	}
+}
+
+// The time is that of the server that keeps the records, to the microsecond.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	clock := redislease.New(clientOf(t, testserver.Redis(t, durable...))).(lease.Clock)
+	before := time.Now().Truncate(time.Microsecond)
+	got, err := clock.Now(t.Context())
+	if after := time.Now(); err != nil || got.Before(before) || got.After(after) {
+		t.Errorf("Now = %v, %v, want a time between %v and %v", got, err, before, after)
+	}
+}
+
+func TestNowFails(t *testing.T) {
+	t.Parallel()
+	server := testserver.Redis(t, durable...)
+	store := redislease.New(clientOf(t, server))
+	if _, err := redislease.New(nil).(lease.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), "client is nil") {
+		t.Errorf("Now without a client: %v", err)
+	}
+	do(t, clientOf(t, server), "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-time")
+	app := connect(t, server.URL(), func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
+	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed TIME") {
+		t.Errorf("Now without TIME = %v, %v, want an error with the fix", got, err)
+	}
+	server.Kill()
+	if got, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redislease: ask the server for its time: ") {
+		t.Errorf("Now while the server is down = %v, %v, want an error", got, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/redislease"
 )
@@ -26,8 +27,7 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	server := testserver.Redis(t, durable...)
-	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+	storetest.Torture(t, testserver.Redis(t, durable...))
 }
 
 // Two workers for eight processes: they change hands all the time.

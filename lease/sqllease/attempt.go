@@ -39,6 +39,9 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 }
 
 func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
+	if s.pin != nil {
+		return s.pin.use(ctx, f)
+	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return s.noConnection(ctx, began, err)
@@ -47,11 +50,22 @@ func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) err
 	return f(conn)
 }
 
+// classify tells what the error of a statement means. Whatever is a conflict was
+// rolled back: a statement that is its own transaction is applied as a whole, or
+// not at all.
 func (s *store) classify(err error) kind {
-	if errors.Is(err, driver.ErrBadConn) { // nothing was sent, by the driver's contract
+	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
 		return conflict
 	}
 	return s.dialect.classify(err)
+}
+
+// hint is what to do about an error, where its text does not say it.
+func (s *store) hint(err error) string {
+	if s.dialect.hint == nil {
+		return ""
+	}
+	return s.dialect.hint(err)
 }
 
 // A waitError is what is left of a call whose context has ended.
@@ -98,7 +112,7 @@ func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, erro
 	go func() {
 		value, err := f()
 		if err != nil {
-			err = fmt.Errorf("sqllease: %w", err)
+			err = fmt.Errorf("sqllease: %w%s", err, s.hint(err))
 		}
 		done <- answer{value, err}
 	}()

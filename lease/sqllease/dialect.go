@@ -16,6 +16,14 @@ type dialect struct {
 	insert string
 	update string
 
+	// now selects the server's time in Unix microseconds. It is empty where
+	// that is the time of the process.
+	now string
+
+	// durably calls write while its connection waits for the disk. Nil means
+	// that the statements make it wait.
+	durably func(ctx context.Context, conn *sql.Conn, table table, write func() error) error
+
 	// standby is an expression: whether the server that answers is one that
 	// lags behind another.
 	standby string
@@ -26,8 +34,17 @@ type dialect struct {
 	rebind   func(statement string) string
 	classify func(err error) kind
 
+	// hint continues the text of an error with what to do about it. Nil knows
+	// nothing.
+	hint func(err error) string
+
 	// check looks for settings under which the database forgets.
 	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
+
+	repairs
+
+	// shape reads the catalog, as far as every user can who may read the table.
+	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
 }
 
 // kind is what an error tells about the statement.
@@ -55,7 +72,6 @@ type table struct {
 const (
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 	loadSQL  = "SELECT worker_id, bound, owner, %s FROM %%s WHERE namespace = ?"
-	lookSQL  = "SELECT bound, owner FROM %s WHERE namespace = ? AND worker_id = ?"
 
 	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
   namespace %s NOT NULL,

@@ -19,10 +19,55 @@
 // processes that share a namespace must open that same one. A DSN that names
 // several hosts must lead to the primary.
 //
-// A pool of one connection works. While a transaction of the application has
-// that connection, or on SQLite any transaction has written something, the
-// store waits, and fails when its context ends; the window must be longer than
-// the longest of those.
+// A pool of one connection works. While transactions of the application have all
+// connections, the store waits. Package database/sql hands a connection that is
+// given back to a waiter chosen at random, so that a lease, which extends its
+// window by [github.com/gormflake/gormflake/lease.Connector], waits in up to 128
+// places of that queue, and [database/sql.DBStats] counts each. A window of four
+// times the longest transaction has been long enough for every queue that was
+// tried. Where it cannot be, [WithPool] gives the store a pool of its own.
+//
+// On SQLite the store also waits while any other transaction, of this process or
+// another, has written something. The window must be longer than the longest of
+// those, and no pool changes that.
+//
+// A pooler such as PgBouncer may stand between, also in transaction mode, if it
+// keeps prepared statements or pgx is told to prepare none, by
+// default_query_exec_mode=simple_protocol or =exec in the DSN.
+//
+// # What counts as written
+//
+// Only a write that the database has acknowledged. After any other answer, such
+// as a connection that broke, the write is an error, whatever the table shows
+// then: PostgreSQL shows a commit that still waits for its standby, InnoDB one
+// that is not yet in its log on disk, and both may vanish. A statement is
+// repeated only after an error by which the database has not applied it.
+//
+// One case cannot be seen. An administrator who ends a backend's wait for a
+// synchronous standby by pg_cancel_backend makes PostgreSQL answer success, with
+// a warning that database/sql does not pass on, for a write that no standby has.
+// Do not fail over then before the standby has caught up.
+//
+// # The clock
+//
+// On PostgreSQL, MySQL and MariaDB the store is a
+// [github.com/gormflake/gormflake/lease.Clock], in UTC whatever the time zones of
+// the server and the session are. SQLite has no clock but that of the process
+// that asks, which cannot judge itself.
+//
+// # The table
+//
+// A table that cannot keep a worker to one holder is refused before the first
+// write, with a [TableError] that has the statement which fixes it. What counts
+// is a plain table with a unique key over (namespace, worker_id) alone, columns
+// that hold and compare every value exactly, and no rule, trigger or policy
+// that changes what is written. Further columns with defaults and further
+// indexes are accepted. Records that such a key should have kept out are
+// refused whenever they are read.
+//
+// All processes that write to the same tables must use one table of workers:
+// where their settings of PostgreSQL's search_path differ, name it with its
+// schema, by [WithTable].
 //
 // # Durability
 //
@@ -36,9 +81,11 @@
 //     logged as a warning (a crash of the machine forgets up to a second), and
 //     so is a storage engine other than InnoDB refused. Failing over to an
 //     asynchronous replica forgets.
-//   - SQLite: synchronous=OFF is refused. NORMAL with a write-ahead log keeps
-//     everything when a process dies, but can forget when the machine loses
-//     power; FULL, SQLite's own default, keeps it then too.
+//   - SQLite: synchronous=OFF is refused, since what other connections write
+//     under it can ruin the file. Each write of the store's own runs under
+//     synchronous=EXTRA, which keeps it when the machine loses power, as NORMAL
+//     with a write-ahead log does not, nor FULL with a journal that is deleted;
+//     then the connection gets its own setting back.
 //
 // [AllowVolatile] accepts what would be refused; use it with
 // [github.com/gormflake/gormflake/lease.WithSettle], as for every database that

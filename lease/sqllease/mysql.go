@@ -17,11 +17,14 @@ var mysqlDialect = &dialect{
 	create:   fmt.Sprintf(createSQL, "VARBINARY(64)", "VARBINARY(128)", " ENGINE=InnoDB"),
 	insert:   insertSQL,
 	update:   updateSQL,
+	now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	standby:  "0",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	rebind:   unchanged,
 	classify: classifyMySQL,
 	check:    checkMySQL,
+	repairs:  mysqlRepairs,
+	shape:    mysqlShape,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types

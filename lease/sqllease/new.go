@@ -24,7 +24,10 @@ func New(db *gorm.DB, opts ...Option) lease.Store {
 	if err != nil {
 		return refusal{err}
 	}
-	return s
+	if s.dialect.now == "" {
+		return pooled{s}
+	}
+	return pooledClocked{pooled{s}}
 }
 
 func newStore(db *gorm.DB, opts []Option) (*store, error) {
@@ -32,38 +35,44 @@ func newStore(db *gorm.DB, opts []Option) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := poolOf(db)
-	if err != nil {
+	if err := opened(db); err != nil {
 		return nil, err
+	}
+	if cfg.pool == nil {
+		if cfg.pool, err = poolOf(db); err != nil {
+			return nil, err
+		}
 	}
 	d, err := dialectOf(db.Dialector.Name())
 	if err != nil {
 		return nil, err
 	}
 	t := d.table(cfg.table)
-	return &store{
+	return &store{shared: &shared{
 		config:  cfg,
-		pool:    pool,
 		dialect: d,
 		table:   t,
 		load:    d.statement(fmt.Sprintf(loadSQL, d.standby), t),
-		look:    d.statement(lookSQL, t),
 		insert:  d.statement(d.insert, t),
 		update:  d.statement(d.update, t),
 		gate:    make(chan struct{}, 1),
-	}, nil
+	}}, nil
+}
+
+func opened(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return errors.New("sqllease: db is nil or was not opened: want the handle that gorm.Open returned")
+	}
+	if isTransaction(db.Config.ConnPool) || db.Statement != nil && isTransaction(db.Statement.ConnPool) {
+		return errors.New("sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned")
+	}
+	return nil
 }
 
 // poolOf returns the pool that db was opened with. A handle made from it can
 // carry another one in its statement: a replica, after dbresolver.Read, or one
 // of several sources, chosen at random, after dbresolver.Write.
 func poolOf(db *gorm.DB) (*sql.DB, error) {
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return nil, errors.New("sqllease: db is nil or was not opened: want the handle that gorm.Open returned")
-	}
-	if isTransaction(db.Config.ConnPool) || db.Statement != nil && isTransaction(db.Statement.ConnPool) {
-		return nil, errors.New("sqllease: db is a transaction, and a worker taken in it would be free again after a rollback: pass the handle that gorm.Open returned")
-	}
 	switch pool := db.Config.ConnPool.(type) {
 	case *sql.DB:
 		if pool != nil {

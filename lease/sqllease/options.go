@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,7 @@ type Option interface{ apply(*config) error }
 type config struct {
 	namespace string
 	table     string // as given, without quotes
+	pool      *sql.DB
 	volatile  bool
 	existing  bool
 	logger    *slog.Logger
@@ -70,10 +72,28 @@ func WithTable(name string) Option {
 // AllowVolatile accepts a database that may forget what it has acknowledged,
 // and which would be refused otherwise. It silences the warnings too. Combine
 // it with lease.WithSettle of at least one window, or IDs can be issued twice
-// after a crash.
+// after a crash. It does not accept a table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
+		return nil
+	})
+}
+
+// WithPool sends the store's statements over this pool instead of the one that
+// db was opened with, which still tells the dialect. It must lead to the same
+// database, and stay open.
+//
+// A pool of its own keeps leases out of the queue of one that is busy: want it
+// where transactions take all connections, and are longer than a quarter of the
+// window. On SQLite it must open the same file, and still waits for the writer
+// lock. The default is the pool of db.
+func WithPool(pool *sql.DB) Option {
+	return optionFunc(func(cfg *config) error {
+		if pool == nil {
+			return errors.New("sqllease: WithPool(nil): want a pool")
+		}
+		cfg.pool = pool
 		return nil
 	})
 }

@@ -25,11 +25,15 @@ var postgresDialect = &dialect{
 SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
 	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
 WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
+	now:      "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	rebind:   dollars,
 	classify: classifyPostgres,
+	hint:     hintPostgres,
 	check:    checkPostgres,
+	repairs:  postgresRepairs,
+	shape:    postgresShape,
 }
 
 // dollars numbers the parameters, as PostgreSQL wants them.
@@ -44,12 +48,26 @@ func dollars(statement string) string {
 	return b.String()
 }
 
-func classifyPostgres(err error) kind {
+func stateOf(err error) string {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {
-		return unknown
+		return ""
 	}
-	switch state.SQLState() {
+	return state.SQLState()
+}
+
+// hintPostgres knows the errors of statements that were prepared over one
+// connection of the server and used over another.
+func hintPostgres(err error) string {
+	switch stateOf(err) {
+	case "26000", "42P05": // no such prepared statement, or another
+		return "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"
+	}
+	return ""
+}
+
+func classifyPostgres(err error) kind {
+	switch stateOf(err) {
 	case "42P01":
 		return missing
 	case "23505":

@@ -28,6 +28,8 @@ type proxy struct {
 	mu sync.Mutex
 	// ask changes each statement. Nil changes nothing.
 	ask func(statement string) string
+	// refuse is asked before each execution. Nil refuses nothing.
+	refuse func(ctx context.Context, statement string) error
 	// write stands for the execution of each INSERT and UPDATE.
 	write func(execute func() (driver.Result, error)) (driver.Result, error)
 }
@@ -116,6 +118,11 @@ func (c *proxyConn) QueryContext(ctx context.Context, statement string, args []d
 
 func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	statement = c.asked(statement)
+	if c.proxy.refuse != nil {
+		if err := c.proxy.refuse(ctx, statement); err != nil {
+			return nil, err
+		}
+	}
 	execute := func() (driver.Result, error) {
 		return c.execute(ctx, statement, args)
 	}

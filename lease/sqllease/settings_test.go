@@ -59,10 +59,6 @@ func TestSettings(t *testing.T) {
 			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
-		{
-			"temporary", testdb.Postgres, temporary,
-			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
-		},
 	} {
 		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
 			t.Parallel()
@@ -135,20 +131,9 @@ func created(from, to string) func(*testing.T, *gorm.DB) *gorm.DB {
 	}
 }
 
-// temporary creates a table that only the one connection of the pool sees.
-func temporary(t *testing.T, db *gorm.DB) *gorm.DB {
+func ddl(t *testing.T, db *gorm.DB) string {
 	t.Helper()
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.SetMaxOpenConns(1)
-	return created("CREATE TABLE IF NOT EXISTS", "CREATE TEMPORARY TABLE")(t, db)
-}
-
-func ddl(t *testing.T, db *gorm.DB, opts ...sqllease.Option) string {
-	t.Helper()
-	statement, err := sqllease.DDL(db.Dialector.Name(), opts...)
+	statement, err := sqllease.DDL(db.Dialector.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,15 @@ var sqliteDialect = &dialect{
 	create:  fmt.Sprintf(createSQL, "VARCHAR(64)", "VARCHAR(128)", ""),
 	insert:  insertSQL,
 	update:  updateSQL,
+	durably: durablySQLite,
 	standby: "0",
 	silence: "a transaction of the application, or of another process, holds SQLite's writer lock: " +
 		"end it sooner, or make the window longer",
 	rebind:   unchanged,
 	classify: classifySQLite,
 	check:    checkSQLite,
+	repairs:  sqliteRepairs,
+	shape:    sqliteShape,
 }
 
 // classifySQLite goes by SQLite's own texts, which the drivers pass on. Both

@@ -10,21 +10,25 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// A store sends its statements to the pool itself, not through GORM, where
-// callbacks, plugins and settings of the session could change them.
+// A store sends its statements over connections of its pool, not through GORM,
+// where callbacks, plugins and settings of the session could change them.
 type store struct {
+	*shared
+	pin *pin // nil: any connection of the pool
+}
+
+// shared is what a store has in common with those that [pooled.Connect] makes
+// of it.
+type shared struct {
 	config
-	pool    *sql.DB
 	dialect *dialect
 	table   table
 
-	load, look, insert, update string
+	load, insert, update string
 
 	ready atomic.Bool
-	gate  chan struct{} // held while the table is looked after
+	gate  chan struct{} // held while the table is created and checked
 }
-
-var _ lease.Store = (*store)(nil)
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -58,6 +62,9 @@ func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Reco
 		if standby {
 			return nil, errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 		}
+		if err := s.checkWorker(records, worker); err != nil {
+			return nil, err
+		}
 		records[worker] = r
 	}
 	return records, rows.Err()
@@ -65,83 +72,73 @@ func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Reco
 
 // CompareAndSwap implements [lease.Store].
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
-	if err := storable(worker, to); err != nil {
+	if err := storable(worker, from, to); err != nil {
 		return false, err
 	}
 	return bounded(ctx, s, func() (bool, error) {
 		if err := s.prepare(ctx); err != nil {
 			return false, err
 		}
-		written, err := s.write(ctx, worker, from, to)
-		if written {
-			return true, nil
-		}
-		return s.resolve(ctx, worker, from, to, err)
+		return s.write(ctx, worker, from, to)
 	})
 }
 
-// storable refuses what a database might cut or clamp to the column's size.
-func storable(worker int, r lease.Record) error {
+// storable refuses what a database might cut or clamp to the column's size, and
+// a write that changes nothing: its answer could not show that it was made, and
+// MySQL would count no row for it.
+func storable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
 	}
-	if len(r.Owner) > maxOwner || !printable(r.Owner) {
-		return fmt.Errorf("sqllease: owner %q: want at most %d characters of printable ASCII", r.Owner, maxOwner)
+	if len(to.Owner) > maxOwner || !printable(to.Owner) {
+		return fmt.Errorf("sqllease: owner %q: want at most %d characters of printable ASCII", to.Owner, maxOwner)
+	}
+	if from == to {
+		return fmt.Errorf("sqllease: the old and the new record of worker %d are both %+v: want a new one that differs", worker, to)
 	}
 	return nil
 }
 
-// write reports whether it was seen to write. Without an error it has not been
-// seen to, which is not the same as not having written: see resolve.
+// write reports whether it was seen to write.
+//
+// It repeats the statement only after errors by which it has not been applied.
+// A proxy that sends a statement twice, and loses the first answer, makes a no
+// of a yes: the caller then reads its own record as it would read another's, and
+// may not count it either.
 func (s *store) write(ctx context.Context, worker int, from, to lease.Record) (written bool, err error) {
-	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		if from == (lease.Record{}) {
-			written, err = exec(ctx, conn, s.insert, s.namespace, worker, to.Bound, to.Owner)
-			if err == nil || s.classify(err) != duplicate {
-				return err
-			}
-			// The row that is there may hold the zero record.
-		}
-		written, err = exec(ctx, conn, s.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
-		return err
+	err = s.attempt(ctx, func(conn *sql.Conn) error {
+		return s.durably(ctx, conn, func() (err error) {
+			written, err = s.writeOn(ctx, conn, worker, from, to)
+			return err
+		})
 	})
 	return written, err
 }
 
-func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (bool, error) {
+func (s *store) writeOn(ctx context.Context, conn *sql.Conn, worker int, from, to lease.Record) (bool, error) {
+	if from == (lease.Record{}) {
+		rows, err := exec(ctx, conn, s.insert, s.namespace, worker, to.Bound, to.Owner)
+		switch {
+		case err == nil && rows == 1:
+			return true, nil
+		case err == nil:
+			return false, fmt.Errorf("the INSERT has added %d rows: want 1; look for a trigger or a rule of table %s", rows, s.table.quoted)
+		case s.classify(err) != duplicate:
+			return false, err
+		}
+		// The row that is there may hold the zero record.
+	}
+	rows, err := exec(ctx, conn, s.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+	if err == nil && rows > 1 {
+		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
+	}
+	return err == nil && rows == 1, err
+}
+
+func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
 	result, err := conn.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	rows, err := result.RowsAffected()
-	return rows == 1, err
-}
-
-// resolve looks at the record after a write that was not seen to happen.
-//
-// After an error that leaves it open, the record may tell. But no row changed
-// is not always a no either: a statement that was sent twice, by the driver or
-// by a proxy that lost the first answer, finds its own write and changes
-// nothing. A token is made for one grant, so that we have written a record that
-// is the new one to the token. And MySQL counts no row where the new record is
-// the one before.
-func (s *store) resolve(ctx context.Context, worker int, from, to lease.Record, err error) (bool, error) {
-	is, lookErr := s.lookAt(ctx, worker)
-	switch {
-	case lookErr == nil && is == to && (to.Owner != "" || to == from):
-		return true, nil
-	case err != nil:
-		return false, err
-	}
-	return false, lookErr
-}
-
-func (s *store) lookAt(ctx context.Context, worker int) (r lease.Record, err error) {
-	err = s.attempt(ctx, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, s.look, s.namespace, worker).Scan(&r.Bound, &r.Owner)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return lease.Record{}, nil
-	}
-	return r, err
+	return result.RowsAffected()
 }

@@ -14,6 +14,9 @@ func (s *store) prepare(ctx context.Context) error {
 	if s.ready.Load() {
 		return nil
 	}
+	if s.pin != nil { // must not wait for one that waits for this connection
+		return s.lookAfter(ctx)
+	}
 	select {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
@@ -23,7 +26,14 @@ func (s *store) prepare(ctx context.Context) error {
 	if s.ready.Load() {
 		return nil
 	}
+	return s.lookAfter(ctx)
+}
+
+func (s *store) lookAfter(ctx context.Context) error {
 	if err := s.ensureTable(ctx); err != nil {
+		return err
+	}
+	if err := s.checkShape(ctx); err != nil {
 		return err
 	}
 	if err := s.checkSettings(ctx); err != nil {

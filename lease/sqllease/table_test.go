@@ -91,6 +91,7 @@ func TestOptions(t *testing.T) {
 		{[]sqllease.Option{sqllease.WithTable("tablé")}, table("tablé")},
 		{[]sqllease.Option{sqllease.WithTable("100%d?")}, table("100%d?")},
 		{[]sqllease.Option{sqllease.WithLogger(nil)}, "sqllease: WithLogger(nil): want a logger"},
+		{[]sqllease.Option{sqllease.WithPool(nil)}, "sqllease: WithPool(nil): want a pool"},
 		{[]sqllease.Option{nil}, "sqllease: option 1 is nil"},
 		{[]sqllease.Option{sqllease.WithTable(""), sqllease.WithNamespace("")}, table("") + "\n" + namespace("")},
 	} {

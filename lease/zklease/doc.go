@@ -8,6 +8,9 @@
 // /gormflake/default; parents are created where they are missing. No node is
 // ephemeral, so a session that expires changes nothing. Do not delete the nodes.
 //
+// The store is not a [lease.Clock], since ZooKeeper returns no time: nothing stops
+// a process whose clock is far ahead from raising the bound of its worker that far.
+//
 // ZooKeeper acknowledges a write once most servers have it on their disks, so
 // that no crash and no failover loses one, and [lease.WithSettle] is not needed.
 // Three things can: a backup that is restored, a server with forceSync=no that

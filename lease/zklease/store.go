@@ -54,6 +54,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if s.err != nil {
 		return false, s.err
 	}
+	if err := remote.CheckRecords("zklease", worker, from, to); err != nil {
+		return false, err
+	}
 	swapped, err := remote.Await(ctx, func() (bool, error) {
 		return s.swap(ctx, s.path(worker), from.String(), to.String())
 	})
@@ -125,7 +128,9 @@ func (s *store) loadNode(name string) (int, lease.Record, error) {
 }
 
 // swap starts again whenever somebody else has written in between: what is
-// there then may be the same again.
+// there then may be the same again. The client sends a request once, and answers
+// with an error if the connection breaks before the reply, so that a write that
+// was overtaken has not happened, whatever the node contains.
 func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 	if _, err := s.conn.Sync(path); err != nil {
 		return false, err
@@ -141,7 +146,7 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 		case err != nil:
 			return false, err
 		case string(data) != from:
-			return string(data) == to, nil
+			return false, nil
 		default:
 			_, err = s.conn.Set(path, []byte(to), stat.Version)
 		}

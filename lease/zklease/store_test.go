@@ -49,18 +49,6 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// What is there already has been written, whoever asks again.
-func TestRepeatedRequest(t *testing.T) {
-	t.Parallel()
-	store := zklease.New(connect(t, testserver.ZooKeeper(t).URL()))
-	for range 2 {
-		storetest.Write(t, store, 1, lease.Record{}, storetest.First)
-	}
-	for range 2 {
-		storetest.Write(t, store, 1, storetest.First, storetest.Second)
-	}
-}
-
 // Who comes too late is told so, and not by an error.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()

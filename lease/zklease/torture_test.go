@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/lease/zklease"
 )
@@ -26,6 +27,5 @@ func dial(_ context.Context, address, namespace string) (lease.Store, func(), er
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	server := testserver.ZooKeeper(t)
-	leasetest.Torture(t, server.URL(), leasetest.WithServer(server))
+	storetest.Torture(t, testserver.ZooKeeper(t))
 }

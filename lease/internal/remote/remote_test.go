@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
@@ -40,5 +41,17 @@ func TestCheckNamespace(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "store: WithNamespace(") {
 			t.Errorf("%q: error = %v, want one with prefix and value", name, err)
 		}
+	}
+}
+
+func TestCheckRecords(t *testing.T) {
+	t.Parallel()
+	old, next := lease.Record{Bound: 10, Owner: "owner"}, lease.Record{Bound: 11, Owner: "owner"}
+	if err := remote.CheckRecords("store", 3, old, next); err != nil {
+		t.Errorf("two that differ: %v", err)
+	}
+	want := "store: write worker 3: old record 10|owner, new record 10|owner: want two that differ"
+	if err := remote.CheckRecords("store", 3, old, old); err == nil || err.Error() != want {
+		t.Errorf("one twice: %v, want %s", err, want)
 	}
 }

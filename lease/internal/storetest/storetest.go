@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
+	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
 // First and Second are records to write.
@@ -109,6 +112,27 @@ func ends(t *testing.T, name string, call func(context.Context) error) {
 	}
 }
 
+// loseEvery is how many answers to writes there are for each that the torture
+// loses.
+const loseEvery = 4
+
+// Torture runs the torture over a proxy that loses answers to writes, while the
+// server is killed and started again.
+func Torture(t *testing.T, server *testserver.Server, opts ...leasetest.TortureOption) {
+	t.Helper()
+	proxy, url := server.Proxy(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.LoseSome(host+"/", loseEvery, time.Second) // as the tokens of the processes begin
+	leasetest.Torture(t, url, append(opts, leasetest.WithServer(server))...)
+	t.Logf("%d answers to writes lost", proxy.Lost())
+	if proxy.Lost() == 0 {
+		t.Error("no answer was lost: want at least one")
+	}
+}
+
 // Refuses checks that every call of a store that was made from bad arguments
 // fails with an error that contains want.
 func Refuses(t *testing.T, store lease.Store, want string) {
@@ -119,5 +143,19 @@ func Refuses(t *testing.T, store lease.Store, want string) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error = %v, want %q", err, want)
 		}
+	}
+}
+
+// WrittenTwice writes to a store whose every request is carried out two times,
+// and answered for the second: it must not say yes, because it has seen no write,
+// nor no, because it has written.
+func WrittenTwice(t *testing.T, store lease.Store) {
+	t.Helper()
+	for _, write := range []struct{ from, to lease.Record }{{lease.Record{}, First}, {First, Second}} {
+		swapped, err := store.CompareAndSwap(t.Context(), 1, write.from, write.to)
+		if swapped || !errors.Is(err, remote.ErrPresent) {
+			t.Errorf("CompareAndSwap(1, %v, %v) = %v, %v, want %v", write.from, write.to, swapped, err, remote.ErrPresent)
+		}
+		Holds(t, store, map[int]lease.Record{1: write.to})
 	}
 }

@@ -34,8 +34,9 @@ func newDoctor(now func() time.Time) *cobra.Command {
   settings  of the server, under which it forgets what it has acknowledged
   layout    the one given by flags against that of the leased workers, and when
             it expires: a warning in the last 5 years, a problem in the last one
-  workers   how many are free, who has died, and bounds that are more than 1h
-            ahead of the clock
+  workers   whether their table keeps each to one holder, a second table of them
+            in the database, how many are free, who has died, and bounds that are
+            more than 1h ahead of the clock
   keys      the largest key of each table whose primary key begins with a BIGINT:
             more than 1m ahead of the clock is a problem, and so is a table of
             Snowflake IDs whose keys the database still assigns
@@ -64,7 +65,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.store.register(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.serials, "serial", nil, "column of serial numbers and their code, as orders.number=ORD; may be repeated (those of tables with Snowflake keys are found without)")
-	flags.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them; may be repeated")
+	flags.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
 	flags.BoolVar(&f.deep, "deep", false, "look at all rows of columns of serial numbers")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 }

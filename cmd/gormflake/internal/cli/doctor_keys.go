@@ -91,13 +91,20 @@ func (d *doctor) checkKeys(named []string) {
 	}
 }
 
-func (d *doctor) listTables() error {
-	return d.each(keysSQL[d.dialect], nil, func(scan func(...any) error) error {
+func (d *doctor) listTables() (err error) {
+	d.tables, err = d.keyTables()
+	return err
+}
+
+// keyTables lists the tables whose primary key begins with a BIGINT.
+func (p *patient) keyTables() (tables []keyTable, err error) {
+	err = p.each(keysSQL[p.dialect], nil, func(scan func(...any) error) error {
 		var t keyTable
 		err := scan(&t.schema, &t.name, &t.key, &t.assigned)
-		d.tables = append(d.tables, t)
+		tables = append(tables, t)
 		return err
 	})
+	return tables, err
 }
 
 func (d *doctor) checkKey(t *keyTable) error {

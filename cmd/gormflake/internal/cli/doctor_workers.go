@@ -27,9 +27,12 @@ const (
 func (d *doctor) checkWorkers() {
 	options := append(d.flags.store.options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	in, err := lease.Inspect(d.ctx, sqllease.New(d.db, options...))
+	var refused *sqllease.TableError
 	switch {
 	case errors.Is(err, sqllease.ErrNoTable) && !denied(err):
 		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.table))
+	case errors.As(err, &refused):
+		d.reportFlaws(refused)
 	case err != nil:
 		d.unseen(workersCheck, d.flags.store.table, err)
 	case in.Layout == snowflake.Layout{}:
@@ -38,6 +41,7 @@ func (d *doctor) checkWorkers() {
 		d.checkLayout(in.Layout)
 		d.checkHolders(in.Holders)
 	}
+	d.checkOtherTables()
 }
 
 func (d *doctor) checkLayout(stored snowflake.Layout) {
@@ -89,7 +93,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 		if ahead := h.Until.Sub(now); ahead > farAhead {
 			d.report.problem(workersCheck, fmt.Sprintf("datacenter %d worker %d", h.Datacenter, h.Worker),
 				fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, or this machine has", h.Until.UTC().Format(time.RFC3339), span(ahead)),
-				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand")
+				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
 		}
 	}
 	d.checkFree(busy, taken)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,9 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	is, err := f.issuer.open(ctx, cmd.ErrOrStderr())
+	// That a worker is leased for a moment is no news.
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	is, err := f.issuer.open(ctx, log)
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,16 @@ func oneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
+// atLeastOneArgument is [cobra.MinimumNArgs](1) with a name of what is wanted.
+func atLeastOneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return fmt.Errorf("%q wants an argument, %s; see %q", cmd.CommandPath(), name, cmd.CommandPath()+" --help")
+	}
+}
+
 // checkTopic returns an error where cobra would print the help of something
 // else.
 func checkTopic(root *cobra.Command, args []string) error {

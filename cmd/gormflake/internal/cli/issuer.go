@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -73,13 +72,13 @@ func (i *issuer) close(ctx context.Context) error {
 }
 
 // open makes the generator. Changes of state of the lease are logged to log.
-func (f *issuerFlags) open(ctx context.Context, log io.Writer) (*issuer, error) {
+func (f *issuerFlags) open(ctx context.Context, log *slog.Logger) (*issuer, error) {
 	layout, err := f.layout.layout()
 	if err != nil {
 		return nil, err
 	}
 	if f.database.given() {
-		return f.leased(ctx, layout, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		return f.leased(ctx, layout, log)
 	}
 	if !f.cmd.Flags().Changed("worker") {
 		return nil, errNoWorker

@@ -20,13 +20,16 @@ type Streams struct {
 
 	// Now is the clock that ages are told by; nil is [time.Now].
 	Now func() time.Time
+
+	// Wait waits as long as is said, or until ctx ends; nil is a timer.
+	Wait func(ctx context.Context, d time.Duration) error
 }
 
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
 	out := bufio.NewWriter(output{streams.Out})
-	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now})
+	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
 	root.SetArgs(timeArguments(root, args))
@@ -71,7 +74,7 @@ func newRoot(streams Streams) *cobra.Command {
 	root.AddCommand(newServe())
 	root.AddCommand(newDoctor(now))
 	root.AddCommand(newMigrate())
-	root.AddCommand(newWorkers(now))
+	root.AddCommand(newWorkers(now, waiterOf(streams.Wait)))
 	root.AddCommand(newVersion())
 	completeHelp(root)
 	makeStrict(root)

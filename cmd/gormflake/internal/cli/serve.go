@@ -158,7 +158,7 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer, error)
 		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
 		return &issuer{}, nil
 	}
-	i, err := f.issuer.open(cmd.Context(), cmd.ErrOrStderr())
+	i, err := f.issuer.open(cmd.Context(), log)
 	if err != nil {
 		return nil, err
 	}

@@ -313,8 +313,10 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 	if code := i.end(t); code != ok {
 		t.Errorf("SIGTERM ends it with %d:\n%s", code, &i.log)
 	}
-	if !strings.Contains(i.log.String(), "lease: fenced") {
-		t.Errorf("the log does not tell:\n%s", &i.log)
+	for _, want := range []string{"lease: fenced", "lease: the window is extended again"} {
+		if !strings.Contains(i.log.String(), want) {
+			t.Errorf("want %q in the log:\n%s", want, &i.log)
+		}
 	}
 }
 

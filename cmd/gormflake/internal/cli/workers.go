@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 const workersHelp = `Show who holds which worker, by the records in the database.
@@ -22,11 +19,11 @@ const workersHelp = `Show who holds which worker, by the records in the database
 Nobody issues an ID at or after the BOUND of its worker. FROM NOW is how far the
 bound is ahead of this machine's clock. STATE is one of
   held     the holder may issue up to the bound, and goes on raising it
-  lapsed   the bound has passed and the worker was not given back: its holder
-           has died, is suspended or is cut off. The worker is free
-  waiting  given back; it is free once the clock has reached the bound
-  free     given back, and the bound has passed
-Workers that were never taken are free too, and are not shown.
+  lapsed   the bound has passed and the worker was not released: its holder has
+           died, is suspended or is cut off. The worker is free
+  waiting  released; it is free once the clock has reached the bound
+  free     released, and the bound has passed
+Workers that were never leased are free too, and are not shown.
 
 OWNER is the host, the process and a random token of one lease.
 
@@ -39,7 +36,7 @@ type workersFlags struct {
 	now      func() time.Time
 }
 
-func newWorkers(now func() time.Time) *cobra.Command {
+func newWorkers(now func() time.Time, wait waiter) *cobra.Command {
 	f := &workersFlags{now: now}
 	cmd := &cobra.Command{
 		Use:   "workers",
@@ -53,45 +50,24 @@ func newWorkers(now func() time.Time) *cobra.Command {
 	f.database.register(cmd)
 	f.store.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	cmd.AddCommand(newWorkersRelease(now), newWorkersDDL())
+	cmd.AddCommand(newWorkersRelease(now), newWorkersRaise(now), newWorkersReset(now, wait), newWorkersDDL())
 	return cmd
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, _ []string) error {
-	in, closeDB, err := f.inspect(cmd.Context(), readOnly)
+	store, err := f.openStore(cmd.Context(), readOnly)
 	if err != nil {
 		return err
 	}
-	if err := closeDB(); err != nil {
-		return fmt.Errorf("database: %w", err)
+	in, err := store.inspect(cmd.Context())
+	if err := store.closed(err); err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
 		return writeWorkersJSON(out, in, f.now())
 	}
 	return writeWorkers(out, in, f.now())
-}
-
-// inspect reads the records. The caller calls the function that it returns when
-// done.
-func (f *workersFlags) inspect(ctx context.Context, mode string) (in *lease.Inspection, closeDB func() error, err error) {
-	if err := f.store.check(); err != nil {
-		return nil, nil, err
-	}
-	db, closeDB, err := f.database.openExisting(ctx, mode)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Whether the database forgets is the concern of those who hold a worker.
-	store := sqllease.New(db, append(f.store.options(), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
-	in, err = lease.Inspect(ctx, store)
-	if err == nil {
-		return in, closeDB, nil
-	}
-	if errors.Is(err, sqllease.ErrNoTable) {
-		err = fmt.Errorf("there is no table %s that can be read: no lease was ever taken in this database, or --table is to name another", f.store.table)
-	}
-	return nil, nil, errors.Join(err, closeDB())
 }
 
 func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {

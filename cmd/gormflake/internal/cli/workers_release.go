@@ -14,16 +14,16 @@ const releaseHelp = `Take a worker from a holder that is known to be dead.
 WORKER is the datacenter and the worker, as 0/7; or the worker alone where the
 layout has no datacenters.
 
-It is safe even if the holder lives: its bound stays, so that whoever is next
-starts above all that it may still issue. It then finds that the worker is lost,
-and takes another one. A holder that raises its bound while you answer has shown
-that it is alive, and keeps the worker.
+It is safe even if the holder is alive: its bound stays, and the next holder
+starts above all that it may still issue. It finds that the worker is lost within
+a third of its window, and takes another one. A holder that raises its bound
+while you answer has shown that it is alive, and keeps the worker.
 
 It does not make the worker free at once. One that is "lapsed" is free already;
 the others are once the clock has reached the bound. What is gained: a process
 with lease.WithMaxAhead takes a worker that nobody holds before one that somebody
 may hold. That matters where the bound is far ahead of the clock, such as after
-the holder's clock was wrong.`
+the holder's clock was wrong; see also "gormflake workers reset".`
 
 type releaseFlags struct {
 	workersFlags
@@ -46,18 +46,21 @@ func newWorkersRelease(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-func (f *releaseFlags) run(cmd *cobra.Command, args []string) (err error) {
-	ctx := cmd.Context()
-	in, closeDB, err := f.inspect(ctx, readWrite)
+func (f *releaseFlags) run(cmd *cobra.Command, args []string) error {
+	store, err := f.openStore(cmd.Context(), readWrite)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := closeDB(); err == nil && closeErr != nil {
-			err = fmt.Errorf("database: %w", closeErr)
-		}
-	}()
-	h, err := findWorker(in, args[0])
+	return store.closed(f.release(cmd, store, args[0]))
+}
+
+func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, name string) error {
+	ctx := cmd.Context()
+	in, err := store.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := findWorker(in, name)
 	if err != nil {
 		return err
 	}

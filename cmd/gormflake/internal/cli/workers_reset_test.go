@@ -1,0 +1,312 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// wrong is a bound that a clock of 2050 has raised, of worker 7.
+var wrong = lease.Record{
+	Bound: time.Date(2050, 1, 1, 0, 1, 0, 0, time.UTC).UnixMilli(),
+	Owner: "web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/60000",
+}
+
+// wrongClock has worker 7 with that bound, one with a window of 5m, and two tables.
+func wrongClock(t *testing.T, url string) *gorm.DB {
+	t.Helper()
+	records(t, url, map[int]lease.Record{
+		7: wrong,
+		8: {Bound: time.Now().UnixMilli(), Owner: "web-2/12/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/300000"},
+	})
+	db := open(t, url)
+	execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, parent_id BIGINT)", "CREATE TABLE notes (name VARCHAR(20) PRIMARY KEY)")
+	return db
+}
+
+func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
+	t.Helper()
+	id := compose(t, snowflake.Parts{Time: at, Datacenter: node >> 5, Worker: node & 31, Sequence: 42})
+	execute(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id))
+	return id
+}
+
+// reset runs the command, whose wait is what wait does.
+func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) outcome {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := cli.Main(t.Context(), append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
+		In: strings.NewReader(""), Out: &out, Err: &errs,
+		Wait: func(_ context.Context, d time.Duration) error { return wait(d) },
+	})
+	return outcome{code, out.String(), errs.String()}
+}
+
+func noWait(time.Duration) error { return nil }
+
+func TestWorkersReset(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := wrongClock(t, url)
+		insertKey(t, db, 7, time.Now())                                     // below the new bound
+		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another worker
+		insertKey(t, db, 32+7, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC)) // of another datacenter
+		insertKey(t, db, 1023-31, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))
+		waited := time.Duration(0)
+		got := reset(t, func(d time.Duration) error {
+			waited += d
+			if r := stored(t, url)[7]; r.Bound != wrong.Bound || !strings.HasSuffix(r.Owner, "/released") {
+				t.Errorf("record = %v, want it released before the wait", r)
+			}
+			return nil
+		}, url, "0/7", "--yes")
+		wantOutcome(t, got, 0, "datacenter 0 worker 7: the bound is lowered from 2050-01-01T00:01:00.000Z to ", "searched for keys of the worker: orders.id\n")
+		for _, want := range []string{"not searched, for want of a BIGINT primary key: ", "notes", "stop every process that has held the worker", "taken from web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ\n"} {
+			if !strings.Contains(got.err, want) {
+				t.Errorf("want %q in\n%s", want, got.err)
+			}
+		}
+		if waited != 5*time.Minute {
+			t.Errorf("waited %v, want 5m, the longest window of the records", waited)
+		}
+		if bound := time.UnixMilli(stored(t, url)[7].Bound); time.Until(bound) < 4*time.Minute || time.Until(bound) > 6*time.Minute {
+			t.Errorf("bound = %v, want it 5m ahead of the clock", bound)
+		}
+		wantOneLine(t, reset(t, noWait, url, "0/7", "--yes"), "waiting for it is enough")
+	})
+}
+
+func TestWorkersResetShows(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		wrongClock(t, url)
+		before := stored(t, url)
+		got := printed(t, reset(t, noWait, url, "0/7", "--dry-run"))
+		if !strings.Contains(got, "datacenter 0 worker 7 by web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ until 2050-01-01T00:01:00.000Z: its bound is 23y ") {
+			t.Error(got)
+		}
+		wantOutcome(t, reset(t, noWait, url, "0/7"), usage, "", "give --yes; nothing has been changed")
+		if after := stored(t, url); !maps.Equal(after, before) {
+			t.Errorf("records = %v, want %v", after, before)
+		}
+	})
+}
+
+// Nothing is changed where a key lies above the new bound, and nothing is lowered
+// where one comes while it waits.
+func TestWorkersResetFindsKeys(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := wrongClock(t, url)
+		before := stored(t, url)
+		id := insertKey(t, db, 7, time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC))
+		want := fmt.Sprintf("orders.id has keys of this worker from above the new bound, the highest is %d, of 2049-12-31T00:00:00.000Z: they would be issued once more", id)
+		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), failed, "", want)
+		wantOutcome(t, reset(t, noWait, url, "0/7", "--dry-run"), failed, "searched for keys", want)
+		execute(t, db, "DELETE FROM orders", fmt.Sprintf("INSERT INTO orders (id, parent_id) VALUES (1, %d)", id))
+		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes", "--column", "orders.parent_id"), failed, "", "orders.parent_id has keys of this worker")
+		if after := stored(t, url); !maps.Equal(after, before) {
+			t.Errorf("records = %v, want %v", after, before)
+		}
+		late := func(time.Duration) error {
+			insertKey(t, db, 7, time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC))
+			return nil
+		}
+		wantOutcome(t, reset(t, late, url, "0/7", "--yes"), failed, "", "the bound is not lowered, and nobody holds the worker: run the same command again")
+		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
+			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+		}
+	})
+}
+
+// A key in a transaction that is open is not seen before that ends.
+func TestWorkersResetWaitsForTransactions(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := wrongClock(t, url)
+		tx := db.Begin()
+		defer tx.Rollback()
+		id := compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
+		begin := func(time.Duration) error {
+			if db.Name() == "sqlite" { // where the lock would keep the worker from being taken before
+				tx = db.Begin()
+			}
+			return tx.Exec(fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id)).Error
+		}
+		if db.Name() == "sqlite" {
+			tx.Rollback()
+		}
+		wantOutcome(t, reset(t, begin, url, "0/7", "--yes", "--timeout", "500ms"), failed, "", "transactions are still open after 500ms (see --timeout): ")
+		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
+			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+		}
+		done := make(chan error, 1)
+		go func() {
+			time.Sleep(time.Second)
+			done <- tx.Commit().Error
+		}()
+		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), failed, "", "orders.id has keys of this worker")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A process that takes the worker in the meantime keeps it.
+func TestWorkersResetTaken(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		db := wrongClock(t, url)
+		taken := wrong.Bound + 60_000
+		take := func(time.Duration) error {
+			return db.Exec("UPDATE snowflake_workers SET bound = ?, owner = 'taker' WHERE worker_id = 7", taken).Error
+		}
+		wantOutcome(t, reset(t, take, url, "0/7", "--yes"), failed, "", "the record has changed in the meantime: datacenter 0 worker 7 by taker")
+		if r := stored(t, url)[7]; r.Bound != taken {
+			t.Errorf("record = %v, want it as the taker has written it", r)
+		}
+	})
+}
+
+func TestWorkersResetInterrupted(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	wrongClock(t, url)
+	got := reset(t, func(time.Duration) error { return errors.New("signal") }, url, "0/7", "--yes")
+	wantOutcome(t, got, failed, "", "interrupted: signal; the bound is not lowered, and nobody holds the worker: run the same command again")
+	wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), 0, "the bound is lowered", "by nobody until 2050")
+}
+
+func TestWorkersResetRefuses(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		records(t, url, map[int]lease.Record{
+			3: {Bound: time.Now().Add(23 * time.Hour).UnixMilli(), Owner: "web-1/11/AAAA/5/0/60000"},
+			7: wrong,
+		})
+		before := stored(t, url)
+		for _, test := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"0/3"}, "in 22h 59m: waiting for it is enough; reset is for bounds more than a day ahead of the clock"},
+			{[]string{"0/5"}, "datacenter 0 worker 5 was never taken"},
+			{[]string{"0/7", "orders"}, `table "orders" cannot be seen, or its primary key does not begin with a BIGINT: give its columns of IDs by --column`},
+			{[]string{"0/7", "--column", "orders.parent_id"}, "orders cannot be searched: "},
+		} {
+			wantOutcome(t, reset(t, noWait, url, append(test.args, "--yes")...), failed, "", test.want)
+		}
+		wantUsage(t, reset(t, noWait, url), `wants an argument, WORKER`)
+		wantUsage(t, reset(t, noWait, url, "0/7", "--column", "orders"), `--column "orders": want table.column, such as orders.parent_id`)
+		wantUsage(t, reset(t, noWait, url, "0/7", "--timeout", "0s"), "--timeout 0s: want more than zero")
+		if after := stored(t, url); !maps.Equal(after, before) {
+			t.Errorf("records = %v, want %v", after, before)
+		}
+	})
+}
+
+// A clock that is wrong itself is no ground for a new bound.
+func TestWorkersResetWrongClock(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.MySQL, testdb.Postgres} {
+		url := testdb.URL(t, target)
+		wrongClock(t, url)
+		var out, errs bytes.Buffer
+		code := cli.Main(t.Context(), []string{"workers", "reset", "0/7", "--yes", "--dsn", url}, cli.Streams{
+			In: strings.NewReader(""), Out: &out, Err: &errs,
+			Now: func() time.Time { return time.Now().Add(-2 * time.Minute) },
+		})
+		wantOneLine(t, outcome{code, out.String(), errs.String()}, "behind the database's: correct the clocks first")
+	}
+}
+
+// What an account may not see is not passed over.
+func TestWorkersResetAccount(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[testdb.Target]string{
+		testdb.MySQL:    "grant the right PROCESS",
+		testdb.Postgres: "of other accounts, whose transactions cannot be seen: grant pg_read_all_stats",
+	} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			url := testdb.URL(t, target)
+			db := wrongClock(t, url)
+			as, grantee := account(t, db, url)
+			execute(t, db, "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee, "GRANT INSERT ON orders TO "+grantee)
+			wantOutcome(t, reset(t, noWait, as, "0/7", "--yes"), failed, "", "orders cannot be searched: ")
+			execute(t, db, "GRANT SELECT ON orders TO "+grantee)
+			tx := db.Begin()
+			defer tx.Rollback()
+			if err := tx.Exec("SELECT 1").Error; err != nil {
+				t.Fatal(err)
+			}
+			wantOutcome(t, reset(t, noWait, as, "0/7", "--yes", "--timeout", "500ms"), failed, "", want)
+			if r := stored(t, url)[7]; r.Bound != wrong.Bound {
+				t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
+			}
+		})
+	}
+}
+
+// A process in 2050 leaves its worker, and the next holder issues at the clock.
+func TestWorkersResetAlive(t *testing.T) {
+	t.Parallel()
+	servers(t, func(t *testing.T, url string) {
+		touch(t, url)
+		generator := func(opts ...lease.Option) *snowflake.Generator {
+			opts = append(opts, lease.WithDatacenter(0), lease.WithWindow(2*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			l, err := lease.Acquire(t.Context(), sqllease.New(open(t, url)), snowflake.TwitterLayout(), opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gen, err := snowflake.New(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = gen.Close(context.Background()) })
+			return gen
+		}
+		const ahead = 24 * 365 * 24 * time.Hour
+		old := generator(lease.WithWorkers(3, 4), lease.WithMaxSkew(2*ahead), lease.WithClock(func() time.Time { return time.Now().Add(ahead) }))
+		next := func(gen *snowflake.Generator) snowflake.Parts {
+			id, err := gen.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return gen.Layout().Decompose(id)
+		}
+		worker := next(old).Worker
+		wait := func(time.Duration) error {
+			time.Sleep(2 * time.Second) // the window of this test's holder
+			return nil
+		}
+		name := fmt.Sprint("0/", worker)
+		got := reset(t, wait, url, name, "--yes")
+		for got.code != 0 && strings.Contains(got.err, "it is alive") {
+			got = reset(t, wait, url, name, "--yes")
+		}
+		wantOutcome(t, got, 0, "the bound is lowered", "taken from ")
+		if p := next(old); p.Worker == worker {
+			t.Errorf("the old holder issues %+v", p)
+		}
+		taken := generator(lease.WithWorker(worker), lease.WithMaxAhead(2*time.Minute))
+		if p := next(taken); p.Worker != worker || time.Until(p.Time) > 2*time.Minute {
+			t.Errorf("the next holder issues %+v", p)
+		}
+	})
+}

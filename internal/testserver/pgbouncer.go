@@ -1,0 +1,46 @@
+package testserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// PgBouncer starts a PgBouncer in transaction mode before the PostgreSQL server,
+// with its URL in place of the server's. Settings are lines of section pgbouncer
+// of pgbouncer.ini, such as "default_pool_size = 2".
+func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
+	t.Helper()
+	behind := []string{
+		"[databases]", fmt.Sprintf("* = host=127.0.0.1 port=%d user=postgres", server.port),
+		"[pgbouncer]", "pool_mode = transaction",
+	}
+	return start(t, pgbouncer, append(behind, settings...))
+}
+
+var pgbouncer = &engine{
+	service:    "pgbouncer",
+	title:      "PgBouncer",
+	pkg:        "pgbouncer",
+	url:        "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
+	stopSignal: syscall.SIGTERM,
+	notRoot:    true,
+	find:       func() (string, error) { return inPath("pgbouncer") },
+	setup: func(s *Server) error {
+		lines := append(s.settings, "listen_addr = 127.0.0.1", "listen_port = "+strconv.Itoa(s.port),
+			"unix_socket_dir =", "auth_type = any", "admin_users = postgres")
+		return os.WriteFile(s.pgbouncerIni(), []byte(strings.Join(lines, "\n")+"\n"), 0o644) //nolint:gosec // another user reads it
+	},
+	args: func(s *Server) []string { return []string{s.pgbouncerIni()} },
+	answers: func(s *Server) error {
+		// To a request for TLS a server says yes or no, in one byte.
+		_, err := ask(s, "\x00\x00\x00\x08\x04\xd2\x16\x2f", 1)
+		return err
+	},
+}
+
+func (s *Server) pgbouncerIni() string { return filepath.Join(s.dir, "pgbouncer.ini") }

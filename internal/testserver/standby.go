@@ -1,0 +1,32 @@
+package testserver
+
+import (
+	"fmt"
+	"net"
+	"testing"
+)
+
+// PostgresStandby starts a PostgreSQL server on a copy of what the primary
+// holds. It follows the primary through a proxy, which can cut it off. Its
+// settings are like those of [Postgres], and none of the primary's.
+func PostgresStandby(t testing.TB, primary *Proxy, settings ...string) *Server {
+	t.Helper()
+	host, port, err := net.SplitHostPort(primary.Address())
+	if err != nil {
+		t.Fatalf("testserver: %v", err)
+	}
+	standby := *postgres
+	standby.setup = func(s *Server) error {
+		return s.run(s.beside("pg_basebackup"), "--host="+host, "--port="+port, "--username=postgres", "--no-sync",
+			"--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata="+s.data())
+	}
+	return start(t, &standby, settings)
+}
+
+// Promote makes a standby a primary, and returns once it accepts writes.
+func (s *Server) Promote() error {
+	if err := s.run(s.beside("pg_ctl"), "promote", "--wait", "--pgdata="+s.data()); err != nil {
+		return fmt.Errorf("testserver: promote %s: %w; the end of its log:\n%s", s.engine.title, err, s.lastWords())
+	}
+	return nil
+}

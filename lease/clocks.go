@@ -1,0 +1,131 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+)
+
+// maxLead is how far IDs may be ahead of the clock before that is logged.
+const maxLead = time.Minute
+
+// bound is a window above from, rounded up to whole ticks, which the layout
+// counts from the Unix epoch.
+func (c *config) bound(from int64) int64 {
+	tick := c.layout.Tick.Milliseconds()
+	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), tick)
+}
+
+// ceil rounds up to a multiple of unit.
+func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
+
+// milliseconds is the longest Duration, some 292 years, for what is longer: bounds
+// and wrong clocks may be further apart.
+func milliseconds(n int64) time.Duration {
+	const longest = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(max(-longest, min(n, longest))) * time.Millisecond
+}
+
+// now is the wall clock in Unix milliseconds.
+func (c *config) now() int64 {
+	if c.clock != nil {
+		return c.clock().UnixMilli()
+	}
+	return time.Now().UnixMilli()
+}
+
+// believed is the wall clock as the worker's generator believes it, which has one
+// limit for jumps: see [snowflake.WithMaxJump]. As long as no generator issues, the
+// clock of the start will do.
+func (l *Lease) believed(w *heldWorker) (int64, error) {
+	grant := w.grant.Load()
+	if grant == nil || grant.Last().IsZero() {
+		return w.acquired.UnixMilli() + time.Since(w.acquiredAt).Milliseconds(), nil
+	}
+	now, err := grant.Now()
+	return now.UnixMilli(), err
+}
+
+// A skewCheck holds our clock against the store's, where that has one. A bound far
+// ahead, which nothing takes back, is to come of neither a clock that was wrong
+// from the start nor of one that has jumped; but a store whose clock is wrong is
+// not to stop those whose clocks are right.
+type skewCheck struct {
+	*config
+	ours   int64     // when the two last agreed, in Unix milliseconds
+	at     time.Time // the same on the monotonic clock; zero: never
+	warned bool
+}
+
+// admit refuses a process whose clock is too far ahead when it starts.
+func (s *skewCheck) admit(ctx context.Context, store Store, now int64) error {
+	ahead, theirs, err := s.ahead(ctx, store, now)
+	if err != nil || ahead <= s.maxSkew {
+		return err
+	}
+	return s.tooFar(now, theirs)
+}
+
+// tolerate refuses a clock that is too far ahead only if it is there by a jump of
+// its own, and warns otherwise.
+func (s *skewCheck) tolerate(ctx context.Context, store Store, now int64) error {
+	ahead, theirs, err := s.ahead(ctx, store, now)
+	if err != nil || ahead <= s.maxSkew {
+		return err
+	}
+	if jump := milliseconds(now - s.ours - time.Since(s.at).Milliseconds()); !s.at.IsZero() && ahead-jump <= s.maxSkew {
+		return s.tooFar(now, theirs)
+	}
+	if !s.warned {
+		s.warned = true
+		s.log.Warn("lease: the store's clock is behind this process's, which has not jumped: processes that start are refused until the wrong one is corrected",
+			"store", stamp(theirs), "clock", stamp(time.UnixMilli(now)))
+	}
+	return nil
+}
+
+// ahead is how far our clock is ahead of the store's, and notes whether the two
+// agree. It is zero where the store has none.
+func (s *skewCheck) ahead(ctx context.Context, store Store, now int64) (time.Duration, time.Time, error) {
+	clock, ok := store.(Clock)
+	if !ok {
+		return 0, time.Time{}, nil
+	}
+	ctx, cancel := s.call(ctx)
+	defer cancel()
+	theirs, err := clock.Now(ctx)
+	if err != nil {
+		return 0, theirs, fmt.Errorf("the store's time: %w", err)
+	}
+	ahead := milliseconds(now - theirs.UnixMilli())
+	if ahead <= s.maxSkew {
+		s.ours, s.at = now, time.Now()
+		if s.warned {
+			s.warned = false
+			s.log.Warn("lease: the store's clock agrees with this process's again")
+		}
+	}
+	return ahead, theirs, nil
+}
+
+func (s *skewCheck) tooFar(now int64, theirs time.Time) error {
+	return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
+		stamp(time.UnixMilli(now)), stamp(theirs), s.maxSkew)
+}
+
+// watchLead logs once that IDs are far ahead of the clock, and once that they no
+// longer are.
+func (l *Lease) watchLead() {
+	w := l.current()
+	lead := milliseconds(w.used() - l.now())
+	if far := lead > maxLead; far != l.leading {
+		l.leading = far
+		message := "lease: IDs are more than a minute ahead of the clock"
+		if !far {
+			message = "lease: IDs are no longer more than a minute ahead of the clock"
+		}
+		l.log.Log(l.ctx, slog.LevelWarn, message, append(w.attrs(), "lead", max(0, lead))...)
+	}
+}

@@ -1,0 +1,143 @@
+package lease_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestAcquireComparesTheClocks(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		ahead  time.Duration // of the process
+		opts   []lease.Option
+		refuse bool
+	}{
+		{"right", 0, nil, false},
+		{"behind", -60 * 24 * time.Hour, nil, false},
+		{"within the limit", time.Hour, nil, false},
+		{"beyond the limit", time.Hour + time.Millisecond, nil, true},
+		{"in another age", 200 * 365 * 24 * time.Hour, nil, true},
+		{"within an option's limit", 48 * time.Hour, []lease.Option{lease.WithMaxSkew(48 * time.Hour)}, false},
+		{"beyond an option's limit", time.Minute, []lease.Option{lease.WithMaxSkew(time.Second)}, true},
+		{"what may run ahead", 2 * time.Hour, []lease.Option{lease.WithMaxAhead(24 * time.Hour)}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				memory, clock := leasetest.NewMemory(), new(skew)
+				store := leasetest.WithTime(memory, time.Now)
+				clock.set(test.ahead)
+				opts := append([]lease.Option{lease.WithClock(clock.now), lease.WithLogger(discard())}, test.opts...)
+				l, err := lease.Acquire(t.Context(), store, layout(), opts...)
+				if l != nil {
+					defer func() { _ = l.Release(t.Context()) }()
+				}
+				if refused := err != nil; refused != test.refuse {
+					t.Fatalf("error = %v, want one: %v", err, test.refuse)
+				}
+				for worker := range memory.Records() {
+					if worker >= 0 && test.refuse {
+						t.Errorf("worker %d has a record of a clock that was refused", worker)
+					}
+				}
+				ours, theirs := clock.now().UTC().Format("2006-01-02T15:04"), time.Now().UTC().Format("2006-01-02T15:04")
+				if test.refuse && (!strings.Contains(err.Error(), ours) || !strings.Contains(err.Error(), theirs)) {
+					t.Errorf("error = %v, want it to name %s and %s", err, ours, theirs)
+				}
+			})
+		})
+	}
+}
+
+// Our clock jumps: what it would write is refused until it is right again.
+func TestExtensionRefusesOurJump(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, clock := leasetest.NewMemory(), new(skew)
+		l := acquire(t, leasetest.WithTime(memory, time.Now), lease.WithWorker(0), lease.WithClock(clock.now))
+		gen := generate(t, l)
+		next(t, gen)
+		clock.set(20 * 24 * time.Hour) // within the generator's limit
+		pass(t, gen, 2*time.Minute)
+		if ahead := time.Until(time.UnixMilli(memory.Records()[0].Bound)); ahead > time.Minute {
+			t.Errorf("the bound is %v ahead", ahead)
+		}
+		if s := l.Stats(); s.Failure == nil || !strings.Contains(s.Failure.Error(), "WithMaxSkew(1h0m0s)") {
+			t.Errorf("failure = %v, want one that names WithMaxSkew", s.Failure)
+		}
+		clock.set(0)
+		pass(t, gen, time.Minute)
+		if id, _ := next(t, gen); time.Until(layout().Time(id)).Abs() > time.Second {
+			t.Errorf("%v at %v", layout().Time(id), time.Now())
+		}
+	})
+}
+
+// The store's clock goes wrong: nobody whose clock is right is to be stopped.
+func TestExtensionToleratesTheStoresClock(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			theirs, log := new(skew), new(journal)
+			l := acquire(t, leasetest.WithTime(leasetest.NewMemory(), theirs.now), lease.WithLogger(log.logger()))
+			gen := generate(t, l)
+			for range 3 {
+				theirs.set(wrong)
+				time.Sleep(3 * time.Minute)
+				next(t, gen)
+				theirs.set(0)
+				time.Sleep(time.Minute)
+			}
+			if s := l.Stats(); s.Failures > 0 || s.Losses > 0 {
+				t.Errorf("stats %+v", s)
+			}
+			want := 0
+			if wrong < 0 {
+				want = 3
+			}
+			if log.count("the store's clock is behind") != want || log.count("agrees with this process's again") != want {
+				t.Errorf("log, want %d warnings:\n%s", want, &log.buf)
+			}
+		})
+	}
+}
+
+// IDs that are far ahead of the clock are logged once, and once when that is over.
+func TestLeadIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock, log := new(skew), new(journal)
+		gen := generate(t, acquire(t, leasetest.NewMemory(), lease.WithClock(clock.now), lease.WithLogger(log.logger())))
+		pass(t, gen, time.Minute)
+		if log.count("level=WARN") != 0 {
+			t.Errorf("log:\n%s", &log.buf)
+		}
+		clock.set(-10 * time.Minute)
+		pass(t, gen, 2*time.Minute)
+		if log.count("are more than a minute ahead of the clock") != 1 {
+			t.Errorf("log:\n%s", &log.buf)
+		}
+		time.Sleep(20 * time.Minute)
+		pass(t, gen, 2*time.Minute)
+		if log.count("are no longer more than a minute ahead of the clock") != 1 || log.count("level=WARN") != 2 {
+			t.Errorf("log:\n%s", &log.buf)
+		}
+	})
+}
+
+// pass lets time pass in steps that are small enough for a scripted clock, while
+// IDs are issued.
+func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		_, _ = gen.Next(t.Context())
+	}
+}

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// stale is the version of a record that the store never shows again.
+const stale int8 = -1
+
+// canonical returns the one of all states that differ only in the names of
+// processes and versions, as far as that is easily found, and where the
+// processes have gone.
+func (s state) canonical() (state, [maxProcesses]int8) {
+	s.prune()
+	order := s.sortProcesses()
+	slices.SortFunc(s.late[:], write.compare)
+	s.nameVersions()
+	return s, order
+}
+
+// prune drops the writes that can never find the record that they replace. A
+// process that waits for one is free to read again, as after a timeout.
+func (s *state) prune() {
+	for i, w := range s.late {
+		if w != empty && !s.mayShow(w.worker, w.old) {
+			s.late[i] = empty
+		}
+	}
+	for i := range s.processes {
+		pr := &s.processes[i]
+		if pr.joined != 0 && !s.mayShow(layoutKey, pr.joined) {
+			pr.joined = stale
+		}
+		if !pr.hasBase() || s.mayShow(pr.worker, pr.base.version) {
+			continue
+		}
+		pr.base.version = stale
+		if pr.status == sent {
+			pr.wait()
+		}
+	}
+}
+
+// mayShow reports whether the store may show a version now or later: after a
+// crash, or because it is on its way.
+func (s *state) mayShow(worker, version int8) bool {
+	if s.store.durable[worker].version == version {
+		return true
+	}
+	isIt := func(w write) bool { return w.worker == worker && w.new.version == version }
+	return slices.ContainsFunc(s.store.log[:s.store.pending], isIt) ||
+		slices.ContainsFunc(s.late[:], isIt) ||
+		slices.ContainsFunc(s.processes[:], func(pr process) bool {
+			return pr.status == sent && pr.worker == worker && pr.version == version
+		})
+}
+
+func (s *state) sortProcesses() (to [maxProcesses]int8) {
+	from := [maxProcesses]int8{0, 1, 2}
+	slices.SortStableFunc(from[:], func(a, b int8) int { return s.processes[a].compare(s.processes[b]) })
+	var sorted [maxProcesses]process
+	for i, p := range from {
+		sorted[i] = s.processes[p]
+		to[p] = int8(i)
+	}
+	s.processes = sorted
+	s.eachRecord(func(r *record) {
+		if r.owner != nobody {
+			r.owner = to[r.owner-1] + 1
+		}
+	})
+	return to
+}
+
+// compare leaves out the versions, which only ever equal each other or do not.
+func (pr process) compare(q process) int {
+	return cmp.Or(
+		-cmp.Compare(pr.mode, q.mode), cmp.Compare(pr.worker, q.worker), cmp.Compare(pr.next, q.next),
+		cmp.Compare(pr.acknowledged, q.acknowledged), cmp.Compare(pr.base.bound, q.base.bound),
+		slices.Compare(pr.tried[:], q.tried[:]), cmp.Compare(pr.status, q.status), cmp.Compare(pr.to, q.to),
+		cmp.Compare(pr.layout, q.layout))
+}
+
+func (w write) compare(o write) int {
+	return cmp.Or(-cmp.Compare(w.worker, o.worker), cmp.Compare(w.new.owner, o.new.owner), cmp.Compare(w.new.bound, o.new.bound))
+}
+
+// nameVersions numbers the versions in the order in which they are met.
+func (s *state) nameVersions() {
+	var names [32]int8
+	next := int8(1)
+	s.eachVersion(func(v *int8) {
+		if *v <= 0 {
+			return
+		}
+		if names[*v] == 0 {
+			names[*v] = next
+			next++
+		}
+		*v = names[*v]
+	})
+}
+
+// fresh is a version that no record has.
+func (s *state) fresh() int8 {
+	var top int8
+	s.eachVersion(func(v *int8) { top = max(top, *v) })
+	return top + 1
+}
+
+func (s *state) eachVersion(visit func(*int8)) {
+	s.eachRecord(func(r *record) { visit(&r.version) })
+	for i := range s.processes {
+		visit(&s.processes[i].base.version)
+		visit(&s.processes[i].version)
+		visit(&s.processes[i].joined)
+	}
+	for i := range s.late {
+		visit(&s.late[i].old)
+	}
+}

@@ -1,0 +1,153 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Config is the size of the world that [Check] visits.
+type Config struct {
+	Processes int  // 1 to 3
+	Workers   int  // 1 or 2
+	Ticks     int  // 1 to 8; no bound is above it
+	Late      int  // 0 to 2: writes on their way whose sender has stopped waiting
+	Volatile  int  // 0 to 3: writes that the store shows and a crash may forget
+	Evict     bool // an operator takes workers from their holders
+	Layouts   bool // a process has one of two layouts
+	Mutant    Mutant
+}
+
+// A Result is what Check has found.
+type Result struct {
+	States int // all that can be reached, or those before the violation
+	Steps  int // between them
+
+	// Violation describes what went wrong, and Trace is the shortest way there.
+	// They are empty if all states were visited and nothing was found.
+	Violation string
+	Trace     []string
+}
+
+// Check visits every state that can be reached, in the order of the steps that
+// it takes, until it finds a violation.
+func Check(c Config) (Result, error) {
+	if err := c.validate(); err != nil {
+		return Result{}, err
+	}
+	s := &search{config: c, seen: map[state]struct{}{}}
+	s.add(initial(), -1, step{})
+	for len(s.frontier) > 0 && s.result.Violation == "" {
+		s.expand()
+	}
+	s.result.States = len(s.nodes)
+	return s.result, nil
+}
+
+func (c Config) validate() error {
+	for _, field := range []struct {
+		name          string
+		got, min, max int
+	}{
+		{"Processes", c.Processes, 1, maxProcesses},
+		{"Workers", c.Workers, 1, maxWorkers},
+		{"Ticks", c.Ticks, 1, maxTicks},
+		{"Late", c.Late, 0, maxLate},
+		{"Volatile", c.Volatile, 0, maxVolatile},
+	} {
+		if field.got < field.min || field.got > field.max {
+			return fmt.Errorf("model: %s %d out of range [%d, %d]", field.name, field.got, field.min, field.max)
+		}
+	}
+	if c.Mutant != Unchanged && !slices.Contains(Mutants(), c.Mutant) {
+		return fmt.Errorf("model: unknown mutant %q", c.Mutant)
+	}
+	return nil
+}
+
+// A search goes through the states breadth first.
+type search struct {
+	config   Config
+	seen     map[state]struct{}
+	nodes    []node
+	frontier []found // all states that are equally far from the start
+	result   Result
+}
+
+// A node is how a state was reached first.
+type node struct {
+	parent int32
+	step   step
+}
+
+type found struct {
+	state state
+	node  int32
+}
+
+func (s *search) add(next state, parent int32, by step) {
+	next, _ = next.canonical()
+	if _, ok := s.seen[next]; ok {
+		return
+	}
+	s.seen[next] = struct{}{}
+	s.frontier = append(s.frontier, found{next, int32(len(s.nodes))})
+	s.nodes = append(s.nodes, node{parent, by})
+}
+
+// expand takes all steps from all states of the frontier.
+func (s *search) expand() {
+	last := s.frontier
+	s.frontier = nil
+	for _, f := range last {
+		sr := stepper{config: s.config, state: f.state}
+		sr.visit = func(by step, next state) {
+			s.result.Steps++
+			if what := next.breach(); what != "" && s.config.Mutant == Unchanged {
+				sr.violate(by, what)
+			}
+			s.add(next, f.node, by)
+		}
+		sr.violate = func(by step, what string) {
+			if s.result.Violation == "" {
+				s.result.Violation, s.result.Trace = what, s.trace(f.node, by)
+			}
+		}
+		sr.all()
+		if s.result.Violation != "" {
+			return
+		}
+	}
+}
+
+// trace takes the steps to a node again, to know which process is which, and
+// then the last one.
+func (s *search) trace(at int32, last step) []string {
+	steps := []step{last}
+	for ; s.nodes[at].parent >= 0; at = s.nodes[at].parent {
+		steps = append(steps, s.nodes[at].step)
+	}
+	slices.Reverse(steps)
+	current, names := initial(), [maxProcesses]int8{0, 1, 2}
+	var trace []string
+	for _, by := range steps {
+		trace = append(trace, by.describe(names))
+		current, names = s.retake(current, by, names)
+	}
+	return trace
+}
+
+func (s *search) retake(from state, taken step, names [maxProcesses]int8) (to state, renamed [maxProcesses]int8) {
+	sr := stepper{config: s.config, state: from, violate: func(step, string) {}}
+	sr.visit = func(by step, next state) {
+		if by != taken {
+			return
+		}
+		var moved [maxProcesses]int8
+		to, moved = next.canonical()
+		for i, j := range moved {
+			renamed[j] = names[i]
+		}
+	}
+	sr.all()
+	return to, renamed
+}

@@ -1,0 +1,26 @@
+package model
+
+import "fmt"
+
+// breach describes a tick that was issued, or that a process may issue, and is
+// not below the bound that the store shows, or shows after a crash. The same
+// for the layout.
+func (s *state) breach() string {
+	if kept := s.store.durable[layoutKey].bound; s.layout != 0 && kept != s.layout {
+		return fmt.Sprintf("ticks were issued under layout %d, and the store keeps layout %d", s.layout, kept)
+	}
+	for w := range int8(maxWorkers) {
+		bound := min(s.store.durable[w].bound, s.store.read(w).bound)
+		for t := bound; t < maxTicks; t++ {
+			if s.issued[w][t] {
+				return fmt.Sprintf("tick %d of worker %d was issued, and its bound is %d", t, w, bound)
+			}
+		}
+		for _, pr := range s.processes {
+			if pr.mode != stopped && pr.worker == w && pr.acknowledged > bound {
+				return fmt.Sprintf("worker %d may issue below %d, and its bound is %d", w, pr.acknowledged, bound)
+			}
+		}
+	}
+	return ""
+}

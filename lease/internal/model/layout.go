@@ -1,0 +1,44 @@
+package model
+
+// starts lets a process claim, under either layout if there are two.
+func (sr *stepper) starts(p int8) {
+	if !sr.config.Layouts {
+		sr.claims(p)
+		return
+	}
+	sr.joins(p, 1)
+	sr.joins(p, 2)
+}
+
+// joins reads the layout of the store, writes it where there is none, and
+// refuses another.
+func (sr *stepper) joins(p, layout int8) {
+	st := step{kind: join, process: p, a: layout}
+	switch r := sr.state.store.read(layoutKey); {
+	case r.version == 0:
+		sr.change(st, func(s *state) {
+			s.processes[p] = process{mode: joining, layout: layout}
+			s.send(p, layoutKey, baseOf(r), layout)
+		})
+	case r.bound == layout:
+		sr.change(st, func(s *state) {
+			s.processes[p] = process{mode: claiming, layout: layout, joined: r.version}
+		})
+	}
+}
+
+// checks reads the layout once more, now that a write to the same log was
+// acknowledged. The record that was there before that write is durable with it,
+// unless a crash came first, and the record is gone.
+func (sr *stepper) checks(p int8) {
+	r := sr.state.store.read(layoutKey)
+	sr.change(step{kind: check, process: p}, func(s *state) {
+		pr := &s.processes[p]
+		same := r.version == pr.joined || sr.is(SameLayout) && r.bound == pr.layout
+		if !same && !sr.is(TrustLayout) {
+			s.end(p)
+			return
+		}
+		pr.mode = holding
+	})
+}

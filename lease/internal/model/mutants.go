@@ -1,0 +1,64 @@
+package model
+
+// A Mutant is a mistake in the protocol, or a world in which no protocol holds.
+type Mutant string
+
+// The mutants. Each lets a tick be issued twice, or under two layouts.
+const (
+	Unchanged          Mutant = ""
+	FromNow            Mutant = "from-now"             // a window begins at the clock, where the old bound is ahead of it
+	TTLOnly            Mutant = "ttl-only"             // the bound is not checked when issuing
+	TrustTimeout       Mutant = "trust-timeout"        // a write without an answer counts
+	TrustRead          Mutant = "trust-read"           // a record that was read counts
+	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
+	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
+	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
+	NoToken            Mutant = "no-token"             // the owner is the host's name
+	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
+	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
+	Lossy              Mutant = "lossy"                // the store forgets what it has acknowledged
+	Fork               Mutant = "fork"                 // a process is copied with its lease
+)
+
+// Mutants returns all of them, without Unchanged.
+func Mutants() []Mutant {
+	return []Mutant{
+		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, NoToken,
+		IssueAfterRelease, ReleaseLast, Lossy, Fork,
+	}
+}
+
+// mutantSteps are those that the world takes.
+func (sr *stepper) mutantSteps() {
+	switch sr.config.Mutant {
+	case Lossy:
+		sr.forgets()
+	case Fork:
+		sr.forks()
+	}
+}
+
+func (sr *stepper) forgets() {
+	for w, r := range sr.state.store.durable {
+		if r != (record{}) {
+			sr.change(step{kind: forget, worker: int8(w)}, func(s *state) {
+				s.crash(0)
+				s.store.durable[w] = record{}
+			})
+		}
+	}
+}
+
+func (sr *stepper) forks() {
+	for i := range sr.config.Processes {
+		for j := range sr.config.Processes {
+			if sr.state.processes[i].mode != idle || sr.state.processes[j].mode == idle {
+				continue
+			}
+			sr.change(step{kind: clone, process: int8(i), a: int8(j)}, func(s *state) {
+				s.processes[i] = s.processes[j]
+				s.processes[i].wait()
+			})
+		}
+	}
+}

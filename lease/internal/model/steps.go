@@ -1,0 +1,200 @@
+package model
+
+import "fmt"
+
+// A stepper finds all steps of a state.
+type stepper struct {
+	config  Config
+	state   state
+	visit   func(step, state)
+	violate func(step, string)
+}
+
+func (sr *stepper) all() {
+	for i := range sr.config.Processes {
+		p := int8(i)
+		sr.processSteps(p)
+		sr.writeSteps(p)
+		if sr.state.processes[p].mode != idle {
+			sr.abandon(step{kind: die, process: p}, (*state).end)
+		}
+	}
+	sr.lateSteps()
+	sr.crashes()
+	sr.evictions()
+	sr.mutantSteps()
+}
+
+func (sr *stepper) is(m Mutant) bool { return sr.config.Mutant == m }
+
+// change visits the state that a step leads to.
+func (sr *stepper) change(st step, f func(*state)) {
+	next := sr.state
+	f(&next)
+	sr.visit(st, next)
+}
+
+func (sr *stepper) processSteps(p int8) {
+	pr := sr.state.processes[p]
+	if pr.mode == holding || sr.is(IssueAfterRelease) && pr.mode == stopped {
+		sr.issues(p)
+	}
+	if pr.mode == holding {
+		sr.stops(p)
+	}
+	if pr.status == none {
+		sr.requests(p)
+	}
+}
+
+// requests are the steps of a process that waits for no answer.
+func (sr *stepper) requests(p int8) {
+	switch pr := sr.state.processes[p]; pr.mode {
+	case idle:
+		sr.starts(p)
+	case joining:
+		sr.joins(p, pr.layout)
+	case checking:
+		sr.checks(p)
+	case claiming:
+		if !sr.claimsAgain(p) {
+			sr.claims(p)
+		}
+	case holding:
+		sr.extends(p)
+		sr.reads(p)
+	case stopped:
+		sr.releases(p)
+		sr.reads(p)
+	}
+}
+
+// claims asks for any worker: with the right clock, any bound has passed.
+func (sr *stepper) claims(p int8) {
+	for w := range int8(sr.config.Workers) {
+		r := sr.state.store.read(w)
+		for from := sr.earliest(r); from <= r.bound; from++ {
+			for to := from + 1; to <= int8(sr.config.Ticks); to++ {
+				sr.change(step{claim, p, w, to, from}, func(s *state) {
+					pr := &s.processes[p]
+					pr.mode = claiming
+					pr.tried[w] = max(pr.tried[w], from+1)
+					s.send(p, w, baseOf(r), to)
+				})
+			}
+		}
+	}
+}
+
+// earliest is where a window that replaces a record may begin.
+func (sr *stepper) earliest(r record) int8 {
+	if sr.is(FromNow) {
+		return 0
+	}
+	return r.bound
+}
+
+// claimsAgain writes a record of the claim's own once more, which an earlier
+// write has left without an answer, and reports whether there is one.
+func (sr *stepper) claimsAgain(p int8) bool {
+	found := false
+	for w := range int8(sr.config.Workers) {
+		r := sr.state.store.read(w)
+		if sr.state.processes[p].tried[w] == 0 || !sr.own(p, r) {
+			continue
+		}
+		found = true
+		if sr.is(TrustRead) {
+			sr.change(step{kind: trust, process: p, worker: w}, func(s *state) { s.processes[p].hold(w, baseOf(r)) })
+			continue
+		}
+		for to := r.bound; to <= int8(sr.config.Ticks); to++ {
+			sr.change(step{kind: again, process: p, worker: w, a: to}, func(s *state) { s.send(p, w, baseOf(r), to) })
+		}
+	}
+	return found
+}
+
+// own reports whether a record has the token of the process's grant, and was not
+// released.
+func (sr *stepper) own(p int8, r record) bool {
+	if sr.is(NoToken) {
+		return r.version != 0 && !r.released
+	}
+	return r.owner == p+1 && !r.released
+}
+
+func (sr *stepper) extends(p int8) {
+	pr := sr.state.processes[p]
+	for to := max(pr.base.bound, pr.acknowledged+1); to <= int8(sr.config.Ticks); to++ {
+		sr.change(step{kind: extend, process: p, worker: pr.worker, a: to}, func(s *state) {
+			s.send(p, pr.worker, pr.base, to)
+		})
+	}
+}
+
+// issues takes each tick that the process may issue, and so any pause.
+func (sr *stepper) issues(p int8) {
+	pr := sr.state.processes[p]
+	end := pr.acknowledged
+	if sr.is(TTLOnly) {
+		end = int8(sr.config.Ticks)
+	}
+	for t := pr.next; t < end; t++ {
+		st := step{kind: issue, process: p, worker: pr.worker, a: t}
+		switch {
+		case sr.state.issued[pr.worker][t]:
+			sr.violate(st, fmt.Sprintf("tick %d of worker %d is issued twice", t, pr.worker))
+		case sr.state.layout != 0 && sr.state.layout != pr.layout:
+			sr.violate(st, "ticks are issued under two layouts")
+		}
+		sr.change(st, func(s *state) {
+			s.issued[pr.worker][t], s.layout = true, pr.layout
+			s.processes[p].next = t + 1
+		})
+	}
+}
+
+// reads looks up the record of the process's worker.
+func (sr *stepper) reads(p int8) {
+	pr := sr.state.processes[p]
+	r := sr.state.store.read(pr.worker)
+	sr.change(step{kind: read, process: p, worker: pr.worker}, func(s *state) {
+		switch own := sr.own(p, r); {
+		case own && (pr.mode == stopped || r.bound >= pr.acknowledged):
+			sr.rebase(&s.processes[p], r)
+		case pr.mode == stopped:
+			s.end(p)
+		default:
+			s.lose(p, r)
+		}
+	})
+}
+
+// rebase makes a record that was read the base of the next write, and nothing
+// else.
+func (sr *stepper) rebase(pr *process, r record) {
+	pr.base = baseOf(r)
+	if sr.is(TrustRead) || sr.is(TrustReadExtending) {
+		pr.acknowledged = r.bound
+	}
+}
+
+// stops seals the grant, whether a write is under way or not.
+func (sr *stepper) stops(p int8) {
+	sr.abandon(step{kind: stop, process: p}, func(s *state, p int8) {
+		s.processes[p].wait()
+		s.processes[p].mode = stopped
+	})
+}
+
+func (sr *stepper) releases(p int8) {
+	pr := sr.state.processes[p]
+	to := pr.next
+	if sr.is(ReleaseLast) && to > 0 && sr.state.issued[pr.worker][to-1] {
+		to--
+	}
+	sr.change(step{kind: release, process: p, worker: pr.worker, a: to}, func(s *state) {
+		s.send(p, pr.worker, pr.base, to)
+	})
+}

@@ -1,0 +1,87 @@
+package model
+
+// maxVolatile is the length of the longest log.
+const maxVolatile = 3
+
+// A record is what the store keeps of a worker. No two writes have the same
+// version; zero was never written.
+type record struct {
+	bound    int8
+	owner    int8
+	version  int8
+	released bool // by its owner, or by an operator
+}
+
+// layoutKey is where the record of the layout is, which is its bound.
+const layoutKey int8 = maxWorkers
+
+// A write replaces the record of version old.
+type write struct {
+	worker, old int8
+	new         record
+}
+
+type store struct {
+	durable [maxWorkers + 1]record
+	log     [maxVolatile]write // visible and not yet durable, oldest first
+	pending int8               // how many of log are in use
+}
+
+// read returns what the store shows of a worker.
+func (s *store) read(worker int8) record {
+	for i := s.pending - 1; i >= 0; i-- {
+		if s.log[i].worker == worker {
+			return s.log[i].new
+		}
+	}
+	return s.durable[worker]
+}
+
+// land makes a write visible if it finds the record that it replaces, and
+// reports whether it did.
+func (s *store) land(w write, volatile int) bool {
+	if s.read(w.worker).version != w.old {
+		return false
+	}
+	if volatile == 0 {
+		s.durable[w.worker] = w.new
+		return true
+	}
+	if int(s.pending) == volatile {
+		s.flush(1)
+	}
+	s.log[s.pending] = write{worker: w.worker, new: w.new}
+	s.pending++
+	return true
+}
+
+// flush makes the first n writes of the log durable.
+func (s *store) flush(n int8) {
+	for _, w := range s.log[:n] {
+		s.durable[w.worker] = w.new
+	}
+	copy(s.log[:], s.log[n:s.pending])
+	clear(s.log[s.pending-n : s.pending])
+	s.pending -= n
+}
+
+// acknowledge makes a write durable, and all before it.
+func (s *store) acknowledge(version int8) {
+	s.flush(s.position(version) + 1)
+}
+
+// position finds a version in the log, or is -1 for one that is durable.
+func (s *store) position(version int8) int8 {
+	for i := range s.pending {
+		if s.log[i].new.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+// truncate makes the first n writes of the log durable, and forgets the rest.
+func (s *store) truncate(n int8) {
+	s.flush(n)
+	s.log, s.pending = [maxVolatile]write{}, 0
+}

@@ -1,0 +1,98 @@
+package model
+
+// writeSteps is what becomes of the write that a process waits for.
+func (sr *stepper) writeSteps(p int8) {
+	switch sr.state.processes[p].status {
+	case none:
+		return
+	case sent:
+		sr.change(step{kind: arrive, process: p}, func(s *state) { sr.arrives(s, p) })
+	case landed:
+		sr.change(step{kind: answer, process: p}, func(s *state) {
+			s.store.acknowledge(s.processes[p].version)
+			s.count(p)
+		})
+	}
+	sr.abandon(step{kind: timeout, process: p}, func(s *state, p int8) {
+		if sr.is(TrustTimeout) && s.processes[p].mode != stopped {
+			s.count(p)
+			return
+		}
+		s.processes[p].wait()
+	})
+}
+
+// arrives ends the wait for a write that is refused: the process reads again,
+// as after a timeout.
+func (sr *stepper) arrives(s *state, p int8) {
+	if s.store.land(s.write(p), sr.config.Volatile) {
+		s.processes[p].status = landed
+		return
+	}
+	s.processes[p].wait()
+}
+
+// abandon lets a process do something for which it stops waiting for its write.
+// If that is on its way, it gets lost, or arrives late.
+func (sr *stepper) abandon(st step, f func(*state, int8)) {
+	sr.change(st, func(s *state) { f(s, st.process) })
+	room := sr.state.room(sr.config.Late)
+	if sr.state.processes[st.process].status != sent || room < 0 {
+		return
+	}
+	st.a = 1
+	sr.change(st, func(s *state) {
+		s.late[room] = s.write(st.process)
+		f(s, st.process)
+	})
+}
+
+func (sr *stepper) lateSteps() {
+	for i, w := range sr.state.late {
+		if w == empty {
+			continue
+		}
+		sr.change(step{kind: deliver, a: int8(i)}, func(s *state) {
+			s.late[i] = empty
+			s.store.land(w, sr.config.Volatile)
+		})
+	}
+}
+
+// crashes takes each point at which the log may end after a crash.
+func (sr *stepper) crashes() {
+	for kept := range sr.state.store.pending {
+		sr.change(step{kind: crash, a: kept}, func(s *state) { s.crash(kept) })
+	}
+}
+
+func (s *state) crash(kept int8) {
+	for i := range s.processes {
+		if pr := &s.processes[i]; pr.status == landed && s.store.position(pr.version) >= kept {
+			pr.wait()
+		}
+	}
+	s.store.truncate(kept)
+}
+
+// evictions lets an operator take each worker from its holder.
+func (sr *stepper) evictions() {
+	if !sr.config.Evict {
+		return
+	}
+	for w := range int8(sr.config.Workers) {
+		if r := sr.state.store.read(w); r.owner != nobody && !r.released {
+			sr.evicts(w, r)
+		}
+	}
+}
+
+func (sr *stepper) evicts(worker int8, r record) {
+	eviction := write{worker, r.version, record{r.bound, r.owner, sr.state.fresh(), true}}
+	st := step{kind: evict, worker: worker}
+	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })
+	if room := sr.state.room(sr.config.Late); room >= 0 {
+		st.a = 1
+		sr.change(st, func(s *state) { s.late[room] = eviction })
+	}
+}

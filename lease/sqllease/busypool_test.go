@@ -1,0 +1,110 @@
+package sqllease_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A busyPool is one whose connections transactions take all the time: each
+// goroutine creates rows, one after the other.
+type busyPool struct {
+	goroutines, connections int
+	transaction, window     time.Duration
+}
+
+// The window is extended in time where it is four times as long as the longest
+// transaction, whatever the queue is. Without long in GORMFLAKE_TEST_TORTURE,
+// the times are a twentieth of those in the table.
+func TestBusyPool(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.SQLite} {
+		for _, pool := range []busyPool{
+			{2, 1, 15 * time.Second, time.Minute},
+			{8, 1, 5 * time.Second, time.Minute},
+			{40, 4, 5 * time.Second, time.Minute},
+			{200, 10, 2 * time.Second, time.Minute},
+		} {
+			if target == testdb.SQLite && pool.connections > 1 {
+				continue // its writers wait for each other, not for connections
+			}
+			t.Run(fmt.Sprintf("%s %d on %d", target, pool.goroutines, pool.connections), func(t *testing.T) {
+				t.Parallel()
+				if os.Getenv("GORMFLAKE_TEST_TORTURE") != "long" {
+					pool.transaction, pool.window = pool.transaction/20, pool.window/20
+				}
+				testBusyPool(t, testdb.Open(t, target), pool)
+			})
+		}
+	}
+}
+
+func testBusyPool(t *testing.T, db *gorm.DB, pool busyPool) {
+	t.Helper()
+	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
+	poolOf(t, db).SetMaxOpenConns(pool.connections)
+	l, err := lease.Acquire(t.Context(), sqllease.New(db), snowflake.TwitterLayout(),
+		lease.WithWindow(pool.window), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gen, err := snowflake.New(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Close(context.Background())
+	created, failed := pool.run(t, db, gen)
+	stats := l.Stats()
+	t.Logf("%d created, %d failed, %d extensions, %d failures", created, failed, stats.Extensions, stats.Failures)
+	if failed > 0 || created == 0 {
+		t.Errorf("%d creates of %d failed", failed, created+failed)
+	}
+}
+
+// run creates rows for three windows.
+func (p busyPool) run(t *testing.T, db *gorm.DB, gen *snowflake.Generator) (created, failed int64) {
+	t.Helper()
+	var good, bad atomic.Int64
+	var wg sync.WaitGroup
+	until := time.Now().Add(3 * p.window)
+	for range p.goroutines {
+		wg.Go(func() {
+			for time.Now().Before(until) {
+				if err := create(db, gen, p.transaction); err == nil {
+					good.Add(1)
+				} else if bad.Add(1) == 1 {
+					t.Log(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return good.Load(), bad.Load()
+}
+
+// create holds its connection before it asks for an ID, and after.
+func create(db *gorm.DB, gen *snowflake.Generator, takes time.Duration) error {
+	return db.Transaction(func(tx *gorm.DB) error {
+		time.Sleep(takes / 2)
+		id, err := gen.Next(tx.Statement.Context)
+		if err != nil {
+			return err
+		}
+		err = tx.Exec("INSERT INTO orders VALUES (" + strconv.FormatInt(int64(id), 10) + ")").Error
+		time.Sleep(takes / 2)
+		return err
+	})
+}

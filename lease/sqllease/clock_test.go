@@ -1,0 +1,135 @@
+package sqllease_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+func TestNow(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		target testdb.Target
+		open   func(t *testing.T, db *gorm.DB) *gorm.DB
+	}{
+		{"default", testdb.Postgres, same},
+		{"default", testdb.MySQL, same},
+		{"west", testdb.Postgres, inPostgresZone("America/New_York")},
+		{"east", testdb.Postgres, inPostgresZone("Asia/Kathmandu")},
+		{"simple protocol", testdb.Postgres, func(t *testing.T, db *gorm.DB) *gorm.DB {
+			t.Helper()
+			return open(t, postgresSimple("TimeZone=Asia/Kathmandu")(t, db))
+		}},
+		{"west", testdb.MySQL, inMySQLZone("-11:00")},
+		{"east", testdb.MySQL, inMySQLZone("+13:00")},
+		{"parsed times", testdb.MySQL, func(t *testing.T, db *gorm.DB) *gorm.DB {
+			t.Helper()
+			return open(t, mysqlWith(func(c *mysql.Config) {
+				c.DSNConfig.ParseTime = true
+			})(t, db))
+		}},
+	} {
+		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
+			t.Parallel()
+			store := sqllease.New(test.open(t, testdb.Open(t, test.target)))
+			wantNow(t, store)
+			wantNow(t, connect(t, store))
+		})
+	}
+}
+
+// wantNow expects the store's clock to be this machine's, on which the servers
+// of tests run.
+func wantNow(t *testing.T, store lease.Store) {
+	t.Helper()
+	const apart = time.Second
+	before := time.Now()
+	now, err := store.(lease.Clock).Now(within(t, patience))
+	if err != nil || now.Before(before.Add(-apart)) || now.After(time.Now().Add(apart)) {
+		t.Errorf("Now = %v, %v, want about %v", now, err, before)
+	}
+}
+
+func inPostgresZone(name string) func(*testing.T, *gorm.DB) *gorm.DB {
+	return func(t *testing.T, db *gorm.DB) *gorm.DB {
+		t.Helper()
+		return open(t, postgresWith("TimeZone="+name)(t, db))
+	}
+}
+
+func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
+	return func(t *testing.T, db *gorm.DB) *gorm.DB {
+		t.Helper()
+		return open(t, mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.Params = map[string]string{"time_zone": "'" + offset + "'"}
+		})(t, db))
+	}
+}
+
+// In the hour that local time repeats when daylight saving ends, the server's
+// clock is right. The variable timestamp is the time that a session takes for
+// the present one.
+func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
+	t.Setenv("TZ", "Europe/Berlin")
+	d, err := dsn.Open(testserver.MariaDB(t).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := open(t, d)
+	fooled := false
+	for _, want := range []time.Time{
+		time.Date(2026, time.October, 25, 0, 30, 0, 0, time.UTC), // 02:30 in summer time
+		time.Date(2026, time.October, 25, 1, 30, 0, 0, time.UTC), // 02:30 in winter time
+	} {
+		db := open(t, mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.Params = map[string]string{"timestamp": strconv.FormatInt(want.Unix(), 10)}
+		})(t, server))
+		got, err := sqllease.New(db).(lease.Clock).Now(within(t, patience))
+		if err != nil || !got.Equal(want) {
+			t.Errorf("Now = %v, %v, want %v", got.UTC(), err, want)
+		}
+		var local int64
+		if err := db.Raw("SELECT UNIX_TIMESTAMP(NOW())").Scan(&local).Error; err != nil {
+			t.Fatal(err)
+		}
+		fooled = fooled || local != want.Unix()
+	}
+	if !fooled {
+		t.Error("the server's local time is not ambiguous: want time zones (Debian package tzdata)")
+	}
+}
+
+// SQLite's clock is the process's own, which it cannot judge.
+func TestSQLiteHasNoClock(t *testing.T) {
+	t.Parallel()
+	store := sqllease.New(testdb.Open(t, testdb.SQLite))
+	for name, s := range map[string]lease.Store{"store": store, "connected store": connect(t, store)} {
+		if _, ok := s.(lease.Clock); ok {
+			t.Errorf("the %s is a lease.Clock", name)
+		}
+	}
+}
+
+func TestNowFails(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := sqllease.New(db).(lease.Clock)
+	pool.Close()
+	if now, err := store.Now(within(t, patience)); err == nil {
+		t.Errorf("Now of a closed pool = %v, %v, want an error", now, err)
+	}
+}

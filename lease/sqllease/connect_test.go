@@ -1,0 +1,278 @@
+package sqllease_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// connect returns the store over one connection, until the test ends.
+func connect(t *testing.T, store lease.Store) lease.Store {
+	t.Helper()
+	one, release := connectFor(t, store)
+	t.Cleanup(release)
+	return one
+}
+
+func connectFor(t *testing.T, store lease.Store) (one lease.Store, release func()) {
+	t.Helper()
+	one, release, err := store.(lease.Connector).Connect(within(t, patience))
+	if err != nil {
+		t.Fatalf("Connect: %v", err)
+	}
+	return one, release
+}
+
+func poolOf(t *testing.T, db *gorm.DB) *sql.DB {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// A connected store holds one connection, from first use to its release.
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool := poolOf(t, db)
+		pool.SetMaxOpenConns(1)
+		store := sqllease.New(db)
+		for bound := range int64(3) {
+			one, release := connectFor(t, store)
+			is := load(t, one)[1]
+			swap(t, one, 1, is, lease.Record{Bound: bound + 1, Owner: "one"}, true)
+			swap(t, one, 1, is, third, false)
+			if in := pool.Stats().InUse; in != 1 {
+				t.Errorf("%d connections are in use, want 1", in)
+			}
+			release()
+			if in := pool.Stats().InUse; in != 0 {
+				t.Errorf("%d connections are in use after the release, want 0", in)
+			}
+			if _, err := one.Load(within(t, patience)); !errors.Is(err, sql.ErrConnDone) {
+				t.Errorf("Load after the release: %v, want %v", err, sql.ErrConnDone)
+			}
+		}
+		if got := load(t, store)[1]; got != (lease.Record{Bound: 3, Owner: "one"}) {
+			t.Errorf("the record is %+v, want the last that was written", got)
+		}
+	})
+}
+
+// While another call, with no connection yet, looks after the table, the one
+// that has the connection does not wait for it.
+func TestConnectedFirstUse(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		poolOf(t, db).SetMaxOpenConns(1)
+		store := sqllease.New(db)
+		one, release := connectFor(t, store)
+		loaded := make(chan error, 1)
+		go func() {
+			_, err := store.Load(within(t, patience))
+			loaded <- err
+		}()
+		for poolOf(t, db).Stats().WaitCount == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		swap(t, one, 1, lease.Record{}, first, true)
+		release()
+		if err := <-loaded; err != nil {
+			t.Errorf("Load: %v", err)
+		}
+	})
+}
+
+// Connect keeps its place in the queue of a busy pool, and says why it has left
+// it.
+func TestConnectWaits(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool := poolOf(t, db)
+		pool.SetMaxOpenConns(1)
+		store := sqllease.New(db).(lease.Connector)
+		tx := db.Begin()
+		ctx := within(t, 200*time.Millisecond)
+		_, _, err := store.Connect(ctx)
+		checkLate(t, "Connect", ctx, err, "for a connection, and all 1 of the pool are in use, perhaps by a transaction that waits for this call")
+		time.AfterFunc(300*time.Millisecond, func() { tx.Rollback() })
+		_, release, err := store.Connect(within(t, patience))
+		if err != nil {
+			t.Fatalf("Connect: %v", err)
+		}
+		release()
+	})
+}
+
+func TestConnectFails(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		mine := again(t, db)
+		poolOf(t, mine).Close()
+		_, _, err := sqllease.New(mine).(lease.Connector).Connect(within(t, patience))
+		if text(err) != "sqllease: sql: database is closed" {
+			t.Errorf("Connect: %v, want an error of the pool", err)
+		}
+	})
+}
+
+// Connections that died with the server cost no error once it is back.
+func TestConnectAfterRestart(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T) (*testserver.Server, *gorm.DB){
+		"postgres": func(t *testing.T) (*testserver.Server, *gorm.DB) {
+			t.Helper()
+			server := testserver.Postgres(t)
+			return server, open(t, postgres.Open(server.URL()))
+		},
+		"mariadb": func(t *testing.T) (*testserver.Server, *gorm.DB) {
+			t.Helper()
+			server := testserver.MariaDB(t)
+			config, err := mysqldriver.ParseDSN("root@tcp(" + strings.TrimPrefix(strings.TrimSuffix(server.URL(), "/test"), "mysql://root@") + ")/test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Logger, config.CheckConnLiveness = &mysqldriver.NopLogger{}, false
+			return server, open(t, mysql.New(mysql.Config{DSNConfig: config}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, db := start(t)
+			store := sqllease.New(db)
+			swap(t, store, 1, lease.Record{}, first, true)
+			fill(t, poolOf(t, db), 5)
+			server.Kill()
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			one, release := connectFor(t, store)
+			defer release()
+			swap(t, one, 1, first, second, true)
+		})
+	}
+}
+
+// fill leaves n idle connections in the pool.
+func fill(t *testing.T, pool *sql.DB, n int) {
+	t.Helper()
+	pool.SetMaxIdleConns(n)
+	for range n {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+}
+
+// A server that takes connections and says nothing does not keep Connect for
+// longer than it must.
+func TestConnectToSilence(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	db := open(t, postgres.Open(server.URL()))
+	store := sqllease.New(db)
+	swap(t, store, 1, lease.Record{}, first, true)
+	server.Pause()
+	defer server.Resume()
+	began := time.Now()
+	_, _, err := store.(lease.Connector).Connect(within(t, time.Minute))
+	if took := time.Since(began); err == nil || took > 20*time.Second {
+		t.Errorf("Connect = %v after %v, want an error", err, took)
+	} else {
+		t.Logf("after %v: %v", took, err)
+	}
+}
+
+// A call that was abandoned keeps its connection, and nobody waits for it.
+func TestAbandonedCall(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		p := &proxy{}
+		mine := proxied(t, db, p)
+		pool := poolOf(t, mine)
+		store := sqllease.New(mine)
+		swap(t, store, 1, lease.Record{}, first, true)
+		one, release := connectFor(t, store)
+		stuck := make(chan struct{})
+		end := sync.OnceFunc(func() { close(stuck) })
+		defer end()
+		p.onWrite(func(execute execution) (driver.Result, error) {
+			<-stuck
+			return execute()
+		})
+		ctx := within(t, 100*time.Millisecond)
+		_, err := one.CompareAndSwap(ctx, 1, first, second)
+		checkLate(t, "CompareAndSwap", ctx, err, "sqllease: no answer after ")
+		ctx = within(t, 100*time.Millisecond)
+		_, err = one.Load(ctx)
+		checkLate(t, "Load", ctx, err, "the connection still serves a call whose context has ended")
+		released := time.Now()
+		release()
+		if took := time.Since(released); took > time.Second {
+			t.Errorf("release took %v", took)
+		}
+		if in := pool.Stats().InUse; in != 1 {
+			t.Errorf("%d connections are in use while the driver uses one, want 1", in)
+		}
+		end()
+		for deadline := time.Now().Add(patience); pool.Stats().InUse != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the connection has not come back")
+			}
+		}
+		swap(t, store, 1, load(t, store)[1], third, true)
+	})
+}
+
+// A connection that dies under the store is an error, at once: another one has
+// not been waited for.
+func TestConnectionDies(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		p := &proxy{}
+		store := sqllease.New(proxied(t, db, p))
+		swap(t, store, 1, lease.Record{}, first, true)
+		one, release := connectFor(t, store)
+		p.onWrite(func(execution) (driver.Result, error) { return nil, driver.ErrBadConn })
+		if _, err := one.CompareAndSwap(within(t, patience), 1, first, second); !errors.Is(err, driver.ErrBadConn) {
+			t.Errorf("CompareAndSwap: %v, want %v", err, driver.ErrBadConn)
+		}
+		release()
+		swap(t, store, 1, first, second, true)
+	})
+}
+
+// The pool of an application whose transactions take all connections does not
+// keep a store with a pool of its own.
+func TestWithPool(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		poolOf(t, db).SetMaxOpenConns(1)
+		store := sqllease.New(db, sqllease.WithPool(poolOf(t, again(t, db))))
+		load(t, store)
+		tx := deferred(t, db).Begin()
+		defer tx.Rollback()
+		swap(t, store, 1, lease.Record{}, first, true)
+		if got := load(t, connect(t, store))[1]; got != first {
+			t.Errorf("the record is %+v, want %+v", got, first)
+		}
+	})
+}

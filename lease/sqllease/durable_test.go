@@ -1,0 +1,203 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// A trigger sees the setting under which SQLite writes. EXTRA is 3, FULL 2,
+// NORMAL 1, OFF 0.
+func TestSQLiteWritesDurably(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		level  int
+		opts   []sqllease.Option
+		during int
+	}{
+		{"NORMAL", 1, nil, 3},
+		{"FULL", 2, nil, 3},
+		{"EXTRA", 3, nil, 3},
+		{"schema named", 1, []sqllease.Option{sqllease.WithTable("main.snowflake_workers")}, 3},
+		{"OFF, volatile", 0, []sqllease.Option{sqllease.AllowVolatile()}, 0},
+		{"NORMAL, volatile", 1, []sqllease.Option{sqllease.AllowVolatile()}, 1},
+	} {
+		for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				db := synchronous(t, testdb.Open(t, target), test.level)
+				run(t, db, ddl(t, db), "CREATE TABLE writes (bound BIGINT, level INTEGER)",
+					"CREATE TRIGGER inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END",
+					"CREATE TRIGGER updated AFTER UPDATE ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END")
+				store := sqllease.New(db, test.opts...)
+				swap(t, store, 1, lease.Record{}, first, true)
+				swap(t, store, 1, lease.Record{}, second, false)
+				swap(t, store, 1, first, second, true)
+				wantLevels(t, db, map[int64]int{first.Bound: test.during, second.Bound: test.during})
+				wantLevel(t, db, test.level)
+			})
+		}
+	}
+}
+
+// synchronous is the same file, over one connection with this level.
+func synchronous(t *testing.T, db *gorm.DB, level int) *gorm.DB {
+	t.Helper()
+	mine := again(t, db)
+	poolOf(t, mine).SetMaxOpenConns(1)
+	run(t, mine, "PRAGMA synchronous = "+strconv.Itoa(level))
+	return mine
+}
+
+func wantLevels(t *testing.T, db *gorm.DB, want map[int64]int) {
+	t.Helper()
+	var writes []struct {
+		Bound int64
+		Level int
+	}
+	if err := db.Table("writes").Find(&writes).Error; err != nil {
+		t.Fatal(err)
+	}
+	if len(writes) != len(want) {
+		t.Errorf("%d writes, want %d", len(writes), len(want))
+	}
+	for _, w := range writes {
+		if w.Level != want[w.Bound] {
+			t.Errorf("bound %d was written under level %d, want %d", w.Bound, w.Level, want[w.Bound])
+		}
+	}
+}
+
+func wantLevel(t *testing.T, db *gorm.DB, want int) {
+	t.Helper()
+	var left int
+	if err := db.Raw("PRAGMA synchronous").Scan(&left).Error; err != nil || left != want {
+		t.Errorf("the connection is left with level %d, %v, want %d", left, err, want)
+	}
+}
+
+// The connection has its setting back after a write that failed, too: one
+// whose context ended while another process had the writer lock.
+func TestSQLiteSettingIsRestored(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			mine := synchronous(t, busyTimeout(t, db, "0"), 1)
+			store := sqllease.New(mine)
+			swap(t, store, 1, lease.Record{}, first, true)
+			tx := db.Begin()
+			run(t, tx, "CREATE TABLE orders (id INTEGER)")
+			wantLateSwap(t, store, writerLock)
+			tx.Rollback()
+			wantLevel(t, mine, 1)
+			swap(t, store, 1, first, second, true)
+			wantLevel(t, mine, 1)
+		})
+	}
+}
+
+// A context that ends during the write does not keep the setting from being put
+// back.
+func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // as some drivers do
+	mine := proxied(t, sqliteNormal(t, db), p)
+	poolOf(t, mine).SetMaxOpenConns(1)
+	store := sqllease.New(mine)
+	swap(t, store, 1, lease.Record{}, first, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	p.onWrite(func(execution) (driver.Result, error) {
+		cancel()
+		return nil, ctx.Err()
+	})
+	if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
+		t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, context.Canceled)
+	}
+	wantLevel(t, mine, 1)
+	if left := poolOf(t, mine).Stats().OpenConnections; left != 1 {
+		t.Errorf("%d connections are open, want the one that was", left)
+	}
+}
+
+// The setting is that of the database in which the table is.
+func TestSQLiteAttachedDatabase(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := synchronous(t, testdb.Open(t, target), 1)
+			run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS other", "PRAGMA other.synchronous = 1")
+			store := sqllease.New(db, sqllease.WithTable("other.snowflake_workers"))
+			load(t, store)
+			run(t, db, "CREATE TABLE other.writes (bound BIGINT, level INTEGER)",
+				"CREATE TRIGGER other.inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous WHERE schema = 'other'; END")
+			swap(t, sqllease.New(db, sqllease.WithTable("other.snowflake_workers")), 1, lease.Record{}, first, true)
+			wantLevels(t, db, map[int64]int{first.Bound: 3})
+			var left int
+			if err := db.Raw("PRAGMA other.synchronous").Scan(&left).Error; err != nil || left != 1 {
+				t.Errorf("the database is left with level %d, %v, want 1", left, err)
+			}
+		})
+	}
+}
+
+// A connection whose setting cannot be put back does not return to the pool.
+func TestSQLiteSettingCannotBeRestored(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	p := &proxy{refuse: func(_ context.Context, statement string) error {
+		if strings.HasSuffix(statement, "synchronous = 1") {
+			return errors.New("no")
+		}
+		return nil
+	}}
+	mine := proxied(t, sqliteNormal(t, db), p)
+	poolOf(t, mine).SetMaxOpenConns(1)
+	store := sqllease.New(mine)
+	for _, step := range [][2]lease.Record{{{}, first}, {first, second}} {
+		swap(t, store, 1, step[0], step[1], true)
+		if open := poolOf(t, mine).Stats().OpenConnections; open != 0 {
+			t.Errorf("%d connections are open after the setting was not put back, want 0", open)
+		}
+	}
+}
+
+func sqliteNormal(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	d := db.Dialector.(*sqlite.Dialector)
+	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: d.DSN + "&_pragma=synchronous(1)"}))
+}
+
+// A transaction that somebody has left open on the connection would take the
+// write with it when it is rolled back.
+func TestSQLiteTransactionLeftOpen(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := synchronous(t, testdb.Open(t, target), 2)
+			store := sqllease.New(db)
+			swap(t, store, 1, lease.Record{}, first, true)
+			run(t, db, "BEGIN")
+			if written, err := store.CompareAndSwap(within(t, patience), 1, first, second); written || err == nil || !strings.Contains(err.Error(), "inside a transaction") {
+				t.Errorf("CompareAndSwap inside BEGIN = %v, %v, want an error", written, err)
+			}
+			run(t, db, "ROLLBACK")
+			swap(t, store, 1, first, second, true)
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var mysqlRepairs = repairs{
+	types: map[string]string{
+		"namespace": "VARBINARY(64)", "worker_id": "INTEGER", "bound": "BIGINT", "owner": "VARBINARY(128)",
+	},
+	addKey: func(t table) string {
+		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
+	},
+	alter: func(quoted, column, typ string) string {
+		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL", quoted, column, typ)
+	},
+	renameQualified: true,
+}
+
+const mysqlColumns = `SELECT LOWER(COLUMN_NAME), COLUMN_TYPE, LOWER(DATA_TYPE),
+  COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0), COALESCE(COLLATION_NAME, ''),
+  IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
+
+// An account without the right TRIGGER does not see the table's. The names have
+// different collations on MySQL, which a UNION of them refuses.
+const mysqlParts = `SELECT 'table', CONVERT(TABLE_TYPE USING utf8mb4), CONVERT(COALESCE(ENGINE, '') USING utf8mb4)
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
+UNION ALL
+SELECT 'key', CONVERT(INDEX_NAME USING utf8mb4), IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix')
+FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ? AND NON_UNIQUE = 0
+GROUP BY INDEX_NAME HAVING COUNT(*) = 2 AND COUNT(DISTINCT IF(LOWER(COLUMN_NAME) IN ('namespace', 'worker_id'), LOWER(COLUMN_NAME), NULL)) = 2
+UNION ALL
+SELECT 'trigger', CONVERT(TRIGGER_NAME USING utf8mb4), ''
+FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = COALESCE(?, DATABASE()) AND EVENT_OBJECT_TABLE = ?
+  AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION <> 'DELETE'`
+
+func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
+	found := shape{columns: map[string]column{}}
+	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
+	if err := eachRow(ctx, conn, mysqlColumns, []any{schema, t.name}, found.scanMySQLColumn); err != nil {
+		return shape{}, err
+	}
+	args := slices.Repeat([]any{schema, t.name}, 3)
+	err := eachRow(ctx, conn, mysqlParts, args, func(rows *sql.Rows) error {
+		var part, name, text string
+		if err := rows.Scan(&part, &name, &text); err != nil {
+			return err
+		}
+		found.addMySQL(t, part, name, text)
+		return nil
+	})
+	if err != nil || found.kind != "" {
+		return found, err
+	}
+	// A temporary table hides another one of its name.
+	var name, ddl string
+	err = conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(&name, &ddl)
+	if strings.HasPrefix(ddl, "CREATE TEMPORARY ") {
+		found.kind = temporary
+	}
+	return found, err
+}
+
+func (found *shape) scanMySQLColumn(rows *sql.Rows) error {
+	var name, typ, collation string
+	var size, scale int64
+	var c column
+	if err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &collation, &c.nullable, &c.generated); err != nil {
+		return err
+	}
+	c.exact = mysqlHolds(name, typ, size, scale) && !strings.Contains(c.typ, "unsigned")
+	if collation != "" {
+		c.typ += " with the collation " + collation
+		c.exact = c.exact && strings.HasSuffix(collation, "_bin")
+		c.pads = !strings.HasSuffix(collation, "_nopad_bin") && collation != "utf8mb4_0900_bin"
+	}
+	found.columns[name] = c
+	return nil
+}
+
+func (found *shape) addMySQL(t table, part, name, text string) {
+	switch part {
+	case "table":
+		found.kind = mysqlKind(name)
+		if text != "" && !slices.Contains(mysqlEngines, strings.ToUpper(text)) {
+			found.flaws = append(found.flaws, Flaw{"it has the engine " + text + ", which keeps no key", "InnoDB", "ALTER TABLE " + t.quoted + " ENGINE=InnoDB"})
+		}
+	case "key":
+		found.keys = append(found.keys, uniqueKey{name, text})
+	case "trigger":
+		trigger := "`" + strings.ReplaceAll(name, "`", "``") + "`"
+		if t.schema != "" {
+			trigger = "`" + t.schema + "`." + trigger
+		}
+		found.flaws = append(found.flaws, Flaw{"trigger " + name + " can change what is written", "no BEFORE trigger", "DROP TRIGGER " + trigger})
+	}
+}
+
+func mysqlKind(tableType string) string {
+	switch strings.ToUpper(tableType) {
+	case "BASE TABLE":
+		return ""
+	case "VIEW":
+		return aView
+	case "TEMPORARY":
+		return temporary
+	}
+	return "of the type " + tableType
+}
+
+// mysqlEngines keep a unique key themselves. Whether they forget is not the
+// question here.
+var mysqlEngines = []string{"INNODB", "MYISAM", "ARIA", "MEMORY", "ROCKSDB", "TOKUDB", "NDBCLUSTER", "NDB"}
+
+// mysqlHolds reports whether a column of the type holds all values. CHAR and
+// BINARY do not: what they return has lost or gained characters at its end.
+func mysqlHolds(column, typ string, size, scale int64) bool {
+	text := strings.HasPrefix(typ, "var") || strings.HasSuffix(typ, "text") || strings.HasSuffix(typ, "blob")
+	switch column {
+	case "worker_id":
+		return typ == "int" || typ == "bigint" || typ == "decimal" && scale == 0 && size >= workerDigits
+	case "bound":
+		return typ == "bigint" || typ == "decimal" && scale == 0 && size >= boundDigits
+	case "namespace":
+		return text && size >= maxNamespace
+	default:
+		return text && size >= maxOwner
+	}
+}

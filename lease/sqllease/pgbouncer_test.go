@@ -1,0 +1,97 @@
+package sqllease_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// Behind PgBouncer in transaction mode, the statements of one connection of ours
+// go over any of the server's.
+func TestPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	bouncer := testserver.PgBouncer(t, server, "default_pool_size = 3")
+	for _, mode := range []string{"simple_protocol", "exec"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			conformBehind(t, bouncer, mode)
+		})
+	}
+}
+
+func conformBehind(t *testing.T, bouncer *testserver.Server, mode string) {
+	t.Helper()
+	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+		return sqllease.New(behind(t, bouncer, mode), sqllease.WithNamespace(namespace))
+	})
+	store := sqllease.New(behind(t, bouncer, mode), sqllease.WithNamespace(mode))
+	one := connect(t, store)
+	swap(t, one, 1, lease.Record{}, first, true)
+	swap(t, store, 1, first, second, true)
+	swap(t, one, 1, second, third, true)
+	wantNow(t, one)
+}
+
+func behind(t *testing.T, bouncer *testserver.Server, mode string) *gorm.DB {
+	t.Helper()
+	return open(t, postgres.Open(bouncer.URL()+"&default_query_exec_mode="+mode))
+}
+
+// Without max_prepared_statements, pgx's default mode fails: a statement that
+// one client has prepared is there, or is not, for another.
+func TestPgBouncerPreparedStatements(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	bouncer := testserver.PgBouncer(t, server, "default_pool_size = 1", maxPrepared(t, server, 0))
+	swap(t, sqllease.New(behind(t, bouncer, "cache_statement")), 1, lease.Record{}, first, true)
+	_, err := sqllease.New(behind(t, bouncer, "cache_statement")).Load(within(t, patience))
+	const want = "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Load: %v, want a hint", err)
+	}
+}
+
+// With it, every mode works.
+func TestPgBouncerMaxPreparedStatements(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	setting := maxPrepared(t, server, 100)
+	if setting == "" {
+		t.Skip("PgBouncer is older than 1.21, the first to keep prepared statements in transaction mode")
+	}
+	conformBehind(t, testserver.PgBouncer(t, server, "default_pool_size = 3", setting), "cache_statement")
+}
+
+// maxPrepared is the line of pgbouncer.ini, or empty where the version does not
+// know it.
+func maxPrepared(t *testing.T, server *testserver.Server, n int) string {
+	t.Helper()
+	url := strings.Replace(testserver.PgBouncer(t, server).URL(), "/postgres?", "/pgbouncer?", 1)
+	pool, err := sql.Open("pgx", url+"&default_query_exec_mode=simple_protocol") // GORM pings, which the console does not know
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	var version string
+	if err := pool.QueryRowContext(t.Context(), "SHOW VERSION").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "PgBouncer %d.%d", &major, &minor); err != nil {
+		t.Fatalf("version %q: %v", version, err)
+	}
+	if major == 1 && minor < 21 {
+		return ""
+	}
+	return fmt.Sprintf("max_prepared_statements = %d", n)
+}

@@ -1,0 +1,130 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+var postgresRepairs = repairs{
+	types: map[string]string{
+		"namespace": `VARCHAR(64) COLLATE "C"`, "worker_id": "INTEGER", "bound": "BIGINT", "owner": `VARCHAR(128) COLLATE "C"`,
+	},
+	addKey: func(t table) string { return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted) },
+	alter: func(quoted, column, typ string) string {
+		cast := postgresCollate.ReplaceAllString(typ, "")
+		return fmt.Sprintf("ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL", quoted, column, typ, cast)
+	},
+}
+
+var postgresCollate = regexp.MustCompile(` COLLATE .*`)
+
+// A domain is as good as the type that it is based on.
+const postgresColumns = `SELECT CAST(a.attname AS text),
+  format_type(a.atttypid, a.atttypmod) || CASE WHEN collisdeterministic THEN '' ELSE ' with the nondeterministic collation ' || collname END,
+  format_type(CASE typtype WHEN 'd' THEN typbasetype ELSE a.atttypid END, CASE typtype WHEN 'd' THEN typtypmod ELSE a.atttypmod END),
+  collisdeterministic, NOT (a.attnotnull OR typnotnull), a.attgenerated <> ''
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+  CROSS JOIN LATERAL (SELECT COALESCE((SELECT CAST(l.collname AS text) FROM pg_collation l WHERE l.oid = a.attcollation), '') AS collname,
+    COALESCE((SELECT l.collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation), true) AS collisdeterministic) l
+WHERE a.attrelid = to_regclass(CAST($1 AS text)) AND a.attname IN ('namespace', 'worker_id', 'bound', 'owner')`
+
+// In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE.
+// A rule or trigger that is enabled for replicas alone does not concern the
+// store.
+const postgresParts = `WITH t AS (SELECT * FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))
+SELECT 'kind', CASE
+    WHEN relkind = 'v' THEN 'a view'
+    WHEN relkind = 'm' THEN 'a materialized view'
+    WHEN relkind = 'f' THEN 'a foreign table'
+    WHEN relkind = 'p' THEN 'a partitioned table'
+    WHEN relkind <> 'r' THEN 'not a table'
+    WHEN relpersistence = 't' THEN 'a temporary table'
+    WHEN relispartition THEN 'a partition'
+    WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid = t.oid) THEN 'a child of another table (INHERITS)'
+    WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = t.oid) THEN 'the parent of another table (INHERITS)'
+    ELSE '' END, '' FROM t
+UNION ALL
+SELECT 'key', CAST(CAST(i.indexrelid AS regclass) AS text), CASE
+    WHEN NOT (indisvalid AND indisready AND indislive) THEN 'is not valid'
+    WHEN NOT indimmediate THEN 'is deferrable'
+    WHEN indpred IS NOT NULL THEN 'is partial'
+    WHEN EXISTS (SELECT FROM pg_collation l WHERE l.oid IN (indcollation[0], indcollation[1]) AND NOT collisdeterministic)
+      THEN 'has a nondeterministic collation'
+    ELSE '' END
+FROM pg_index i JOIN t ON i.indrelid = t.oid
+WHERE indisunique AND indnkeyatts = 2 AND 2 = (SELECT count(*) FROM pg_attribute a
+  WHERE a.attrelid = t.oid AND a.attnum IN (indkey[0], indkey[1]) AND a.attname IN ('namespace', 'worker_id'))
+UNION ALL
+SELECT 'rule', quote_ident(rulename), '' FROM pg_rewrite r JOIN t ON ev_class = t.oid WHERE ev_enabled IN ('O', 'A')
+UNION ALL
+SELECT 'trigger', quote_ident(tgname), '' FROM pg_trigger g JOIN t ON tgrelid = t.oid
+WHERE NOT tgisinternal AND tgenabled IN ('O', 'A') AND tgtype & 3 = 3 AND tgtype & 20 <> 0
+UNION ALL
+SELECT 'policies', '', '' FROM t WHERE row_security_active(t.oid)`
+
+func postgresShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
+	found := shape{columns: map[string]column{}}
+	err := eachRow(ctx, conn, postgresColumns, []any{t.quoted}, func(rows *sql.Rows) error {
+		var name, base string
+		var c column
+		if err := rows.Scan(&name, &c.typ, &base, &c.exact, &c.nullable, &c.generated); err != nil {
+			return err
+		}
+		c.exact = c.exact && postgresHolds(name, base)
+		found.columns[name] = c
+		return nil
+	})
+	if err != nil {
+		return shape{}, err
+	}
+	err = eachRow(ctx, conn, postgresParts, []any{t.quoted}, func(rows *sql.Rows) error {
+		var part, name, text string
+		if err := rows.Scan(&part, &name, &text); err != nil {
+			return err
+		}
+		found.addPostgres(t, part, name, text)
+		return nil
+	})
+	return found, err
+}
+
+func (found *shape) addPostgres(t table, part, name, text string) {
+	switch part {
+	case "kind":
+		found.kind = name
+	case "key":
+		found.keys = append(found.keys, uniqueKey{name, text})
+	case "rule":
+		found.flaws = append(found.flaws, Flaw{"rule " + name + " rewrites statements", "no rule", fmt.Sprintf("DROP RULE %s ON %s", name, t.quoted)})
+	case "trigger":
+		found.flaws = append(found.flaws, Flaw{"trigger " + name + " can change or suppress what is written", "no BEFORE trigger for rows", fmt.Sprintf("DROP TRIGGER %s ON %s", name, t.quoted)})
+	case "policies":
+		found.flaws = append(found.flaws, Flaw{"row level security can hide rows from this user", "all rows", fmt.Sprintf("ALTER TABLE %s DISABLE ROW LEVEL SECURITY", t.quoted)})
+	}
+}
+
+var postgresType = regexp.MustCompile(`^([a-z ]+)(?:\((\d+)(?:,(\d+))?\))?$`)
+
+// postgresHolds reports whether a column of the type holds all values. The
+// type bytea does not: a driver may send text for it, with escapes.
+func postgresHolds(column, typ string) bool {
+	match := postgresType.FindStringSubmatch(typ)
+	if match == nil {
+		return false
+	}
+	size, _ := strconv.Atoi(match[2]) // 0 is unlimited
+	scale, _ := strconv.Atoi(match[3])
+	switch base := match[1]; column {
+	case "worker_id":
+		return base == "integer" || base == "bigint" || base == "numeric" && scale == 0 && (size == 0 || size >= workerDigits)
+	case "bound":
+		return base == "bigint" || base == "numeric" && scale == 0 && (size == 0 || size >= boundDigits)
+	case "namespace":
+		return base == "text" || base == "character varying" && (size == 0 || size >= maxNamespace)
+	default:
+		return base == "text" || base == "character varying" && (size == 0 || size >= maxOwner)
+	}
+}

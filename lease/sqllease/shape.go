@@ -1,0 +1,169 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// layoutKey is the lowest key of a record: the lease's own.
+const layoutKey = -1
+
+// Digits of the largest numbers that the columns must hold.
+const (
+	workerDigits = 10
+	boundDigits  = 19
+)
+
+// A TableError is the error of a store whose table cannot keep two processes
+// from holding one worker, or already holds two records of one. Nothing has
+// been written. [AllowVolatile] does not accept such a table.
+type TableError struct {
+	Table string // as it is written in SQL
+	Flaws []Flaw // at least one
+}
+
+// A Flaw is one reason of a [TableError]. All fields are set, and in one line.
+type Flaw struct {
+	Found string // such as "bound is integer"
+	Want  string // such as "BIGINT"
+	Fix   string // SQL, after what has to be done first
+}
+
+// Error returns one line for each flaw.
+func (e *TableError) Error() string {
+	lines := make([]string, len(e.Flaws))
+	for i, f := range e.Flaws {
+		lines[i] = fmt.Sprintf("table %s cannot keep a worker to one holder: %s: want %s: %s", e.Table, f.Found, f.Want, f.Fix)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A shape is what the catalog of a database returns about the table.
+type shape struct {
+	kind    string // such as aView; empty for a plain table
+	columns map[string]column
+	keys    []uniqueKey
+	flaws   []Flaw // of other kinds
+}
+
+// Kinds of tables that are refused.
+const (
+	aView     = "a view"
+	temporary = "a temporary table"
+)
+
+type column struct {
+	typ       string // as the database writes it
+	exact     bool   // holds all values of the store, and compares them byte by byte
+	pads      bool   // blanks at the end do not count
+	nullable  bool
+	generated bool
+}
+
+// A uniqueKey covers namespace and worker_id, and no other column.
+type uniqueKey struct{ name, defect string }
+
+// checkShape refuses a table in which a compare-and-swap could succeed twice.
+func (s *store) checkShape(ctx context.Context) error {
+	var found shape
+	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
+		found, err = s.dialect.shape(ctx, conn, s.table)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("shape of table %s: %w", s.table.quoted, err)
+	}
+	return s.tableError(s.dialect.flaws(found, s.table, s.namespace)...)
+}
+
+func (s *store) tableError(flaws ...Flaw) error {
+	if len(flaws) == 0 {
+		return nil
+	}
+	return &TableError{Table: s.table.quoted, Flaws: flaws}
+}
+
+// checkWorker refuses a record that the table's key should have kept out, and
+// one that no store has written.
+func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
+	if _, twice := records[worker]; twice {
+		return s.tableError(Flaw{
+			fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace), "one", s.dialect.rebuild(s.table),
+		})
+	}
+	if worker < layoutKey || worker != int(int32(worker)) {
+		return s.tableError(Flaw{
+			fmt.Sprintf("namespace %q has a row of worker %d", s.namespace, worker),
+			"at least -1 and 32 bits", fmt.Sprintf("DELETE FROM %s WHERE worker_id = %d", s.table.quoted, worker),
+		})
+	}
+	return nil
+}
+
+// flaws is empty for a table that can be used for the namespace.
+func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
+	switch found.kind {
+	case "":
+	case aView:
+		return []Flaw{{"it is " + aView, "a plain table", "stop every process that leases workers, and name the table that the view reads in WithTable"}}
+	default:
+		return []Flaw{{"it is " + found.kind, "a plain table", d.rebuild(t)}}
+	}
+	flaws := found.flaws
+	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {
+		flaws = append(flaws, d.columnFlaws(found.columns[name], t, name)...)
+	}
+	if found.columns["namespace"].pads && strings.HasSuffix(namespace, " ") {
+		flaws = append(flaws, Flaw{
+			fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
+			d.types["namespace"], d.alterColumn(t, "namespace"),
+		})
+	}
+	return append(flaws, d.keyFlaws(found.keys, t)...)
+}
+
+func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
+	want := d.types[name]
+	switch key := name == "namespace" || name == "worker_id"; {
+	case c.generated:
+		return []Flaw{{name + " is generated", want, d.rebuild(t)}}
+	case !c.exact:
+		return []Flaw{{name + " is " + c.typ, want, d.alterColumn(t, name)}}
+	case key && c.nullable:
+		return []Flaw{{name + " may be NULL", want + " NOT NULL", d.alterColumn(t, name)}}
+	}
+	return nil
+}
+
+func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
+	var defects []string
+	for _, k := range keys {
+		if k.defect == "" {
+			return nil
+		}
+		defects = append(defects, k.name+" "+k.defect)
+	}
+	found := "it has no unique key over namespace and worker_id alone"
+	if defects != nil {
+		found = strings.Join(defects, ", ")
+	}
+	return []Flaw{{found, "UNIQUE (namespace, worker_id)", d.addKey(t)}}
+}
+
+func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

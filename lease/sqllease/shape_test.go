@@ -1,0 +1,443 @@
+package sqllease_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A broken table is one that cannot keep a worker to one holder.
+type broken struct {
+	name       string
+	statements string // that create it, separated by semicolons at the end of a line
+	found      string // the flaws
+}
+
+// columns is a CREATE TABLE without a key; changes are pairs of a column and
+// its type.
+func columns(key string, changes ...string) string {
+	types := map[string]string{"namespace": "VARCHAR(64) NOT NULL", "worker_id": "INTEGER NOT NULL", "bound": "BIGINT NOT NULL", "owner": "VARCHAR(128) NOT NULL"}
+	for i := 0; i < len(changes); i += 2 {
+		types[changes[i]] = changes[i+1]
+	}
+	if key != "" {
+		key = ", " + key
+	}
+	return fmt.Sprintf("CREATE TABLE snowflake_workers (namespace %s, worker_id %s, bound %s, owner %s%s)",
+		types["namespace"], types["worker_id"], types["bound"], types["owner"], key)
+}
+
+// elsewhere creates the table under another name.
+func elsewhere(create string) string {
+	return strings.Replace(create, "snowflake_workers", "elsewhere", 1)
+}
+
+func temporary(create string) string {
+	return strings.Replace(create, "CREATE", "CREATE TEMPORARY", 1)
+}
+
+const (
+	primary = "PRIMARY KEY (namespace, worker_id)"
+	noKey   = "it has no unique key over namespace and worker_id alone"
+)
+
+var brokenSQLite = []broken{
+	{"no key", columns(""), noKey},
+	{"key of the worker alone", columns("PRIMARY KEY (worker_id)"), noKey},
+	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)"), noKey},
+	{"key of other columns", columns("UNIQUE (namespace, owner)"), noKey},
+	{"index that is not unique", columns("") + ";\nCREATE INDEX i ON snowflake_workers (namespace, worker_id)", noKey},
+	{"partial key", columns("") + ";\nCREATE UNIQUE INDEX i ON snowflake_workers (namespace, worker_id) WHERE worker_id > 0", "i is partial"},
+	{"key of an expression", columns("") + ";\nCREATE UNIQUE INDEX i ON snowflake_workers (lower(namespace), worker_id)", noKey},
+	{"key that ignores case", columns("") + ";\nCREATE UNIQUE INDEX i ON snowflake_workers (namespace COLLATE NOCASE, worker_id)", "i has a collation other than BINARY"},
+	{"key with NULL", columns("UNIQUE (namespace, worker_id)", "worker_id", "INTEGER"), "worker_id may be NULL"},
+	{"bound TEXT", columns(primary, "bound", "TEXT"), "bound is TEXT"},
+	{"bound REAL", columns(primary, "bound", "REAL"), "bound is REAL"},
+	{"bound BLOB", columns(primary, "bound", "BLOB"), "bound is BLOB"},
+	{"bound TIMESTAMP", columns(primary, "bound", "TIMESTAMP"), "bound is TIMESTAMP"},
+	{"bound is generated", columns(primary, "bound", "BIGINT AS (worker_id)"), "bound is generated"},
+	{"worker TEXT", columns(primary, "worker_id", "TEXT NOT NULL"), "worker_id is TEXT"},
+	{"owner INTEGER", columns(primary, "owner", "INTEGER"), "owner is INTEGER"},
+	{"owner NOCASE", columns(primary, "owner", "TEXT COLLATE NOCASE"), "owner is TEXT with a collation other than BINARY"},
+	{"owner RTRIM", columns(primary, "owner", "TEXT COLLATE RTRIM"), "owner is TEXT with a collation other than BINARY"},
+	{"namespace NOCASE", columns(primary, "namespace", "TEXT NOT NULL COLLATE NOCASE"), "namespace is TEXT with a collation other than BINARY; sqlite_autoindex_snowflake_workers_1 has a collation other than BINARY"},
+	{"namespace NUMERIC", columns(primary, "namespace", "NUMERIC NOT NULL"), "namespace is NUMERIC"},
+	{"view", elsewhere(columns(primary)) + ";\nCREATE VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a view"},
+	{"temporary", temporary(columns(primary)), "it is a temporary table"},
+	{"temporary before another", columns(primary) + ";\n" + temporary(columns(primary)), "it is a temporary table"},
+	{"trigger BEFORE", columns(primary) + ";\nCREATE TRIGGER \"a \"\" b\" BEFORE UPDATE ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END", `trigger a " b can change or suppress what is written`},
+	{"trigger without a time", columns(primary) + ";\nCREATE TRIGGER late INSERT ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END", "trigger late can change or suppress what is written"},
+	{"three flaws", columns("", "bound", "TEXT", "owner", "INTEGER"), "bound is TEXT; owner is INTEGER; " + noKey},
+}
+
+var brokenMySQL = []broken{
+	{"no key", columns("", binary...), noKey},
+	{"key of the worker alone", columns("PRIMARY KEY (worker_id)", binary...), noKey},
+	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)", binary...), noKey},
+	{"key of other columns", columns("UNIQUE (namespace, owner)", binary...), noKey},
+	{"index that is not unique", columns("KEY (namespace, worker_id)", binary...), noKey},
+	{"key of a prefix", columns("UNIQUE i (namespace(5), worker_id)", binary...), "i covers only a prefix"},
+	{"key with NULL", columns("UNIQUE (namespace, worker_id)", with("worker_id", "INTEGER")...), "worker_id may be NULL"},
+	{"bound INT", columns(primary, with("bound", "INT")...), "bound is int(11)"},
+	{"bound DOUBLE", columns(primary, with("bound", "DOUBLE")...), "bound is double"},
+	{"bound VARCHAR", columns(primary, with("bound", "VARCHAR(20) COLLATE utf8mb4_bin")...), "bound is varchar(20) with the collation utf8mb4_bin"},
+	{"bound UNSIGNED", columns(primary, with("bound", "BIGINT UNSIGNED")...), "bound is bigint(20) unsigned"},
+	{"bound of 18 digits", columns(primary, with("bound", "DECIMAL(18)")...), "bound is decimal(18,0)"},
+	{"bound with a fraction", columns(primary, with("bound", "DECIMAL(30,2)")...), "bound is decimal(30,2)"},
+	{"bound is generated", columns(primary, with("bound", "BIGINT AS (worker_id) STORED")...), "bound is generated"},
+	{"worker SMALLINT", columns(primary, with("worker_id", "SMALLINT")...), "worker_id is smallint(6)"},
+	{"worker UNSIGNED", columns(primary, with("worker_id", "INT UNSIGNED")...), "worker_id is int(10) unsigned"},
+	{"owner too narrow", columns(primary, with("owner", "VARBINARY(127)")...), "owner is varbinary(127)"},
+	{"owner BINARY", columns(primary, with("owner", "BINARY(128)")...), "owner is binary(128)"},
+	{"owner CHAR", columns(primary, with("owner", "CHAR(128) COLLATE utf8mb4_bin")...), "owner is char(128) with the collation utf8mb4_bin"},
+	{"owner without case", columns(primary, with("owner", "VARCHAR(128) COLLATE utf8mb4_general_ci")...), "owner is varchar(128) with the collation utf8mb4_general_ci"},
+	{"namespace without case", columns(primary, with("namespace", "VARCHAR(64) COLLATE utf8mb4_general_ci")...), "namespace is varchar(64) with the collation utf8mb4_general_ci"},
+	{"namespace too narrow", columns(primary, with("namespace", "VARBINARY(63)")...), "namespace is varbinary(63)"},
+	{"view", elsewhere(columns(primary, binary...)) + ";\nCREATE VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a view"},
+	{"temporary", temporary(columns(primary, binary...)), "it is a temporary table"},
+	{"temporary before another", columns(primary, binary...) + ";\n" + temporary(columns(primary, binary...)), "it is a temporary table"},
+	{"trigger BEFORE", columns(primary, binary...) + ";\nCREATE TRIGGER `a``b` BEFORE UPDATE ON snowflake_workers FOR EACH ROW SET NEW.bound = OLD.bound", "trigger a`b can change what is written"},
+	{
+		"MERGE", elsewhere(columns("KEY (namespace, worker_id)", binary...)) + " ENGINE=MyISAM;\n" +
+			columns("KEY (namespace, worker_id)", binary...) + " ENGINE=MERGE UNION=(elsewhere) INSERT_METHOD=LAST",
+		"it has the engine MRG_MyISAM, which keeps no key; " + noKey,
+	},
+	{"two flaws", columns("", with("bound", "INT")...), "bound is int(11); " + noKey},
+}
+
+// binary is what MySQL's columns compare by.
+var binary = []string{"namespace", "VARBINARY(64) NOT NULL", "owner", "VARBINARY(128) NOT NULL"}
+
+func with(changes ...string) []string { return append(append([]string{}, binary...), changes...) }
+
+const (
+	keep     = "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+	caseless = "CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+	twice    = "INSERT INTO snowflake_workers VALUES ('', 1, 1, ''), ('', 1, 1, '')"
+)
+
+var brokenPostgres = []broken{
+	{"no key", columns(""), noKey},
+	{"key of the worker alone", columns("PRIMARY KEY (worker_id)"), noKey},
+	{"key with the bound", columns("PRIMARY KEY (namespace, worker_id, bound)"), noKey},
+	{"key of other columns", columns("UNIQUE (namespace, owner)"), noKey},
+	{"index that is not unique", columns("") + ";\nCREATE INDEX ON snowflake_workers (namespace, worker_id)", noKey},
+	{"partial key", columns("") + ";\nCREATE UNIQUE INDEX i ON snowflake_workers (namespace, worker_id) WHERE worker_id > 0", "i is partial"},
+	{"key of an expression", columns("") + ";\nCREATE UNIQUE INDEX ON snowflake_workers (lower(namespace), worker_id)", noKey},
+	{"deferrable key", columns(primary + " DEFERRABLE"), "snowflake_workers_pkey is deferrable"},
+	{"invalid key", columns("") + ";\n" + twice + ";\n-CREATE UNIQUE INDEX CONCURRENTLY i ON snowflake_workers (namespace, worker_id);\nDELETE FROM snowflake_workers", "i is not valid"},
+	{"key that ignores case", caseless + ";\n" + columns("") + ";\nCREATE UNIQUE INDEX i ON snowflake_workers (namespace COLLATE caseless, worker_id)", "i has a nondeterministic collation"},
+	{"key with NULL", columns("UNIQUE (namespace, worker_id)", "namespace", "TEXT"), "namespace may be NULL"},
+	{"bound INTEGER", columns(primary, "bound", "INTEGER"), "bound is integer"},
+	{"bound DOUBLE", columns(primary, "bound", "DOUBLE PRECISION"), "bound is double precision"},
+	{"bound TEXT", columns(primary, "bound", "TEXT"), "bound is text"},
+	{"bound of 18 digits", columns(primary, "bound", "NUMERIC(18)"), "bound is numeric(18,0)"},
+	{"bound with a fraction", columns(primary, "bound", "NUMERIC(30,2)"), "bound is numeric(30,2)"},
+	{"bound is generated", columns(primary, "bound", "BIGINT GENERATED ALWAYS AS (worker_id) STORED"), "bound is generated"},
+	{"bound of a domain", "CREATE DOMAIN moment AS INTEGER;\n" + columns(primary, "bound", "moment"), "bound is moment"},
+	{"worker SMALLINT", columns(primary, "worker_id", "SMALLINT"), "worker_id is smallint"},
+	{"owner too narrow", columns(primary, "owner", "VARCHAR(127)"), "owner is character varying(127)"},
+	{"owner CHAR", columns(primary, "owner", "CHAR(128)"), "owner is character(128)"},
+	{"owner NAME", columns(primary, "owner", "NAME"), "owner is name"},
+	{"owner BYTEA", columns(primary, "owner", "BYTEA"), "owner is bytea"},
+	{"owner without case", caseless + ";\n" + columns(primary, "owner", "TEXT COLLATE caseless"), "owner is text with the nondeterministic collation caseless"},
+	{"namespace without case", caseless + ";\n" + columns(primary, "namespace", "TEXT COLLATE caseless"), "namespace is text with the nondeterministic collation caseless; snowflake_workers_pkey has a nondeterministic collation"},
+	{"namespace too narrow", columns(primary, "namespace", "VARCHAR(63)"), "namespace is character varying(63)"},
+	{"view", elsewhere(columns(primary)) + ";\nCREATE VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a view"},
+	{"materialized view", elsewhere(columns(primary)) + ";\nCREATE MATERIALIZED VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a materialized view"},
+	{"temporary", temporary(columns(primary)), "it is a temporary table"},
+	{"partitioned", columns(primary) + " PARTITION BY LIST (namespace);\nCREATE TABLE p PARTITION OF snowflake_workers DEFAULT", "it is a partitioned table"},
+	{"partition", elsewhere(columns(primary)) + " PARTITION BY LIST (namespace);\nCREATE TABLE snowflake_workers PARTITION OF elsewhere DEFAULT", "it is a partition"},
+	{"parent", columns(primary) + ";\nCREATE TABLE child () INHERITS (snowflake_workers)", "it is the parent of another table (INHERITS)"},
+	{"child", elsewhere(columns(primary)) + ";\nCREATE TABLE snowflake_workers (" + primary + ") INHERITS (elsewhere)", "it is a child of another table (INHERITS)"},
+	{"rule", columns(primary) + ";\nCREATE RULE \"No\" AS ON UPDATE TO snowflake_workers DO INSTEAD NOTHING", `rule "No" rewrites statements`},
+	{"trigger BEFORE", keep + ";\n" + columns(primary) + ";\nCREATE TRIGGER \"Keep\" BEFORE UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep()", `trigger "Keep" can change or suppress what is written`},
+	{"row level security", columns(primary) + ";\nALTER TABLE snowflake_workers ENABLE ROW LEVEL SECURITY;\nALTER TABLE snowflake_workers FORCE ROW LEVEL SECURITY", "row level security can hide rows from this user"},
+	{"two flaws", columns("", "bound", "INTEGER"), "bound is integer; " + noKey},
+}
+
+func TestBrokenTables(t *testing.T) {
+	t.Parallel()
+	for target, shapes := range map[testdb.Target][]broken{
+		testdb.SQLite: brokenSQLite, testdb.SQLiteMattn: brokenSQLite, testdb.MySQL: brokenMySQL, testdb.Postgres: brokenPostgres,
+	} {
+		for _, shape := range shapes {
+			t.Run(string(target)+" "+shape.name, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				if strings.HasPrefix(shape.name, "temporary") {
+					limit(t, db, 1)
+				}
+				refusesTable(t, db, shape)
+			})
+		}
+	}
+}
+
+// refusesTable creates the table, wants it to be refused before a write, and
+// accepted after its own fix.
+func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
+	t.Helper()
+	script(t, db, shape.statements)
+	store := sqllease.New(db, sqllease.AllowVolatile())
+	refused := refusal(t, acquire(t, store))
+	var found []string
+	for _, flaw := range refused.Flaws {
+		found = append(found, flaw.Found)
+		if flaw.Want == "" || flaw.Fix == "" || strings.Contains(flaw.Found+flaw.Want+flaw.Fix, "\n") {
+			t.Errorf("flaw %+v: want all fields, in one line each", flaw)
+		}
+	}
+	if got := strings.Join(found, "; "); got != shape.found {
+		t.Errorf("found %s, want %s", got, shape.found)
+	}
+	if _, err := store.CompareAndSwap(within(t, patience), 1, lease.Record{}, first); text(err) != "sqllease: "+refused.Error() {
+		t.Errorf("CompareAndSwap = %v, want the error of Acquire, %v", err, refused)
+	}
+	var rows int64
+	if err := db.Raw("SELECT count(*) FROM snowflake_workers").Scan(&rows).Error; err != nil || rows != 0 {
+		t.Errorf("%d rows were written (%v), want none", rows, err)
+	}
+	if shape.found == "it is a view" { // whose fix is no SQL
+		return
+	}
+	for _, flaw := range refused.Flaws {
+		_, fix, found := strings.Cut(flaw.Fix, "and run ")
+		if !found {
+			fix = flaw.Fix
+		}
+		script(t, db, strings.ReplaceAll(fix, "; ", ";\n"))
+		if acquire(t, store) == nil { // a table that was built again has all of its flaws fixed
+			return
+		}
+	}
+	t.Errorf("after the fixes %+v: %v", refused.Flaws, acquire(t, store))
+}
+
+// script runs statements. One that begins with a minus sign must fail.
+func script(t *testing.T, db *gorm.DB, statements string) {
+	t.Helper()
+	for statement := range strings.SplitSeq(statements, ";\n") {
+		statement, fails := strings.CutPrefix(statement, "-")
+		if err := db.Exec(statement).Error; (err != nil) != fails {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func acquire(t *testing.T, store lease.Store) error {
+	t.Helper()
+	held, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err == nil {
+		err = held.Release(within(t, patience))
+	}
+	return err
+}
+
+func refusal(t *testing.T, err error) *sqllease.TableError {
+	t.Helper()
+	var refused *sqllease.TableError
+	if !errors.As(err, &refused) || len(refused.Flaws) == 0 {
+		t.Fatalf("got %v, want a TableError", err)
+	}
+	return refused
+}
+
+// What only a superuser can create.
+func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []broken{
+		{"citext", "CREATE EXTENSION citext;\n" + columns(primary, "owner", "CITEXT"), "owner is citext"},
+		{
+			"foreign table", "CREATE EXTENSION postgres_fdw;\nCREATE SERVER elsewhere FOREIGN DATA WRAPPER postgres_fdw;\n" +
+				strings.Replace(columns(""), "TABLE", "FOREIGN TABLE", 1) + " SERVER elsewhere",
+			"it is a foreign table",
+		},
+	} {
+		t.Run(shape.name, func(t *testing.T) {
+			t.Parallel()
+			db := openURL(t, testserver.Postgres(t).URL())
+			script(t, db, shape.statements)
+			refused := refusal(t, acquire(t, sqllease.New(db)))
+			if got := refused.Flaws[0].Found; got != shape.found || len(refused.Flaws) != 1 {
+				t.Errorf("found %+v, want %s", refused.Flaws, shape.found)
+			}
+		})
+	}
+}
+
+func TestTableError(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	run(t, db, columns("", "bound", "INTEGER"))
+	wantError(t, "two flaws", sqllease.New(db), `sqllease: table "snowflake_workers" cannot keep a worker to one holder: bound is integer: want BIGINT: `+
+		`ALTER TABLE "snowflake_workers" ALTER COLUMN bound TYPE BIGINT USING CAST(bound AS BIGINT), ALTER COLUMN bound SET NOT NULL
+table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UNIQUE (namespace, worker_id): `+
+		`CREATE UNIQUE INDEX ON "snowflake_workers" (namespace, worker_id)`)
+}
+
+// Tables that people write by hand.
+func TestGoodTables(t *testing.T) {
+	t.Parallel()
+	unique := columns("UNIQUE (worker_id, namespace)")
+	for target, tables := range map[testdb.Target]map[string]string{
+		testdb.SQLite: {
+			"unique constraint": unique,
+			"other types":       columns(primary, "namespace", "TEXT NOT NULL", "worker_id", "BIGINT", "bound", "INTEGER", "owner", "BLOB"),
+			"decimal":           columns(primary, "bound", "NUMERIC(19,0)"),
+			"strict":            columns(primary, "namespace", "TEXT", "bound", "INTEGER", "owner", "TEXT") + " STRICT, WITHOUT ROWID",
+			"more":              columns("note TEXT DEFAULT 'x' COLLATE NOCASE, "+primary) + ";\nCREATE INDEX i ON snowflake_workers (owner COLLATE NOCASE)",
+			"capitals":          strings.ToUpper(columns(primary)),
+			"triggers": columns(primary) + ";\nCREATE TRIGGER after AFTER UPDATE ON snowflake_workers BEGIN SELECT 1; END" +
+				";\nCREATE TRIGGER [no row] BEFORE DELETE ON snowflake_workers BEGIN SELECT RAISE(ABORT, 'no'); END",
+			"a table of another name": columns(primary) + ";\nCREATE TABLE snowflake_workers2 (bound INT)",
+		},
+		testdb.MySQL: {
+			"unique key":   columns("UNIQUE (worker_id, namespace)", binary...),
+			"other types":  columns(primary, with("worker_id", "BIGINT", "owner", "TINYBLOB")...),
+			"decimal":      columns(primary, with("bound", "DECIMAL(19)")...),
+			"utf8mb4_bin":  columns(primary) + " COLLATE utf8mb4_bin",
+			"no blanks":    columns(primary) + " COLLATE utf8mb4_nopad_bin",
+			"ascii":        columns(primary, "namespace", "VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin", "owner", "TEXT CHARACTER SET ascii COLLATE ascii_bin"),
+			"more":         columns("note TEXT, at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, KEY (owner), "+primary, binary...),
+			"partitioned":  columns(primary, binary...) + " PARTITION BY HASH (worker_id) PARTITIONS 4",
+			"trigger":      columns(primary, binary...) + ";\nCREATE TRIGGER later AFTER UPDATE ON snowflake_workers FOR EACH ROW SET @seen = 1",
+			"case matters": columns(primary, binary...) + ";\n" + strings.Replace(columns("", "bound", "INT"), "snowflake", "Snowflake", 1),
+		},
+		testdb.Postgres: {
+			"unique constraint": unique,
+			"other types":       columns(primary, "namespace", "TEXT", "worker_id", "BIGINT", "owner", "VARCHAR"),
+			"numeric":           columns(primary, "worker_id", "NUMERIC(10)", "bound", "NUMERIC"),
+			"collation":         columns(primary, "namespace", `TEXT COLLATE "POSIX"`),
+			"domain":            "CREATE DOMAIN moment AS BIGINT;\n" + columns(primary, "bound", "moment"),
+			"more":              columns("note TEXT DEFAULT 'x', at TIMESTAMPTZ DEFAULT now()") + ";\nCREATE UNIQUE INDEX ON snowflake_workers (namespace, worker_id) INCLUDE (bound);\nCREATE INDEX ON snowflake_workers (owner)",
+			"two keys":          columns("") + ";\nCREATE UNIQUE INDEX ON snowflake_workers (namespace, worker_id) WHERE bound > 0;\nCREATE UNIQUE INDEX ON snowflake_workers (namespace, worker_id)",
+			"triggers": keep + ";\n" + columns(primary) + ";\nCREATE TRIGGER a AFTER UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep()" +
+				";\nCREATE TRIGGER b BEFORE UPDATE ON snowflake_workers FOR EACH STATEMENT EXECUTE FUNCTION keep()" +
+				";\nCREATE TRIGGER c BEFORE UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep();\nALTER TABLE snowflake_workers DISABLE TRIGGER c" +
+				";\nCREATE TRIGGER d BEFORE DELETE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep()",
+			"security for others": columns(primary) + ";\nALTER TABLE snowflake_workers ENABLE ROW LEVEL SECURITY",
+			"hidden by the path":  "CREATE TEMPORARY TABLE others (a INT);\n" + columns(primary),
+		},
+	} {
+		if target == testdb.SQLite {
+			acceptsTables(t, testdb.SQLiteMattn, tables)
+		}
+		acceptsTables(t, target, tables)
+	}
+}
+
+func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string) {
+	t.Helper()
+	for name, statements := range tables {
+		t.Run(string(target)+" "+name, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			script(t, db, statements)
+			acceptsTable(t, sqllease.New(db))
+		})
+	}
+}
+
+// acceptsTable wants extreme records to be kept.
+func acceptsTable(t *testing.T, store lease.Store) {
+	t.Helper()
+	last := lease.Record{Bound: 1<<63 - 1, Owner: strings.Repeat("~", 127) + "A"}
+	swap(t, store, 1<<31-1, lease.Record{}, first, true)
+	swap(t, store, 1<<31-1, first, last, true)
+	swap(t, store, 1<<31-1, lease.Record{Bound: last.Bound, Owner: strings.Repeat("~", 127) + "a"}, first, false)
+	if got := load(t, store)[1<<31-1]; got != last {
+		t.Errorf("the table holds %+v, want %+v", got, last)
+	}
+	if err := acquire(t, store); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigratedTable(t *testing.T) {
+	t.Parallel()
+	type SnowflakeWorker struct {
+		Namespace string `gorm:"primaryKey;size:64"`
+		WorkerID  int32  `gorm:"primaryKey;autoIncrement:false"`
+		Bound     int64
+		Owner     string `gorm:"size:128"`
+	}
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "mysql" {
+			db = db.Set("gorm:table_options", "COLLATE=utf8mb4_bin")
+		}
+		if err := db.AutoMigrate(&SnowflakeWorker{}); err != nil {
+			t.Fatal(err)
+		}
+		acceptsTable(t, sqllease.New(db))
+	})
+}
+
+// The collation ignores blanks at the end, and WithNamespace promises that they
+// count.
+func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	run(t, db, columns(primary)+" COLLATE utf8mb4_bin")
+	acceptsTable(t, sqllease.New(db, sqllease.WithNamespace("a b")))
+	refused := refusal(t, acquire(t, sqllease.New(db, sqllease.WithNamespace("a "))))
+	const want = `namespace is varchar(64) with the collation utf8mb4_bin, which ignores the blank at the end of "a "`
+	if got := refused.Flaws[0].Found; got != want || len(refused.Flaws) != 1 {
+		t.Errorf("found %+v, want %s", refused.Flaws, want)
+	}
+}
+
+// A name with a schema leads to that table, not to another of its name.
+func TestShapeOfNamedTable(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		quoted := map[string]string{"sqlite": `"Odd-1"`, "mysql": "`Odd-1`", "postgres": `"Odd-1"`}[db.Name()]
+		run(t, db, strings.Replace(elsewhere(columns("")), "elsewhere", quoted, 1))
+		refused := refusal(t, acquire(t, sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1"), sqllease.ExistingTable())))
+		if !strings.Contains(refused.Table, schemaOf(t, db)) || !strings.Contains(refused.Flaws[len(refused.Flaws)-1].Found, noKey) {
+			t.Errorf("got %v, want the table with its schema and %s", refused, noKey)
+		}
+		script(t, db, refused.Flaws[len(refused.Flaws)-1].Fix)
+		if db.Name() != "mysql" { // where the owner's collation is another flaw
+			acceptsTable(t, sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
+		}
+		acceptsTable(t, sqllease.New(db))
+	})
+}
+
+// Rows that a damaged index lets in.
+func TestLoadRefusesRows(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		swap(t, sqllease.New(db), 7, lease.Record{}, first, true)
+		doubled := proxied(t, db, &proxy{ask: func(statement string) string {
+			if strings.HasPrefix(statement, "SELECT worker_id") {
+				return "SELECT a.* FROM (" + statement + ") a CROSS JOIN (SELECT 1 UNION ALL SELECT 2) b"
+			}
+			return statement
+		}})
+		for _, test := range []struct {
+			db   *gorm.DB
+			want string
+		}{
+			{doubled, `worker 7 of namespace "default" has two rows`},
+			{instead("SELECT worker_id", "SELECT worker_id - 9")(t, db), `namespace "default" has a row of worker -2`},
+			{instead("SELECT worker_id", "SELECT worker_id + 4294967289")(t, db), `namespace "default" has a row of worker 4294967296`},
+		} {
+			records, err := sqllease.New(test.db).Load(within(t, patience))
+			if refused := refusal(t, err); refused.Flaws[0].Found != test.want {
+				t.Errorf("Load = %v, %v, want %s", records, err, test.want)
+			}
+		}
+	})
+}

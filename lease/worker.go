@@ -1,0 +1,119 @@
+package lease
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A heldWorker is a worker that the lease has acquired. Its fields are changed
+// by the holder of storeMu alone, and under the lease's mutex where others read
+// them.
+type heldWorker struct {
+	key                int
+	datacenter, worker int64
+	start              int64                           // nobody has issued this tick or a later one before
+	acquired           time.Time                       // on the wall clock
+	acquiredAt         time.Time                       // the same on the monotonic clock
+	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it
+
+	// A bound may be used because the store has acknowledged a write of it.
+	// One that was only read may vanish in a crash of the store: it is the base
+	// of the next compare-and-swap, and nothing else.
+	token        token  // of the last attempt to write
+	base         Record // as written or read
+	acknowledged int64  // the bound
+
+	// The highest that a write of ours may have left in the store.
+	triedBound, triedWrites int64
+
+	lost      bool // or released
+	forgotten bool // the store shows a bound of ours below the acknowledged one
+}
+
+// until is the end of the window.
+func (w *heldWorker) until() time.Time { return time.UnixMilli(w.acknowledged) }
+
+// used is the last tick in use, in Unix milliseconds: it is ahead of the wall
+// clock after that was set back, or in logical time.
+func (w *heldWorker) used() int64 {
+	grant := w.grant.Load()
+	if grant == nil {
+		return 0
+	}
+	return max(0, grant.Last().UnixMilli())
+}
+
+// next is a record that differs from all that were written under the token.
+func (w *heldWorker) next(bound int64) Record {
+	w.token.writes++
+	return Record{bound, w.token.owner()}
+}
+
+// try notes a write that has landed, or may land yet.
+func (w *heldWorker) try(r Record) {
+	w.triedBound = max(w.triedBound, r.Bound)
+	w.triedWrites = w.token.writes
+}
+
+// acknowledge lets the generator use the bound of a write that the store has
+// acknowledged.
+func (w *heldWorker) acknowledge(r Record) {
+	w.try(r)
+	w.base, w.acknowledged = r, r.Bound
+	if grant := w.grant.Load(); grant != nil {
+		grant.Extend(w.until())
+	}
+}
+
+// owns reports whether the record was written under the token, by this process
+// or a clone of it, and is not released.
+func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
+
+// writtenByClone reports whether a record with our token was written by none of
+// our writes: by a copy of this process, or by what it did after a snapshot to
+// which it has been set back.
+func (w *heldWorker) writtenByClone(r Record) bool {
+	t, _ := parseToken(r.Owner)
+	return r.Bound > w.triedBound || t.writes > w.triedWrites
+}
+
+// belied reports whether the record shows that the store has forgotten what it
+// acknowledged: a bound below ours, or a taker that replaced one. The taker's
+// own bound shows nothing, for it lies above in any case.
+func (w *heldWorker) belied(r Record) bool {
+	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
+		return t.replaced < w.acknowledged
+	}
+	return r.Bound < w.acknowledged
+}
+
+// newGrant returns the grant for a generator.
+func (w *heldWorker) newGrant(layout snowflake.Layout) (*snowflake.Grant, error) {
+	grant, err := snowflake.NewGrant(layout, w.datacenter, w.worker, time.UnixMilli(w.start), w.until())
+	if err != nil {
+		return nil, err
+	}
+	w.grant.Store(grant)
+	return grant, nil
+}
+
+// revoke stops the generator: once it has returned, no call that begins gets an
+// ID of this worker.
+func (w *heldWorker) revoke(now int64) {
+	w.lost = true
+	w.acknowledged = min(w.acknowledged, now)
+	if grant := w.grant.Load(); grant != nil {
+		grant.Revoke()
+	}
+}
+
+func (w *heldWorker) String() string {
+	return fmt.Sprintf("datacenter %d worker %d", w.datacenter, w.worker)
+}
+
+func (w *heldWorker) attrs() []any {
+	return []any{"datacenter", w.datacenter, "worker", w.worker, "owner", w.token.holder, "until", stamp(w.until())}
+}

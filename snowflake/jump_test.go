@@ -1,0 +1,431 @@
+package snowflake_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const (
+	day = 24 * time.Hour
+
+	// kept is how long a clock has to keep its time until a jump is believed.
+	kept = time.Minute
+)
+
+// refused checks that all calls fail, because the clock has jumped.
+func refused(t *testing.T, g *snowflake.Generator) {
+	t.Helper()
+	_, next := g.Next(ctx)
+	_, tryNext := g.TryNext()
+	for call, err := range map[string]error{"Next": next, "TryNext": tryNext, "Fill": g.Fill(ctx, make([]id, 10))} {
+		if !errors.Is(err, snowflake.ErrClockJumped) {
+			t.Fatalf("%s: got %v, want ErrClockJumped", call, err)
+		}
+	}
+}
+
+// follows checks that IDs are issued, at the clock's time.
+func follows(t *testing.T, g *snowflake.Generator, s *script, c *checker) {
+	t.Helper()
+	c.try(g, 1)
+	if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+		t.Fatalf("the ID says %v, the clock %v", got, s.now())
+	}
+	if err := g.Fill(ctx, make([]id, 10)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that was started with its clock far behind issues again a minute after
+// the clock was corrected, however busy it is.
+func TestCorrectedClockIsBelieved(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(60 * day)
+		const pause = 10 * time.Millisecond
+		for range kept / pause {
+			refused(t, g)
+			s.pass(pause)
+		}
+		follows(t, g, s, c)
+		if _, err := g.TryNext(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// On the machine's clock not every call compares, and those that fail do it most.
+func TestCorrectedMachineClockIsBelieved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.TwitterLayout()
+		l.Epoch = time.UnixMilli(unique.Add(1))
+		g := open(t, snowflake.Static(22, 1), snowflake.WithLayout(l))
+		var skew atomic.Int64
+		snowflake.Skew(g, &skew)
+		newChecker(t).try(g, 1)
+		skew.Store(int64(60 * day))
+		time.Sleep(time.Hour)
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for time.Since(start) < 2*kept {
+					time.Sleep(time.Duration(i+1) * 10 * time.Millisecond)
+					id, err := g.Next(t.Context())
+					if err == nil {
+						if at := l.Time(id); time.Since(at) > -60*day+time.Millisecond {
+							t.Errorf("the ID says %v, 60 days before the clock", at)
+						}
+						break
+					}
+					if !errors.Is(err, snowflake.ErrClockJumped) {
+						t.Error(err)
+						break
+					}
+				}
+				if took := time.Since(start); took < kept || took > kept+40*time.Millisecond {
+					t.Errorf("believed after %v, want %v", took, kept)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestJumpIsReportedWithItsNumbers(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		s.step(60 * day)
+		_, err := g.TryNext()
+		const want = "snowflake: the clock jumped 1440h0m0s ahead, more than WithMaxJump(720h0m0s): fix the clock; if it is right, it is believed once it has kept this time for 1m0s"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
+// Two calls that are far apart find the same: the clocks have agreed in between.
+func TestCorrectedClockIsBelievedByRareCalls(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		c.try(g, 1)
+		s.pass(10 * time.Hour)
+		s.step(60 * day)
+		s.pass(10 * time.Hour) // it shows at calls only
+		refused(t, g)
+		s.pass(kept - time.Millisecond)
+		refused(t, g)
+		s.pass(time.Millisecond)
+		follows(t, g, s, c)
+		s.step(60 * day)
+		refused(t, g)
+		s.pass(time.Hour)
+		follows(t, g, s, c)
+	})
+}
+
+// The clocks agree if they keep their distance, up to a second and a thousandth of
+// the time; otherwise the minute starts again.
+func TestWhatAgreementIs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		passes time.Duration
+		apart  time.Duration
+		agree  bool
+	}{
+		{"steady", kept, 0, true},
+		{"a second ahead", kept, time.Second, true},
+		{"a second behind", kept, -time.Second, true},
+		{"more than a second ahead", kept, 1100 * time.Millisecond, false},
+		{"more than a second behind", kept, -1100 * time.Millisecond, false},
+		{"three seconds an hour", time.Hour, 3 * time.Second, true},
+		{"five seconds an hour", time.Hour, 5 * time.Second, false},
+		{"another jump", time.Hour, 40 * day, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, c := newScript(), newChecker(t)
+			g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+			s.step(60 * day)
+			refused(t, g)
+			s.pass(tt.passes)
+			s.step(tt.apart)
+			if tt.agree {
+				follows(t, g, s, c)
+				return
+			}
+			refused(t, g)
+			s.pass(kept - time.Millisecond)
+			refused(t, g)
+			s.pass(time.Millisecond)
+			follows(t, g, s, c)
+		})
+	}
+}
+
+// Small changes add up: a clock that runs at twice the speed is not steady.
+func TestFastClockIsNeverBelieved(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	g := open(t, granting(s.now(), 1e6*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	s.step(60 * day)
+	for range 10 * kept / (100 * time.Millisecond) {
+		refused(t, g)
+		s.pass(100 * time.Millisecond)
+		s.step(100 * time.Millisecond)
+	}
+}
+
+// A clock that keeps jumping is never believed, until it is back.
+func TestUnsteadyClockIsNeverBelieved(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(60 * day)
+		for i := range 400 {
+			for range 5 {
+				refused(t, g)
+				s.pass(kept / 6)
+			}
+			s.step([]time.Duration{40 * day, -40 * day}[i%2])
+		}
+		s.step(-60 * day)
+		follows(t, g, s, c)
+	})
+}
+
+// Nor does a clock keep its time that steps back a little.
+func TestStepBackStartsTheMinuteAgain(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		s.step(60 * day)
+		refused(t, g)
+		s.pass(kept - time.Second)
+		refused(t, g)
+		s.step(-10 * time.Second)
+		refused(t, g)
+		s.pass(kept - time.Second)
+		refused(t, g)
+		s.pass(time.Second)
+		follows(t, g, s, newChecker(t))
+	})
+}
+
+// A clock that returns is right at once, and what it showed before is forgotten.
+func TestJumpAndReturn(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		for range 5 {
+			s.step(60 * day)
+			refused(t, g)
+			s.pass(kept / 2)
+			refused(t, g)
+			s.step(-60 * day)
+			s.pass(time.Millisecond)
+			follows(t, g, s, c)
+		}
+	})
+}
+
+// A time that was believed is as good as any: a step back from it is a step back.
+func TestStepBackFromABelievedJump(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
+		g := open(t, src.(*windows).without(t), clock)
+		c := newChecker(t)
+		s.step(60 * day)
+		refused(t, g)
+		s.pass(kept)
+		follows(t, g, s, c)
+		s.step(-60 * day)
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+			t.Errorf("got %v, want ErrClockBackwards", err)
+		}
+	})
+}
+
+// held is a generator under a grant that the test has in hand too.
+func held(t *testing.T, s *script, opts ...snowflake.Option) (*snowflake.Generator, *snowflake.Grant) {
+	t.Helper()
+	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour)}
+	return open(t, src, opts...), src.grant
+}
+
+// believes checks that the grant has the clock's time.
+func believes(t *testing.T, grant *snowflake.Grant, s *script) {
+	t.Helper()
+	if now, err := grant.Now(); err != nil || !now.Equal(s.now()) {
+		t.Fatalf("Now = %v, %v, want %v", now, err, s.now())
+	}
+}
+
+func disbelieves(t *testing.T, grant *snowflake.Grant) {
+	t.Helper()
+	if now, err := grant.Now(); !errors.Is(err, snowflake.ErrClockJumped) || !now.IsZero() {
+		t.Fatalf("Now = %v, %v, want ErrClockJumped", now, err)
+	}
+}
+
+// Generator and source have one clock and one limit.
+func TestNow(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
+		g, grant := held(t, s, clock, snowflake.WithMaxJump(time.Hour))
+		c := newChecker(t)
+		believes(t, grant, s)
+		c.try(g, 10)
+		s.step(30 * time.Minute)
+		believes(t, grant, s)
+		follows(t, g, s, c)
+		s.step(2 * time.Hour)
+		disbelieves(t, grant)
+		refused(t, g)
+		s.pass(kept)
+		believes(t, grant, s)
+		follows(t, g, s, c)
+		s.step(-30 * time.Minute)
+		believes(t, grant, s)
+		c.try(g, 10)
+	})
+}
+
+// Where the source reads the clock from time to time, an idle generator need not
+// wait for the minute.
+func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
+		g, grant := held(t, s, clock)
+		c := newChecker(t)
+		s.step(60 * day)
+		for range 3 {
+			disbelieves(t, grant)
+			s.pass(kept / 3)
+		}
+		believes(t, grant, s)
+		follows(t, g, s, c)
+	})
+}
+
+// Now takes a step back as Next does: an idle generator follows it.
+func TestNowFollowsAStepBack(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
+		g, grant := held(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail))
+		c := newChecker(t)
+		c.try(g, 1)
+		s.pass(10 * time.Minute)
+		s.step(-9 * time.Minute)
+		believes(t, grant, s)
+		s.pass(time.Millisecond)
+		c.try(g, 1)
+		if got := g.Layout().Time(c.last); !got.Equal(s.now()) {
+			t.Errorf("the ID says %v, the clock %v", got, s.now())
+		}
+	})
+}
+
+// In logical time the source's clock has the limit, and the generator continues
+// through the jump.
+func TestNowInLogicalTime(t *testing.T) {
+	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
+		g, grant := held(t, s, clock, snowflake.WithLogicalTime(), snowflake.WithMaxJump(time.Hour))
+		c := newChecker(t)
+		c.try(g, 10)
+		s.step(2 * time.Hour)
+		disbelieves(t, grant)
+		c.try(g, 10_000)
+		s.pass(kept)
+		believes(t, grant, s)
+		s.step(-time.Hour)
+		believes(t, grant, s)
+		c.try(g, 10_000)
+		if got := g.Layout().Time(c.last).Sub(g.Layout().Time(minKey(c))); got > 10*time.Millisecond {
+			t.Errorf("20,010 IDs took %v of logical time, want 5 ticks", got)
+		}
+	})
+}
+
+// Without a generator there is no limit, and with one that has ended it remains.
+func TestNowBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := &keeping{windows: newWindows(snowflake.TwitterLayout(), s.now, time.Hour)}
+	before := time.Now()
+	grant, err := src.Grant(ctx, src.layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := grant.Now(); err != nil || now.Before(before.Round(0)) || time.Since(now) > time.Minute {
+		t.Errorf("Now = %v, %v, want the machine's time", now, err)
+	}
+	g, err := snowflake.New(src, snowflake.WithReadings(s.read))
+	if err != nil {
+		t.Fatal(err)
+	}
+	believes(t, src.grant, s)
+	src.grant.Revoke()
+	believes(t, src.grant, s)
+	if err := g.Close(ctx); err != nil && !strings.Contains(err.Error(), "is not below the bound") {
+		t.Fatal(err)
+	}
+	believes(t, src.grant, s)
+	s.step(60 * day)
+	disbelieves(t, src.grant)
+}
+
+// A source reads the clock while calls do, on the machine's clock and on a scripted
+// one that steps.
+func TestNowUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	for name, opts := range map[string][]snowflake.Option{"machine": nil, "script": {snowflake.WithReadings(s.read)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := &keeping{windows: newWindows(snowflake.TwitterLayout(), time.Now, 1e6*time.Hour)}
+			g := open(t, src, opts...)
+			var stop atomic.Bool
+			var wg sync.WaitGroup
+			issued := make([][]id, 4)
+			for i := range issued {
+				wg.Go(func() {
+					for !stop.Load() {
+						if id, err := g.TryNext(); err == nil && len(issued[i]) < 10_000 {
+							issued[i] = append(issued[i], id)
+						}
+					}
+				})
+			}
+			for range 2 {
+				wg.Go(func() {
+					for !stop.Load() {
+						if _, err := src.grant.Now(); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			for i := range 50 {
+				time.Sleep(100 * time.Microsecond)
+				s.pass(time.Millisecond)
+				s.step([]time.Duration{-time.Hour, 0, time.Hour, -time.Millisecond, 20 * time.Millisecond}[i%5])
+			}
+			stop.Store(true)
+			wg.Wait()
+			seen := make(map[id]bool)
+			for _, ids := range issued {
+				c := checker{t: t, seen: seen}
+				c.add(ids...)
+			}
+		})
+	}
+}

@@ -1,0 +1,477 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// many is a layout with a worker for every revocation, whose short ticks make
+// blocks wait.
+func many() snowflake.Layout {
+	return snowflake.Layout{Epoch: date("2020-01-01T00:00:00Z"), Tick: time.Millisecond, WorkerBits: 16, SequenceBits: 6}
+}
+
+// replacing is a source that grants a fresh worker whenever it is asked.
+type replacing struct {
+	layout snowflake.Layout
+	now    func() time.Time
+
+	mu      sync.Mutex
+	grants  []*snowflake.Grant // by worker
+	refuse  error              // what Extend answers
+	retired map[*snowflake.Grant]time.Time
+}
+
+func newReplacing(layout snowflake.Layout, now func() time.Time) *replacing {
+	return &replacing{layout: layout, now: now, retired: map[*snowflake.Grant]time.Time{}}
+}
+
+func (r *replacing) Layout() snowflake.Layout { return r.layout }
+func (r *replacing) Clock() func() time.Time  { return nil }
+
+func (r *replacing) Grant(context.Context, snowflake.Layout) (*snowflake.Grant, error) {
+	return r.take(r.now(), time.Hour)
+}
+
+func (r *replacing) Extend(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+	return r.take(need, time.Hour)
+}
+
+func (r *replacing) Retire(_ context.Context, held *snowflake.Grant, last time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retired[held] = last
+	return nil
+}
+
+func (r *replacing) take(from time.Time, width time.Duration) (*snowflake.Grant, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse != nil {
+		return nil, r.refuse
+	}
+	grant, err := snowflake.NewGrant(r.layout, 0, int64(len(r.grants)), from, from.Add(width))
+	r.grants = append(r.grants, grant)
+	return grant, err
+}
+
+// current is the grant that was given last, and its worker.
+func (r *replacing) current() (*snowflake.Grant, int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	grant := r.grants[len(r.grants)-1]
+	return grant, grant.Worker()
+}
+
+func (r *replacing) set(refuse error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuse = refuse
+}
+
+// No call that begins after Revoke has returned returns an ID of the grant,
+// whatever calls are in progress.
+func TestNothingOfARevokedGrant(t *testing.T) {
+	t.Parallel()
+	src := newReplacing(many(), time.Now)
+	g := open(t, src)
+	var revoked atomic.Int64 // workers below it
+	var stop atomic.Bool
+	var calls, wg sync.WaitGroup
+	issued := make([][]id, 6)
+	call := func(i int, issue func() ([]id, error)) {
+		for !stop.Load() {
+			least := revoked.Load()
+			ids, err := issue()
+			if err != nil {
+				if !errors.Is(err, snowflake.ErrFenced) && !errors.Is(err, snowflake.ErrSequenceExhausted) {
+					t.Error(err)
+					return
+				}
+				continue
+			}
+			for _, id := range ids {
+				if worker := src.layout.Decompose(id).Worker; worker < least {
+					t.Errorf("an ID of worker %d, from a call that began after worker %d was revoked", worker, least-1)
+					return
+				}
+			}
+			issued[i] = append(issued[i], ids...)
+		}
+	}
+	for i, issue := range []func() ([]id, error){
+		func() ([]id, error) { one, err := g.Next(ctx); return []id{one}, err },
+		func() ([]id, error) { one, err := g.Next(ctx); return []id{one}, err },
+		func() ([]id, error) { one, err := g.TryNext(); return []id{one}, err },
+		func() ([]id, error) { one, err := g.TryNext(); return []id{one}, err },
+		func() ([]id, error) { dst := make([]id, 5); return dst, g.Fill(ctx, dst) },
+		func() ([]id, error) { dst := make([]id, 200); return dst, g.Fill(ctx, dst) },
+	} {
+		calls.Go(func() { call(i, issue) })
+	}
+	wg.Go(func() {
+		for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+			if grant, worker := src.current(); worker >= revoked.Load() && !grant.Last().IsZero() {
+				grant.Revoke()
+				revoked.Store(worker + 1)
+			}
+			time.Sleep(200 * time.Microsecond)
+		}
+		stop.Store(true)
+	})
+	wg.Wait()
+	calls.Wait()
+	if n := revoked.Load(); n == 0 {
+		t.Error("nothing was revoked")
+	} else {
+		t.Logf("%d revocations", n)
+	}
+	seen := make(map[id]bool)
+	for _, ids := range issued {
+		c := checker{t: t, seen: seen}
+		c.add(ids...)
+	}
+}
+
+// waiting starts a call that has to wait for a slot that it has reserved.
+func waiting(t *testing.T, g *snowflake.Generator, call func() error) (answer chan error) {
+	t.Helper()
+	answer = make(chan error, 1)
+	waits := g.Stats().Waits
+	go func() { answer <- call() }()
+	for deadline := time.Now().Add(10 * time.Second); g.Stats().Waits == waits; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the call does not wait")
+		}
+	}
+	return answer
+}
+
+func answered(t *testing.T, answer chan error) error {
+	t.Helper()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call does not end")
+		return nil
+	}
+}
+
+// A wait that is in progress loses its slots, and starts over under the next grant
+// or fails; it need not wait for the old slots for that.
+func TestRevokeDuringAWait(t *testing.T) {
+	t.Parallel()
+	const n = 200 // slots, four ticks of them
+	calls := map[string]func(g *snowflake.Generator, ids []id) (count int, err error){
+		"Fill": func(g *snowflake.Generator, ids []id) (int, error) { return n, g.Fill(ctx, ids) },
+		"Next": func(g *snowflake.Generator, ids []id) (_ int, err error) {
+			ids[0], err = g.Next(ctx)
+			return 1, err
+		},
+	}
+	for name, call := range calls {
+		for _, next := range []bool{true, false} {
+			t.Run(map[bool]string{true: name + " with another worker", false: name + " with none"}[next], func(t *testing.T) {
+				t.Parallel()
+				s := newScript()
+				src := newReplacing(many(), s.now)
+				g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+				if err := g.Fill(ctx, make([]id, 64)); err != nil {
+					t.Fatal(err)
+				}
+				issued := 64
+				ids := make([]id, n)
+				answer := waiting(t, g, func() error {
+					count, err := call(g, ids)
+					if err == nil {
+						issued += count
+					}
+					return err
+				})
+				if !next {
+					src.set(errDown)
+				}
+				revoked, _ := src.current()
+				last := revoked.Last()
+				revoked.Revoke()
+				if !next {
+					if err := answered(t, answer); !errors.Is(err, snowflake.ErrFenced) || ids[0] != 0 {
+						t.Errorf("%v and ID %d, want ErrFenced and none", err, ids[0])
+					}
+				} else {
+					stop := ticking(s)
+					defer stop()
+					if err := answered(t, answer); err != nil {
+						t.Fatal(err)
+					}
+					for _, id := range ids[:issued-64] {
+						if p := src.layout.Decompose(id); p.Worker != 1 || !p.Time.After(last) {
+							t.Fatalf("%+v, want worker 1 after %v", p, last)
+						}
+					}
+				}
+				if got := g.Stats().Issued; got != uint64(issued) {
+					t.Errorf("%d issued, want %d", got, issued)
+				}
+			})
+		}
+	}
+}
+
+// A block that is written is revoked like one that is to come: Fill starts over,
+// unless all is well.
+func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
+	t.Parallel()
+	for _, revoke := range []bool{true, false} {
+		t.Run(map[bool]string{true: "revoked", false: "not revoked"}[revoke], func(t *testing.T) {
+			t.Parallel()
+			s, c := newScript(), newChecker(t)
+			src := newReplacing(many(), s.now)
+			src.grants = append(src.grants, nil) // worker 0 has another window
+			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+			dst := make([]id, 200)
+			answer := waiting(t, g, func() error { return g.Fill(ctx, dst) })
+			first := src.grants[0]
+			if _, worker := src.current(); worker != 1 {
+				t.Fatalf("the second block is of worker %d, want 1", worker)
+			}
+			if revoke {
+				first.Revoke()
+			}
+			stop := ticking(s)
+			defer stop()
+			if err := answered(t, answer); err != nil {
+				t.Fatal(err)
+			}
+			c.add(dst...)
+			if worker := src.layout.Decompose(dst[0]).Worker; (worker == 0) == revoke {
+				t.Errorf("the first block is of worker %d", worker)
+			}
+			if got := g.Stats().Issued; got != 200 {
+				t.Errorf("%d issued, want 200", got)
+			}
+		})
+	}
+}
+
+// firstWindow has a first window that ends soon, and other workers after that.
+type firstWindow struct {
+	*replacing
+	width time.Duration
+}
+
+func (f firstWindow) Grant(context.Context, snowflake.Layout) (grant *snowflake.Grant, err error) {
+	f.grants[0], err = snowflake.NewGrant(f.layout, 0, 0, f.now(), f.now().Add(f.width))
+	return f.grants[0], err
+}
+
+func TestRevokedGrantStaysRevoked(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), time.Hour)
+	var grant *snowflake.Grant
+	src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
+		grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(time.Hour))
+		return grant, err
+	}
+	src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		held.Extend(need.Add(time.Hour))
+		return held, nil
+	}
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	newChecker(t).try(g, 10)
+	for range 3 {
+		grant.Revoke()
+		end := grant.Until()
+		grant.Extend(s.now().Add(10 * time.Hour))
+		if !grant.Until().Equal(end) || end.After(s.now()) {
+			t.Errorf("the window ends at %v, then %v, want no window", end, grant.Until())
+		}
+		_, next := g.Next(ctx)
+		_, tryNext := g.TryNext()
+		for call, err := range map[string]error{"Next": next, "TryNext": tryNext, "Fill": g.Fill(ctx, make([]id, 10))} {
+			if !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), "datacenter 0 worker 0 was revoked") {
+				t.Errorf("%s: %v, want ErrFenced that names the worker", call, err)
+			}
+		}
+	}
+	if got := g.Stats().Issued; got != 10 {
+		t.Errorf("%d issued, want 10", got)
+	}
+}
+
+// A revoked grant keeps its last tick: the source releases the worker above that.
+func TestLastOfARevokedGrant(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator){
+		"closed": func(t *testing.T, g *snowflake.Generator) {
+			t.Helper()
+			if err := g.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		},
+		"replaced": func(t *testing.T, g *snowflake.Generator) {
+			t.Helper()
+			_ = g.Fill(canceled(), make([]id, 1)) // its slot is not due yet
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript()
+			src := newReplacing(many(), s.now)
+			g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+			if err := g.Fill(ctx, make([]id, 64)); err != nil {
+				t.Fatal(err)
+			}
+			reserve(t, g, 640)
+			want := s.now().Add(10 * time.Millisecond)
+			grant, _ := src.current()
+			grant.Revoke()
+			grant.Revoke()
+			if got := grant.Last(); !got.Equal(want) {
+				t.Errorf("Last = %v, want %v", got, want)
+			}
+			if got := g.Stats(); got.Issued != 64 || got.Lead != 10*time.Millisecond {
+				t.Errorf("%+v, want 64 issued and a lead of 10ms", got)
+			}
+			end(t, g)
+			if got, ok := src.retired[grant]; !ok || !got.Equal(want) {
+				t.Errorf("retired at %v, want %v", got, want)
+			}
+			if got := grant.Last(); !got.IsZero() {
+				t.Errorf("Last = %v after the end, want the zero time", got)
+			}
+			if got := g.Stats().Issued; got != 64 {
+				t.Errorf("%d issued, want 64", got)
+			}
+		})
+	}
+}
+
+func canceled() context.Context {
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	return canceled
+}
+
+func TestCloseOfARevokedGrant(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := newReplacing(many(), s.now)
+	g := open(t, src, snowflake.WithReadings(s.read))
+	newChecker(t).try(g, 1)
+	grant, _ := src.current()
+	grant.Revoke()
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
+			t.Errorf("Next: %v, want ErrClosed", err)
+		}
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClosed) {
+			t.Errorf("TryNext: %v, want ErrClosed", err)
+		}
+		grant.Revoke()
+	}
+}
+
+// A grant may be revoked before its generator has begun, at each of its readings
+// of the clock.
+func TestRevokedBeforeItIsUsed(t *testing.T) {
+	t.Parallel()
+	for reading := range int64(4) {
+		s := newScript()
+		var grant *snowflake.Grant
+		var left atomic.Int64
+		src := granting(s.now(), time.Hour)
+		src.grant = func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
+			grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(time.Hour))
+			if left.Store(reading); reading == 0 {
+				grant.Revoke()
+			}
+			return grant, err
+		}
+		src.extend = func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
+			return nil, errDown
+		}
+		read := func() (time.Time, time.Duration) {
+			if left.Add(-1) == 0 {
+				grant.Revoke()
+			}
+			return s.read()
+		}
+		g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(read))
+		if errors.Is(err, snowflake.ErrFenced) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+				t.Errorf("reading %d: got %d, %v, want ErrFenced", reading, id, err)
+			}
+		}
+		if err := g.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A grant that has been replaced does not have the last ID: asking it for the time
+// must not take a step back of the clock behind that ID.
+func TestStepBackAfterARevocation(t *testing.T) {
+	t.Parallel()
+	s, c := newScript(), newChecker(t)
+	src := newReplacing(many(), s.now)
+	g := open(t, src, snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail))
+	c.try(g, 1)
+	revoked, _ := src.current()
+	s.pass(30 * time.Minute)
+	revoked.Revoke()
+	if err := g.Fill(canceled(), make([]id, 1)); !errors.Is(err, context.Canceled) && err != nil {
+		t.Fatal(err)
+	}
+	s.pass(time.Millisecond)
+	c.try(g, 1)
+	s.step(-10 * time.Minute)
+	believes(t, revoked, s)
+	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+		t.Errorf("got %v, %v, want ErrClockBackwards", src.layout.Time(id), err)
+	}
+}
+
+// The last ID of all has every bit set; nothing follows it either.
+func TestRevokeAtTheLastID(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: 30 * 365 * 24 * time.Hour, DatacenterBits: 31, WorkerBits: 31}
+	src := &keeping{windows: newWindows(l, time.Now, time.Hour)}
+	src.windows.refuse = errDown
+	f := &faulty{
+		grant: func(l snowflake.Layout) (_ *snowflake.Grant, err error) {
+			src.grant, err = snowflake.NewGrant(l, 1<<31-1, 1<<31-1, l.Epoch, l.Expires())
+			return src.grant, err
+		},
+		extend: func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) { return nil, errDown },
+	}
+	g := open(t, f, snowflake.WithLayout(l))
+	id, err := g.Next(ctx)
+	if err != nil || id != 1<<63-1 {
+		t.Fatalf("got %d, %v, want the last ID", id, err)
+	}
+	src.grant.Revoke()
+	for range 3 {
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+			t.Errorf("got %d, %v, want ErrFenced", id, err)
+		}
+	}
+}
