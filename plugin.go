@@ -80,6 +80,8 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
+// beforeCreate is where a create enters the plugin. Package fill sets the keys of
+// the rows, package model knows their columns, and neither calls back.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
 func (p *Plugin) beforeInsert(db *gorm.DB) { fill.BeforeInsert(db, p.set) }

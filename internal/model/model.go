@@ -4,9 +4,9 @@
 // database.
 //
 // A [Set] parses each schema once into a [Model] ([Set.Model], parse, newColumn,
-// newGroups). The rooms above ask the model's [Group] what a row needs, get the
-// IDs from [Set.Generate], and write them with [Column.Fill] and
-// [Group.FillSerials].
+// newGroups). Packages fill and tree ask its groups what a row needs
+// ([Group.Needs]), get the IDs ([Set.Generate]), and write them ([Column.Fill],
+// [Group.FillSerials]).
 package model
 
 import (
@@ -40,8 +40,17 @@ func parse(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
 		return &Model{}
 	}
-	m := &Model{}
-	var errs []error
+	columns, errs := taggedColumns(s, gens)
+	errs = append(errs, lossyReferences(s)...)
+	if err := errors.Join(errs...); err != nil {
+		return &Model{Err: err}
+	}
+	m := &Model{Columns: columns, Groups: newGroups(s, columns)}
+	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
+	return m
+}
+
+func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs []error) {
 	seen := map[string]bool{}
 	for _, f := range s.Fields {
 		text, ok := f.Tag.Lookup(tagKey)
@@ -54,17 +63,10 @@ func parse(s *schema.Schema, gens generators) *Model {
 		case err != nil:
 			errs = append(errs, tagError(s, f.BindName(), text, err))
 		case c != nil:
-			m.Columns = append(m.Columns, c)
+			columns = append(columns, c)
 		}
 	}
-	errs = append(errs, strayTags(s, s.ModelType, nil, seen)...)
-	errs = append(errs, lossyReferences(s)...)
-	if m.Err = errors.Join(errs...); m.Err != nil {
-		return &Model{Err: m.Err}
-	}
-	m.Groups = newGroups(s, m.Columns)
-	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
-	return m
+	return columns, append(errs, strayTags(s, s.ModelType, nil, seen)...)
 }
 
 // isJoinTable reports whether GORM generated the struct for a join table. Its

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -20,7 +21,7 @@ func (s *sink) Write(text []byte) (int, error) { s.bytes += len(text); return le
 
 // What a request costs beyond net/http's own does not grow with the IDs.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
 	}
 	handler := open(t, fixed(t))
