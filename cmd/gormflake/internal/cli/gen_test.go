@@ -109,7 +109,7 @@ func TestGenLeased(t *testing.T) {
 		if out := printed(t, command(t, "workers", "--dsn", url)); strings.Contains(out, "held") || strings.Contains(out, "lapsed") {
 			t.Errorf("a worker was not given back:\n%s", out)
 		}
-		wantOneLine(t, command(t, "gen", "--dsn", url, "--layout", "twitter"), "use that layout, or another namespace")
+		wantOneLine(t, command(t, "gen", "--dsn", url, "--layout", "twitter"), "use the stored layout, or a new namespace")
 	})
 }
 
