@@ -1,6 +1,10 @@
 package gormflake
 
-import "gorm.io/gorm"
+import (
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/tree"
+)
 
 // Assign gives keys to a row, a slice of rows or a whole tree of rows now,
 // before any INSERT, and links them: every foreign key in the tree then holds
@@ -71,5 +75,5 @@ func Assign(db *gorm.DB, value any) error {
 	if err != nil {
 		return err
 	}
-	return p.trees.Assign(db, value)
+	return tree.Assign(db, p.set, &p.graphs, value)
 }

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// An application that uses only the core must not have the versions of its own
-// grpc, Redis, etcd or ZooKeeper clients moved by it: their stores are modules
-// of their own.
+// The core must not change which versions of grpc or of a Redis, etcd or ZooKeeper
+// client an application uses, so each of their stores is a separate module.
 func TestNoServerClientInTheModule(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-m", "all").Output()

@@ -19,7 +19,7 @@ import (
 )
 
 // openExample opens SQLite in memory. The pool has one connection, because each
-// one would be a database of its own.
+// connection has a separate database.
 func openExample() *gorm.DB {
 	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
@@ -134,7 +134,7 @@ func ExampleAssign() {
 	// same keys: true
 }
 
-// counted is a generator for examples with foreseeable output.
+// counted is a generator for examples with predictable output.
 type counted types.ID
 
 func (c *counted) Fill(_ context.Context, dst []types.ID) error {
@@ -216,7 +216,7 @@ func ExampleCheck() {
 
 func ExampleSkip() {
 	type Country struct {
-		ID   int64 `snowflake:"pk"` // a table that still counts by itself
+		ID   int64 `snowflake:"pk"` // a table that still has auto-increment
 		Name string
 	}
 	ids := counted(7_000_000)

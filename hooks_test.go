@@ -13,8 +13,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// autoKeyBook has a key that GORM takes for auto-increment. That is wasteful,
-// and Check says so, but it works.
+// autoKeyBook has a key that GORM treats as auto-increment. That is wasteful, and
+// Check reports it, but it works.
 type autoKeyBook struct {
 	ID    int64  `snowflake:"pk"`
 	Title string `gorm:"size:50"`
@@ -50,8 +50,8 @@ var (
 	}
 )
 
-// Whatever way GORM creates a row, the row has the key that the caller sees,
-// and a key of the caller's own is kept.
+// However GORM creates a row, the row has the key that the caller sees, and a key
+// that the caller set is kept.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -67,9 +67,9 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// A statement without rows to fill, or with values that GORM refuses, ends as
-// it does without the plugin: in an error, not in a panic of ours.
-func TestCreateRefused(t *testing.T) {
+// A statement without rows, or with values that GORM rejects, ends as without the
+// plugin: with an error and not with a panic.
+func TestCreateRejected(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plugintest.Migrate(t, db, &plugintest.Book{})
@@ -98,8 +98,8 @@ func TestCreateRefused(t *testing.T) {
 	})
 }
 
-// GORM writes a value of another type by the places of its fields: without a
-// key, if the plugin did not fill it, or it panics.
+// GORM writes a value of another type by the positions of its fields. If the plugin
+// did not check it, the row would have no key, or GORM would panic.
 func TestCreateOfOtherType(t *testing.T) {
 	t.Parallel()
 	type (
@@ -156,7 +156,7 @@ func TestOneFillPerStatement(t *testing.T) {
 	}
 }
 
-// A dry run uses up IDs and leaves them in the struct, as GORM does with
+// A dry run consumes IDs and leaves them in the struct, as GORM does with
 // timestamps.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestCallerCancels(t *testing.T) {
 	}
 }
 
-// waiting makes nothing until its context ends.
+// waiting waits until its context ends.
 type waiting struct{}
 
 func (waiting) Fill(ctx context.Context, _ []types.ID) error {

@@ -14,14 +14,14 @@ import (
 //		Customer string
 //	}
 //
-// Its check constraint makes a row without a key a loud error on every
-// database. Without it a program that forgot the plugin loses details in
-// silence: all of them get the key 0, and each overwrites the one before.
+// Its check constraint rejects a row without a key on every database. Without it,
+// a program that has not registered the plugin loses children silently: all of
+// them get the key 0, and each overwrites the previous one.
 type Model struct {
 	ID types.ID `gorm:"primaryKey;autoIncrement:false;not null" snowflake:"pk"`
 
-	// GORM copies the tag of a key into many-to-many join tables, which have no
-	// column id; the check therefore stands here.
+	// The check is not on ID, because GORM copies the tag of a key into
+	// many-to-many join tables, which have no column id.
 	CreatedAt time.Time `gorm:"check:id > 0"`
 	UpdatedAt time.Time
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Open leases a worker from db itself, makes a generator that issues under it,
-// and registers the plugin with db: all that an application needs.
+// Open leases a worker from db itself, creates a generator that issues under it,
+// and registers the plugin with db. An application needs no other call.
 //
 //	gen, err := gormflake.Open(ctx, db)
 //	defer gen.Close(context.Background())
 //
-// The caller closes the generator, before the database: that gives the worker
-// back, and creates fail from then on. The workers are kept in the table
-// snowflake_workers, which is created if it is absent; see package sqllease for
-// what the database must promise, and package lease for what happens when it is
-// down, when the process is paused, or when the clock steps. All processes that
-// write to the same tables must lease from the same database.
+// The caller closes the generator before the database. Close releases the worker;
+// later creates fail. The leases are in the table snowflake_workers, which Open
+// creates if it does not exist. See package sqllease for what the database must
+// guarantee, and package lease for what happens if the database is down, the
+// process is paused or the clock steps. All processes that write to the same
+// tables must lease from the same database.
 //
-// db is the handle that [gorm.Open] returned, not a transaction. ctx is for
-// this call only. After an error nothing is held, and db is as it was.
+// db is the handle that [gorm.Open] returned, not a transaction. ctx is for this
+// call only. If Open fails, it holds no worker and leaves db unchanged.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generator, error) {
 	cfg, err := newConfig(opts)
 	if err != nil {
@@ -50,7 +50,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	return gen, nil
 }
 
-// use says what GORM's error, which is one word, does not.
+// use registers p. It explains GORM's error, which is one word.
 func use(db *gorm.DB, p *Plugin) error {
 	err := db.Use(p)
 	if errors.Is(err, gorm.ErrRegistered) {

@@ -20,7 +20,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// quiet is for leases whose changes of state nobody reads.
+// quiet discards the log of a lease.
 var quiet = gormflake.WithLease(lease.WithLogger(plugintest.DiscardLog))
 
 func TestOpen(t *testing.T) {
@@ -57,7 +57,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// owners are those who hold a worker.
+// owners returns the owners of leased workers.
 func owners(t *testing.T, db *gorm.DB) []string {
 	t.Helper()
 	var owners []string
@@ -141,7 +141,7 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesTransaction(t *testing.T) {
+func TestOpenRejectsTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		err := db.Transaction(func(tx *gorm.DB) error {
@@ -154,7 +154,7 @@ func TestOpenRefusesTransaction(t *testing.T) {
 	})
 }
 
-func TestNewRefusesOptionsOfOpen(t *testing.T) {
+func TestNewRejectsOptionsOfOpen(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]gormflake.Option{
 		"WithLease":     gormflake.WithLease(),
@@ -206,8 +206,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 	})
 }
 
-// Many replicas write masters and details at once, each under a worker of its
-// own.
+// Many replicas issue IDs concurrently, each under a different worker.
 func TestOpenReplicas(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

@@ -13,14 +13,14 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Option changes what [New] and [Open] make.
+// Option configures [New] and [Open].
 type Option interface {
 	apply(cfg *config) error
 }
 
 type config struct {
 	generators map[string]model.Generator
-	opening    string // the name of an option that is for Open only
+	openOnly   string // an option that is for Open only
 	lease      []lease.Option
 	store      []sqllease.Option
 	snowflake  []snowflake.Option
@@ -37,8 +37,8 @@ func newConfig(opts []Option) (*config, error) {
 
 // WithGenerator adds a generator for the columns tagged gen=name, for example
 // `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to
-// [New], or made by [Open]. An empty name, a name with a comma, a name given
-// twice and a nil generator are errors.
+// [New] or created by [Open]. An empty name, a name with a comma, a duplicate name
+// and a nil generator are errors.
 func WithGenerator(name string, gen Generator) Option {
 	return optionFunc(func(cfg *config) error {
 		switch _, taken := cfg.generators[name]; {
@@ -58,7 +58,7 @@ func WithGenerator(name string, gen Generator) Option {
 // lease.WithWindow. It is for Open only.
 func WithLease(opts ...lease.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithLease"
+		cfg.openOnly = "WithLease"
 		cfg.lease = append(cfg.lease, opts...)
 		return nil
 	})
@@ -68,23 +68,23 @@ func WithLease(opts ...lease.Option) Option {
 // sqllease.WithNamespace. It is for Open only.
 func WithStore(opts ...sqllease.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithStore"
+		cfg.openOnly = "WithStore"
 		cfg.store = append(cfg.store, opts...)
 		return nil
 	})
 }
 
-// WithSnowflake passes options to the generator that [Open] makes, for example
+// WithSnowflake passes options to the generator that [Open] creates, for example
 // snowflake.WithLayout. It is for Open only.
 func WithSnowflake(opts ...snowflake.Option) Option {
 	return optionFunc(func(cfg *config) error {
-		cfg.opening = "WithSnowflake"
+		cfg.openOnly = "WithSnowflake"
 		cfg.snowflake = append(cfg.snowflake, opts...)
 		return nil
 	})
 }
 
-// present refuses a generator that is nil, also one whose nil an interface hides.
+// present rejects a nil generator, including a nil pointer in an interface.
 func present(call string, gen Generator) error {
 	what := "nil"
 	switch v := reflect.ValueOf(gen); v.Kind() {

@@ -19,49 +19,48 @@ const (
 	numberCallback = "gormflake:number"
 )
 
-// Generator makes IDs. *snowflake.Generator is one.
+// Generator generates IDs. *snowflake.Generator is one.
 //
 // Fill sets every element of dst to a new positive ID, or returns an error and
 // leaves dst unspecified. It must be safe for concurrent use.
 //
 // For serial numbers it also needs a method Layout() snowflake.Layout, which
-// tells the layout of all its IDs and never changes.
+// always returns the layout of all its IDs.
 type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }
 
-// Plugin is the GORM plugin; make it with [New]. It is safe for concurrent use,
+// Plugin is the GORM plugin; create it with [New]. It is safe for concurrent use,
 // and one Plugin may serve several databases.
 type Plugin struct {
-	err   error
-	set   *model.Set
-	trees *tree.Assigner
+	err    error
+	set    *model.Set
+	graphs tree.Graphs
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns a plugin that fills tagged columns with IDs of gen. The plugin
-// does not close gen.
+// New returns a plugin that fills tagged columns with IDs of gen. The caller
+// closes gen.
 //
-// All mistakes in gen and opts are returned by [gorm.DB.Use].
+// [gorm.DB.Use] returns all mistakes in gen and opts.
 func New(gen Generator, opts ...Option) *Plugin {
 	cfg, err := newConfig(opts)
 	p := newPlugin(gen, cfg)
-	p.err = errors.Join(refused(gen, cfg), err)
+	p.err = errors.Join(checkNew(gen, cfg), err)
 	return p
 }
 
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
-	set := model.NewSet(cfg.generators)
-	return &Plugin{set: set, trees: tree.New(set)}
+	return &Plugin{set: model.NewSet(cfg.generators)}
 }
 
-// refused says what New cannot work with.
-func refused(gen Generator, cfg *config) error {
+// checkNew rejects a generator or an option that New cannot use.
+func checkNew(gen Generator, cfg *config) error {
 	errs := []error{present("New", gen)}
-	if cfg.opening != "" {
-		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: New is given a generator that is made already", cfg.opening))
+	if cfg.openOnly != "" {
+		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly))
 	}
 	return errors.Join(errs...)
 }
@@ -70,7 +69,7 @@ func refused(gen Generator, cfg *config) error {
 func (p *Plugin) Name() string { return pluginName }
 
 // Initialize registers the callbacks; [gorm.DB.Use] calls it. It may be called
-// again, for the same or for another database, as resolvers of replicas do.
+// again for the same or another database, as replica resolvers do.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err

@@ -53,7 +53,7 @@ var others = []other{
 	}},
 }
 
-// sees records whether the key is there when gorm:before_create is due.
+// sees records whether the key is set when gorm:before_create runs.
 type sees struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Seen bool     `gorm:"-"`
@@ -74,8 +74,8 @@ type (
 	}
 )
 
-// In whatever order plugins come, and whatever is switched off, keys are there
-// before the user's hooks, and serial numbers after the keys of other rows.
+// In any order of plugins, and with any callback removed, keys are set before the
+// user's hooks run, and serial numbers after the keys of parents.
 func TestRegistrationOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -130,8 +130,8 @@ func TestConfigPlugins(t *testing.T) {
 	}
 }
 
-// Resolvers of replicas initialise the plugins again, for every connection and
-// also for the same one.
+// Replica resolvers initialize the plugins again, for every connection and also for
+// the same one.
 func TestInitializeAgain(t *testing.T) {
 	t.Parallel()
 	gen := &plugintest.Counter{}
@@ -163,7 +163,7 @@ func TestInitializeAgain(t *testing.T) {
 	}
 }
 
-// The last plugin initialised is the one that fills.
+// The plugin initialized last fills.
 func TestInitializeReplaces(t *testing.T) {
 	t.Parallel()
 	first, second := &plugintest.Counter{}, &plugintest.Counter{}
@@ -240,7 +240,7 @@ func TestUserHooksSeeKeys(t *testing.T) {
 	})
 }
 
-// The models of this file have no tag: the plugin must not touch them.
+// These models have no tag: the plugin must not touch them.
 type (
 	plainBook struct {
 		ID    uint

@@ -11,8 +11,8 @@ import (
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
-// The statement then reaches the database as GORM alone would build it, so a
-// table that still has auto-increment assigns its keys itself.
+// GORM then builds the statement as without the plugin, so a table that still has
+// auto-increment assigns its own keys.
 func Skip(ctx context.Context) context.Context {
 	return fill.Skip(ctx)
 }

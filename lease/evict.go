@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -92,9 +93,10 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 // clock has reached the new bounds.
 //
 // What counts is what the store acknowledges. A bound that is high enough
-// already may have been read from a write that was never acknowledged, and is
-// durable once the store has acknowledged a later write: if there is nothing to
-// raise, one bound is raised by a tick for that reason, and counted.
+// already may have been read from a write that was never acknowledged. It is
+// durable if it still stands after the store has acknowledged a later write: if
+// there is nothing to raise, one bound is raised by a tick for that reason, and
+// counted.
 //
 // After an error some bounds are raised and others are not: inspect again and
 // repeat the call.
@@ -107,8 +109,10 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 	if workers > maxRaised {
 		return 0, fmt.Errorf("lease: Raise: the layout has %d workers: want at most %d: let the time pass before the first process starts instead", workers, maxRaised)
 	}
+	var high []int
 	for key := range int(workers) {
 		if in.records[key].Bound >= bound {
+			high = append(high, key)
 			continue
 		}
 		if err := in.raise(ctx, key, bound); err != nil {
@@ -116,14 +120,33 @@ func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error
 		}
 		n++
 	}
-	if n > 0 {
+	if n == 0 {
+		key := in.spare()
+		if err := in.raise(ctx, key, in.records[key].Bound+1); err != nil {
+			return 0, err
+		}
+		n, high = 1, slices.DeleteFunc(high, func(k int) bool { return k == key })
+	}
+	return in.raiseChanged(ctx, to, n, high)
+}
+
+// raiseChanged raises again if one of the workers whose bound was high enough has
+// another record by now: the one that was read may have vanished.
+func (in *Inspection) raiseChanged(ctx context.Context, to time.Time, n int, high []int) (int, error) {
+	if len(high) == 0 {
 		return n, nil
 	}
-	key := in.spare()
-	if err := in.raise(ctx, key, in.records[key].Bound+1); err != nil {
-		return 0, err
+	again, err := Inspect(ctx, in.store)
+	if err != nil {
+		return n, err
 	}
-	return 1, nil
+	for _, key := range high {
+		if again.records[key] != in.records[key] {
+			more, err := again.Raise(ctx, to)
+			return n + more, err
+		}
+	}
+	return n, nil
 }
 
 // maxRaised is how many workers Raise raises, each by a write.

@@ -355,3 +355,33 @@ func TestLower(t *testing.T) {
 		t.Error("an empty store: no error")
 	}
 }
+
+// A bound that read as high enough vanishes when the store crashes, before
+// anything is acknowledged.
+func TestRaiseAfterACrash(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	acquire(t, store, lease.WithWorker(0))
+	old := store.Records()[0]
+	store.Fail(leasetest.LoseReply)
+	high := lease.Record{Bound: old.Bound + 3_600_000, Owner: old.Owner}
+	if _, err := store.CompareAndSwap(t.Context(), 0, old, high); err == nil {
+		t.Fatal("the write was answered")
+	}
+	in := inspect(t, store)
+	store.OnCall(func(c leasetest.Call) leasetest.Fault {
+		if c.Swap {
+			store.Crash()
+		}
+		return leasetest.None
+	})
+	to := time.UnixMilli(old.Bound + 1_800_000)
+	if _, err := in.Raise(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	for worker, r := range store.Records() {
+		if worker >= 0 && r.Bound < to.UnixMilli() {
+			t.Errorf("worker %d has the bound %d, want %d or more", worker, r.Bound, to.UnixMilli())
+		}
+	}
+}

@@ -22,7 +22,7 @@ type ending struct {
 // about that is returned. From its first moment on nothing is issued any more,
 // also where it fails. Calls that come later, or that are waiting for the
 // source, fail with [ErrClosed]; calls that wait for a slot already taken get
-// their IDs. Another Close waits for the first one, until its own ctx ends, and
+// their IDs, unless its grant was revoked. Another Close waits for the first one, until its own ctx ends, and
 // returns the same. A fixed worker has nothing to say:
 // defer gen.Close(context.Background()) is right for it.
 func (g *Generator) Close(ctx context.Context) error {

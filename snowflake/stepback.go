@@ -56,7 +56,7 @@ func (g *Generator) compare(grant *Grant) time.Time {
 // the old time and not issued yet. It read the state before the time, so it
 // fails if the state is changed after the time, which burns one slot. At the
 // window's end there is none to burn, and none for that call to take. A grant
-// that has been replaced says nothing about the last slot.
+// that has been replaced does not have the last slot.
 func (g *Generator) heal(grant *Grant, offset time.Duration) {
 	last := grant.last()
 	wall := g.clock.tickAt(g.clock.now() + offset)

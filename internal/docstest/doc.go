@@ -1,4 +1,4 @@
-// Package docstest has the tests of the pages: README*.md and docs/*.md. What
-// they link to exists, their programs and fragments compile, the tests they name
-// exist, and the messages they quote are those of the code.
+// Package docstest tests README*.md and docs/*.md: their links lead somewhere,
+// their programs and fragments compile, the tests that they name exist, and the
+// code produces the messages that they quote.
 package docstest

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain lets all paths start in the root of the repository, as those in the
-// pages do.
+// TestMain changes to the root of the repository, from which all paths start.
 func TestMain(m *testing.M) {
 	if err := os.Chdir("../.."); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -30,7 +30,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// quoted is what docs/guarantees.md quotes, and the situations that say it.
+// quoted lists the situations whose messages docs/guarantees.md quotes.
 var quoted = []struct {
 	situation string
 	provoke   func(t *testing.T) []string
@@ -58,10 +58,9 @@ var quoted = []struct {
 	{"table without a key", sayBrokenTable},
 }
 
-// TestQuotedMessages compares the blocks of the page that begin with ```text,
-// line by line, with what the code says: what it quotes is said, and what is
-// provoked is quoted. Times, durations, counts and owners are only compared in
-// form.
+// TestQuotedMessages compares the ```text blocks of the page, line by line, with
+// the messages of the code: each must be in both. Of times, durations, counts and
+// owners it compares the form only.
 func TestQuotedMessages(t *testing.T) { //nolint:paralleltest // sayNoNumber changes the environment
 	page, err := os.ReadFile("docs/guarantees.md")
 	if err != nil {
@@ -96,7 +95,7 @@ var forms = []struct {
 	{regexp.MustCompile(`\b\d+ attempts`), "N attempts"},
 }
 
-// form leaves out of a message what differs from run to run.
+// form replaces the parts of a message that differ from run to run.
 func form(message string) string {
 	for _, f := range forms {
 		message = f.variable.ReplaceAllString(message, f.name)
@@ -104,7 +103,7 @@ func form(message string) string {
 	return strings.TrimSpace(message)
 }
 
-// inBubble plays a situation on a clock that begins in November 2026.
+// inBubble runs a situation on a clock that starts in November 2026.
 func inBubble(say func(t *testing.T) []string) func(t *testing.T) []string {
 	return func(t *testing.T) (messages []string) {
 		t.Helper()
@@ -116,7 +115,7 @@ func inBubble(say func(t *testing.T) []string) func(t *testing.T) []string {
 	}
 }
 
-// A store that can be out of reach, as a server is.
+// reachable is a store that a test can make unreachable.
 type reachable struct {
 	*leasetest.Memory
 	away atomic.Bool
@@ -138,7 +137,7 @@ func (r *reachable) CompareAndSwap(ctx context.Context, worker int, old, next le
 	return r.Memory.CompareAndSwap(ctx, worker, old, next)
 }
 
-// said keeps the messages that are logged, without what goes with them.
+// said keeps the logged messages without their attributes.
 type said struct {
 	slog.Handler
 	mu   sync.Mutex
@@ -160,7 +159,7 @@ func (s *said) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// alarms are the messages from warnings up, and what was taken back of them.
+// alarms returns the warnings and errors, and the messages that end them.
 func (s *said) alarms() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +193,7 @@ func fixed(t *testing.T, source snowflake.WorkerSource, opts ...snowflake.Option
 	return gen
 }
 
-// say returns the texts of errors, all of which must be there.
+// say returns the texts of errors, none of which may be nil.
 func say(t *testing.T, errs ...error) []string {
 	t.Helper()
 	var messages []string
@@ -253,7 +252,7 @@ func sayLost(t *testing.T) []string {
 	return append(say(t, err), log.alarms()[0])
 }
 
-// rob gives worker 3 to another process, whose window ends so much later.
+// rob leases worker 3 to another process, with a bound that is later by this much.
 func rob(store *leasetest.Memory, later time.Duration) {
 	bound := store.Records()[3].Bound + later.Milliseconds()
 	store.Put(3, lease.Record{Bound: bound, Owner: "web-2/1/ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
@@ -318,8 +317,8 @@ func sayOtherLayout(t *testing.T) []string {
 	return say(t, err)
 }
 
-// ownLayout is one that no other generator of this process has, so that its
-// fixed workers are free, also when the test runs again.
+// ownLayout returns a layout that no other generator of this process has, so that
+// its fixed workers are free, even if the test runs again.
 func ownLayout() snowflake.Option {
 	layout := snowflake.TwitterLayout()
 	layout.Epoch = time.UnixMilli(1577836800000 + layouts.Add(1)*3_600_000)

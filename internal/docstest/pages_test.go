@@ -13,10 +13,10 @@ import (
 	"unicode"
 )
 
-// A document is a page that a reader of the repository is sent to.
+// document is a page for readers of the repository.
 type document struct{ path, text string }
 
-// pages are the READMEs and what is under docs.
+// pages returns the READMEs and the pages under docs.
 func pages(t *testing.T) []document {
 	t.Helper()
 	var pages []document
@@ -42,7 +42,7 @@ var (
 	code  = regexp.MustCompile("`[^`\n]+`")
 )
 
-// prose is the page without its blocks and code, in which nothing is a link.
+// prose returns the page without code, in which nothing is a link.
 func (p document) prose() string {
 	return code.ReplaceAllString(fence.ReplaceAllString(p.text, ""), "")
 }
@@ -83,7 +83,7 @@ func (p document) follow(target string) error {
 
 var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 
-// anchors are the names that GitHub gives to the headings of a page.
+// anchors returns the names that GitHub gives to the headings of a page.
 func anchors(text string) []string {
 	var names []string
 	seen := map[string]int{}
@@ -116,7 +116,7 @@ var (
 )
 
 // TestTestsNamedInPages finds every test that a page names, as `TestIt` or as
-// `folder.TestIt`, where the root's folder is that of its package.
+// `folder.TestIt`. The root's folder is called gormflake.
 func TestTestsNamedInPages(t *testing.T) {
 	t.Parallel()
 	exists := testsOfRepository(t)
@@ -162,8 +162,8 @@ var (
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    |^)make ([a-z-]+)")
 )
 
-// TestCommandsInPages looks for what commands run. The commands themselves are
-// run by the tests of the folders that they name.
+// TestCommandsInPages checks that the folders and targets in commands exist. The
+// tests of these folders run the commands.
 func TestCommandsInPages(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("Makefile")
@@ -186,7 +186,7 @@ func TestCommandsInPages(t *testing.T) {
 }
 
 // TestGoInPages runs every program of the pages and compiles every fragment.
-// README.md has a test of its own, which looks at what its program prints.
+// README.md has a separate test, which checks what its program prints.
 func TestGoInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -208,7 +208,7 @@ func TestGoInPages(t *testing.T) {
 
 const module = "github.com/gormflake/gormflake"
 
-// imports are what a fragment may use without saying so.
+// imports are what a fragment may use without importing it.
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "log": "log", "slog": "log/slog",
 	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "strconv": "strconv", "strings": "strings",
@@ -304,7 +304,7 @@ func importFor(source *strings.Builder, fragment string) (dir string) {
 
 var versioned = regexp.MustCompile("`((?:github\\.com|gorm\\.io)/[^`]+)` (v\\d+\\.\\d+\\.\\d+)")
 
-// TestVersionsInPages keeps what is said about other libraries to the versions
+// TestVersionsInPages checks that claims about other libraries name the versions
 // that bench/claims runs.
 func TestVersionsInPages(t *testing.T) {
 	t.Parallel()

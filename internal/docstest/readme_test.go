@@ -11,7 +11,7 @@ import (
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-// The programs in README.md compile and run as they stand there.
+// The programs in README.md compile and run unchanged.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("README.md")
@@ -33,7 +33,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// runProgram builds the program in this module and runs it in a folder of its own.
+// runProgram builds the program in this module and runs it in an empty folder.
 func runProgram(t *testing.T, source []byte) string {
 	t.Helper()
 	dir := t.TempDir()

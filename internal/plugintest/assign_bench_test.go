@@ -37,7 +37,7 @@ func clearBenchOrders(orders []benchOrder) {
 	}
 }
 
-// noDatabase is enough for Assign, which never asks one.
+// noDatabase is enough for Assign, which runs no statement.
 func noDatabase(tb testing.TB, gen gormflake.Generator, opts ...gormflake.Option) *gorm.DB {
 	tb.Helper()
 	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{

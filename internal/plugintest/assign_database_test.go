@@ -64,7 +64,7 @@ type assignItem struct {
 	InvoiceID types.ID
 }
 
-// The master of an assigned tree turns out to be stored under another key.
+// The parent of an assigned tree is already stored under another key.
 func TestAssignAfterUpsert(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -120,7 +120,7 @@ func TestAssignThenRetry(t *testing.T) {
 				return fail
 			})
 		}
-		if err := write(errAssignRefused); !errors.Is(err, errAssignRefused) {
+		if err := write(errAssignRejected); !errors.Is(err, errAssignRejected) {
 			t.Fatal(err)
 		}
 		var rows int64

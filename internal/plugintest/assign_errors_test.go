@@ -26,31 +26,31 @@ type assignPart struct {
 }
 
 type assignNarrow struct {
-	ID      types.ID             `gorm:"primaryKey" snowflake:"pk"`
-	Details []assignNarrowDetail `gorm:"foreignKey:NarrowID"`
+	ID       types.ID            `gorm:"primaryKey" snowflake:"pk"`
+	Children []assignNarrowChild `gorm:"foreignKey:NarrowID"`
 }
 
-type assignNarrowDetail struct {
+type assignNarrowChild struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	NarrowID int32
 }
 
 type assignTimed struct {
-	ID      types.ID            `gorm:"primaryKey" snowflake:"pk"`
-	Details []assignTimedDetail `gorm:"foreignKey:TimedID"`
+	ID       types.ID           `gorm:"primaryKey" snowflake:"pk"`
+	Children []assignTimedChild `gorm:"foreignKey:TimedID"`
 }
 
-type assignTimedDetail struct {
+type assignTimedChild struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	TimedID time.Time
 }
 
 type assignWord struct {
-	Word    string             `gorm:"primaryKey"`
-	Details []assignWordDetail `gorm:"foreignKey:Word"`
+	Word     string            `gorm:"primaryKey"`
+	Children []assignWordChild `gorm:"foreignKey:Word"`
 }
 
-type assignWordDetail struct {
+type assignWordChild struct {
 	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Word int64
 }
@@ -72,7 +72,7 @@ type assignUntagged struct {
 
 type assignUntaggedLine struct{ ID, OrderID int64 }
 
-func TestAssignRefuses(t *testing.T) {
+func TestAssignRejects(t *testing.T) {
 	t.Parallel()
 	var none *assignOrder
 	var boxed any = &assignOrder{}
@@ -93,15 +93,15 @@ func TestAssignRefuses(t *testing.T) {
 		{"no tag", &assignUntagged{}, `Assign: model assignUntagged and its relations have no tagged field: tag the key with snowflake:"pk"`},
 		{"no model", &struct{ C chan int }{}, "Assign: model struct { C chan int }: "},
 		{"nil element", []*assignOrder{{}, nil}, "Assign: assignOrder: element 1 is nil: remove it"},
-		{"nil detail", &assignOrder{Lines: []*assignLine{nil}}, "Assign: assignOrder.Lines: element 0 is nil: remove it"},
-		{"auto-increment master", &assignAuto{Parts: make([]assignPart, 1)}, `Assign: assignAuto.Parts: assignAuto.ID is unset and not tagged, so assignPart.AutoID cannot be linked: insert that row first, or tag the field with snowflake:"pk"`},
+		{"nil child", &assignOrder{Lines: []*assignLine{nil}}, "Assign: assignOrder.Lines: element 0 is nil: remove it"},
+		{"auto-increment parent", &assignAuto{Parts: make([]assignPart, 1)}, `Assign: assignAuto.Parts: assignAuto.ID is unset and not tagged, so assignPart.AutoID cannot be linked: insert that row first, or tag the field with snowflake:"pk"`},
 		{"auto-increment belongs-to", &assignPart{Auto: &assignAuto{}}, "assignPart.Auto: assignAuto.ID is unset and not tagged"},
-		{"unset word", &assignWord{Details: make([]assignWordDetail, 1)}, "assignWord.Word is unset and not tagged"},
+		{"unset word", &assignWord{Children: make([]assignWordChild, 1)}, "assignWord.Word is unset and not tagged"},
 		{"unset part of a chain", &assignRevision{Blobs: make([]assignBlob, 1)}, "assignRevision.TenantID is unset and not tagged"},
 		{"chain without its start", &assignExtension{Parts: make([]assignExtensionPart, 1)}, "assignExtension.OrderID is unset and not tagged"},
-		{"word into number", &assignWord{Word: "x", Details: make([]assignWordDetail, 1)}, "Assign: assignWord.Details: set assignWordDetail.Word: "},
-		{"narrow foreign key", &assignNarrow{}, "gormflake: model assignNarrowDetail, field NarrowID, foreign key to assignNarrow: type int32 has 32 bits, an ID needs 64"},
-		{"foreign key of no use", &assignTimed{}, "gormflake: model assignTimedDetail, field TimedID, foreign key to assignTimed: type time.Time cannot hold an ID"},
+		{"word into number", &assignWord{Word: "x", Children: make([]assignWordChild, 1)}, "Assign: assignWord.Children: set assignWordChild.Word: "},
+		{"narrow foreign key", &assignNarrow{}, "gormflake: model assignNarrowChild, field NarrowID, foreign key to assignNarrow: type int32 has 32 bits, an ID needs 64"},
+		{"foreign key of no use", &assignTimed{}, "gormflake: model assignTimedChild, field TimedID, foreign key to assignTimed: type time.Time cannot hold an ID"},
 		{"bad tag", &assignBadTag{}, `gormflake: model assignBadInner, field ID, tag snowflake:"primary"`},
 	}
 	db := noDatabase(t, newAssignGenerator())
@@ -116,19 +116,19 @@ func TestAssignRefuses(t *testing.T) {
 	}
 }
 
-func TestAssignAcceptsMastersThatAreStored(t *testing.T) {
+func TestAssignAcceptsStoredParents(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
-	master := assignAuto{ID: 3, Parts: make([]assignPart, 1)}
-	detail := assignPart{Auto: &assignAuto{ID: 4}}
+	parent := assignAuto{ID: 3, Parts: make([]assignPart, 1)}
+	child := assignPart{Auto: &assignAuto{ID: 4}}
 	unlinked := []any{&assignAuto{}, &assignPart{}}
-	assignOrFail(t, db, &master)
-	assignOrFail(t, db, &detail)
+	assignOrFail(t, db, &parent)
+	assignOrFail(t, db, &child)
 	for _, v := range unlinked {
 		assignOrFail(t, db, v)
 	}
-	if master.Parts[0].AutoID != 3 || detail.AutoID != 4 {
-		t.Errorf("parts of %v and %v, want 3 and 4", master.Parts[0].AutoID, detail.AutoID)
+	if parent.Parts[0].AutoID != 3 || child.AutoID != 4 {
+		t.Errorf("parts of %v and %v, want 3 and 4", parent.Parts[0].AutoID, child.AutoID)
 	}
 	// One zero column of a composite key is a value.
 	doc := assignDoc{Revisions: make([]assignRevision, 1)}
@@ -149,21 +149,21 @@ func TestAssignWithoutPlugin(t *testing.T) {
 	}
 }
 
-// Whatever fails, nothing has changed.
+// After any failure the tree is unchanged.
 func TestAssignAllOrNothing(t *testing.T) {
 	t.Parallel()
 	for block := range 3 {
 		gen := newAssignGenerator()
-		gen.refuse = func(n int) error {
+		gen.reject = func(n int) error {
 			if n == block {
-				return errAssignRefused
+				return errAssignRejected
 			}
 			return nil
 		}
 		orders := newAssignOrders(2)
 		before := assignText(t, orders)
 		err := gormflake.Assign(noDatabase(t, gen), orders)
-		if !errors.Is(err, errAssignRefused) {
+		if !errors.Is(err, errAssignRejected) {
 			t.Errorf("block %d: got %v, want the generator's error", block, err)
 		}
 		if after := assignText(t, orders); after != before {
@@ -171,8 +171,8 @@ func TestAssignAllOrNothing(t *testing.T) {
 		}
 	}
 	words := []assignWord{
-		{Word: "1", Details: make([]assignWordDetail, 1)},
-		{Word: "x", Details: make([]assignWordDetail, 1)},
+		{Word: "1", Children: make([]assignWordChild, 1)},
+		{Word: "x", Children: make([]assignWordChild, 1)},
 	}
 	before := assignText(t, words)
 	if err := gormflake.Assign(noDatabase(t, newAssignGenerator()), words); err == nil {
@@ -204,7 +204,7 @@ func TestAssignPassesTheContextAndIgnoresSkip(t *testing.T) {
 	}
 }
 
-// meddler is a generator that changes rows between the two looks at them.
+// meddler is a generator that changes rows between the two walks.
 type meddler struct {
 	LayoutCounter
 	meddle func()
@@ -215,8 +215,8 @@ func (m *meddler) Fill(ctx context.Context, dst []types.ID) error {
 	return m.LayoutCounter.Fill(ctx, dst)
 }
 
-// Rows that need more IDs than they did a moment ago are an error, not rows
-// without a key or a number.
+// Rows that suddenly need more IDs are an error; none is left without a key or a
+// serial number.
 func TestRowsChangeDuringTheCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The models of the Assign tests. Each relation kind has its own, in tables of
-// its own, so that the tests can run side by side.
+// The models of the Assign tests. Each kind of relation has separate models and
+// tables, so that the tests can run in parallel.
 
 type assignOrder struct {
 	ID    types.ID      `gorm:"primaryKey" snowflake:"pk"`
@@ -98,8 +98,8 @@ type assignDoc struct {
 	Revisions []assignRevision `gorm:"foreignKey:TenantID,DocID;references:TenantID,ID"`
 }
 
-// assignRevision has foreign keys in its primary key: what its blobs refer to
-// is there only after it is linked itself.
+// assignRevision has foreign keys in its primary key: the key to which its blobs
+// refer is complete only after it is linked itself.
 type assignRevision struct {
 	TenantID int64        `gorm:"primaryKey;autoIncrement:false"`
 	DocID    types.ID     `gorm:"primaryKey"`
@@ -114,7 +114,7 @@ type assignBlob struct {
 	Number   int
 }
 
-// AssignBase is exported, for GORM does not see an embedded type that is not.
+// AssignBase is exported because GORM ignores embedded types that are not.
 type AssignBase struct {
 	ID    types.ID     `gorm:"primaryKey" snowflake:"pk"`
 	Notes []assignNote `gorm:"foreignKey:TicketID" json:",omitempty"`
@@ -141,7 +141,7 @@ type assignNote struct {
 
 type assignNamed int64
 
-// assignKinds has a detail for each kind of foreign key.
+// assignKinds has a child for each kind of foreign key.
 type assignKinds struct {
 	ID       types.ID         `gorm:"primaryKey" snowflake:"pk"`
 	Pointer  *assignByPointer `gorm:"foreignKey:KindsID"`

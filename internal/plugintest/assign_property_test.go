@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// assignNode relates to itself in every way there is.
+// assignNode has every kind of relation to itself.
 type assignNode struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	ParentID *types.ID
@@ -26,7 +26,7 @@ type assignLeaf struct {
 	OwnerType string
 }
 
-// randomNodes links nodes at random, in circles too, with some keys and wrong
+// randomNodes links nodes at random, also in cycles, with some keys and wrong
 // foreign keys set. No node has two parents.
 func randomNodes(r *rand.Rand) []*assignNode {
 	nodes := make([]*assignNode, 1+r.IntN(30))
@@ -95,7 +95,7 @@ func TestAssignRandomGraphs(t *testing.T) {
 	}
 }
 
-// problems lists keys that are unset, double or changed, and links that are wrong.
+// problems lists keys that are unset, duplicate or changed, and wrong links.
 func problems(all map[*assignNode]bool, preset map[*assignNode]types.ID) (found []string) {
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	nodes, leaves := map[types.ID]bool{}, map[types.ID]bool{}

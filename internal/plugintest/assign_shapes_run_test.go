@@ -16,13 +16,13 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// assignGenerator counts up from a number that JavaScript could not hold, and
-// keeps book of the blocks it made.
+// assignGenerator counts up from a number that JavaScript cannot represent, and
+// records the blocks that it returned.
 type assignGenerator struct {
 	mu     sync.Mutex
 	last   int64
 	blocks []int
-	refuse func(block int) error
+	reject func(block int) error
 }
 
 func newAssignGenerator() *assignGenerator { return &assignGenerator{last: 1 << 60} }
@@ -30,8 +30,8 @@ func newAssignGenerator() *assignGenerator { return &assignGenerator{last: 1 << 
 func (g *assignGenerator) Fill(_ context.Context, dst []types.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.refuse != nil {
-		if err := g.refuse(len(g.blocks)); err != nil {
+	if g.reject != nil {
+		if err := g.reject(len(g.blocks)); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func assignTables(t *testing.T, db *gorm.DB, models []any) {
 	t.Cleanup(drop)
 }
 
-var errAssignRefused = errors.New("refused")
+var errAssignRejected = errors.New("rejected")
 
 func TestAssignThenWrite(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,9 @@ import (
 // assignShape is a tree of one kind of relation and how to write and read it.
 type assignShape struct {
 	name   string
-	models []any                // masters first
+	models []any                // parents first
 	tree   func() any           // a new one without keys
-	tables func(tree any) []any // its rows as one slice per table, masters first
+	tables func(tree any) []any // its rows as one slice per table, parents first
 	load   func(db *gorm.DB) (any, error)
 	joined string // relation whose join rows GORM makes with the last table
 }

@@ -18,7 +18,7 @@ func TestAssignAsksOncePerModel(t *testing.T) {
 	db := noDatabase(t, gen)
 	orders := newAssignOrders(100)
 	assignOrFail(t, db, orders)
-	// Masters first; serials have two keys each.
+	// Parents first; serials have two keys each.
 	if want := []int{100, 300, 600 * 2}; !slices.Equal(gen.blocks, want) {
 		t.Errorf("blocks of %v keys, want %v", gen.blocks, want)
 	}
@@ -28,7 +28,7 @@ func TestAssignAsksOncePerModel(t *testing.T) {
 	}
 }
 
-func TestAssignMastersAreSmaller(t *testing.T) {
+func TestAssignParentsHaveSmallerKeys(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
 	orders := *newAssignOrders(5)
@@ -45,7 +45,7 @@ func TestAssignMastersAreSmaller(t *testing.T) {
 			}
 		}
 	}
-	// Belongs-to reaches the master from its detail.
+	// Belongs-to reaches the parent from its child.
 	book := assignBook{Author: &assignAuthor{}}
 	assignOrFail(t, db, &book)
 	if book.ID <= book.Author.ID {
@@ -112,8 +112,8 @@ func TestAssignSharedAndCircular(t *testing.T) {
 	}
 }
 
-// A detail is a way into its whole order.
-func TestAssignFromTheDetail(t *testing.T) {
+// Assign reaches the whole order from one of its lines.
+func TestAssignFromTheChild(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
 	order := &assignOrder{}
@@ -136,7 +136,7 @@ func TestAssignSliceWithinItself(t *testing.T) {
 	}
 }
 
-// A foreign key may be the address of another row's key.
+// A foreign key may point to the key of another row.
 func TestAssignKeepsOtherRowsBehindPointers(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
@@ -195,12 +195,12 @@ func TestAssignLeavesAbsentRelations(t *testing.T) {
 }
 
 type assignTwoKeys struct {
-	ID      types.ID           `gorm:"primaryKey" snowflake:"pk"`
-	Number  string             `snowflake:"id,gen=numbers"`
-	Details []assignTwoDetails `gorm:"foreignKey:Number;references:Number"`
+	ID       types.ID            `gorm:"primaryKey" snowflake:"pk"`
+	Number   string              `snowflake:"id,gen=numbers"`
+	Children []assignTwoChildren `gorm:"foreignKey:Number;references:Number"`
 }
 
-type assignTwoDetails struct {
+type assignTwoChildren struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk,gen=numbers"`
 	Number types.ID
 }
@@ -209,15 +209,15 @@ func TestAssignWithSeveralGenerators(t *testing.T) {
 	t.Parallel()
 	keys, numbers := newAssignGenerator(), &assignGenerator{last: 1 << 40}
 	db := noDatabase(t, keys, gormflake.WithGenerator("numbers", numbers))
-	rows := []assignTwoKeys{{Details: make([]assignTwoDetails, 2)}, {Number: "77", Details: make([]assignTwoDetails, 1)}}
+	rows := []assignTwoKeys{{Children: make([]assignTwoChildren, 2)}, {Number: "77", Children: make([]assignTwoChildren, 1)}}
 	assignOrFail(t, db, rows)
 	if !slices.Equal(keys.blocks, []int{2}) || !slices.Equal(numbers.blocks, []int{1, 3}) {
 		t.Errorf("blocks %v and %v, want [2] and [1 3]", keys.blocks, numbers.blocks)
 	}
 	for _, row := range rows {
-		for _, d := range row.Details {
+		for _, d := range row.Children {
 			if row.Number != d.Number.String() || d.ID <= 1<<40 || d.ID > 1<<41 {
-				t.Errorf("number %q, detail %+v", row.Number, d)
+				t.Errorf("number %q, child %+v", row.Number, d)
 			}
 		}
 	}

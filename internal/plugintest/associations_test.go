@@ -52,7 +52,7 @@ type (
 		gormflake.Model
 		Name string
 	}
-	// shelfTopic is a join table with a key of its own.
+	// shelfTopic is a join table with a separate key.
 	shelfTopic struct {
 		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 		ShelfID types.ID
@@ -78,7 +78,7 @@ func newShelf(name string) shelf {
 	}
 }
 
-// ids lists every key of the tree and fails where a link does not match.
+// ids lists every key of the tree and fails if a link does not match.
 func (s *shelf) ids(t *testing.T) []types.ID {
 	t.Helper()
 	ids := []types.ID{s.ID, s.Room.ID}
@@ -219,8 +219,8 @@ func TestJoinTableWithKey(t *testing.T) {
 	})
 }
 
-// GORM copies the tags of the joined keys into the join tables it makes up.
-// Those are foreign keys, never to be filled.
+// GORM copies the tags of the joined keys into the join tables that it generates.
+// Those columns are foreign keys and must not be filled.
 func TestMadeUpJoinTableIsNotTagged(t *testing.T) {
 	t.Parallel()
 	gen := &Counter{}

@@ -13,7 +13,7 @@ import (
 // slowText lets a test stop GORM in the middle of a model.
 type slowText string
 
-// parsingStops is what GORM does then.
+// parsingStops is called when GORM gets there.
 var parsingStops func()
 
 func (slowText) GormDataType() string {
@@ -21,8 +21,8 @@ func (slowText) GormDataType() string {
 	return "string"
 }
 
-// Check does not judge, nor remember, a model that another goroutine is still
-// parsing, as it then lacks relations.
+// Check neither checks nor caches a model that another goroutine is still parsing,
+// because it lacks relations.
 func TestCheckWaitsForModels(t *testing.T) {
 	t.Parallel()
 	type (
@@ -92,7 +92,7 @@ type (
 	}
 )
 
-// The first uses of related models may come at once. The race detector tells.
+// The first uses of related models may be concurrent. The race detector checks it.
 func TestFirstUsesInParallel(t *testing.T) {
 	t.Parallel()
 	models := []any{&hub{}, &hubBase{}, &hubSpoke{}, &hubLabel{}}

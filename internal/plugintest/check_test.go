@@ -34,7 +34,7 @@ func TestCheckWithoutPlugin(t *testing.T) {
 	wants(t, gormflake.Check(Dry(t, nil), &Book{}), []string{"not registered", "db.Use(gormflake.New(gen))"})
 }
 
-// All mistakes of all models come in one error.
+// One error reports all mistakes of all models.
 func TestCheckModels(t *testing.T) {
 	t.Parallel()
 	type (
@@ -76,7 +76,7 @@ func TestCheckModels(t *testing.T) {
 	})
 }
 
-// live is a model that fits; its tables below do not.
+// live is a valid model; its tables below are not.
 type live struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Public types.ID `snowflake:"id"`

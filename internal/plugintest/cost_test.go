@@ -35,7 +35,7 @@ type plainParcel struct {
 	Paid   bool
 }
 
-// block makes IDs as cheaply as possible, so that only the plugin is measured.
+// block generates IDs as cheaply as possible, so that only the plugin is measured.
 type block struct{ last atomic.Int64 }
 
 func (b *block) Fill(_ context.Context, dst []types.ID) error {
@@ -67,7 +67,7 @@ func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// A serial number costs the text that it is, and nothing else.
+// A serial number costs one allocation, for its text.
 func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")

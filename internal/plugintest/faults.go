@@ -32,8 +32,8 @@ func (f *faults) around(run func() error) error {
 	return ErrInjected
 }
 
-// faultyConn fails on command. faultyPool adds BEGIN to it, faultyTx the end of
-// a transaction: GORM tells by their methods what they are.
+// faultyConn fails on command. faultyPool adds BEGIN to it, faultyTx COMMIT and
+// ROLLBACK: GORM recognizes each by its methods.
 type faultyConn struct {
 	gorm.ConnPool
 	faults *faults
@@ -77,9 +77,8 @@ func (p *faultyPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Con
 
 type faultyTx struct{ faultyConn }
 
-// Commit fails before it reaches the server, also if the fault is a late one:
-// no client can undo what is committed. The server rolls such a transaction back
-// when its connection goes.
+// Commit fails before it reaches the server, even if the fault is late, because no
+// client can undo a commit. The server would roll back when the connection ends.
 func (tx *faultyTx) Commit() error {
 	err := tx.faults.around(func() error { return nil })
 	if err != nil {

@@ -127,7 +127,7 @@ func TestSharedPointerToZero(t *testing.T) {
 }
 
 type (
-	// Inner and Outer are exported, as GORM asks of embedded pointers.
+	// Inner and Outer are exported because GORM requires it of embedded pointers.
 	Inner struct {
 		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
 	}
@@ -232,7 +232,7 @@ func TestSoftDelete(t *testing.T) {
 	})
 }
 
-// gorm.Model has a uint key of its own; a tagged field in front of it wins.
+// gorm.Model has a uint key; a tagged field before it takes precedence.
 func TestShadowedGormModel(t *testing.T) {
 	t.Parallel()
 	type modern struct {

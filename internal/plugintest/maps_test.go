@@ -55,7 +55,8 @@ func TestMapZeros(t *testing.T) {
 	}
 }
 
-// The database refuses or chooses; the plugin takes the same name at each look.
+// The database rejects the row or chooses a value; the plugin always uses the same
+// name.
 func TestMapNamesKeyTwice(t *testing.T) {
 	t.Parallel()
 	for range 100 {

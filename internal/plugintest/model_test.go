@@ -64,7 +64,7 @@ func TestModelMigratesOnce(t *testing.T) {
 	})
 }
 
-// A database handle without the plugin must not lose details in silence.
+// A database handle without the plugin must not lose children silently.
 func TestModelWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

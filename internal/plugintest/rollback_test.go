@@ -13,9 +13,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A tree of rows is written whole or not at all, whichever statement fails and
-// whether it fails before or after the server has done it; the same structs
-// can then be created again.
+// A tree of rows is written completely or not at all, whichever statement fails,
+// and whether it fails before or after the server has executed it. The same
+// structs can then be created again.
 func TestFailureAtEveryStatement(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -84,7 +84,7 @@ func rowsIn(t *testing.T, db *gorm.DB, table string) (n int64) {
 	return n
 }
 
-// The generator is asked before the transaction begins.
+// The generator is called before the transaction begins.
 func TestGeneratorFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -108,8 +108,8 @@ func TestGeneratorFails(t *testing.T) {
 	})
 }
 
-// It may fail for the details after the master was written.
-func TestGeneratorFailsForDetails(t *testing.T) {
+// The generator may fail for the children after the parent was written.
+func TestGeneratorFailsForChildren(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		gen := &failing{left: 4}
@@ -130,8 +130,8 @@ func TestGeneratorFailsForDetails(t *testing.T) {
 	})
 }
 
-// IDs that a generator leaves out are neither zero keys nor those of the
-// statement before.
+// IDs that a generator does not set become neither zero keys nor the previous
+// statement's keys.
 func TestGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &failing{left: 10}
@@ -148,7 +148,8 @@ func TestGeneratorBreaksContract(t *testing.T) {
 	}
 }
 
-// What the caller rolls back can be created again, a single row also saved.
+// Rows that the caller rolled back can be created again; a single row can also be
+// saved.
 func TestAgainAfterRollback(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {

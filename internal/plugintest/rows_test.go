@@ -16,8 +16,7 @@ type cabinet struct {
 	Room string
 }
 
-// Lists of structs with one integer key take a way of their own. Whatever is
-// different about a list keeps it off that.
+// Lists of structs with one integer key take a faster path, and no other lists do.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	all := func(db *gorm.DB) *gorm.DB { return db }
@@ -57,7 +56,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A list that needs one ID more than it did a moment ago is an error.
+// A list that suddenly needs one more ID is an error.
 func TestListChangesDuringTheCall(t *testing.T) {
 	t.Parallel()
 	rows := []entry{{}, {ID: Preset}}
@@ -68,7 +67,7 @@ func TestListChangesDuringTheCall(t *testing.T) {
 	}
 }
 
-// lastMade is the largest of the keys that a counter made, 0 if it made none.
+// lastMade returns the largest key from a counter, 0 if there is none.
 func lastMade(keys []types.ID) (last types.ID) {
 	for _, key := range keys {
 		if key != Preset {

@@ -76,7 +76,7 @@ func TestNestedSelect(t *testing.T) {
 	})
 }
 
-// A column that the caller omits is the database's business.
+// A column that the caller omits is left to the database.
 func TestOmit(t *testing.T) {
 	t.Parallel()
 	type defaulted struct {

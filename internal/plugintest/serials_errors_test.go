@@ -106,7 +106,7 @@ func TestSerialMistakes(t *testing.T) {
 	}
 }
 
-// Columns that are wide enough, or that do not say.
+// Columns that are wide enough, or have no declared width.
 func TestSerialSizes(t *testing.T) {
 	t.Parallel()
 	type sizes struct {
@@ -124,7 +124,7 @@ func TestSerialSizes(t *testing.T) {
 	}
 }
 
-// A generator whose IDs are not of the layout that it tells.
+// A generator whose IDs do not fit its Layout.
 func TestSerialGeneratorBreaksContract(t *testing.T) {
 	t.Parallel()
 	gen := &LayoutCounter{Counter: Counter{Last: 1<<53 - 3}, layout: snowflake.JSSafeLayout()}
@@ -188,7 +188,7 @@ func TestSerialDefault(t *testing.T) {
 	})
 }
 
-// Foreign keys hold what they refer to.
+// Foreign keys must hold the serial numbers that they refer to.
 func TestCheckSerialReferences(t *testing.T) {
 	t.Parallel()
 	type (
@@ -259,8 +259,8 @@ func TestCheckSerialTable(t *testing.T) {
 	})
 }
 
-// A column of fixed width may pad what it is given; Check refuses it exactly if
-// the row is then another one than the struct.
+// A column of fixed width may pad its values; Check rejects it exactly if the row
+// then differs from the struct.
 func TestCheckPaddedColumns(t *testing.T) {
 	t.Parallel()
 	type bill struct {

@@ -19,8 +19,8 @@ type (
 		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Name string
 	}
-	// profile has the key of its account, which GORM gives it only when the
-	// account is saved.
+	// profile has the key of its account, which GORM copies only when the account is
+	// saved.
 	profile struct {
 		AccountID types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Account   account
@@ -31,7 +31,7 @@ type (
 		ID            types.ID `gorm:"primaryKey" snowflake:"pk"`
 		ProfileNumber string   `gorm:"size:40"`
 	}
-	// avatar shares it further, behind pointers.
+	// avatar has the key of its profile, behind pointers.
 	avatar struct {
 		Base   *avatarBase `gorm:"embedded"`
 		Number *string     `gorm:"size:40;uniqueIndex" snowflake:"serial=PAY"`
@@ -42,8 +42,7 @@ type (
 	}
 )
 
-// The serial number of a row that takes its key from a row it belongs to is
-// that of the key which it has in the end.
+// If a row gets its key from its parent, its serial number is made from that key.
 func TestSerialSharedByBelongsTo(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -112,7 +111,7 @@ func (p profile) check(t *testing.T, row profile) {
 	}
 }
 
-// A key that has no serial number may come by the link too.
+// The link may also set a key that has no serial number.
 func TestSerialSharedByForeignLayout(t *testing.T) {
 	t.Parallel()
 	type (
@@ -145,7 +144,7 @@ func TestSerialSharedByForeignLayout(t *testing.T) {
 	}
 }
 
-// A relation that the statement leaves out brings no key.
+// A relation that the statement omits sets no key.
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()
 	db := Dry(t, gormflake.New(NewLayoutCounter()))
@@ -161,8 +160,8 @@ func TestSerialSharedOmitted(t *testing.T) {
 	}
 }
 
-// A key that a link replaces after the row was met by another way is handed on
-// to all that refer to the row, and is in its serial number.
+// If a link replaces a key after the walk has met the row on another path, all
+// references to the row and its serial number get the new key.
 func TestAssignHandsOnReplacedKeys(t *testing.T) {
 	t.Parallel()
 	type (

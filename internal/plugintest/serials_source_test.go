@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// What a serial number is made from, and how many IDs that takes.
+// Which ID a serial number is made from, and how many IDs a row takes.
 func TestSerialSource(t *testing.T) {
 	t.Parallel()
 	type (
@@ -128,7 +128,7 @@ func TestSerialSource(t *testing.T) {
 	}
 }
 
-// Rows of one slice may need all, some or none of it; one call serves them.
+// Rows of one slice may lack all, some or none of their IDs; one call serves them.
 func TestSerialMixedSlice(t *testing.T) {
 	t.Parallel()
 	gen := &LayoutCounter{layout: snowflake.JSSafeLayout()}
@@ -189,8 +189,8 @@ func TestSerialMaps(t *testing.T) {
 	}
 }
 
-// Of all texts of one integer, only one is that of an ID: the others are keys
-// of rows of their own.
+// Of all texts of one integer, only the canonical one is an ID: the others are keys
+// of other rows.
 func TestSerialMapTextKey(t *testing.T) {
 	t.Parallel()
 	type textKey struct {
@@ -206,7 +206,7 @@ func TestSerialMapTextKey(t *testing.T) {
 	}
 }
 
-// fickle is another key each time that it is asked.
+// fickle has another value at each call.
 type fickle struct{ values []int64 }
 
 func (f *fickle) Value() (driver.Value, error) {

@@ -79,7 +79,7 @@ func TestSerialKindsKeep(t *testing.T) {
 	}
 }
 
-// All kinds of a number are text in a map.
+// In a map, serial numbers of all kinds are text.
 func TestSerialMapKinds(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -102,8 +102,8 @@ type invoice struct {
 	Price  int
 }
 
-// An upsert leaves the row its number, and the struct learns it where the
-// database can tell.
+// An upsert keeps the row's number, and the struct gets it if the database can
+// return it.
 func TestSerialUpsert(t *testing.T) {
 	t.Parallel()
 	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
@@ -182,8 +182,8 @@ func TestSerialSelectOmitSkip(t *testing.T) {
 	})
 }
 
-// A key that is not written is not the row's: its serial number may be that of
-// the row which the struct is a copy of.
+// A key that is not written is not the row's: its serial number may belong to the
+// row from which the struct was copied.
 func TestSerialOfOmittedKey(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -203,7 +203,7 @@ func TestSerialOfOmittedKey(t *testing.T) {
 	})
 }
 
-// Without its key the row has no ID to number it by.
+// Without its key the row has no ID for a serial number.
 func TestSerialWithoutKey(t *testing.T) {
 	t.Parallel()
 	gen := NewLayoutCounter()
@@ -245,7 +245,7 @@ type (
 		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 		Number string   `gorm:"size:40" snowflake:"serial=BOOK"`
 	}
-	// ticket has no other key than its number.
+	// ticket has no key but its number.
 	ticket struct {
 		Number string `gorm:"primaryKey;size:40" snowflake:"serial=T"`
 		Stubs  []ticketStub
@@ -256,8 +256,8 @@ type (
 	}
 )
 
-// Rows of relations are numbered as well, by Assign or by Create, and can be
-// referred to by their numbers.
+// Rows of relations get serial numbers too, from Assign or Create, and foreign keys
+// can refer to them.
 func TestSerialRelations(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -307,36 +307,36 @@ func checkDeal(t *testing.T, db *gorm.DB, want deal) {
 	}
 }
 
-// A shared primary key comes by the link, after IDs were asked for.
+// A link sets a shared primary key after the IDs were generated.
 func TestSerialSharedKey(t *testing.T) {
 	t.Parallel()
 	type (
-		detail struct {
-			MasterID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		child struct {
+			ParentID types.ID `gorm:"primaryKey" snowflake:"pk"`
 			Number   string   `snowflake:"serial=PAY"`
 			Second   string   `snowflake:"serial=PAY"`
 		}
-		master struct {
-			ID     types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
-			Detail *detail  `gorm:"foreignKey:MasterID"`
+		parent struct {
+			ID    types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
+			Child *child   `gorm:"foreignKey:ParentID"`
 		}
 	)
 	for key, from := range map[types.ID]types.ID{5: 5, 1 << 60: 1001} {
 		for _, before := range []types.ID{0, 6, 1 << 61} {
 			gen, wide := &LayoutCounter{layout: snowflake.JSSafeLayout()}, NewLayoutCounter()
 			db := Dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
-			m := master{ID: key, Detail: &detail{MasterID: before}}
+			m := parent{ID: key, Child: &child{ParentID: before}}
 			if err := gormflake.Assign(db, &m); err != nil {
-				t.Fatalf("detail of %d, before of %d: %v", key, before, err)
+				t.Fatalf("child of %d, before of %d: %v", key, before, err)
 			}
-			if want := jsNumbers.Format(from); *m.Detail != (detail{key, want, want}) {
-				t.Errorf("detail = %+v, before of %d, want number %s", *m.Detail, before, want)
+			if want := jsNumbers.Format(from); *m.Child != (child{key, want, want}) {
+				t.Errorf("child = %+v, before of %d, want number %s", *m.Child, before, want)
 			}
 		}
 	}
 }
 
-// Only a row whose own key may come by a link is given an ID to spare.
+// Only a row whose key a link may set gets a spare ID.
 func TestSerialSparesNoID(t *testing.T) {
 	t.Parallel()
 	type badge struct {
@@ -354,7 +354,7 @@ func TestSerialSparesNoID(t *testing.T) {
 	}
 }
 
-// Whatever the collation, numbers sort as keys do, and a day is a range of them.
+// In any collation, numbers sort as keys do, and a day is a range of them.
 func TestSerialOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -385,7 +385,7 @@ func TestSerialOrder(t *testing.T) {
 	})
 }
 
-// Rolled back with its row, a number is kept for the retry.
+// A number that was rolled back with its row is kept for the retry.
 func TestSerialAtEveryFailure(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

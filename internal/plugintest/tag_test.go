@@ -208,7 +208,7 @@ gormflake: WithGenerator("d"): name is given twice`
 	}
 }
 
-// A generator that is not there is one too where an interface hides it.
+// A nil pointer in an interface is a nil generator too.
 func TestNilGenerators(t *testing.T) {
 	t.Parallel()
 	var gen *snowflake.Generator
@@ -227,7 +227,7 @@ type fillFunc func(ctx context.Context, dst []types.ID) error
 
 func (f fillFunc) Fill(ctx context.Context, dst []types.ID) error { return f(ctx, dst) }
 
-// fillNothing is a generator that is no pointer.
+// fillNothing is a generator that is not a pointer.
 type fillNothing struct{}
 
 func (fillNothing) Fill(context.Context, []types.ID) error { return nil }

@@ -36,8 +36,8 @@ func storedProduct(t *testing.T, db *gorm.DB, code string) product {
 	return row
 }
 
-// The row found by its code keeps its keys; the struct learns them wherever
-// the database can tell.
+// The row found by its code keeps its keys; the struct gets them if the database
+// can return them.
 func TestUpsert(t *testing.T) {
 	t.Parallel()
 	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
@@ -97,8 +97,8 @@ func TestUpsertMap(t *testing.T) {
 	})
 }
 
-// MariaDB takes any unique key for the conflict, also when the statement names
-// the primary key, and whether the model declares it or not.
+// In MariaDB any unique key can be the conflict, even if the statement names the
+// primary key, and whether or not the model declares it.
 func TestSaveSliceByOtherUnique(t *testing.T) {
 	t.Parallel()
 	type item struct {
@@ -128,8 +128,8 @@ func TestSaveSliceByOtherUnique(t *testing.T) {
 	}
 }
 
-// The struct of a row that DO NOTHING left alone has a key that is in no row;
-// RowsAffected tells.
+// If DO NOTHING leaves a row unchanged, the key in its struct is in no row;
+// RowsAffected reports it.
 func TestDoNothing(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {
@@ -145,8 +145,8 @@ func TestDoNothing(t *testing.T) {
 	})
 }
 
-// A condition on the update leaves rows out of RETURNING, and GORM matches the
-// others to the slice by position.
+// A condition on the update omits rows from RETURNING, and GORM matches the others
+// to the slice by position.
 func TestConditionalUpsertOfSlice(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.Postgres} {

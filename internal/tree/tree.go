@@ -1,8 +1,8 @@
 // Package tree is Assign: it gives keys to a tree of rows in memory and links
 // them.
 //
-// [Assigner.Assign] looks up or builds the graph of the models that the tree can
-// reach (builder.build), and then walks the tree twice, parents before children.
+// [Assign] finds or builds the graph of the models that the tree can reach
+// ([Graphs], build), and then walks the tree twice, parents before children.
 // The first walk (countPass) counts the IDs that each generator has to supply and
 // finds every reason to reject the tree. Then the generators are called
 // (generate), and the second walk (keyPass) sets keys and links. It is repeated
@@ -19,58 +19,55 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// Assigner assigns the keys of one plugin. It is safe for concurrent use.
-type Assigner struct {
-	set    *model.Set
-	graphs sync.Map // graphKey to *graph
+// Graphs caches the graphs of one plugin. The zero value is empty and ready to
+// use, also concurrently.
+type Graphs struct {
+	cache sync.Map // graphKey to *graph
 }
 
-// New returns an assigner for the models of set.
-func New(set *model.Set) *Assigner { return &Assigner{set: set} }
-
 // Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
-func (a *Assigner) Assign(db *gorm.DB, value any) error {
+func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
 	tree, err := treeOf(value)
 	if err != nil {
 		return fmt.Errorf("gormflake: Assign: %w", err)
 	}
 	stmt := &gorm.Statement{DB: db, Context: db.Statement.Context}
-	g, err := a.graph(stmt, tree)
+	g, err := graphs.find(stmt, set, tree)
 	if err != nil {
 		return err
 	}
-	if err := a.assign(stmt, g, tree); err != nil {
+	if err := assign(stmt, set, g, tree); err != nil {
 		return fmt.Errorf("gormflake: Assign: %w", err)
 	}
 	return nil
 }
 
-// graph returns the cached graph of the trees like root.
-func (a *Assigner) graph(stmt *gorm.Statement, root reflect.Value) (*graph, error) {
+// find returns the graph of the trees like root.
+func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root reflect.Value) (*graph, error) {
 	s, err := parse(stmt, modelType(root.Type()))
 	if err != nil {
 		return nil, err
 	}
 	key := graphKey{root: s, pointers: throughPointer(root.Type())}
-	if g, ok := a.graphs.Load(key); ok {
+	if g, ok := graphs.cache.Load(key); ok {
 		return g.(*graph), nil
 	}
-	g, err := build(stmt, a.set, key)
+	g, err := build(stmt, set, key)
 	if err != nil {
 		return nil, err
 	}
-	a.graphs.Store(key, g)
+	graphs.cache.Store(key, g)
 	return g, nil
 }
 
-func (a *Assigner) assign(stmt *gorm.Statement, g *graph, tree reflect.Value) error {
+func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
 	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
 	w := walk{pass: count, visited: make([]visits, len(g.nodes))}
 	if err := w.rows(g.root, reflect.Value{}, tree); err != nil {
 		return err
 	}
-	blocks, err := generate(stmt.Context, a.set, g, count.counts)
-	defer recycle(a.set, blocks)
+	blocks, err := generate(stmt.Context, set, g, count.counts)
+	defer recycle(set, blocks)
 	if err != nil {
 		return err
 	}

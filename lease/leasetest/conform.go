@@ -25,9 +25,11 @@ import (
 // never uses one again: records may be left behind.
 type Opener func(t *testing.T, namespace string) lease.Store
 
-// Conform runs the suite: one subtest for each thing that a store promises. It
-// opens no more than six handles at a time, and needs a store that is up for
-// all of it. It makes some three thousand calls, a third of them concurrently.
+// Conform runs the suite: one subtest for each thing that a store promises, also
+// as a [lease.Clock], which has to be right within minutes, and as a
+// [lease.Connector], if it is one. It opens no more than six handles at a time, and
+// needs a store that is up for all of it. It makes some three thousand calls, a
+// third of them concurrently.
 func Conform(t *testing.T, open Opener) {
 	t.Helper()
 	for _, test := range []struct {
@@ -56,6 +58,8 @@ func Conform(t *testing.T, open Opener) {
 		{"reads are never stale", (*suite).neverStale},
 		{"context ended before", (*suite).endedBefore},
 		{"context ends meanwhile", (*suite).endsMeanwhile},
+		{"clock", (*suite).clock},
+		{"connections", (*suite).connections},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run(&suite{T: t, open: open, namespace: freshNamespace("conform")})

@@ -279,6 +279,66 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 }
 
+// An optionalStore is a Clock and a Connector, each of which may be spoiled.
+type optionalStore struct {
+	lease.Store
+	off     time.Duration
+	stands  time.Time // unless zero
+	connect func() lease.Store
+	places  chan struct{} // of connections
+	kept    bool          // they are not released
+}
+
+func (s *optionalStore) Now(ctx context.Context) (time.Time, error) {
+	if !s.stands.IsZero() {
+		return s.stands, ctx.Err()
+	}
+	return time.Now().Add(s.off), ctx.Err()
+}
+
+func (s *optionalStore) Connect(ctx context.Context) (lease.Store, func(), error) {
+	select {
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	case s.places <- struct{}{}:
+	}
+	return s.connect(), func() {
+		if !s.kept {
+			<-s.places
+		}
+	}, ctx.Err()
+}
+
+// optional makes a store that is also a Clock and a Connector.
+func optional(spoil func(*optionalStore)) lease.Store {
+	s := &optionalStore{Store: leasetest.NewMemory(), places: make(chan struct{}, 5)}
+	s.connect = func() lease.Store { return s }
+	spoil(s)
+	return s
+}
+
+// spoiledOptions break what only a Clock or a Connector promises.
+var spoiledOptions = []struct {
+	name  string
+	spoil func(*optionalStore)
+	seen  string
+}{
+	{"clock of another zone", func(s *optionalStore) { s.off = time.Hour }, "clock"},
+	{"clock stands", func(s *optionalStore) { s.stands = time.Now() }, "clock"},
+	{"connection to other records", func(s *optionalStore) {
+		s.connect = func() lease.Store { return leasetest.NewMemory() }
+	}, "connections"},
+	{"connection without the clock", func(s *optionalStore) {
+		s.connect = func() lease.Store { return struct{ lease.Store }{s.Store} }
+	}, "connections"},
+	{"connections not released", func(s *optionalStore) { s.kept = true }, "connections"},
+}
+
+func TestOptionalStoreConforms(t *testing.T) {
+	t.Parallel()
+	leasetest.Conform(t, opener(func() lease.Store { return optional(func(*optionalStore) {}) }))
+}
+
 // playSpoiled makes the test binary, started once more, run the suite on the
 // stores that it must not pass.
 const playSpoiled = "GORMFLAKE_LEASETEST_SPOILED"
@@ -296,6 +356,12 @@ func TestSpoiledStores(t *testing.T) {
 				s.Memory = leasetest.NewMemory()
 				return s
 			}))
+		})
+	}
+	for _, test := range spoiledOptions {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Conform(t, opener(func() lease.Store { return optional(test.spoil) }))
 		})
 	}
 	t.Run("namespaces shared", func(t *testing.T) {
@@ -338,6 +404,9 @@ func TestConformFindsSpoiledStores(t *testing.T) {
 		}
 	}
 	for _, test := range spoiledStores {
+		want(test.name, test.seen)
+	}
+	for _, test := range spoiledOptions {
 		want(test.name, test.seen)
 	}
 	want("namespaces shared", "namespaces_apart")

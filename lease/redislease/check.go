@@ -115,5 +115,10 @@ func setting(ctx context.Context, server redis.Cmdable, section, field, paramete
 // refused reports whether the server has answered that it does not do this, to
 // this user or at all.
 func refused(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ERR") && !redis.IsMaxClientsError(err)
+	var answer redis.Error
+	if !errors.As(err, &answer) || redis.IsMaxClientsError(err) {
+		return false
+	}
+	code, _, _ := strings.Cut(answer.Error(), " ")
+	return code == "NOPERM" || code == "ERR"
 }

@@ -37,6 +37,8 @@ func TestServerSettings(t *testing.T) {
 		{"not synced by INFO", []string{"--appendfsync always"}, "-info", "", "appendonly=no appendfsync=always", unseen},
 		{"safe without INFO", durable, "-info", "", "", "level="},
 		{"safe without CONFIG", durable, "-config", "", `appendonly=yes appendfsync="not shown"`, unseen},
+		{"safe where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden"}, durable...), "", "", `appendonly=yes appendfsync="not shown"`, unseen},
+		{"evicting where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden", "--maxmemory-policy allkeys-lru"}, durable...), "", evictable, "", "level="},
 		{"safe without both", durable, "-config -info", "", unseen, "nothing"},
 	}
 	for _, test := range tests {

@@ -118,6 +118,9 @@ func (s *store) Now(ctx context.Context) (time.Time, error) {
 		return time.Time{}, s.err
 	}
 	reply, err := s.run(ctx, clock)
+	if refused(err) {
+		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w: want a user who is allowed TIME", err)
+	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w", err)
 	}

@@ -173,6 +173,11 @@ func TestNowFails(t *testing.T) {
 	if _, err := redislease.New(nil).(lease.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), "client is nil") {
 		t.Errorf("Now without a client: %v", err)
 	}
+	do(t, clientOf(t, server), "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-time")
+	app := connect(t, server.URL(), func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
+	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed TIME") {
+		t.Errorf("Now without TIME = %v, %v, want an error with the fix", got, err)
+	}
 	server.Kill()
 	if got, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redislease: ask the server for its time: ") {
 		t.Errorf("Now while the server is down = %v, %v, want an error", got, err)

@@ -1,6 +1,8 @@
 package sqllease_test
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
@@ -107,11 +109,57 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 	}
 }
 
+// A context that ends during the write does not keep the setting from being put
+// back.
+func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // as some drivers do
+	mine := proxied(t, sqliteNormal(t, db), p)
+	poolOf(t, mine).SetMaxOpenConns(1)
+	store := sqllease.New(mine)
+	swap(t, store, 1, lease.Record{}, first, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	p.onWrite(func(execution) (driver.Result, error) {
+		cancel()
+		return nil, ctx.Err()
+	})
+	if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
+		t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, context.Canceled)
+	}
+	wantLevel(t, mine, 1)
+	if left := poolOf(t, mine).Stats().OpenConnections; left != 1 {
+		t.Errorf("%d connections are open, want the one that was", left)
+	}
+}
+
+// The setting is that of the database in which the table is.
+func TestSQLiteAttachedDatabase(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := synchronous(t, testdb.Open(t, target), 1)
+			run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS other", "PRAGMA other.synchronous = 1")
+			store := sqllease.New(db, sqllease.WithTable("other.snowflake_workers"))
+			load(t, store)
+			run(t, db, "CREATE TABLE other.writes (bound BIGINT, level INTEGER)",
+				"CREATE TRIGGER other.inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous WHERE schema = 'other'; END")
+			swap(t, sqllease.New(db, sqllease.WithTable("other.snowflake_workers")), 1, lease.Record{}, first, true)
+			wantLevels(t, db, map[int64]int{first.Bound: 3})
+			var left int
+			if err := db.Raw("PRAGMA other.synchronous").Scan(&left).Error; err != nil || left != 1 {
+				t.Errorf("the database is left with level %d, %v, want 1", left, err)
+			}
+		})
+	}
+}
+
 // A connection whose setting cannot be put back does not return to the pool.
 func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
-	p := &proxy{refuse: func(statement string) error {
+	p := &proxy{refuse: func(_ context.Context, statement string) error {
 		if strings.HasSuffix(statement, "synchronous = 1") {
 			return errors.New("no")
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// Each failover has as many members that hold all workers before it as there
-// are workers, and newcomers after it.
+// Before a failover all workers are held, and after it newcomers want some.
 const (
 	failoverWorkers   = 4
 	failoverNewcomers = 3
@@ -125,8 +124,8 @@ func (f *fleet) outage(holders []*member, d time.Duration) {
 	f.t.Logf("no acknowledgement for %v", d)
 }
 
-// recover brings a server back, at an address. Newcomers are first there, and
-// the holders follow one by one.
+// recover brings a server back, at an address. Newcomers connect first, and the
+// holders follow one by one.
 func (f *fleet) recover(holders []*member, address string, start func() error) {
 	f.t.Helper()
 	for _, m := range holders {
@@ -248,8 +247,7 @@ func (m *member) awaitAlarm() {
 		m.first.Worker, s.Losses, s.Regressions, &m.log, 2*m.window)
 }
 
-// The two failovers find the rule that they are for: a bound counts because it
-// was read.
+// With a store that trusts what it reads, both failovers find duplicates.
 func TestFailoverFindsTrustedReads(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("GORMFLAKE_TEST_FAILOVERS") == "" {
@@ -269,7 +267,7 @@ func TestFailoverFindsTrustedReads(t *testing.T) {
 				})
 			}
 			if !found {
-				t.Errorf("no duplicate in %d failovers: the test is blind", tries)
+				t.Errorf("no duplicate in %d failovers: want one, or the test finds nothing", tries)
 			}
 		})
 	}

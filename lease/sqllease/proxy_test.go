@@ -29,7 +29,7 @@ type proxy struct {
 	// ask changes each statement. Nil changes nothing.
 	ask func(statement string) string
 	// refuse is asked before each execution. Nil refuses nothing.
-	refuse func(statement string) error
+	refuse func(ctx context.Context, statement string) error
 	// write stands for the execution of each INSERT and UPDATE.
 	write func(execute func() (driver.Result, error)) (driver.Result, error)
 }
@@ -119,7 +119,7 @@ func (c *proxyConn) QueryContext(ctx context.Context, statement string, args []d
 func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
 	statement = c.asked(statement)
 	if c.proxy.refuse != nil {
-		if err := c.proxy.refuse(statement); err != nil {
+		if err := c.proxy.refuse(ctx, statement); err != nil {
 			return nil, err
 		}
 	}

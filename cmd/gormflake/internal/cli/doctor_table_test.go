@@ -87,6 +87,11 @@ func TestDoctorTableElsewhere(t *testing.T) {
 	d.only(t, 0, 0)
 	diagnose(t, dsn).has(t, "ok", "workers", "", `"app"."snowflake_workers", "tenant"."snowflake_workers"`, "")
 
+	execute(t, db, "CREATE ROLE tenant")
+	diagnose(t, at("app")).has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
+	execute(t, db, "DROP ROLE tenant")
+	diagnose(t, at("app")).only(t, 0, 0)
+
 	database := db.Migrator().CurrentDatabase()
 	execute(t, db, "ALTER DATABASE "+database+` SET search_path = "$user", "tenant"`)
 	d = diagnose(t, at("app"))
