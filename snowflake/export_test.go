@@ -34,7 +34,7 @@ func WithRandom(random func(n uint64) uint64) Option {
 }
 
 // OpenAfterRevoke opens a tick in the moment in which a grant is revoked, again
-// and again for some time, and counts how often the short path finds a slot in it,
+// and again for some time, and counts how often nextFast finds a slot in it,
 // from the moment when Revoke has returned.
 func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds int64) {
 	var begun, ended atomic.Int64
@@ -65,11 +65,11 @@ func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds
 		}
 		grant.Revoke()
 		for ended.Load() < rounds {
-			if _, ok := g.short(); ok {
+			if _, ok := g.nextFast(); ok {
 				found++
 			}
 		}
-		if _, ok := g.short(); ok {
+		if _, ok := g.nextFast(); ok {
 			found++
 		}
 	}
