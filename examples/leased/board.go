@@ -36,19 +36,23 @@ func (s *show) head() {
 func (s *show) board(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
-	records, err := s.store.Load(ctx)
+	in, err := lease.Inspect(ctx, s.store)
 	if err != nil {
 		s.event("the database does not answer: %v", err)
 		return
 	}
-	s.print("%s\n", s.line(records, time.Now()))
+	s.print("%s\n", s.line(in.Holders, time.Now()))
 }
 
-func (s *show) line(records map[int]lease.Record, now time.Time) string {
+func (s *show) line(holders []lease.Holder, now time.Time) string {
+	of := map[int64]lease.Holder{}
+	for _, h := range holders {
+		of[h.Worker] = h
+	}
 	var line strings.Builder
 	fmt.Fprintf(&line, "%6.1f  ", now.Sub(s.began).Seconds())
 	for worker := range s.processes {
-		fmt.Fprintf(&line, "%-*s", cellWidth, s.cell(records[worker], now))
+		fmt.Fprintf(&line, "%-*s", cellWidth, s.cell(of[int64(worker)], now))
 	}
 	orders := 0
 	for _, p := range s.crew {
@@ -58,17 +62,17 @@ func (s *show) line(records map[int]lease.Record, now time.Time) string {
 	return line.String()
 }
 
-func (s *show) cell(r lease.Record, now time.Time) string {
-	if r.Owner == "" {
+func (s *show) cell(h lease.Holder, now time.Time) string {
+	if h.Owner == "" {
 		return "-"
 	}
-	return fmt.Sprintf("%-2s %+.1fs", s.holder(r), time.UnixMilli(r.Bound).Sub(now).Seconds())
+	return fmt.Sprintf("%-2s %+.1fs", s.holder(h), h.Until.Sub(now).Seconds())
 }
 
-// holder names the process that wrote the record, or ? if it is none of this run.
-func (s *show) holder(r lease.Record) string {
+// holder names the process that holds the worker, or ? if it is not of this run.
+func (s *show) holder(h lease.Holder) string {
 	for _, p := range s.crew {
-		if p.holds(r) {
+		if p.holds(h) {
 			return p.name + p.state.mark()
 		}
 	}

@@ -114,9 +114,12 @@ func TestLine(t *testing.T) {
 	s := &show{config: config{processes: 6}, began: now.Add(-12 * time.Second), crew: []*process{
 		crew("A", writing, 11), crew("B", killed, 12), crew("C", paused, 13),
 	}}
-	got := s.line(map[int]lease.Record{
-		0: {Bound: 101_600, Owner: "host/13/x"}, 1: {Bound: 99_000, Owner: "host/12/x"}, 2: {Bound: 99_000},
-		3: {Bound: 100_300, Owner: "host/11/x"}, 4: {Bound: 110_500, Owner: "host/99/x"}, -1: {Owner: "the layout"},
+	holder := func(worker, until int64, owner string) lease.Holder {
+		return lease.Holder{Worker: worker, Until: time.UnixMilli(until), Owner: owner}
+	}
+	got := s.line([]lease.Holder{
+		holder(0, 101_600, "host/13/x"), holder(1, 99_000, "host/12/x"), holder(2, 99_000, ""),
+		holder(3, 100_300, "host/11/x"), holder(4, 110_500, "host/99/x"),
 	}, now)
 	want := "  12.0  C* +1.6s  Bx -1.0s  -         A  +0.3s  ?  +10.5s -             30"
 	if got != want {

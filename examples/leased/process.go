@@ -105,9 +105,9 @@ func (p *process) finish() {
 
 func (p *process) kill() { _ = p.command.Process.Kill() }
 
-// holds reports whether the process wrote the record: an owner is
+// holds reports whether the process holds the worker: an owner is
 // host/process/random.
-func (p *process) holds(r lease.Record) bool {
-	parts := strings.Split(r.Owner, "/")
+func (p *process) holds(h lease.Holder) bool {
+	parts := strings.Split(h.Owner, "/")
 	return len(parts) == 3 && parts[1] == strconv.Itoa(p.pid())
 }
