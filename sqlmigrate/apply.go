@@ -210,7 +210,7 @@ func (r *run) report(name PhaseName, tasks []task, done int) {
 }
 
 func (r *run) failure(name PhaseName, tasks []task, done int, err error) error {
-	state := strings.Join(append([]string{r.stateOf(changes(tasks[:min(done, len(tasks))]), done >= len(tasks))}, r.over...), ", ")
+	state := strings.Join(append([]string{r.engine.afterFailure(changes(tasks[:min(done, len(tasks))]), done >= len(tasks))}, r.over...), ", ")
 	if done >= len(tasks) {
 		return fmt.Errorf("sqlmigrate: phase %s, after its last statement: %w (%s)", name, err, state)
 	}
@@ -221,22 +221,6 @@ func (r *run) failure(name PhaseName, tasks []task, done int, err error) error {
 	}
 	return fmt.Errorf("sqlmigrate: phase %s%s, statement %d of %d, %s: %w (%s)",
 		name, of, done+1, len(tasks), shortened(t.statement.SQL), err, state)
-}
-
-// stateOf is what a failure has left of its own phase.
-func (r *run) stateOf(changed int, all bool) string {
-	switch {
-	case r.plan.Dialect == "postgres" && all: // COMMIT has failed, or its answer was lost
-		return "nothing of this phase has been changed, or all of it if the connection was lost: inspect again"
-	case r.plan.Dialect != "mysql":
-		return "nothing of this phase has been changed"
-	case changed == 0:
-		return "no statement of this phase has been carried out"
-	case all:
-		return "all statements of this phase have been carried out"
-	default:
-		return fmt.Sprintf("the first %d statements of this phase have been carried out and stay; when the cause is mended, run the same plan again, which goes on from there", changed)
-	}
 }
 
 // changes counts the statements that are not checks, which belong to no table.

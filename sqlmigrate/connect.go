@@ -34,15 +34,6 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 	return errors.Join(fn(conn), giveBack(conn))
 }
 
-// giveBack does not mind that the engine, or the database, has ended the
-// connection.
-func giveBack(conn *sql.Conn) error {
-	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
-		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)
-	}
-	return nil
-}
-
 // poolOf goes by the pool that db was opened with: a handle made from it can
 // carry that of a replica.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {

@@ -24,14 +24,45 @@ type engine interface {
 	// nothing is known. The lines "-- +goose Up" and "-- +goose Down" are not
 	// part of it; "-- +goose NO TRANSACTION" is.
 	script(statements []Statement, format Format) string
+
+	// quote quotes a name for use in SQL.
+	quote(t tableName) string
+
+	// foldsNames reports whether names of columns that differ in case only
+	// are equal.
+	foldsNames() bool
+
+	// absent reports whether an error means that a table or its schema does
+	// not exist.
+	absent(err error) bool
+
+	// likelyReferences are the queries for columns that may be references.
+	likelyReferences() likelyQueries
+
+	// afterFailure says what a phase that has failed has changed, of which
+	// that many statements have been carried out. all is true if the failure
+	// came after the last one.
+	afterFailure(changed int, all bool) string
 }
 
-// engines are those of GORM's dialects.
-var engines = map[string]engine{
-	"mysql":    mysqlEngine{},
-	"postgres": postgresEngine{},
-	"sqlite":   sqliteEngine{},
+// likelyQueries find columns of a schema, by default the current one. Each has
+// a table and a column in a row; one that is empty finds nothing.
+type likelyQueries struct {
+	// narrow finds the columns that would hold keys but no Snowflake IDs. Its
+	// argument is the schema.
+	narrow string
+
+	// other finds those among them that have a foreign key, and the views,
+	// which have no name of a column. The schema is its argument twice.
+	other string
+
+	// types finds the columns that may tell which table another one, of the
+	// same name with _id, refers to. Its argument is the schema.
+	types string
 }
+
+// nothingChanged is for a phase that is one transaction.
+const nothingChanged = "nothing of this phase has been changed"
 
 // A request is what Inspect was asked for.
 type request struct {

@@ -21,6 +21,7 @@ type FakeEngine struct {
 	FailAt int // the statement of a run that fails, counted from 1
 	Err    error
 	Runs   []Ran
+	plan   *Plan
 }
 
 func (*FakeEngine) inspect(context.Context, *sql.Conn, request) (*Plan, error) {
@@ -51,8 +52,21 @@ func (*FakeEngine) script(statements []Statement, format Format) string {
 	return text
 }
 
+func (*FakeEngine) quote(t tableName) string { return t.String() }
+
+func (*FakeEngine) foldsNames() bool { return false }
+
+func (*FakeEngine) absent(error) bool { return false }
+
+func (*FakeEngine) likelyReferences() likelyQueries { return likelyQueries{} }
+
+// afterFailure is that of the plan's database.
+func (f *FakeEngine) afterFailure(changed int, all bool) string {
+	return engines[f.plan.Dialect].afterFailure(changed, all)
+}
+
 // SetEngine makes p use f.
-func SetEngine(p *Plan, f *FakeEngine) { p.engine = f }
+func SetEngine(p *Plan, f *FakeEngine) { p.engine, f.plan = f, p }
 
 // ModelReferences are those that Inspect would look for.
 func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {

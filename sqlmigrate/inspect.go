@@ -47,17 +47,18 @@ func Inspect(ctx context.Context, db *gorm.DB, targets ...any) (*Plan, error) {
 	}
 	var plan *Plan
 	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		plan, err = c.inspect(ctx, conn, dialect, e)
+		plan, err = c.inspect(ctx, conn, e)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	plan.Dialect = dialect
 	return plan, nil
 }
 
-func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine) (*Plan, error) {
-	references, notes, err := c.existing(ctx, conn, dialect)
+func (c *config) inspect(ctx context.Context, conn *sql.Conn, e engine) (*Plan, error) {
+	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
-	likely, err := plan.likelyReferences(ctx, conn)
+	likely, err := plan.likelyReferences(ctx, conn, e.likelyReferences())
 	if err != nil {
 		return nil, err
 	}

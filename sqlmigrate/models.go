@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -66,8 +65,8 @@ func (w *modelWalk) add(ref *schema.Reference) {
 
 // existing sorts out references to what is not there. One that was named is an
 // error then. One of a model is a note: not every model needs a table.
-func (c *config) existing(ctx context.Context, conn *sql.Conn, dialect string) ([]reference, []string, error) {
-	look := columnLook{ctx, conn, dialect, map[tableName]columnsFound{}}
+func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine) ([]reference, []string, error) {
+	look := columnLook{ctx, conn, e, map[tableName]columnsFound{}}
 	for _, ref := range c.references {
 		if err := look.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
@@ -99,10 +98,10 @@ func sorted(references []reference) []reference {
 
 // columnLook asks once for each table.
 type columnLook struct {
-	ctx     context.Context
-	conn    *sql.Conn
-	dialect string
-	found   map[tableName]columnsFound
+	ctx    context.Context
+	conn   *sql.Conn
+	engine engine
+	found  map[tableName]columnsFound
 }
 
 type columnsFound struct {
@@ -140,22 +139,8 @@ type absentError string
 func (e absentError) Error() string        { return string(e) }
 func (e absentError) Is(target error) bool { return target == errAbsent }
 
-// absent makes an error of the database one of a table that does not exist, if
-// that is what it says.
-func absent(err error) error {
-	var state interface{ SQLState() string }
-	if errors.As(err, &state) && (state.SQLState() == "42P01" || state.SQLState() == "3F000") || noTable.MatchString(err.Error()) {
-		return absentError(err.Error())
-	}
-	return err
-}
-
-// noTable is what the drivers of SQLite and MySQL write.
-var noTable = regexp.MustCompile(`no such table|unknown database|Error 1146|Error 1049`)
-
-// same knows that only PostgreSQL minds the case of a column's name.
 func (l columnLook) same(a, b string) bool {
-	return a == b || l.dialect != "postgres" && strings.EqualFold(a, b)
+	return a == b || l.engine.foldsNames() && strings.EqualFold(a, b)
 }
 
 // columns asks twice: a driver that has prepared the statement before the
@@ -165,14 +150,14 @@ func (l columnLook) columns(table tableName) ([]string, error) {
 	if err != nil {
 		names, err = l.columnsOnce(table)
 	}
-	if err != nil {
-		return nil, absent(err)
+	if err != nil && l.engine.absent(err) {
+		return nil, absentError(err.Error())
 	}
-	return names, nil
+	return names, err
 }
 
 func (l columnLook) columnsOnce(table tableName) ([]string, error) {
-	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+quoteName(l.dialect, table)+" WHERE 1 = 0")
+	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+l.engine.quote(table)+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func (in *mysqlInspection) plan() *Plan {
-	p := &Plan{Dialect: "mysql", Tables: in.planTables(), Blockers: in.blockers}
+	p := &Plan{Tables: in.planTables(), Blockers: in.blockers}
 	if len(in.blockers) == 0 {
 		p.Phases = in.phases()
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-func mysqlQuote(name string) string { return quoteName("mysql", tableName{name: name}) }
+func mysqlQuote(name string) string { return mysqlEngine{}.quote(tableName{name: name}) }
 
-func mysqlQuoteTable(t tableName) string { return quoteName("mysql", t) }
+func mysqlQuoteTable(t tableName) string { return mysqlEngine{}.quote(t) }
 
 var mysqlEscaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 

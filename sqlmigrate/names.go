@@ -104,15 +104,12 @@ func quoteDotted(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// quoteName quotes a name, with its schema if it has one, for the database.
-func quoteName(dialect string, t tableName) string {
-	quote := `"`
-	if dialect == "mysql" {
-		quote = "`"
-	}
-	quoted := quote + strings.ReplaceAll(t.name, quote, quote+quote) + quote
+// quoted is the name, with its schema if it has one, between marks as the
+// database writes them.
+func (t tableName) quoted(mark string) string {
+	name := mark + strings.ReplaceAll(t.name, mark, mark+mark) + mark
 	if t.schema == "" {
-		return quoted
+		return name
 	}
-	return quote + strings.ReplaceAll(t.schema, quote, quote+quote) + quote + "." + quoted
+	return mark + strings.ReplaceAll(t.schema, mark, mark+mark) + mark + "." + name
 }

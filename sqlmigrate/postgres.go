@@ -23,7 +23,7 @@ func (postgresEngine) inspect(ctx context.Context, conn *sql.Conn, want request)
 		tx:      tx,
 		want:    want,
 		columns: map[pgNode]*pgColumn{},
-		plan:    &Plan{Dialect: "postgres"},
+		plan:    &Plan{},
 	}
 	if err := p.run(ctx); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 func pgQuote(name string) string { return pgName("", name) }
 
 // pgName quotes a name with its schema, which may be empty.
-func pgName(schema, name string) string { return quoteName("postgres", tableName{schema, name}) }
+func pgName(schema, name string) string { return postgresEngine{}.quote(tableName{schema, name}) }
 
 // pgLiteral quotes a string so that it reads the same whatever
 // standard_conforming_strings is. It stays on one line: tools that split files

@@ -177,21 +177,6 @@ func (out *page) row(text string) {
 	out.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-func count[N int | int64](n N, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return thousands(int64(n)) + " " + what
-}
-
-func thousands(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // volume leaves out a size that the database does not tell.
 func volume(rows, bytes int64) string {
 	if bytes == 0 {

@@ -72,3 +72,12 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b backend) error {
 		}
 	}
 }
+
+// giveBack does not mind that the engine, or the database, has ended the
+// connection.
+func giveBack(conn *sql.Conn) error {
+	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)
+	}
+	return nil
+}

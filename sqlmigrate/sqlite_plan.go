@@ -16,7 +16,7 @@ const (
 )
 
 func (in *sqliteInspection) plan() *Plan {
-	plan := &Plan{Dialect: "sqlite"}
+	plan := &Plan{}
 	detach, guard := Phase{Name: Detach}, Phase{Name: Guard}
 	for _, t := range in.affected {
 		plan.Tables = append(plan.Tables, in.public(t))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-func sqliteQuote(name string) string { return quoteName("sqlite", tableName{name: name}) }
+func sqliteQuote(name string) string { return sqliteEngine{}.quote(tableName{name: name}) }
 
 // sqliteString is a literal on one line: goose reads files by line, drops
 // carriage returns, and heeds its annotations inside a literal too.
