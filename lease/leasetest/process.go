@@ -19,14 +19,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// lifeVariable makes the test binary play a torture process.
-const lifeVariable = "GORMFLAKE_TORTURE_LIFE"
+// scriptVariable makes the test binary play a torture process.
+const scriptVariable = "GORMFLAKE_TORTURE_PROCESS"
 
 // layout is that of the torture: short ticks and few workers collide soonest.
 var layout = snowflake.TwitterLayout()
 
-// A life is one process, from its start to its end.
-type life struct {
+// A script is what a process is to do, from its start to its end.
+type script struct {
 	Address, Namespace, Journal string
 	Workers, LoseOneIn          int
 	Window, Offset, Skew        time.Duration
@@ -34,7 +34,7 @@ type life struct {
 	Breaker                     string
 }
 
-// Exit codes of a life that nobody has ended.
+// Exit codes of a process that nobody has ended.
 const (
 	exitFailed   = 1
 	exitOrphaned = 4
@@ -64,8 +64,8 @@ func play(text string, dial Dialer, breakers map[string]breaker) int {
 	return 0
 }
 
-func begin(text string) (*life, *journal, error) {
-	l := new(life)
+func begin(text string) (*script, *journal, error) {
+	l := new(script)
 	if err := json.Unmarshal([]byte(text), l); err != nil {
 		return nil, nil, err
 	}
@@ -78,8 +78,8 @@ func failed(err error) int {
 	return exitFailed
 }
 
-// run lives until ctx ends. Only what must not happen is an error.
-func (l *life) run(ctx context.Context, j *journal, dial Dialer, broken breaker) error {
+// run issues until ctx ends. Only what must not happen is an error.
+func (l *script) run(ctx context.Context, j *journal, dial Dialer, broken breaker) error {
 	store, closeStore := l.open(ctx, dial)
 	if store == nil {
 		return nil
@@ -109,7 +109,7 @@ func (l *life) run(ctx context.Context, j *journal, dial Dialer, broken breaker)
 // again is the pause before something is tried once more.
 const again = 20 * time.Millisecond
 
-func (l *life) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
+func (l *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	for ctx.Err() == nil {
 		store, closeStore, err := dial(ctx, l.Address, l.Namespace)
 		if err == nil {
@@ -120,7 +120,7 @@ func (l *life) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	return nil, nil
 }
 
-func (l *life) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
+func (l *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
 			lease.WithWindow(l.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),

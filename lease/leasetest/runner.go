@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A tormentor is one run of Torture.
-type tormentor struct {
+// A runner is one run of Torture.
+type runner struct {
 	*torture
 	t         *testing.T
 	address   string
@@ -23,24 +23,24 @@ type tormentor struct {
 	fail      context.CancelFunc
 	numbers   atomic.Int64 // of processes
 
-	mu    sync.Mutex
-	lives []*child
-	done  deeds
+	mu       sync.Mutex
+	children []*child
+	done     faultCounts
 }
 
-// deeds are what was done to the processes.
-type deeds struct {
+// faultCounts count what was done to the processes.
+type faultCounts struct {
 	pauses, kills, ends, outages int // pauses: those longer than the window
 	longest                      time.Duration
 }
 
-// torment runs the processes, ends them all, and reads what they have written.
-func torment(t *testing.T, address string, c *torture) *findings {
+// runTorture runs the processes, ends them all, and reads what they have written.
+func runTorture(t *testing.T, address string, c *torture) *findings {
 	t.Helper()
 	requireSignals(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	tm := &tormentor{
+	r := &runner{
 		torture:   c,
 		t:         t,
 		address:   address,
@@ -49,94 +49,94 @@ func torment(t *testing.T, address string, c *torture) *findings {
 		began:     time.Now(),
 		fail:      cancel,
 	}
-	t.Logf("torture with WithSeed(%d), namespace %s", c.seed, tm.namespace)
-	t.Cleanup(tm.killAll)
+	t.Logf("torture with Seed %d, namespace %s", c.Seed, r.namespace)
+	t.Cleanup(r.killAll)
 	var wg sync.WaitGroup
-	for n := range c.processes {
-		wg.Go(func() { tm.newSlot(n).run(ctx) })
+	for n := range c.Processes {
+		wg.Go(func() { r.newSlot(n).run(ctx) })
 	}
-	if c.server != nil {
-		wg.Go(func() { tm.breakServer(ctx) })
+	if c.Server != nil {
+		wg.Go(func() { r.breakServer(ctx) })
 	}
-	tm.awaitEnough(ctx)
+	r.awaitEnough(ctx)
 	cancel()
 	wg.Wait()
-	return tm.examine()
+	return r.examine()
 }
 
 // awaitEnough returns when all that was asked for has happened, or will not.
-func (tm *tormentor) awaitEnough(ctx context.Context) {
+func (r *runner) awaitEnough(ctx context.Context) {
 	for ctx.Err() == nil {
 		nap(ctx, 100*time.Millisecond)
-		took := time.Since(tm.began)
-		if took > tm.limit || took >= tm.duration && tm.enough() {
+		took := time.Since(r.began)
+		if took > r.limit || took >= r.Duration && r.enough() {
 			return
 		}
 	}
 }
 
-func (tm *tormentor) enough() bool {
-	tm.mu.Lock()
-	defer tm.mu.Unlock()
-	if tm.done.pauses < tm.pauses || tm.server != nil && tm.done.outages == 0 {
+func (r *runner) enough() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done.pauses < r.Pauses || r.Server != nil && r.done.outages == 0 {
 		return false
 	}
 	var size int64
-	for _, c := range tm.lives {
+	for _, c := range r.children {
 		if info, err := os.Stat(c.journal); err == nil {
 			size += info.Size()
 		}
 	}
-	return size/entryBytes >= int64(tm.ids)*101/100 // some entries are markers
+	return size/entryBytes >= int64(r.IDs)*101/100 // some entries are markers
 }
 
-func (tm *tormentor) note(change func(*deeds)) {
-	tm.mu.Lock()
-	defer tm.mu.Unlock()
-	change(&tm.done)
+func (r *runner) note(change func(*faultCounts)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.done)
 }
 
-// problem fails the test, and ends the run.
-func (tm *tormentor) problem(format string, args ...any) {
-	tm.t.Helper()
-	tm.t.Errorf(format, args...)
-	tm.fail()
+// failf fails the test, and ends the run.
+func (r *runner) failf(format string, args ...any) {
+	r.t.Helper()
+	r.t.Errorf(format, args...)
+	r.fail()
 }
 
 // breakServer kills the store every few windows, for up to one and a half.
-func (tm *tormentor) breakServer(ctx context.Context) {
-	random := rand.New(rand.NewPCG(tm.seed, 1<<32))
+func (r *runner) breakServer(ctx context.Context) {
+	random := rand.New(rand.NewPCG(r.Seed, 1<<32))
 	for {
-		nap(ctx, tm.windows(random, 1.5, 3))
+		nap(ctx, r.windows(random, 1.5, 3))
 		if ctx.Err() != nil {
 			return
 		}
-		tm.server.Kill()
-		nap(ctx, tm.windows(random, 0.2, 1.5))
-		if err := tm.server.Start(); err != nil {
-			tm.problem("starting the store again: %v", err)
+		r.Server.Kill()
+		nap(ctx, r.windows(random, 0.2, 1.5))
+		if err := r.Server.Start(); err != nil {
+			r.failf("starting the store again: %v", err)
 			return
 		}
-		tm.note(func(d *deeds) { d.outages++ })
+		r.note(func(d *faultCounts) { d.outages++ })
 	}
 }
 
 // windows is a random time between so many windows.
-func (tm *tormentor) windows(random *rand.Rand, from, to float64) time.Duration {
-	return time.Duration((from + random.Float64()*(to-from)) * float64(tm.window))
+func (r *runner) windows(random *rand.Rand, from, to float64) time.Duration {
+	return time.Duration((from + random.Float64()*(to-from)) * float64(r.Window))
 }
 
 // A slot is a place for one process after another.
 type slot struct {
-	*tormentor
+	*runner
 	random *rand.Rand
 	skew   time.Duration
 	child  *child
 }
 
-func (tm *tormentor) newSlot(n int) *slot {
-	s := &slot{tormentor: tm, random: rand.New(rand.NewPCG(tm.seed, uint64(n)))}
-	s.skew = s.within(tm.skew)
+func (r *runner) newSlot(n int) *slot {
+	s := &slot{runner: r, random: rand.New(rand.NewPCG(r.Seed, uint64(n)))}
+	s.skew = s.within(r.Skew)
 	return s
 }
 
@@ -152,22 +152,22 @@ func (s *slot) run(ctx context.Context) {
 	for {
 		select {
 		case <-s.child.gone:
-			s.problem("%v has ended by itself: %v", s.child, s.child.verdict())
+			s.failf("%v has ended without being told to: %v", s.child, s.child.verdict())
 			return
 		case <-ctx.Done():
 			s.end()
 			return
 		case <-time.After(s.windows(s.random, 0.3, 2)):
 		}
-		if !s.harm(ctx) {
+		if !s.injectFault(ctx) {
 			return
 		}
 	}
 }
 
-// harm does something to the process, and reports whether one is running after
-// that.
-func (s *slot) harm(ctx context.Context) bool {
+// injectFault pauses, kills or ends the process, and reports whether one is
+// running after that.
+func (s *slot) injectFault(ctx context.Context) bool {
 	switch n := s.random.IntN(8); {
 	case n < 4:
 		s.pause(ctx)
@@ -181,7 +181,7 @@ func (s *slot) harm(ctx context.Context) bool {
 		if !s.end() {
 			return false
 		}
-		s.note(func(d *deeds) { d.ends++ })
+		s.note(func(d *faultCounts) { d.ends++ })
 	}
 	if s.random.IntN(2) == 0 {
 		nap(ctx, s.windows(s.random, 0, 1))
@@ -191,15 +191,15 @@ func (s *slot) harm(ctx context.Context) bool {
 
 func (s *slot) pause(ctx context.Context) {
 	if err := s.child.stop(); err != nil {
-		s.problem("stopping %v: %v", s.child, err)
+		s.failf("stopping %v: %v", s.child, err)
 		return
 	}
 	began := time.Now()
 	nap(ctx, s.windows(s.random, 0.7, 3))
 	took := time.Since(began)
 	s.child.goOn()
-	if took > s.window {
-		s.note(func(d *deeds) {
+	if took > s.Window {
+		s.note(func(d *faultCounts) {
 			d.pauses++
 			d.longest = max(d.longest, took)
 		})
@@ -209,15 +209,15 @@ func (s *slot) pause(ctx context.Context) {
 func (s *slot) kill() {
 	s.child.kill()
 	if s.child.command.ProcessState.Exited() {
-		s.problem("%v had ended by itself: %v", s.child, s.child.verdict())
+		s.failf("%v had ended without being told to: %v", s.child, s.child.verdict())
 	}
-	s.note(func(d *deeds) { d.kills++ })
+	s.note(func(d *faultCounts) { d.kills++ })
 }
 
-// end lets the process give its worker back.
+// end lets the process release its worker.
 func (s *slot) end() bool {
 	if err := s.child.end(); err != nil {
-		s.problem("ending %v: %v", s.child, err)
+		s.failf("ending %v: %v", s.child, err)
 		return false
 	}
 	return true
@@ -225,31 +225,31 @@ func (s *slot) end() bool {
 
 func (s *slot) start() bool {
 	number := int(s.numbers.Add(1)) - 1
-	l := life{
+	l := script{
 		Address:   s.address,
 		Namespace: s.namespace,
-		Journal:   filepath.Join(s.dir, fmt.Sprintf("life%d", number)),
-		Workers:   s.workers,
-		Window:    s.window,
+		Journal:   filepath.Join(s.dir, fmt.Sprintf("process%d", number)),
+		Workers:   s.Workers,
+		Window:    s.Window,
 		Offset:    s.clockOffset(),
-		Skew:      s.torture.skew,
+		Skew:      s.Skew,
 		Seed:      s.random.Uint64(),
-		LoseOneIn: s.loseOneIn,
+		LoseOneIn: s.LoseOneIn,
 		Breaker:   s.breaker,
 	}
 	c, err := startChild(l, number)
 	if err != nil {
-		s.problem("starting process %d: %v", number, err)
+		s.failf("starting process %d: %v", number, err)
 		return false
 	}
 	s.child = c
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lives = append(s.lives, c)
+	s.children = append(s.children, c)
 	return true
 }
 
-// clockOffset is that of the slot, but now and then a life is an hour off.
+// clockOffset is that of the slot, but now and then a process is an hour off.
 func (s *slot) clockOffset() time.Duration {
 	switch s.random.IntN(8) {
 	case 0:
@@ -260,10 +260,10 @@ func (s *slot) clockOffset() time.Duration {
 	return s.skew
 }
 
-func (tm *tormentor) killAll() {
-	tm.mu.Lock()
-	defer tm.mu.Unlock()
-	for _, c := range tm.lives {
+func (r *runner) killAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.children {
 		c.kill()
 	}
 }
