@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -58,24 +57,4 @@ func (g *Generator) waitClosed(ctx context.Context) error {
 	default:
 		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))
 	}
-}
-
-// untilClosed derives a context that ends with the generator too. The caller
-// releases it.
-func (g *Generator) untilClosed(ctx context.Context) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.life, func() { cancel(ErrClosed) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
-// reason is why the context has ended: its error, and the cause if it has one.
-func reason(ctx context.Context) error {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
 }

@@ -5,21 +5,24 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // A Generator issues IDs. [New] makes it. All methods may be called concurrently.
 // Whoever made it closes it, which gives the worker back.
 type Generator struct {
 	grant        atomic.Pointer[Grant]
-	clock        *clock
+	clock        *clock.Clock
 	monotonic    time.Time // the clock's start, one load nearer to Next
 	lag          uint64    // ticks
 	sequenceBits uint8
-	counter      counter
+	counter      clock.Counter
 
 	layout  Layout
 	source  WorkerSource
 	policy  ClockPolicy
+	maxJump time.Duration
 	logical bool
 	start   SequenceStart
 	random  func(n uint64) uint64
@@ -63,11 +66,18 @@ func New(src WorkerSource, opts ...Option) (*Generator, error) {
 
 func newGenerator(src WorkerSource, c config) *Generator {
 	g := &Generator{
-		clock:        newClock(c),
+		clock: clock.New(clock.Config{
+			Epoch:   c.layout.Epoch,
+			Tick:    c.layout.Tick,
+			MaxJump: c.maxJump,
+			Wall:    c.wall,
+			Read:    c.read,
+		}),
 		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
 		sequenceBits: c.layout.SequenceBits,
 		layout:       c.layout,
 		source:       src,
+		maxJump:      c.maxJump,
 		logical:      c.logical,
 		start:        c.start,
 		random:       c.random,
@@ -76,8 +86,8 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		ending:       ending{gone: make(chan struct{})},
 	}
 	g.life, g.quit = context.WithCancel(context.Background())
-	g.monotonic = g.clock.start
-	g.counter = newCounter(g.clock.start)
+	g.monotonic = g.clock.Start()
+	g.counter = clock.NewCounter(g.clock.Start())
 	return g
 }
 

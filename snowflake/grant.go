@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -38,9 +39,8 @@ type Grant struct {
 	retired atomic.Bool // by the generator: set before the state is sealed
 
 	// The tick that is open to Generator.Next; take opens it.
-	open   atomic.Uint64 // its last ID, below the limit; zero: none
-	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
-	trust  atomic.Uint64 // below this count of the processor it is not yet time for that; zero: look at the clock
+	open    atomic.Uint64 // its last ID, below the limit; zero: none
+	tickEnd clock.TickEnd
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
@@ -195,11 +195,10 @@ func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
 
 // openTick lets the short path issue the rest of a tick that has come. In a
 // revoked grant that opens nothing, because the state is sealed.
-func (g *Grant) openTick(tick uint64, closes time.Duration) {
+func (g *Grant) openTick(tick uint64, end time.Duration) {
 	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
 	g.open.Store(uint64(g.id(last)))
-	g.closes.Store(int64(closes))
-	g.trust.Store(0) // it was earned with the old closes
+	g.tickEnd.Set(end)
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved:

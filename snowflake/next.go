@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gormflake/gormflake/snowflake/internal/tsc"
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -40,8 +40,8 @@ func (g *Generator) TryNext() (types.ID, error) {
 // plus one. One look at the time, one load for the fence, one swap. All else is
 // take's, which opens the ticks.
 func (g *Generator) short() (id types.ID, ok bool) {
-	grant, count := g.grant.Load(), tsc.Read()
-	if !grant.trusts(count) && !grant.inTick(&g.counter, count, time.Since(g.monotonic)) {
+	grant, count := g.grant.Load(), clock.Count()
+	if !grant.tickEnd.AfterCount(count) && !grant.tickEnd.AfterTime(time.Since(g.monotonic), &g.counter, count) {
 		return 0, false
 	}
 	last := grant.state.Load()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/option"
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // An Option changes a default of [New]. An option with a bad argument makes
@@ -28,7 +29,7 @@ type config struct {
 	logical bool
 	start   SequenceStart
 	random  func(n uint64) uint64
-	read    reading // both clocks, scripted by tests
+	read    clock.Reading // both clocks, scripted by tests
 }
 
 // Defaults of the options.
@@ -82,11 +83,11 @@ func (c *config) contradiction() error {
 
 // adopt settles what a source decides and an option may not contradict.
 func (c *config) adopt(src WorkerSource) error {
-	if clock := src.Clock(); clock != nil {
+	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
 			return errors.New("snowflake: WithClock beside a source that brings its clock: give the clock to the source")
 		}
-		c.wall = clock
+		c.wall = wall
 	}
 	chosen, brought := c.layout != Layout{}, src.Layout()
 	switch {

@@ -44,14 +44,13 @@ type counters struct {
 func (g *Generator) Stats() Stats {
 	grant := g.grant.Load()
 	s := Stats{
-		Waits:               g.waits.Load(),
-		BackwardSteps:       g.clock.stepsBack.Load(),
-		LargestBackwardStep: time.Duration(g.clock.largestBack.Load()),
-		Refusals:            g.refusals.Load(),
+		Waits:    g.waits.Load(),
+		Refusals: g.refusals.Load(),
 	}
+	s.BackwardSteps, s.LargestBackwardStep = g.clock.StepsBack()
 	last := grant.last()
 	g.settleIssued(last)
-	wall, _ := g.clock.read()
+	wall, _ := g.clock.Read()
 	s.Lead = max(0, grant.timeOf(last).Sub(wall))
 	s.Issued = g.issued.Load()
 	return s

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // A claim is a block of contiguous slots of one grant.
@@ -14,7 +16,7 @@ type claim struct {
 	last  slot // the state that the claim follows
 	first slot
 	count uint64
-	at    moment        // when the claim was made
+	at    clock.Moment  // when the claim was made
 	now   uint64        // the tick of at
 	due   uint64        // the tick of the last slot
 	over  time.Duration // until the wall clock will have caught up, if that must be awaited
@@ -61,7 +63,7 @@ func (g *Generator) propose(n uint64) (claim, error) {
 	if c.at, c.over, err = g.allowed(c.grant); err != nil || c.over > 0 {
 		return c, err
 	}
-	c.now = min(g.clock.tickAt(c.at.logical), uint64(g.layout.endTick()))
+	c.now = min(g.clock.TickAt(c.at.Logical), uint64(g.layout.endTick()))
 	c.first = g.next(c, n)
 	limit := c.grant.limit.Load()
 	c.count = min(n, limit-min(c.first, limit))
@@ -93,7 +95,7 @@ func (g *Generator) admit(ctx context.Context, c claim, wait bool) error {
 	case c.over > 0 && !wait:
 		return fmt.Errorf("%w: it will have caught up in %v", ErrClockBackwards, c.over)
 	case c.over > 0:
-		return g.clock.sleep(ctx, c.over)
+		return g.sleep(ctx, c.over)
 	case c.count == 0 && !wait && !c.grant.expires():
 		return c.grant.fenced()
 	case c.count == 0:
@@ -110,7 +112,7 @@ func (g *Generator) inTime(ctx context.Context, due uint64) error {
 	if ctx.Err() != nil {
 		return waiting(ctx)
 	}
-	left := g.clock.until(due)
+	left := g.clock.Until(due)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < left {
 		return fmt.Errorf("snowflake: the next free slot is %v away: %w", left, context.DeadlineExceeded)
 	}
@@ -148,8 +150,8 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 		}
 		g.skipped.Add(-int64(c.count))
 	}
-	if !g.clock.scripted && !g.logical && c.now <= c.due+g.lag {
-		c.grant.openTick(c.due, g.clock.closes(c.at))
+	if !g.clock.Scripted() && !g.logical && c.now <= c.due+g.lag {
+		c.grant.openTick(c.due, g.clock.PeriodEnd(c.at))
 	}
 	return nil
 }
@@ -158,20 +160,15 @@ func (g *Generator) await(ctx context.Context, c claim) error {
 func (g *Generator) waitUntilDue(ctx context.Context, c *claim) error {
 	g.waits.Add(1)
 	for c.due > c.now {
-		if err := g.clock.sleep(ctx, g.clock.until(c.due)); err != nil {
+		if err := g.sleep(ctx, g.clock.Until(c.due)); err != nil {
 			g.refusals.Add(1)
 			return err
 		}
 		c.at = g.observe(c.grant)
-		c.now = g.clock.tickAt(c.at.logical)
+		c.now = g.clock.TickAt(c.at.Logical)
 		if c.grant.revoked.Load() {
 			return errRevoked
 		}
 	}
 	return nil
-}
-
-// waiting is the error of a call whose context has ended.
-func waiting(ctx context.Context) error {
-	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
 }

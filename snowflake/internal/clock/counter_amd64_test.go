@@ -1,6 +1,6 @@
 //go:build gc && linux && !purego && !faketime
 
-package tsc_test
+package clock_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/snowflake/internal/tsc"
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // Linux draws the same conclusion from the same bit.
@@ -18,27 +18,27 @@ func TestInvariant(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if want := strings.Contains(string(flags), " nonstop_tsc"); tsc.Invariant() != want {
-		t.Errorf("got %v, want %v", tsc.Invariant(), want)
+	if want := strings.Contains(string(flags), " nonstop_tsc"); clock.Invariant() != want {
+		t.Errorf("got %v, want %v", clock.Invariant(), want)
 	}
 }
 
-func TestReadCounts(t *testing.T) {
+func TestCount(t *testing.T) {
 	t.Parallel()
-	if !tsc.Invariant() {
+	if !clock.Invariant() {
 		t.Skip("the counter is not invariant here")
 	}
-	count, start := tsc.Read(), time.Now()
+	count, start := clock.Count(), time.Now()
 	time.Sleep(50 * time.Millisecond)
-	counts, elapsed := tsc.Read()-count, time.Since(start)
+	counts, elapsed := clock.Count()-count, time.Since(start)
 	if rate := float64(counts) / elapsed.Seconds(); rate < 0.5e9 || rate > 10e9 {
 		t.Errorf("%d counts in %v, %.2e a second", counts, elapsed, rate)
 	}
 }
 
-func BenchmarkRead(b *testing.B) {
+func BenchmarkCount(b *testing.B) {
 	for b.Loop() {
-		tsc.Read()
+		clock.Count()
 	}
 }
 

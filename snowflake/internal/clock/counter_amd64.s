@@ -2,16 +2,16 @@
 
 #include "textflag.h"
 
-// func Read() uint64
-TEXT ·Read(SB), NOSPLIT, $0-8
+// func Count() uint64
+TEXT ·Count(SB), NOSPLIT, $0-8
 	RDTSC
 	SHLQ $32, DX
 	ORQ  DX, AX
 	MOVQ AX, ret+0(FP)
 	RET
 
-// func Invariant() bool
-TEXT ·Invariant(SB), NOSPLIT, $0-1
+// func invariant() bool
+TEXT ·invariant(SB), NOSPLIT, $0-1
 	MOVB $0, ret+0(FP)
 	MOVL $0x80000000, AX // the highest leaf there is
 	CPUID
