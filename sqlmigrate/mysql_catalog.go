@@ -3,18 +3,20 @@ package sqlmigrate
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-func (mysqlEngine) quote(t tableName) string { return t.quoted("`") }
+func (mysqlEngine) Quote(t engine.TableName) string { return t.Quoted("`") }
 
-func (mysqlEngine) foldsNames() bool { return true }
+func (mysqlEngine) FoldsNames() bool { return true }
 
-// mysqlAbsent is what the driver writes.
-var mysqlAbsent = regexp.MustCompile(`Error 1146|Error 1049`)
+// absentText is what the driver writes.
+var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
-func (mysqlEngine) absent(err error) bool { return mysqlAbsent.MatchString(err.Error()) }
+func (mysqlEngine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
-func (mysqlEngine) afterFailure(changed int, all bool) string {
+func (mysqlEngine) AfterFailure(changed int, all bool) string {
 	switch {
 	case changed == 0:
 		return "no statement of this phase has been carried out"
@@ -25,8 +27,8 @@ func (mysqlEngine) afterFailure(changed int, all bool) string {
 	}
 }
 
-func (mysqlEngine) likelyReferences() likelyQueries {
-	return likelyQueries{narrow: mysqlNarrowSQL, other: mysqlOtherSQL, types: mysqlTypesSQL}
+func (mysqlEngine) LikelyReferences() engine.LikelyQueries {
+	return engine.LikelyQueries{Narrow: mysqlNarrowSQL, Other: mysqlOtherSQL, Types: mysqlTypesSQL}
 }
 
 const (

@@ -1,27 +1,31 @@
 package sqlmigrate
 
-import "errors"
+import (
+	"errors"
 
-func (postgresEngine) quote(t tableName) string { return t.quoted(`"`) }
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
 
-func (postgresEngine) foldsNames() bool { return false }
+func (postgresEngine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
 
-func (postgresEngine) absent(err error) bool {
+func (postgresEngine) FoldsNames() bool { return false }
+
+func (postgresEngine) Absent(err error) bool {
 	var state interface{ SQLState() string }
 	return errors.As(err, &state) && (state.SQLState() == "42P01" || state.SQLState() == "3F000")
 }
 
 // afterFailure does not know how a COMMIT has ended that has failed, or whose
 // answer was lost.
-func (postgresEngine) afterFailure(_ int, all bool) string {
+func (postgresEngine) AfterFailure(_ int, all bool) string {
 	if all {
-		return nothingChanged + ", or all of it if the connection was lost: inspect again"
+		return engine.NothingChanged + ", or all of it if the connection was lost: inspect again"
 	}
-	return nothingChanged
+	return engine.NothingChanged
 }
 
-func (postgresEngine) likelyReferences() likelyQueries {
-	return likelyQueries{narrow: pgNarrowSQL, types: pgTypesSQL}
+func (postgresEngine) LikelyReferences() engine.LikelyQueries {
+	return engine.LikelyQueries{Narrow: pgNarrowSQL, Types: pgTypesSQL}
 }
 
 const (

@@ -1,23 +1,23 @@
-package sqlmigrate
+package sqlite
 
 import "strings"
 
-// A sqliteToken is a word, a quoted name or text, or one other character of an
+// A token is a word, a quoted name or text, or one other character of an
 // SQL text. Comments and blanks are none.
-type sqliteToken struct {
+type token struct {
 	start, end int
 	word       bool   // a keyword, or a name without quotes
 	name       string // without quotes, folded
 }
 
-func sqliteTokens(text string) []sqliteToken {
-	var tokens []sqliteToken
+func tokenize(text string) []token {
+	var tokens []token
 	for i := 0; i < len(text); {
-		switch end := sqliteSkip(text, i); {
+		switch end := skip(text, i); {
 		case end > i:
 			i = end
 		default:
-			token := sqliteTokenAt(text, i)
+			token := tokenAt(text, i)
 			tokens = append(tokens, token)
 			i = token.end
 		}
@@ -25,8 +25,8 @@ func sqliteTokens(text string) []sqliteToken {
 	return tokens
 }
 
-// sqliteSkip is the end of the blank or comment at i, or i.
-func sqliteSkip(text string, i int) int {
+// skip is the end of the blank or comment at i, or i.
+func skip(text string, i int) int {
 	rest := text[i:]
 	switch {
 	case strings.ContainsRune(" \t\n\f\r", rune(text[i])):
@@ -47,28 +47,28 @@ func endOf(s, end string, start int) int {
 	return len(s)
 }
 
-func sqliteTokenAt(text string, i int) sqliteToken {
+func tokenAt(text string, i int) token {
 	switch text[i] {
 	case '\'', '"', '`':
-		end := sqliteQuoteEnd(text, i)
+		end := quoteEnd(text, i)
 		quote := text[i : i+1]
-		return sqliteToken{i, end, false, sqliteFold(strings.ReplaceAll(strings.Trim(text[i:end], quote), quote+quote, quote))}
+		return token{i, end, false, fold(strings.ReplaceAll(strings.Trim(text[i:end], quote), quote+quote, quote))}
 	case '[':
 		end := i + endOf(text[i:], "]", 1)
-		return sqliteToken{i, end, false, sqliteFold(strings.Trim(text[i:end], "[]"))}
+		return token{i, end, false, fold(strings.Trim(text[i:end], "[]"))}
 	}
 	end := i
-	for end < len(text) && sqliteWordByte(text[end]) {
+	for end < len(text) && wordByte(text[end]) {
 		end++
 	}
 	if end == i {
-		return sqliteToken{i, i + 1, false, ""}
+		return token{i, i + 1, false, ""}
 	}
-	return sqliteToken{i, end, true, sqliteFold(text[i:end])}
+	return token{i, end, true, fold(text[i:end])}
 }
 
-// sqliteQuoteEnd skips doubled quotes: they look like two quoted parts.
-func sqliteQuoteEnd(text string, i int) int {
+// quoteEnd skips doubled quotes: they look like two quoted parts.
+func quoteEnd(text string, i int) int {
 	for quote := text[i]; ; {
 		i += endOf(text[i:], string(quote), 1)
 		if i >= len(text) || text[i] != quote {
@@ -77,14 +77,14 @@ func sqliteQuoteEnd(text string, i int) int {
 	}
 }
 
-func sqliteWordByte(c byte) bool {
+func wordByte(c byte) bool {
 	return c >= 0x80 || c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// sqliteWithoutAutoincrement takes the keyword out of the text of a table. It is
+// withoutAutoincrement takes the keyword out of the text of a table. It is
 // one wherever it stands without quotes: SQLite allows no name like it.
-func sqliteWithoutAutoincrement(text string) (string, bool) {
-	for _, token := range sqliteTokens(text) {
+func withoutAutoincrement(text string) (string, bool) {
+	for _, token := range tokenize(text) {
 		if token.word && token.name == "autoincrement" {
 			return strings.TrimRight(text[:token.start], " \t") + text[token.end:], true
 		}
@@ -92,12 +92,12 @@ func sqliteWithoutAutoincrement(text string) (string, bool) {
 	return text, false
 }
 
-// sqliteInserts reports whether a trigger's text has INSERT INTO or REPLACE INTO
+// insertsInto reports whether a trigger's text has INSERT INTO or REPLACE INTO
 // with this table.
-func sqliteInserts(text, table string) bool {
-	tokens := sqliteTokens(text)
+func insertsInto(text, table string) bool {
+	tokens := tokenize(text)
 	for i := range len(tokens) - 1 {
-		if tokens[i].word && tokens[i].name == "into" && tokens[i+1].name == sqliteFold(table) {
+		if tokens[i].word && tokens[i].name == "into" && tokens[i+1].name == fold(table) {
 			return true
 		}
 	}

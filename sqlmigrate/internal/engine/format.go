@@ -1,4 +1,4 @@
-package sqlmigrate
+package engine
 
 import "strings"
 
@@ -11,9 +11,9 @@ const (
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
 )
 
-// script writes statements as the tool reads them. Goose splits at semicolons
+// Script writes statements as the tool reads them. Goose splits at semicolons
 // unless it is told otherwise.
-func (f Format) script(statements []string) string {
+func (f Format) Script(statements []string) string {
 	begin, end := "", ";\n"
 	if f == Goose {
 		begin, end = "-- +goose StatementBegin\n", ";\n-- +goose StatementEnd\n"
@@ -25,7 +25,8 @@ func (f Format) script(statements []string) string {
 	return text.String()
 }
 
-func sqlOf(statements []Statement) []string {
+// SQLOf are the texts of statements.
+func SQLOf(statements []Statement) []string {
 	sql := make([]string, len(statements))
 	for i, s := range statements {
 		sql[i] = s.SQL

@@ -1,4 +1,4 @@
-package sqlmigrate
+package migrationfile
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 const (
@@ -30,7 +32,7 @@ type folder struct {
 	names []string // of migrations
 }
 
-func readFolder(dir string, format Format) (*folder, error) {
+func readFolder(dir string, format engine.Format) (*folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: %w", err)
@@ -41,7 +43,7 @@ func readFolder(dir string, format Format) (*folder, error) {
 		if !versioned.MatchString(name) {
 			continue
 		}
-		if half.MatchString(name) != (format == GolangMigrate) {
+		if half.MatchString(name) != (format == engine.GolangMigrate) {
 			return nil, fmt.Errorf("sqlmigrate: %s is no file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
 		}
 		f.names = append(f.names, name)
@@ -116,10 +118,10 @@ func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
 
 // has is an error if the migration is there under another version. One of the
 // same name for other tables is none.
-func (f *folder) has(m migration, format Format) error {
+func (f *folder) has(m Migration, format engine.Format) error {
 	for _, name := range f.names {
 		base, _, _ := strings.Cut(name, ".")
-		if !strings.HasSuffix(base, "_"+m.name) {
+		if !strings.HasSuffix(base, "_"+m.Name) {
 			continue
 		}
 		same := m.files(base, format)[0]

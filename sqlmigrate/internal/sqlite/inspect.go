@@ -1,32 +1,36 @@
-package sqlmigrate
+// Package sqlite is the part of package sqlmigrate that is for SQLite.
+package sqlite
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// sqliteEngine changes the catalog only. Every integer column of SQLite holds 64
+// Engine changes the catalog only. Every integer column of SQLite holds 64
 // bits, so there is no phase widen, and no table is ever rebuilt: dropping the
 // old one would delete the rows that refer to it by ON DELETE CASCADE, without
 // an error.
 //
 // AUTOINCREMENT is taken out of the text from which SQLite makes the table each
 // time it opens the database. The stored rows are the same with it and without.
-type sqliteEngine struct{}
+type Engine struct{}
 
-func (sqliteEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (_ *Plan, err error) {
+// Inspect implements [engine.Engine].
+func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
 	// Not BeginTx: drivers can be set to take the writer lock there.
-	if err := sqliteUncancelled(ctx, conn, "BEGIN"); err != nil {
+	if err := uncancelled(ctx, conn, "BEGIN"); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	defer func() { err = errors.Join(err, sqliteEnd(ctx, conn)) }()
-	in := &sqliteInspection{
+	defer func() { err = errors.Join(err, endTransaction(ctx, conn)) }()
+	in := &inspection{
 		ctx: ctx, conn: conn, want: want,
-		tables: map[string]*sqliteTable{},
+		tables: map[string]*table{},
 		views:  map[string]bool{},
-		moved:  map[sqliteColumnID]bool{},
+		moved:  map[columnID]bool{},
 	}
 	for _, step := range []func() error{in.readTables, in.readReferences, in.resolve, in.connect, in.measure} {
 		if err := step(); err != nil {
@@ -36,32 +40,32 @@ func (sqliteEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (
 	return in.plan(), nil
 }
 
-// A sqliteInspection is the work of one call of inspect.
-type sqliteInspection struct {
+// An inspection is the work of one call of inspect.
+type inspection struct {
 	ctx  context.Context
 	conn *sql.Conn
-	want request
+	want engine.Request
 
-	tables   map[string]*sqliteTable // by their folded names
-	views    map[string]bool         // likewise
-	triggers []sqliteTrigger
-	edges    []sqliteEdge
-	moved    map[sqliteColumnID]bool
-	affected []*sqliteTable // those of moved columns, by name
-	blockers []Blocker
+	tables   map[string]*table // by their folded names
+	views    map[string]bool   // likewise
+	triggers []trigger
+	edges    []edge
+	moved    map[columnID]bool
+	affected []*table // those of moved columns, by name
+	blockers []engine.Blocker
 	notes    []string
 }
 
-func (in *sqliteInspection) block(table, object, reason, mend string) {
-	in.blockers = append(in.blockers, Blocker{table, object, reason, mend})
+func (in *inspection) block(table, object, reason, mend string) {
+	in.blockers = append(in.blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Mend: mend})
 }
 
-func (in *sqliteInspection) note(format string, args ...any) {
+func (in *inspection) note(format string, args ...any) {
 	in.notes = append(in.notes, fmt.Sprintf(format, args...))
 }
 
 // each calls f for each row of a query.
-func (in *sqliteInspection) each(query string, f func(*sql.Rows) error, args ...any) error {
+func (in *inspection) each(query string, f func(*sql.Rows) error, args ...any) error {
 	rows, err := in.conn.QueryContext(in.ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)

@@ -1,4 +1,4 @@
-package sqlmigrate
+package engine
 
 import (
 	"errors"
@@ -11,28 +11,31 @@ const (
 	columnForm = `want table.column or schema.table.column, with double quotes around a name that has a dot`
 )
 
-func parseTable(s string) (tableName, error) {
+// ParseTable reads table or schema.table.
+func ParseTable(s string) (TableName, error) {
 	parts, err := splitName(s)
 	if err != nil || len(parts) > 2 {
-		return tableName{}, fmt.Errorf("%q is not the name of a table: %s", s, tableForm)
+		return TableName{}, fmt.Errorf("%q is not the name of a table: %s", s, tableForm)
 	}
-	return tableOf(parts), nil
+	return TableOf(parts), nil
 }
 
-func parseColumn(s string) (tableName, string, error) {
+// ParseColumn reads table.column or schema.table.column.
+func ParseColumn(s string) (TableName, string, error) {
 	parts, err := splitName(s)
 	if err != nil || len(parts) < 2 || len(parts) > 3 {
-		return tableName{}, "", fmt.Errorf("%q is not the name of a column: %s", s, columnForm)
+		return TableName{}, "", fmt.Errorf("%q is not the name of a column: %s", s, columnForm)
 	}
 	last := len(parts) - 1
-	return tableOf(parts[:last]), parts[last], nil
+	return TableOf(parts[:last]), parts[last], nil
 }
 
-func tableOf(parts []string) tableName {
+// TableOf is the name that consists of a table, or of a schema and a table.
+func TableOf(parts []string) TableName {
 	if len(parts) == 1 {
-		return tableName{name: parts[0]}
+		return TableName{Name: parts[0]}
 	}
-	return tableName{parts[0], parts[1]}
+	return TableName{parts[0], parts[1]}
 }
 
 var errName = errors.New("malformed name")
@@ -89,27 +92,28 @@ func closingQuote(s string) int {
 	return -1
 }
 
-// String writes the name so that parseTable reads it.
-func (t tableName) String() string {
-	if t.schema == "" {
-		return quoteDotted(t.name)
+// String writes the name so that ParseTable reads it.
+func (t TableName) String() string {
+	if t.Schema == "" {
+		return QuoteDotted(t.Name)
 	}
-	return quoteDotted(t.schema) + "." + quoteDotted(t.name)
+	return QuoteDotted(t.Schema) + "." + QuoteDotted(t.Name)
 }
 
-func quoteDotted(name string) string {
+// QuoteDotted quotes a name that [ParseTable] would split.
+func QuoteDotted(name string) string {
 	if !strings.Contains(name, ".") && !strings.HasPrefix(name, `"`) {
 		return name
 	}
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// quoted is the name, with its schema if it has one, between marks as the
+// Quoted is the name, with its schema if it has one, between marks as the
 // database writes them.
-func (t tableName) quoted(mark string) string {
-	name := mark + strings.ReplaceAll(t.name, mark, mark+mark) + mark
-	if t.schema == "" {
+func (t TableName) Quoted(mark string) string {
+	name := mark + strings.ReplaceAll(t.Name, mark, mark+mark) + mark
+	if t.Schema == "" {
 		return name
 	}
-	return mark + strings.ReplaceAll(t.schema, mark, mark+mark) + mark + "." + name
+	return mark + strings.ReplaceAll(t.Schema, mark, mark+mark) + mark + "." + name
 }

@@ -1,4 +1,5 @@
-package sqlmigrate
+// Package migrationfile writes the files of migration tools.
+package migrationfile
 
 import (
 	"errors"
@@ -7,17 +8,21 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A migration is the text of one phase's files.
-type migration struct{ name, up, down string }
+// A Migration is the text of one phase's files.
+type Migration struct{ Name, Up, Down string }
 
 // A file is one to be written.
 type file struct{ name, text string }
 
-func writeMigrations(dir string, format Format, migrations []migration) error {
-	if format != GolangMigrate && format != Goose {
-		return fmt.Errorf("sqlmigrate: unknown format %q: want %s or %s", format, GolangMigrate, Goose)
+// Write writes all migrations to dir, which it creates, or none. No file is
+// overwritten.
+func Write(dir string, format engine.Format, migrations []Migration) error {
+	if format != engine.GolangMigrate && format != engine.Goose {
+		return fmt.Errorf("sqlmigrate: unknown format %q: want %s or %s", format, engine.GolangMigrate, engine.Goose)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("sqlmigrate: %w", err)
@@ -35,16 +40,16 @@ func writeMigrations(dir string, format Format, migrations []migration) error {
 		if err := present.has(m, format); err != nil {
 			return err
 		}
-		files = append(files, m.files(versions[i]+"_"+m.name, format)...)
+		files = append(files, m.files(versions[i]+"_"+m.Name, format)...)
 	}
 	return writeAll(dir, files)
 }
 
-func (m migration) files(base string, format Format) []file {
-	if format == Goose {
-		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.up) + "\n-- +goose Down\n" + ended(m.down)}}
+func (m Migration) files(base string, format engine.Format) []file {
+	if format == engine.Goose {
+		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.Up) + "\n-- +goose Down\n" + ended(m.Down)}}
 	}
-	return []file{{base + ".up.sql", ended(m.up)}, {base + ".down.sql", ended(m.down)}}
+	return []file{{base + ".up.sql", ended(m.Up)}, {base + ".down.sql", ended(m.Down)}}
 }
 
 func ended(text string) string { return strings.TrimRight(text, "\n") + "\n" }

@@ -1,15 +1,17 @@
-package sqlmigrate
+package sqlite
 
 import (
 	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // resolve starts with the keys of the tables that were asked for.
-func (in *sqliteInspection) resolve() error {
-	for _, name := range in.want.tables {
+func (in *inspection) resolve() error {
+	for _, name := range in.want.Tables {
 		t, err := in.wanted(name)
 		if err != nil {
 			return err
@@ -22,8 +24,8 @@ func (in *sqliteInspection) resolve() error {
 		if len(keys) == 0 {
 			in.block(t.name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
-		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *sqliteColumn) bool { return !c.integer() }); len(integers) > 1 {
-			in.note(noteComposite, t.name, len(keys))
+		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
+			in.note(engine.CompositeNote, t.name, len(keys))
 			continue
 		} else if len(integers) == 1 {
 			keys = integers
@@ -36,7 +38,7 @@ func (in *sqliteInspection) resolve() error {
 }
 
 // connect follows references in both directions.
-func (in *sqliteInspection) connect() error {
+func (in *inspection) connect() error {
 	for found := true; found; {
 		found = false
 		for _, e := range in.edges {
@@ -47,23 +49,23 @@ func (in *sqliteInspection) connect() error {
 		}
 	}
 	for _, t := range in.tables {
-		if slices.ContainsFunc(t.columns, func(c *sqliteColumn) bool { return in.moved[c.id] }) {
+		if slices.ContainsFunc(t.columns, func(c *column) bool { return in.moved[c.id] }) {
 			in.affected = append(in.affected, t)
 		}
 	}
-	slices.SortFunc(in.affected, func(a, b *sqliteTable) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(in.affected, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
 	return nil
 }
 
 // measure reads what rows there are. Only of a key that is the rowid can the
 // values be nothing but integers.
-func (in *sqliteInspection) measure() error {
+func (in *inspection) measure() error {
 	for _, t := range in.affected {
 		c := in.key(t)
-		name := "main." + sqliteQuote(t.name)
+		name := "main." + quote(t.name)
 		query := "SELECT count(*), NULL, NULL, 0 FROM " + name
 		if c != nil {
-			column := sqliteQuote(c.name)
+			column := quote(c.name)
 			integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
 			odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
 			if t.rowid() {
@@ -85,7 +87,7 @@ func (in *sqliteInspection) measure() error {
 
 // key is the moved column of a table that is its key by itself or, of several,
 // the first one.
-func (in *sqliteInspection) key(t *sqliteTable) *sqliteColumn {
+func (in *inspection) key(t *table) *column {
 	for _, c := range t.columns {
 		if c.key > 0 && in.moved[c.id] {
 			return c
@@ -94,8 +96,8 @@ func (in *sqliteInspection) key(t *sqliteTable) *sqliteColumn {
 	return nil
 }
 
-func (in *sqliteInspection) readSequence(t *sqliteTable) error {
-	if _, ok := sqliteWithoutAutoincrement(t.text); !ok {
+func (in *inspection) readSequence(t *table) error {
+	if _, ok := withoutAutoincrement(t.text); !ok {
 		return nil
 	}
 	return in.each("SELECT seq FROM main.sqlite_sequence WHERE name = ?", func(rows *sql.Rows) error {
