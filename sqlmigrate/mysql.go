@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // mysqlEngine is that of MySQL and MariaDB. They have no transactions for
@@ -18,13 +20,13 @@ import (
 // table. Unsigned columns that refer to such a key become bigint unsigned.
 type mysqlEngine struct{}
 
-func (mysqlEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (_ *Plan, err error) {
+func (mysqlEngine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
 	session, err := mysqlOpenSession(ctx, conn, mysqlInspectWait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = session.close(err) }()
-	in := &mysqlInspection{ctx: ctx, conn: conn, want: want, tables: map[tableName]*mysqlTable{}}
+	in := &mysqlInspection{ctx: ctx, conn: conn, want: want, tables: map[engine.TableName]*mysqlTable{}}
 	if err := in.read(); err != nil {
 		return nil, err
 	}
@@ -35,23 +37,23 @@ func (mysqlEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (_
 type mysqlInspection struct {
 	ctx  context.Context
 	conn *sql.Conn
-	want request
+	want engine.Request
 
 	database string
 	mariadb  bool
-	journal  *mysqlJournal             // nil: there is none
-	pairs    []mysqlPair               // all tables that refer to one
-	tables   map[tableName]*mysqlTable // by their normal names
-	moved    []*mysqlColumn            // keys that were asked for, and all columns connected with them
-	resumed  []*mysqlColumn            // those of an unfinished run, likewise
-	blockers []Blocker
+	journal  *mysqlJournal                    // nil: there is none
+	pairs    []mysqlPair                      // all tables that refer to one
+	tables   map[engine.TableName]*mysqlTable // by their normal names
+	moved    []*mysqlColumn                   // keys that were asked for, and all columns connected with them
+	resumed  []*mysqlColumn                   // those of an unfinished run, likewise
+	blockers []engine.Blocker
 	notes    []string
 }
 
 func (in *mysqlInspection) read() error {
 	for _, step := range []func() error{
 		in.readServer, in.readJournal, in.readPairs, in.readWanted, in.readUnfinished,
-		in.readKeys, in.judge,
+		in.readKeys, in.findBlockers,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -80,9 +82,9 @@ func (in *mysqlInspection) readServer() error {
 
 // normal leaves out the schema of a table in the current database, so that what
 // is planned here can be carried out in a database of another name.
-func (in *mysqlInspection) normal(t tableName) tableName {
-	if t.schema == in.database {
-		t.schema = ""
+func (in *mysqlInspection) normal(t engine.TableName) engine.TableName {
+	if t.Schema == in.database {
+		t.Schema = ""
 	}
 	return t
 }
@@ -92,5 +94,5 @@ func (in *mysqlInspection) note(format string, args ...any) {
 }
 
 func (in *mysqlInspection) block(t *mysqlTable, object, reason, mend string) {
-	in.blockers = append(in.blockers, Blocker{Table: t.name.String(), Object: object, Reason: reason, Mend: mend})
+	in.blockers = append(in.blockers, engine.Blocker{Table: t.name.String(), Object: object, Reason: reason, Mend: mend})
 }

@@ -30,7 +30,7 @@ func (in *mysqlInspection) readChecks(t *mysqlTable) error {
 }
 
 func (t *mysqlTable) fromChecks() string {
-	return fmt.Sprintf(mysqlChecks, mysqlSchemaOf(t.name), mysqlLiteral(t.name.name))
+	return fmt.Sprintf(mysqlChecks, mysqlSchemaOf(t.name), mysqlLiteral(t.name.Name))
 }
 
 func (c *mysqlColumn) fromChecks() string {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A mysqlPair is a table that refers to another one by a foreign key.
-type mysqlPair struct{ child, parent tableName }
+type mysqlPair struct{ child, parent engine.TableName }
 
 const mysqlPairs = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
@@ -17,7 +19,7 @@ const mysqlPairs = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_S
 func (in *mysqlInspection) readPairs() error {
 	err := in.query(mysqlPairs, func(scan func(...any) error) error {
 		var p mysqlPair
-		if err := scan(&p.child.schema, &p.child.name, &p.parent.schema, &p.parent.name); err != nil {
+		if err := scan(&p.child.Schema, &p.child.Name, &p.parent.Schema, &p.parent.Name); err != nil {
 			return err
 		}
 		in.pairs = append(in.pairs, mysqlPair{in.normal(p.child), in.normal(p.parent)})
@@ -54,7 +56,7 @@ func (in *mysqlInspection) noneSkipped() error {
 func (in *mysqlInspection) readWanted() error {
 	asked := map[*mysqlTable]bool{}
 	var keys []*mysqlColumn
-	for _, name := range in.want.tables {
+	for _, name := range in.want.Tables {
 		t, err := in.table(name)
 		if err != nil {
 			return err
@@ -93,7 +95,7 @@ func (in *mysqlInspection) wantedKey(t *mysqlTable) []*mysqlColumn {
 	case 1:
 		return integers
 	default:
-		in.note(noteComposite, t.name, len(key))
+		in.note(engine.CompositeNote, t.name, len(key))
 	}
 	return nil
 }
@@ -160,10 +162,10 @@ func (in *mysqlInspection) neighbours(c *mysqlColumn) ([]*mysqlColumn, error) {
 		}
 		keys = append(keys, child.foreign...)
 	}
-	references := slices.Clone(in.want.references)
+	references := slices.Clone(in.want.References)
 	for _, f := range keys {
 		for i := range f.columns {
-			references = append(references, reference{f.child, f.columns[i], f.parent, f.refers[i]})
+			references = append(references, engine.Reference{Table: f.child, Column: f.columns[i], ToTable: f.parent, ToColumn: f.refers[i]})
 		}
 	}
 	var found []*mysqlColumn
@@ -181,16 +183,16 @@ func (in *mysqlInspection) neighbours(c *mysqlColumn) ([]*mysqlColumn, error) {
 
 // otherEnd is nil if the reference has nothing to do with c, or is that of a
 // view, which follows by itself.
-func (in *mysqlInspection) otherEnd(c *mysqlColumn, r reference) (*mysqlColumn, error) {
-	is := func(t tableName, column string) bool {
+func (in *mysqlInspection) otherEnd(c *mysqlColumn, r engine.Reference) (*mysqlColumn, error) {
+	is := func(t engine.TableName, column string) bool {
 		return in.normal(t) == c.table.name && strings.EqualFold(column, c.name)
 	}
-	child, parent := is(r.table, r.column), is(r.toTable, r.toColumn)
+	child, parent := is(r.Table, r.Column), is(r.ToTable, r.ToColumn)
 	if !child && !parent {
 		return nil, nil
 	}
-	from, errFrom := in.end(r.table, r.column)
-	to, errTo := in.end(r.toTable, r.toColumn)
+	from, errFrom := in.end(r.Table, r.Column)
+	to, errTo := in.end(r.ToTable, r.ToColumn)
 	if err := errors.Join(errFrom, errTo); errors.Is(err, errMySQLView) {
 		return nil, nil
 	} else if err != nil {
@@ -205,7 +207,7 @@ func (in *mysqlInspection) otherEnd(c *mysqlColumn, r reference) (*mysqlColumn, 
 	return from, nil
 }
 
-func (in *mysqlInspection) end(table tableName, column string) (*mysqlColumn, error) {
+func (in *mysqlInspection) end(table engine.TableName, column string) (*mysqlColumn, error) {
 	t, err := in.table(table)
 	if err != nil {
 		return nil, err
@@ -219,10 +221,10 @@ func (in *mysqlInspection) end(table tableName, column string) (*mysqlColumn, er
 
 // widen decides on the types of connected columns, which have to be alike.
 func (in *mysqlInspection) widen(connected []*mysqlColumn) {
-	unsigned := slices.ContainsFunc(connected, func(c *mysqlColumn) bool { return c.typ() == mysqlType{"bigint", true} })
+	unsigned := slices.ContainsFunc(connected, func(c *mysqlColumn) bool { return c.typ() == integerType{"bigint", true} })
 	for _, c := range connected {
 		if t := c.typ(); t.base != "" && t.base != "bigint" {
-			c.wide = mysqlType{"bigint", unsigned && t.unsigned}
+			c.wide = integerType{"bigint", unsigned && t.unsigned}
 		}
 	}
 }

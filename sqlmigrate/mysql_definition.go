@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // mysqlElements are the columns, keys and constraints of a statement that SHOW
@@ -15,7 +17,7 @@ func mysqlElements(create string) (elements []string, options string, err error)
 		return nil, "", errors.New("no parenthesis in it")
 	}
 	start, depth := open+1, 1
-	for i := start; i < len(create); i = mysqlNext(create, i) {
+	for i := start; i < len(create); i = nextIndex(create, i) {
 		switch c := create[i]; {
 		case c == '(':
 			depth++
@@ -32,8 +34,8 @@ func mysqlElements(create string) (elements []string, options string, err error)
 	return nil, "", errors.New("its parenthesis has no end")
 }
 
-// mysqlNext is the index after the character, or the quoted whole, at i.
-func mysqlNext(s string, i int) int {
+// nextIndex is the index after the character, or the quoted whole, at i.
+func nextIndex(s string, i int) int {
 	quote := s[i]
 	if quote != '\'' && quote != '`' && quote != '"' {
 		return i + 1
@@ -53,7 +55,7 @@ func mysqlNext(s string, i int) int {
 
 // mysqlFind is the first index outside of quotes where is holds, or -1.
 func mysqlFind(s string, is func(s string, i int) bool) int {
-	for i := 0; i < len(s); i = mysqlNext(s, i) {
+	for i := 0; i < len(s); i = nextIndex(s, i) {
 		if is(s, i) {
 			return i
 		}
@@ -61,11 +63,11 @@ func mysqlFind(s string, is func(s string, i int) bool) int {
 	return -1
 }
 
-// mysqlNames are the quoted names in s, without those in the quotes of others.
-func mysqlNames(s string) []string {
+// quotedNames are the quoted names in s, without those in the quotes of others.
+func quotedNames(s string) []string {
 	var names []string
 	for i := 0; i < len(s); {
-		next := mysqlNext(s, i)
+		next := nextIndex(s, i)
 		if s[i] == '`' {
 			names = append(names, mysqlUnquote(s[i:next]))
 		}
@@ -78,8 +80,8 @@ func mysqlUnquote(s string) string {
 	return strings.ReplaceAll(s[1:len(s)-1], "``", "`")
 }
 
-// mysqlType is an integer type.
-type mysqlType struct {
+// integerType is an integer type.
+type integerType struct {
 	base     string // empty: not an integer
 	unsigned bool
 }
@@ -88,15 +90,15 @@ var mysqlInteger = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigi
 
 // mysqlTypeOf reads a column's type, as information_schema writes it or at the
 // start of what follows the name in a definition.
-func mysqlTypeOf(s string) mysqlType {
+func mysqlTypeOf(s string) integerType {
 	m := mysqlInteger.FindStringSubmatch(s)
 	if m == nil {
-		return mysqlType{}
+		return integerType{}
 	}
-	return mysqlType{strings.ToLower(m[1]), m[3]+m[4] != ""}
+	return integerType{strings.ToLower(m[1]), m[3]+m[4] != ""}
 }
 
-func (t mysqlType) String() string {
+func (t integerType) String() string {
 	if t.unsigned {
 		return t.base + " unsigned"
 	}
@@ -105,7 +107,7 @@ func (t mysqlType) String() string {
 
 // condition is that of its columns in information_schema.COLUMNS. The width,
 // which some servers write, says nothing of the values.
-func (t mysqlType) condition() string {
+func (t integerType) condition() string {
 	not := "NOT "
 	if t.unsigned {
 		not = ""
@@ -114,21 +116,21 @@ func (t mysqlType) condition() string {
 }
 
 // holds are the smallest and the largest value.
-func (t mysqlType) holds() (low, high string) {
+func (t integerType) holds() (low, high string) {
 	switch t {
-	case mysqlType{"tinyint", false}:
+	case integerType{"tinyint", false}:
 		return "-128", "127"
-	case mysqlType{"tinyint", true}:
+	case integerType{"tinyint", true}:
 		return "0", "255"
-	case mysqlType{"smallint", false}:
+	case integerType{"smallint", false}:
 		return "-32768", "32767"
-	case mysqlType{"smallint", true}:
+	case integerType{"smallint", true}:
 		return "0", "65535"
-	case mysqlType{"mediumint", false}:
+	case integerType{"mediumint", false}:
 		return "-8388608", "8388607"
-	case mysqlType{"mediumint", true}:
+	case integerType{"mediumint", true}:
 		return "0", "16777215"
-	case mysqlType{"int", false}:
+	case integerType{"int", false}:
 		return "-2147483648", "2147483647"
 	default:
 		return "0", "4294967295"
@@ -140,28 +142,28 @@ func (t mysqlType) holds() (low, high string) {
 type mysqlDefinition string
 
 func (d mysqlDefinition) split() (name, rest string) {
-	end := mysqlNext(string(d), 0)
+	end := nextIndex(string(d), 0)
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
 }
 
-func (d mysqlDefinition) typ() mysqlType {
+func (d mysqlDefinition) typ() integerType {
 	_, rest := d.split()
 	return mysqlTypeOf(rest)
 }
 
 // as is the definition with another integer type.
-func (d mysqlDefinition) as(t mysqlType) mysqlDefinition {
+func (d mysqlDefinition) as(t integerType) mysqlDefinition {
 	name, rest := d.split()
 	rest = rest[len(strings.TrimSuffix(mysqlInteger.FindString(rest), " ")):]
 	return mysqlDefinition(name + " " + t.String() + rest)
 }
 
-const mysqlAuto = " AUTO_INCREMENT"
+const autoIncrement = " AUTO_INCREMENT"
 
 // auto is where the server is told to assign the column, or -1.
 func (d mysqlDefinition) auto() int {
 	return mysqlFind(string(d), func(s string, i int) bool {
-		rest, ok := strings.CutPrefix(s[i:], mysqlAuto)
+		rest, ok := strings.CutPrefix(s[i:], autoIncrement)
 		return ok && (rest == "" || rest[0] == ' ')
 	})
 }
@@ -176,20 +178,20 @@ func (d mysqlDefinition) unassigned() mysqlDefinition {
 	if i < 0 {
 		return d
 	}
-	return d[:i] + d[i+len(mysqlAuto):]
+	return d[:i] + d[i+len(autoIncrement):]
 }
 
 // A mysqlForeignKey is a constraint as SHOW CREATE TABLE writes it.
 type mysqlForeignKey struct {
 	name            string
-	child, parent   tableName
+	child, parent   engine.TableName
 	columns, refers []string
 	text            string
 }
 
 // mysqlParseForeignKey reads CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES
 // `schema`.`table` (`b`, …) and what follows.
-func mysqlParseForeignKey(child tableName, text string) (mysqlForeignKey, bool) {
+func mysqlParseForeignKey(child engine.TableName, text string) (mysqlForeignKey, bool) {
 	const key, references = " FOREIGN KEY ", " REFERENCES "
 	at := func(word string) int {
 		return mysqlFind(text, func(s string, i int) bool { return strings.HasPrefix(s[i:], word) })
@@ -201,16 +203,16 @@ func mysqlParseForeignKey(child tableName, text string) (mysqlForeignKey, bool) 
 	target := text[second+len(references):]
 	open := mysqlFind(target, func(s string, i int) bool { return s[i] == '(' })
 	end := mysqlFind(target, func(s string, i int) bool { return s[i] == ')' })
-	names, columns := mysqlNames(text[:first]), mysqlNames(text[first:second])
+	names, columns := quotedNames(text[:first]), quotedNames(text[first:second])
 	if open < 0 || end < open || len(names) != 1 {
 		return mysqlForeignKey{}, false
 	}
-	path, refers := mysqlNames(target[:open]), mysqlNames(target[open:end])
+	path, refers := quotedNames(target[:open]), quotedNames(target[open:end])
 	if len(path) == 1 {
-		path = []string{child.schema, path[0]}
+		path = []string{child.Schema, path[0]}
 	}
 	if len(path) != 2 || len(columns) == 0 || len(columns) != len(refers) {
 		return mysqlForeignKey{}, false
 	}
-	return mysqlForeignKey{names[0], child, tableName{path[0], path[1]}, columns, refers, text}, true
+	return mysqlForeignKey{names[0], child, engine.TableName{Schema: path[0], Name: path[1]}, columns, refers, text}, true
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // The journal is a table in the current database. A phase that a failure could
@@ -31,7 +33,7 @@ const (
 
 type mysqlEntry struct {
 	kind       mysqlEntryKind
-	table      tableName // normal
+	table      engine.TableName // normal
 	name       string
 	definition string
 }
@@ -39,7 +41,7 @@ type mysqlEntry struct {
 func (in *mysqlInspection) readJournal() error {
 	var there bool
 	err := in.conn.QueryRowContext(in.ctx, "SELECT COUNT(*) FROM information_schema.TABLES WHERE "+
-		mysqlOf(tableName{name: mysqlJournalTable})).Scan(&there)
+		whereTable(engine.TableName{Name: mysqlJournalTable})).Scan(&there)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: look for table %s: %w", mysqlJournalTable, err)
 	}
@@ -50,7 +52,7 @@ func (in *mysqlInspection) readJournal() error {
 	err = in.query("SELECT kind, table_schema, table_name, name, definition FROM "+mysqlQuote(mysqlJournalTable)+" ORDER BY id",
 		func(scan func(...any) error) error {
 			var e mysqlEntry
-			if err := scan(&e.kind, &e.table.schema, &e.table.name, &e.name, &e.definition); err != nil {
+			if err := scan(&e.kind, &e.table.Schema, &e.table.Name, &e.name, &e.definition); err != nil {
 				return err
 			}
 			in.journal.entries = append(in.journal.entries, e)
@@ -111,7 +113,7 @@ func (j *mysqlJournal) pairs() []mysqlPair {
 
 // id names what the entry is about: the first one of a name is that of before.
 func (e mysqlEntry) id() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(e.kind), e.table.schema, e.table.name, e.name}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(e.kind), e.table.Schema, e.table.Name, e.name}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -120,48 +122,48 @@ const mysqlCreateJournal = "CREATE TABLE IF NOT EXISTS `" + mysqlJournalTable + 
 	"table_schema varchar(64) NOT NULL, table_name varchar(64) NOT NULL, name varchar(64) NOT NULL, definition mediumtext NOT NULL" +
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
-func mysqlOpenJournal(entries []mysqlEntry) []Statement {
-	statements := []Statement{{SQL: mysqlCreateJournal}}
+func mysqlOpenJournal(entries []mysqlEntry) []engine.Statement {
+	statements := []engine.Statement{{SQL: mysqlCreateJournal}}
 	if len(entries) == 0 {
 		return statements
 	}
 	rows := make([]string, len(entries))
 	for i, e := range entries {
-		rows[i] = "(" + mysqlLiterals([]string{e.id(), string(e.kind), e.table.schema, e.table.name, e.name, e.definition}) + ")"
+		rows[i] = "(" + mysqlLiterals([]string{e.id(), string(e.kind), e.table.Schema, e.table.Name, e.name, e.definition}) + ")"
 	}
 	statements = append(statements, mysqlMissing(entries)...)
-	return append(statements, Statement{SQL: "INSERT INTO `" + mysqlJournalTable +
+	return append(statements, engine.Statement{SQL: "INSERT INTO `" + mysqlJournalTable +
 		"` (id, kind, table_schema, table_name, name, definition) VALUES\n" + strings.Join(rows, ",\n") +
 		"\nON DUPLICATE KEY UPDATE definition = definition"})
 }
 
 // mysqlCloseJournal leaves the table to others if it has entries of theirs.
-func mysqlCloseJournal(entries []mysqlEntry) []Statement {
+func mysqlCloseJournal(entries []mysqlEntry) []engine.Statement {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.id()
 	}
-	drop := Statement{
+	drop := engine.Statement{
 		SQL:    "DROP TABLE `" + mysqlJournalTable + "`",
 		Unless: "SELECT COUNT(*) > 0 FROM `" + mysqlJournalTable + "`",
 	}
 	if len(ids) == 0 {
-		return []Statement{drop}
+		return []engine.Statement{drop}
 	}
-	return []Statement{{SQL: "DELETE FROM `" + mysqlJournalTable + "` WHERE id IN (" + mysqlLiterals(ids) + ")"}, drop}
+	return []engine.Statement{{SQL: "DELETE FROM `" + mysqlJournalTable + "` WHERE id IN (" + mysqlLiterals(ids) + ")"}, drop}
 }
 
 // mysqlJournalled puts the journal around the steps of a phase.
-func mysqlJournalled(steps []Step, entries []mysqlEntry) []Step {
-	begin := Step{
+func mysqlJournalled(steps []engine.Step, entries []mysqlEntry) []engine.Step {
+	begin := engine.Step{
 		Table: mysqlJournalTable, Text: "write down what a run that fails half-way would otherwise lose",
 		Up: mysqlOpenJournal(entries), Down: mysqlCloseJournal(entries),
 	}
-	end := Step{
+	end := engine.Step{
 		Table: mysqlJournalTable, Text: "remove it: everything is in place",
 		Up: mysqlCloseJournal(entries), Down: mysqlOpenJournal(entries),
 	}
-	return append(append([]Step{begin}, steps...), end)
+	return append(append([]engine.Step{begin}, steps...), end)
 }
 
 // mysqlMerge keeps the older one of two entries for the same.

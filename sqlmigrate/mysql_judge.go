@@ -24,7 +24,7 @@ func (in *mysqlInspection) readKeys() error {
 		if err := row.Scan(&largest, &notPositive); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.table.name, err)
 		}
-		if c.table.maxKey == "" || mysqlAbove(largest, mysqlInt(c.table.maxKey)) {
+		if c.table.maxKey == "" || mysqlAbove(largest, parseInt(c.table.maxKey)) {
 			c.table.maxKey = largest
 		}
 		c.table.notPositive = c.table.notPositive || notPositive
@@ -32,30 +32,30 @@ func (in *mysqlInspection) readKeys() error {
 	return nil
 }
 
-// mysqlInt is the largest int64 if the number is beyond it.
-func mysqlInt(s string) int64 {
+// parseInt is the largest int64 if the number is beyond it.
+func parseInt(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n
 }
 
-func mysqlAbove(s string, than int64) bool { return s != "" && mysqlInt(s) > than }
+func mysqlAbove(s string, than int64) bool { return s != "" && parseInt(s) > than }
 
-// judge finds what stands in the way of what has to be done.
-func (in *mysqlInspection) judge() error {
+// findBlockers finds what stands in the way of what has to be done.
+func (in *mysqlInspection) findBlockers() error {
 	var unsigned []string
 	for _, columns := range mysqlByTable(slices.Concat(in.moved, in.resumed)) {
 		t := columns[0].table
-		in.judgeTable(t)
+		in.blockTable(t)
 		for _, c := range columns {
-			in.judgeColumn(c)
-			if c.typ() == (mysqlType{"bigint", true}) && c.primary {
+			in.blockColumn(c)
+			if c.typ() == (integerType{"bigint", true}) && c.primary {
 				unsigned = append(unsigned, c.String())
 			}
 		}
-		if err := in.judgePartitions(t, columns); err != nil {
+		if err := in.blockPartitions(t, columns); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t.name, err)
 		}
-		if err := in.judgeTriggers(t); err != nil {
+		if err := in.noteTriggers(t); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read its triggers: %w", t.name, err)
 		}
 	}
@@ -71,7 +71,7 @@ func (in *mysqlInspection) noteUnsigned(keys []string) {
 	}
 }
 
-func (in *mysqlInspection) judgeTable(t *mysqlTable) {
+func (in *mysqlInspection) blockTable(t *mysqlTable) {
 	if t.kind == "SYSTEM VERSIONED" {
 		in.block(t, "table "+t.name.String(), "it is system-versioned, and its history keeps such a table from being changed",
 			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
@@ -81,35 +81,35 @@ func (in *mysqlInspection) judgeTable(t *mysqlTable) {
 	}
 }
 
-func (in *mysqlInspection) judgeColumn(c *mysqlColumn) {
+func (in *mysqlInspection) blockColumn(c *mysqlColumn) {
 	t := c.table
 	switch {
 	case c.typ().base == "":
-		in.judgeForeignType(c)
+		in.blockForeignType(c)
 	case c.generated != "":
 		in.block(t, "generated column "+c.name, "the database computes it, and it refers to a key", "make it a plain column")
 	case strings.HasSuffix(strings.ToLower(c.columnType), " zerofill") && c.widens():
 		in.note("Column %s loses ZEROFILL.", c)
 	}
-	if in.want.limit > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
-		mysqlAbove(t.maxKey, in.want.limit-1) {
-		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.limit),
+	if in.want.Limit > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
+		mysqlAbove(t.maxKey, in.want.Limit-1) {
+		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.Limit),
 			"use a layout or an epoch with larger IDs, or give the rows other keys")
 	}
 	for _, g := range t.columns {
-		in.judgeGenerated(c, g)
+		in.blockGenerated(c, g)
 	}
 }
 
-var mysqlText = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
+var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
 
 // judgeForeignType is about a column that refers to a key without a constraint.
-func (in *mysqlInspection) judgeForeignType(c *mysqlColumn) {
+func (in *mysqlInspection) blockForeignType(c *mysqlColumn) {
 	const digits = 19
 	if strings.Contains(strings.ToLower(c.columnType), "text") {
 		return
 	}
-	if m := mysqlText.FindStringSubmatch(c.columnType); m != nil && mysqlInt(m[1]) >= digits {
+	if m := textType.FindStringSubmatch(c.columnType); m != nil && parseInt(m[1]) >= digits {
 		return
 	}
 	in.block(c.table, "column "+c.name, "its type is "+c.columnType+", which does not hold every ID",
@@ -118,7 +118,7 @@ func (in *mysqlInspection) judgeForeignType(c *mysqlColumn) {
 
 // judgeGenerated is about what is computed from a column. The servers accept the
 // change, and refuse rows afterwards whose value no longer fits.
-func (in *mysqlInspection) judgeGenerated(c, g *mysqlColumn) {
+func (in *mysqlInspection) blockGenerated(c, g *mysqlColumn) {
 	if g.generated == "" || g == c || !c.widens() || !mysqlMentions(g.generated, c.name) {
 		return
 	}
@@ -132,7 +132,7 @@ func (in *mysqlInspection) judgeGenerated(c, g *mysqlColumn) {
 
 // mysqlMentions is true if an expression of the catalog names the column.
 func mysqlMentions(expression, column string) bool {
-	if slices.ContainsFunc(mysqlNames(expression), func(name string) bool { return strings.EqualFold(name, column) }) {
+	if slices.ContainsFunc(quotedNames(expression), func(name string) bool { return strings.EqualFold(name, column) }) {
 		return true
 	}
 	bare := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
@@ -147,9 +147,9 @@ const mysqlPartitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTI
 var mysqlDefaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
 
 // judgePartitions looks for a partition that takes what has no limit.
-func (in *mysqlInspection) judgePartitions(t *mysqlTable, columns []*mysqlColumn) error {
+func (in *mysqlInspection) blockPartitions(t *mysqlTable, columns []*mysqlColumn) error {
 	last, by, open := "", "", false
-	err := in.query(mysqlPartitions+mysqlOf(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
+	err := in.query(mysqlPartitions+whereTable(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
 		var method, expression, limit string
 		if err := scan(&last, &method, &expression, &limit); err != nil {
 			return err
@@ -181,9 +181,9 @@ func (in *mysqlInspection) judgePartitions(t *mysqlTable, columns []*mysqlColumn
 
 var mysqlNarrowVariable = regexp.MustCompile(`(?is)\bdeclare\b[^;]*\b(?:tiny|small|medium)?int(?:eger)?\b`)
 
-func (in *mysqlInspection) judgeTriggers(t *mysqlTable) error {
+func (in *mysqlInspection) noteTriggers(t *mysqlTable) error {
 	query := "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + mysqlSchemaOf(t.name) +
-		" AND EVENT_OBJECT_TABLE = " + mysqlLiteral(t.name.name) + " ORDER BY TRIGGER_NAME"
+		" AND EVENT_OBJECT_TABLE = " + mysqlLiteral(t.name.Name) + " ORDER BY TRIGGER_NAME"
 	return in.query(query, func(scan func(...any) error) error {
 		var name, body string
 		if err := scan(&name, &body); err != nil {
@@ -196,4 +196,4 @@ func (in *mysqlInspection) judgeTriggers(t *mysqlTable) error {
 	})
 }
 
-func mysqlID(s string) types.ID { return types.ID(max(mysqlInt(s), 0)) }
+func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }

@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 const mysqlForeignKind, mysqlCheckKind = "FOREIGN KEY", "CHECK"
 
 // widenPhase drops foreign keys first, because no server changes the type of a
 // column that has one, whatever foreign_key_checks says.
-func (in *mysqlInspection) widenPhase() Phase {
-	phase := Phase{Name: Widen}
+func (in *mysqlInspection) widenPhase() engine.Phase {
+	phase := engine.Phase{Name: engine.Widen}
 	keys := mysqlByChild(in.dropped())
 	for _, same := range keys {
 		phase.Steps = append(phase.Steps, in.dropStep(same))
@@ -53,25 +55,25 @@ func mysqlForeignNames(keys []mysqlForeignKey) []string {
 	return names
 }
 
-func (in *mysqlInspection) dropStep(keys []mysqlForeignKey) Step {
+func (in *mysqlInspection) dropStep(keys []mysqlForeignKey) engine.Step {
 	t := in.tables[keys[0].child]
-	step := Step{
+	step := engine.Step{
 		Table: t.name.String(),
 		Text:  "drop foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " for the time being",
 		Down:  in.addOwn(t, keys),
 		Locks: "waits for transactions that use the table or those that it refers to, and all others wait meanwhile",
 	}
-	step.Up = []Statement{in.drop(t, keys, (*mysqlColumn).wideType)}
+	step.Up = []engine.Statement{in.drop(t, keys, (*mysqlColumn).wideType)}
 	return step
 }
 
 // addStep adds all foreign keys of a table at once, because that copies it.
-func (in *mysqlInspection) addStep(keys []mysqlForeignKey) Step {
+func (in *mysqlInspection) addStep(keys []mysqlForeignKey) engine.Step {
 	t := in.tables[keys[0].child]
-	step := in.rewrite(t, Step{
+	step := in.rewrite(t, engine.Step{
 		Text: "add foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " back",
-		Up:   []Statement{mysqlAdd(t, keys)},
-		Down: []Statement{in.drop(t, keys, (*mysqlColumn).typ)},
+		Up:   []engine.Statement{addForeignKeys(t, keys)},
+		Down: []engine.Statement{in.drop(t, keys, (*mysqlColumn).typ)},
 	}, true)
 	step.Locks += "; changes to the schema of the tables that it refers to wait too"
 	return step
@@ -79,7 +81,7 @@ func (in *mysqlInspection) addStep(keys []mysqlForeignKey) Step {
 
 // drop is one statement, so that all of a table's are there or none. It is left
 // out where the columns have their new types already.
-func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf func(*mysqlColumn) mysqlType) Statement {
+func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf func(*mysqlColumn) integerType) engine.Statement {
 	var columns []*mysqlColumn
 	drops := make([]string, len(keys))
 	for i, f := range keys {
@@ -95,14 +97,14 @@ func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf fu
 		}
 		unless += " OR " + strings.Join(are, " AND ")
 	}
-	return Statement{SQL: mysqlAlter(t, drops...), Unless: unless}
+	return engine.Statement{SQL: mysqlAlter(t, drops...), Unless: unless}
 }
 
-func mysqlAdd(t *mysqlTable, keys []mysqlForeignKey) Statement {
-	return Statement{SQL: mysqlAlter(t, mysqlAdds(keys)...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
+func addForeignKeys(t *mysqlTable, keys []mysqlForeignKey) engine.Statement {
+	return engine.Statement{SQL: mysqlAlter(t, addClauses(keys)...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
 }
 
-func mysqlAdds(keys []mysqlForeignKey) []string {
+func addClauses(keys []mysqlForeignKey) []string {
 	adds := make([]string, len(keys))
 	for i, f := range keys {
 		adds[i] = "ADD " + f.text
@@ -110,37 +112,37 @@ func mysqlAdds(keys []mysqlForeignKey) []string {
 	return adds
 }
 
-// addOwn is mysqlAdd where widenStep has perhaps not come to the indexes. They
+// addOwn is addForeignKeys where widenStep has perhaps not come to the indexes. They
 // are left to the server if somebody has changed them since.
-func (in *mysqlInspection) addOwn(t *mysqlTable, keys []mysqlForeignKey) []Statement {
-	add := mysqlAdd(t, keys)
+func (in *mysqlInspection) addOwn(t *mysqlTable, keys []mysqlForeignKey) []engine.Statement {
+	add := addForeignKeys(t, keys)
 	own := in.ownIndexes(t)
 	if len(own) == 0 {
-		return []Statement{add}
+		return []engine.Statement{add}
 	}
 	var unchanged []string
 	for _, name := range in.ownIndexNames(t) {
 		unchanged = append(unchanged, t.unchangedIndex(name))
 	}
-	both := Statement{
-		SQL:    mysqlAlter(t, append(own, mysqlAdds(keys)...)...),
+	both := engine.Statement{
+		SQL:    mysqlAlter(t, append(own, addClauses(keys)...)...),
 		Unless: "SELECT (" + add.Unless + ") OR NOT (" + strings.Join(unchanged, " AND ") + ")",
 	}
-	return []Statement{both, add}
+	return []engine.Statement{both, add}
 }
 
-func (in *mysqlInspection) widenStep(columns []*mysqlColumn) Step {
+func (in *mysqlInspection) widenStep(columns []*mysqlColumn) engine.Step {
 	var up, down []string
 	for _, c := range columns {
-		up = append(up, "MODIFY "+string(c.settled()))
+		up = append(up, "MODIFY "+string(c.afterWiden()))
 		down = append(down, "MODIFY "+string(c.definition))
 	}
 	t := columns[0].table
 	up = append(up, in.ownIndexes(t)...)
-	return in.rewrite(t, Step{
+	return in.rewrite(t, engine.Step{
 		Text: mysqlNamesOf(columns),
-		Up:   []Statement{{mysqlAlter(t, up...), mysqlColumnsAre(columns, (*mysqlColumn).wideType)}},
-		Down: []Statement{{mysqlAlter(t, down...), mysqlColumnsAre(columns, (*mysqlColumn).typ)}},
+		Up:   []engine.Statement{{SQL: mysqlAlter(t, up...), Unless: mysqlColumnsAre(columns, (*mysqlColumn).wideType)}},
+		Down: []engine.Statement{{SQL: mysqlAlter(t, down...), Unless: mysqlColumnsAre(columns, (*mysqlColumn).typ)}},
 	}, false)
 }
 
@@ -151,7 +153,7 @@ func (in *mysqlInspection) widenStep(columns []*mysqlColumn) Step {
 func (in *mysqlInspection) ownIndexes(t *mysqlTable) []string {
 	var drop, add []string
 	for _, e := range in.ownElements(t) {
-		drop = append(drop, "DROP KEY "+mysqlQuote(mysqlNames(e)[0]))
+		drop = append(drop, "DROP KEY "+mysqlQuote(quotedNames(e)[0]))
 		add = append(add, "ADD "+e)
 	}
 	return append(drop, add...)
@@ -160,7 +162,7 @@ func (in *mysqlInspection) ownIndexes(t *mysqlTable) []string {
 func (in *mysqlInspection) ownIndexNames(t *mysqlTable) []string {
 	var names []string
 	for _, e := range in.ownElements(t) {
-		names = append(names, mysqlNames(e)[0])
+		names = append(names, quotedNames(e)[0])
 	}
 	return names
 }
@@ -181,11 +183,11 @@ func (in *mysqlInspection) ownElements(t *mysqlTable) []string {
 }
 
 // mysqlFit refuses to go back to types that do not hold what is there.
-func mysqlFit(columns []*mysqlColumn) []Statement {
-	statements := make([]Statement, len(columns))
+func mysqlFit(columns []*mysqlColumn) []engine.Statement {
+	statements := make([]engine.Statement, len(columns))
 	for i, c := range columns {
 		low, high := c.typ().holds()
-		statements[i] = mysqlRefusal(
+		statements[i] = rejectUnless(
 			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.typ(), c),
 			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %s AND %s)",
 				mysqlQuoteTable(c.table.name), mysqlQuote(c.name), low, high))
@@ -193,13 +195,13 @@ func mysqlFit(columns []*mysqlColumn) []Statement {
 	return statements
 }
 
-func (in *mysqlInspection) detachPhase() Phase {
-	phase := Phase{Name: Detach}
+func (in *mysqlInspection) detachPhase() engine.Phase {
+	phase := engine.Phase{Name: engine.Detach}
 	for _, columns := range mysqlByTable(in.assigned()) {
 		for _, c := range columns {
 			phase.Steps = append(phase.Steps, in.detachStep(c))
-			if in.want.limit > 0 {
-				phase.Check = append(phase.Check, in.mysqlOld(c))
+			if in.want.Limit > 0 {
+				phase.Check = append(phase.Check, in.oldKeysOnly(c))
 			}
 		}
 	}
@@ -208,18 +210,18 @@ func (in *mysqlInspection) detachPhase() Phase {
 
 // detachStep switches the checks of foreign keys off where something refers to
 // the column: MySQL refuses the change otherwise, although the type stays.
-func (in *mysqlInspection) detachStep(c *mysqlColumn) Step {
+func (in *mysqlInspection) detachStep(c *mysqlColumn) engine.Step {
 	t := c.table
 	with, without := c.isAssigned()
-	step := Step{Table: t.name.String(), Text: "the database assigns " + c.name + " no more", Locks: "everybody waits for a moment"}
-	up := mysqlAlter(t, "MODIFY "+string(c.settled().unassigned()))
+	step := engine.Step{Table: t.name.String(), Text: "the database assigns " + c.name + " no more", Locks: "everybody waits for a moment"}
+	up := mysqlAlter(t, "MODIFY "+string(c.afterWiden().unassigned()))
 	if c.definition.auto() < 0 {
 		up = mysqlAlter(t, "ALTER COLUMN "+mysqlQuote(c.name)+" DROP DEFAULT")
 	} else if !in.mariadb {
 		step = in.rewrite(t, step, false)
 	}
-	step.Up = mysqlUnchecked(Statement{up, without})
-	step.Down = mysqlUnchecked(Statement{mysqlAlter(t, "MODIFY "+string(c.settled())), with})
+	step.Up = mysqlUnchecked(engine.Statement{SQL: up, Unless: without})
+	step.Down = mysqlUnchecked(engine.Statement{SQL: mysqlAlter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
 	return step
 }
 
@@ -232,23 +234,23 @@ func (c *mysqlColumn) isAssigned() (with, without string) {
 	return mysqlHasColumn(c, "EXTRA LIKE '%auto_increment%'"), mysqlHasColumn(c, "EXTRA NOT LIKE '%auto_increment%'")
 }
 
-func mysqlUnchecked(s Statement) []Statement {
-	return []Statement{{SQL: "SET SESSION foreign_key_checks = 0"}, s, {SQL: "SET SESSION foreign_key_checks = 1"}}
+func mysqlUnchecked(s engine.Statement) []engine.Statement {
+	return []engine.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}, s, {SQL: "SET SESSION foreign_key_checks = 1"}}
 }
 
 // mysqlOld refuses to let the database assign keys again where IDs have been
 // issued: it would go on from the largest, with IDs that are issued too.
-func (in *mysqlInspection) mysqlOld(c *mysqlColumn) Statement {
-	return mysqlRefusal(
+func (in *mysqlInspection) oldKeysOnly(c *mysqlColumn) engine.Statement {
+	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would go on from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %s)",
-			mysqlQuoteTable(c.table.name), mysqlQuote(c.name), strconv.FormatInt(in.want.limit, 10)))
+			mysqlQuoteTable(c.table.name), mysqlQuote(c.name), strconv.FormatInt(in.want.Limit, 10)))
 }
 
 // guardPhase is for the keys that are not those of another table, which has a
 // guard of its own.
-func (in *mysqlInspection) guardPhase() Phase {
-	phase := Phase{Name: Guard}
+func (in *mysqlInspection) guardPhase() engine.Phase {
+	phase := engine.Phase{Name: engine.Guard}
 	for _, columns := range mysqlByTable(in.moved) {
 		for _, c := range columns {
 			if c.primary && !c.hasForeignKey() && c.typ().base != "" && !c.guarded() {
@@ -276,7 +278,7 @@ func (c *mysqlColumn) guarded() bool {
 func mysqlGuardName(t *mysqlTable, column string) string {
 	for {
 		// GORM cuts a name that is too long without a look at its characters.
-		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.name.name, column), "")
+		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.name.Name, column), "")
 		if !slices.ContainsFunc(t.elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mysqlQuote(name)+" ") }) {
 			return name
 		}
@@ -284,18 +286,18 @@ func mysqlGuardName(t *mysqlTable, column string) string {
 	}
 }
 
-func (in *mysqlInspection) guardStep(c *mysqlColumn) Step {
+func (in *mysqlInspection) guardStep(c *mysqlColumn) engine.Step {
 	t := c.table
 	name := mysqlGuardName(t, c.name)
-	step := in.rewrite(t, Step{
+	step := in.rewrite(t, engine.Step{
 		Text: "refuse keys that are not positive",
-		Up: []Statement{{
-			mysqlAlter(t, "ADD CONSTRAINT "+mysqlQuote(name)+" CHECK ("+mysqlQuote(c.name)+" > 0)"),
-			mysqlHasAll(t.name, mysqlCheckKind, name),
+		Up: []engine.Statement{{
+			SQL:    mysqlAlter(t, "ADD CONSTRAINT "+mysqlQuote(name)+" CHECK ("+mysqlQuote(c.name)+" > 0)"),
+			Unless: mysqlHasAll(t.name, mysqlCheckKind, name),
 		}},
-		Down: []Statement{{
-			mysqlAlter(t, "DROP CONSTRAINT "+mysqlQuote(name)),
-			mysqlHasNone(t.name, mysqlCheckKind, name),
+		Down: []engine.Statement{{
+			SQL:    mysqlAlter(t, "DROP CONSTRAINT "+mysqlQuote(name)),
+			Unless: mysqlHasNone(t.name, mysqlCheckKind, name),
 		}},
 	}, false)
 	step.Locks += "; it also waits for transactions that write the tables it refers to or that refer to it, " +

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-func (in *mysqlInspection) plan() *Plan {
-	p := &Plan{Dialect: "mysql", Tables: in.planTables(), Blockers: in.blockers}
+func (in *mysqlInspection) plan() *engine.Result {
+	p := &engine.Result{Tables: in.planTables(), Blockers: in.blockers}
 	if len(in.blockers) == 0 {
 		p.Phases = in.phases()
 	}
@@ -17,22 +19,22 @@ func (in *mysqlInspection) plan() *Plan {
 	return p
 }
 
-func (in *mysqlInspection) planTables() []Table {
-	var tables []Table
+func (in *mysqlInspection) planTables() []engine.Table {
+	var tables []engine.Table
 	for _, columns := range mysqlByTable(slices.Concat(in.moved, in.resumed)) {
 		t := columns[0].table
-		table := Table{Schema: t.name.schema, Name: t.name.name, Rows: t.rows, Bytes: t.bytes, MaxKey: mysqlID(t.maxKey)}
+		table := engine.Table{Schema: t.name.Schema, Name: t.name.Name, Rows: t.rows, Bytes: t.bytes, MaxKey: keyID(t.maxKey)}
 		for _, c := range columns {
 			table.Columns = append(table.Columns, c.describe())
 		}
-		slices.SortFunc(table.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(table.Columns, func(a, b engine.Column) int { return strings.Compare(a.Name, b.Name) })
 		tables = append(tables, table)
 	}
 	return tables
 }
 
-func (c *mysqlColumn) describe() Column {
-	described := Column{Name: c.name, Type: c.columnType, Key: c.primary, Auto: c.assigned()}
+func (c *mysqlColumn) describe() engine.Column {
+	described := engine.Column{Name: c.name, Type: c.columnType, Key: c.primary, Auto: c.assigned()}
 	if c.widens() {
 		described.To = c.wide.String()
 	}
@@ -48,13 +50,13 @@ func (c *mysqlColumn) describe() Column {
 
 // phases puts the journal around what a failure could leave half-way, and what
 // an earlier run has left of it around the first phase.
-func (in *mysqlInspection) phases() []Phase {
+func (in *mysqlInspection) phases() []engine.Phase {
 	widen, detach, guard := in.widenPhase(), in.detachPhase(), in.guardPhase()
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach
 	}
-	for _, phase := range []*Phase{&widen, &detach} {
+	for _, phase := range []*engine.Phase{&widen, &detach} {
 		entries := in.entries(phase.Name)
 		if in.journal != nil && phase == first {
 			entries = mysqlMerge(entries, in.journal.entries)
@@ -62,13 +64,13 @@ func (in *mysqlInspection) phases() []Phase {
 		if len(phase.Steps) > 1 || in.journal != nil && phase == first {
 			phase.Steps = mysqlJournalled(phase.Steps, entries)
 		}
-		in.refuseChanged(phase)
+		in.rejectChanged(phase)
 	}
-	return slices.DeleteFunc([]Phase{widen, detach, guard}, func(p Phase) bool { return len(p.Steps) == 0 })
+	return slices.DeleteFunc([]engine.Phase{widen, detach, guard}, func(p engine.Phase) bool { return len(p.Steps) == 0 })
 }
 
 // refuseChanged comes before the journal.
-func (in *mysqlInspection) refuseChanged(phase *Phase) {
+func (in *mysqlInspection) rejectChanged(phase *engine.Phase) {
 	if len(phase.Steps) == 0 {
 		return
 	}
@@ -77,11 +79,11 @@ func (in *mysqlInspection) refuseChanged(phase *Phase) {
 	last.Down = append(in.unchangedFor(phase.Name, true), last.Down...)
 }
 
-func (in *mysqlInspection) entries(phase PhaseName) []mysqlEntry {
+func (in *mysqlInspection) entries(phase engine.PhaseName) []mysqlEntry {
 	var entries []mysqlEntry
-	if phase == Detach {
+	if phase == engine.Detach {
 		for _, c := range in.assigned() {
-			entries = append(entries, mysqlEntry{mysqlColumnEntry, c.table.name, c.name, string(c.settled())})
+			entries = append(entries, mysqlEntry{mysqlColumnEntry, c.table.name, c.name, string(c.afterWiden())})
 		}
 		return entries
 	}
@@ -108,7 +110,7 @@ func (in *mysqlInspection) assigned() []*mysqlColumn {
 // those that an unfinished run has dropped: by table, and in the order of their
 // indexes, which a server may make anew when they are added back.
 func (in *mysqlInspection) dropped() []mysqlForeignKey {
-	seen := map[tableName]bool{}
+	seen := map[engine.TableName]bool{}
 	var keys []mysqlForeignKey
 	for _, c := range slices.Concat(in.moved, in.resumed) {
 		if seen[c.table.name] {
@@ -133,7 +135,7 @@ func (in *mysqlInspection) indexOf(f mysqlForeignKey) int {
 }
 
 func mysqlIsIndexOf(element string, f mysqlForeignKey) bool {
-	return strings.HasPrefix(element, "KEY `") && slices.EqualFunc(f.columns, mysqlNames(element)[1:], strings.EqualFold)
+	return strings.HasPrefix(element, "KEY `") && slices.EqualFunc(f.columns, quotedNames(element)[1:], strings.EqualFold)
 }
 
 // columnsOf are those of the foreign key, on either side, that change.
@@ -168,7 +170,7 @@ func (in *mysqlInspection) cost(t *mysqlTable, verify bool) time.Duration {
 	return cost
 }
 
-func (in *mysqlInspection) rewrite(t *mysqlTable, step Step, verify bool) Step {
+func (in *mysqlInspection) rewrite(t *mysqlTable, step engine.Step, verify bool) engine.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.name.String(), t.rows, t.bytes, true
 	step.Estimate = in.cost(t, verify)
 	step.Locks = "writes to the table wait until it is copied; reads wait for a moment at its end"

@@ -8,13 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 const (
-	// mysqlMode keeps values from being cut when they are changed, and a key of
+	// sqlMode keeps values from being cut when they are changed, and a key of
 	// 0 from becoming 1 when AUTO_INCREMENT comes back. What it leaves out
 	// would refuse columns that are already there, or quote names another way.
-	mysqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
+	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
 	// mysqlInspectWait is for a run that has lost its client: the server ends
 	// its statement first.
@@ -23,17 +25,17 @@ const (
 	mysqlRestoreTimeout = 5 * time.Second
 )
 
-func (mysqlEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) (err error) {
-	session, err := mysqlOpenSession(ctx, conn, s.lockTimeout)
+func (mysqlEngine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	session, err := mysqlOpenSession(ctx, conn, s.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if session.restore() != nil {
-			err = settle(ctx, conn, s.pool, mysqlBackend{session.id, session.name}, err)
+			err = engine.EndBackend(ctx, conn, s.Pool, mysqlBackend{session.id, session.name}, err)
 		}
 	}()
-	if err := session.lockTimeout(s.lockTimeout); err != nil {
+	if err := session.lockTimeout(s.LockTimeout); err != nil {
 		return err
 	}
 	for _, statement := range statements {
@@ -45,7 +47,7 @@ func (mysqlEngine) run(ctx context.Context, conn *sql.Conn, statements []Stateme
 	return nil
 }
 
-func mysqlCarryOut(ctx context.Context, conn *sql.Conn, s Statement) error {
+func mysqlCarryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
 	if s.Unless != "" {
 		var over bool
 		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {
@@ -87,7 +89,7 @@ func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (
 	if err := s.claim(wait); err != nil {
 		return nil, err
 	}
-	if err := s.set(mysqlMode, 1, 1); err != nil {
+	if err := s.set(sqlMode, 1, 1); err != nil {
 		return nil, s.close(err)
 	}
 	return s, nil
@@ -95,7 +97,7 @@ func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (
 
 // claim waits for another run to end.
 func (s *mysqlSession) claim(wait time.Duration) error {
-	seconds := mysqlSeconds(wait)
+	seconds := wholeSeconds(wait)
 	if seconds == 0 {
 		seconds = s.lockWait
 	}
@@ -117,7 +119,7 @@ func (s *mysqlSession) set(mode string, checks, autocommit int) error {
 
 // lockTimeout is that of locks on tables, and on rows.
 func (s *mysqlSession) lockTimeout(d time.Duration) error {
-	seconds := mysqlSeconds(d)
+	seconds := wholeSeconds(d)
 	if seconds == 0 {
 		return nil
 	}
@@ -129,13 +131,13 @@ func (s *mysqlSession) setTimeouts(lockWait, innodb int64) error {
 	return err
 }
 
-// mysqlSeconds rounds up: the servers count in seconds.
-func mysqlSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+// wholeSeconds rounds up: the servers count in seconds.
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // close puts the connection back as it was, or ends it if that cannot be done.
 func (s *mysqlSession) close(err error) error {
 	if s.restore() != nil {
-		discard(s.conn)
+		engine.Discard(s.conn)
 	}
 	return err
 }
@@ -158,23 +160,23 @@ type mysqlBackend struct {
 	name string
 }
 
-func (b mysqlBackend) end(ctx context.Context, other *sql.Conn) error {
-	ended, err := b.ended(ctx, other)
+func (b mysqlBackend) End(ctx context.Context, other *sql.Conn) error {
+	ended, err := b.Ended(ctx, other)
 	if ended || err != nil {
 		return err
 	}
-	_, err = other.ExecContext(ctx, b.mend())
-	if ended, _ := b.ended(ctx, other); ended { // it was faster
+	_, err = other.ExecContext(ctx, b.EndSQL())
+	if ended, _ := b.Ended(ctx, other); ended { // it was faster
 		return nil
 	}
 	return err
 }
 
-// ended is true once the name is given back, which comes after the locks.
-func (b mysqlBackend) ended(ctx context.Context, other *sql.Conn) (bool, error) {
+// Ended is true once the name is given back, which comes after the locks.
+func (b mysqlBackend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
 	return ended, err
 }
 
-func (b mysqlBackend) mend() string { return fmt.Sprintf("KILL %d", b.id) }
+func (b mysqlBackend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }

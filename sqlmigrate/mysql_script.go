@@ -1,20 +1,24 @@
 package sqlmigrate
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
 
 // The settings of a script are put back at its end. One that has failed keeps
 // what was set before, so that it can be run again on its connection.
 const (
 	mysqlScriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
 		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)"
-	mysqlScriptUse  = "SET SESSION sql_mode = '" + mysqlMode + "', SESSION foreign_key_checks = 1"
+	mysqlScriptUse  = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1"
 	mysqlScriptBack = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks"
 	mysqlScriptEnd  = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate = NULL"
 )
 
-// script needs a connection that stays the same from its first statement to
+// Script needs a connection that stays the same from its first statement to
 // its last, as both tools have it.
-func (mysqlEngine) script(statements []Statement, format Format) string {
+func (mysqlEngine) Script(statements []engine.Statement, format engine.Format) string {
 	var lines []string
 	guarded := false
 	for _, s := range statements {
@@ -24,12 +28,12 @@ func (mysqlEngine) script(statements []Statement, format Format) string {
 	if guarded {
 		lines = append(append([]string{mysqlScriptSet, mysqlScriptUse}, lines...), mysqlScriptBack, mysqlScriptEnd)
 	}
-	return format.script(lines)
+	return format.Script(lines)
 }
 
 // mysqlScripted is a statement that can be run again. There is no IF outside of
 // procedures, and a procedure would be left over by a failure.
-func mysqlScripted(s Statement) []string {
+func mysqlScripted(s engine.Statement) []string {
 	if s.Unless == "" {
 		return []string{s.SQL}
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-func mysqlQuote(name string) string { return quoteName("mysql", tableName{name: name}) }
+func mysqlQuote(name string) string { return mysqlEngine{}.Quote(engine.TableName{Name: name}) }
 
-func mysqlQuoteTable(t tableName) string { return quoteName("mysql", t) }
+func mysqlQuoteTable(t engine.TableName) string { return mysqlEngine{}.Quote(t) }
 
 var mysqlEscaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
 
@@ -24,39 +26,39 @@ func mysqlLiterals(list []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// mysqlOf is the condition for a table in the views of information_schema.
-func mysqlOf(t tableName) string {
-	return "TABLE_SCHEMA = " + mysqlSchemaOf(t) + " AND TABLE_NAME = " + mysqlLiteral(t.name)
+// whereTable is the condition for a table in the views of information_schema.
+func whereTable(t engine.TableName) string {
+	return "TABLE_SCHEMA = " + mysqlSchemaOf(t) + " AND TABLE_NAME = " + mysqlLiteral(t.Name)
 }
 
-func mysqlSchemaOf(t tableName) string {
-	if t.schema == "" {
+func mysqlSchemaOf(t engine.TableName) string {
+	if t.Schema == "" {
 		return "DATABASE()"
 	}
-	return mysqlLiteral(t.schema)
+	return mysqlLiteral(t.Schema)
 }
 
 // mysqlColumnsAre is a query that is true if each column of the table has the
 // type that typeOf says.
-func mysqlColumnsAre(columns []*mysqlColumn, typeOf func(*mysqlColumn) mysqlType) string {
+func mysqlColumnsAre(columns []*mysqlColumn, typeOf func(*mysqlColumn) integerType) string {
 	are := make([]string, len(columns))
 	for i, c := range columns {
 		are[i] = "(COLUMN_NAME = " + mysqlLiteral(c.name) + " AND " + typeOf(c).condition() + ")"
 	}
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE %s AND (%s)",
-		len(columns), mysqlOf(columns[0].table.name), strings.Join(are, " OR "))
+		len(columns), whereTable(columns[0].table.name), strings.Join(are, " OR "))
 }
 
-func mysqlConstraints(t tableName, kind string, names ...string) string {
+func mysqlConstraints(t engine.TableName, kind string, names ...string) string {
 	return fmt.Sprintf("FROM information_schema.TABLE_CONSTRAINTS WHERE %s AND CONSTRAINT_TYPE = '%s' AND CONSTRAINT_NAME IN (%s)",
-		mysqlOf(t), kind, mysqlLiterals(names))
+		whereTable(t), kind, mysqlLiterals(names))
 }
 
-func mysqlHasAll(t tableName, kind string, names ...string) string {
+func mysqlHasAll(t engine.TableName, kind string, names ...string) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d %s", len(names), mysqlConstraints(t, kind, names...))
 }
 
-func mysqlHasNone(t tableName, kind string, names ...string) string {
+func mysqlHasNone(t engine.TableName, kind string, names ...string) string {
 	return "SELECT COUNT(*) = 0 " + mysqlConstraints(t, kind, names...)
 }
 
@@ -64,17 +66,17 @@ func mysqlHasNone(t tableName, kind string, names ...string) string {
 // holds for its row in information_schema.COLUMNS.
 func mysqlHasColumn(c *mysqlColumn, condition string) string {
 	return fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE %s AND COLUMN_NAME = %s AND %s",
-		mysqlOf(c.table.name), mysqlLiteral(c.name), condition)
+		whereTable(c.table.name), mysqlLiteral(c.name), condition)
 }
 
-// mysqlRefusal fails with text unless the query is true. A condition has 128
+// rejectUnless fails with text unless the query is true. A condition has 128
 // characters for its message.
-func mysqlRefusal(text, unless string) Statement {
+func rejectUnless(text, unless string) engine.Statement {
 	const most = 128
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most-1]) + "…"
 	}
-	return Statement{SQL: mysqlSignal + mysqlLiteral(text), Unless: unless}
+	return engine.Statement{SQL: mysqlSignal + mysqlLiteral(text), Unless: unless}
 }
 
 const mysqlSignal = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 type mysqlTable struct {
-	name        tableName // normal
-	kind        string    // BASE TABLE, VIEW, …
+	name        engine.TableName // normal
+	kind        string           // BASE TABLE, VIEW, …
 	engine      string
 	rows, bytes int64
 	elements    []string
@@ -32,21 +34,21 @@ type mysqlColumn struct {
 	generated  string // the expression
 	preset     string // the default, see mysqlDefaultIs
 	rest       string // see mysqlRestIs
-	wide       mysqlType
+	wide       integerType
 	refers     []*mysqlColumn
 }
 
 func (c *mysqlColumn) String() string { return c.table.name.String() + "." + c.name }
 
-func (c *mysqlColumn) typ() mysqlType { return c.definition.typ() }
+func (c *mysqlColumn) typ() integerType { return c.definition.typ() }
 
-func (c *mysqlColumn) wideType() mysqlType { return c.wide }
+func (c *mysqlColumn) wideType() integerType { return c.wide }
 
 // widens reports whether the column's type changes.
 func (c *mysqlColumn) widens() bool { return c.wide.base != "" }
 
-// settled is the definition after phase widen.
-func (c *mysqlColumn) settled() mysqlDefinition {
+// afterWiden is the definition after phase widen.
+func (c *mysqlColumn) afterWiden() mysqlDefinition {
 	if c.widens() {
 		return c.definition.as(c.wide)
 	}
@@ -90,7 +92,7 @@ func (t *mysqlTable) key() []*mysqlColumn {
 }
 
 // table reads a table, once.
-func (in *mysqlInspection) table(name tableName) (*mysqlTable, error) {
+func (in *mysqlInspection) table(name engine.TableName) (*mysqlTable, error) {
 	name = in.normal(name)
 	if t := in.tables[name]; t != nil {
 		return t, nil
@@ -112,10 +114,10 @@ const mysqlTables = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALES
 
 var errMySQLView = errors.New("it is a view: name a table")
 
-func (in *mysqlInspection) readTable(name tableName) (*mysqlTable, error) {
+func (in *mysqlInspection) readTable(name engine.TableName) (*mysqlTable, error) {
 	t := &mysqlTable{name: name}
-	row := in.conn.QueryRowContext(in.ctx, mysqlTables+mysqlOf(name))
-	err := row.Scan(&t.name.name, &t.kind, &t.engine, &t.rows, &t.bytes)
+	row := in.conn.QueryRowContext(in.ctx, mysqlTables+whereTable(name))
+	err := row.Scan(&t.name.Name, &t.kind, &t.engine, &t.rows, &t.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errors.New("it does not exist, or the account has no right to see it")
 	}
@@ -153,7 +155,7 @@ func (in *mysqlInspection) readTable(name tableName) (*mysqlTable, error) {
 func (t *mysqlTable) define(in *mysqlInspection) {
 	for _, e := range t.elements {
 		if strings.HasPrefix(e, "`") {
-			if c := t.column(mysqlNames(e)[0]); c != nil {
+			if c := t.column(quotedNames(e)[0]); c != nil {
 				c.definition = mysqlDefinition(e)
 			}
 		} else if f, ok := mysqlParseForeignKey(t.name, e); ok {
@@ -167,7 +169,7 @@ const mysqlColumns = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALE
 	mysqlDefaultIs + ", " + mysqlRestIs + " FROM information_schema.COLUMNS WHERE "
 
 func (in *mysqlInspection) readColumns(t *mysqlTable) error {
-	rows, err := in.conn.QueryContext(in.ctx, mysqlColumns+mysqlOf(t.name)+" ORDER BY ORDINAL_POSITION")
+	rows, err := in.conn.QueryContext(in.ctx, mysqlColumns+whereTable(t.name)+" ORDER BY ORDINAL_POSITION")
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A MODIFY and an ADD CONSTRAINT repeat the whole of what was inspected, so
@@ -46,26 +48,26 @@ func (c *mysqlColumn) unchanged(auto bool, preset string) string {
 }
 
 // mysqlUnchanged are conditions by table.
-type mysqlUnchanged map[tableName][]string
+type mysqlUnchanged map[engine.TableName][]string
 
-func (u mysqlUnchanged) refusals() []Statement {
-	var tables []tableName
+func (u mysqlUnchanged) refusals() []engine.Statement {
+	var tables []engine.TableName
 	for t := range u {
 		tables = append(tables, t)
 	}
-	slices.SortFunc(tables, func(a, b tableName) int { return strings.Compare(a.String(), b.String()) })
-	statements := make([]Statement, len(tables))
+	slices.SortFunc(tables, func(a, b engine.TableName) int { return strings.Compare(a.String(), b.String()) })
+	statements := make([]engine.Statement, len(tables))
 	for i, t := range tables {
-		statements[i] = mysqlRefusal(fmt.Sprintf("sqlmigrate: refused: table %s has changed since it was inspected: inspect it again (or the account may not ALTER it)", t),
+		statements[i] = rejectUnless(fmt.Sprintf("sqlmigrate: refused: table %s has changed since it was inspected: inspect it again (or the account may not ALTER it)", t),
 			"SELECT "+strings.Join(u[t], "\nAND "))
 	}
 	return statements
 }
 
 // unchangedFor are the refusals of a phase, up or down.
-func (in *mysqlInspection) unchangedFor(phase PhaseName, down bool) []Statement {
+func (in *mysqlInspection) unchangedFor(phase engine.PhaseName, down bool) []engine.Statement {
 	u := mysqlUnchanged{}
-	if phase == Detach {
+	if phase == engine.Detach {
 		for _, c := range in.assigned() {
 			u[c.table.name] = append(u[c.table.name], c.unassignedOr(down))
 		}
@@ -126,10 +128,10 @@ func (f mysqlForeignKey) unchanged() string {
 	name, n := mysqlLiteral(f.name), len(f.columns)
 	columns := fmt.Sprintf("(SELECT COUNT(*) = %d AND SUM(REFERENCED_TABLE_SCHEMA = %s AND REFERENCED_TABLE_NAME = %s AND (%s)) = %d "+
 		"FROM information_schema.KEY_COLUMN_USAGE WHERE %s AND CONSTRAINT_NAME = %s AND REFERENCED_TABLE_NAME IS NOT NULL)",
-		n, mysqlSchemaOf(f.parent), mysqlLiteral(f.parent.name), strings.Join(same, " OR "), n, mysqlOf(f.child), name)
+		n, mysqlSchemaOf(f.parent), mysqlLiteral(f.parent.Name), strings.Join(same, " OR "), n, whereTable(f.child), name)
 	rules := fmt.Sprintf("(SELECT COUNT(*) = 1 FROM information_schema.REFERENTIAL_CONSTRAINTS "+
 		"WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = %s AND DELETE_RULE IN (%s) AND UPDATE_RULE IN (%s))",
-		mysqlSchemaOf(f.child), mysqlLiteral(f.child.name), name, f.rule("DELETE"), f.rule("UPDATE"))
+		mysqlSchemaOf(f.child), mysqlLiteral(f.child.Name), name, f.rule("DELETE"), f.rule("UPDATE"))
 	away := "(" + mysqlHasNone(f.child, mysqlForeignKind, f.name) + ") AND " + mysqlHasJournal
 	return "(" + columns + " AND " + rules + "\nOR " + away + ")"
 }
@@ -149,7 +151,7 @@ func (f mysqlForeignKey) rule(event string) string {
 // mysqlMissing refuses foreign keys that are away although no earlier run has
 // dropped them. It needs the journal to be there. It refuses only where that
 // has been there before, because the others are refused already.
-func mysqlMissing(entries []mysqlEntry) []Statement {
+func mysqlMissing(entries []mysqlEntry) []engine.Statement {
 	u := mysqlUnchanged{}
 	for _, e := range entries {
 		if f, ok := e.foreignKey(); ok {
@@ -165,7 +167,7 @@ const mysqlIndexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME
 // readIndexes takes what the catalog says of each column of each index.
 func (in *mysqlInspection) readIndexes(t *mysqlTable) error {
 	t.indexes = map[string][]string{}
-	query := "SELECT INDEX_NAME, " + mysqlIndexIs + " FROM information_schema.STATISTICS WHERE " + mysqlOf(t.name) + " ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+	query := "SELECT INDEX_NAME, " + mysqlIndexIs + " FROM information_schema.STATISTICS WHERE " + whereTable(t.name) + " ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 	return in.query(query, func(scan func(...any) error) error {
 		var name, is string
 		if err := scan(&name, &is); err != nil {
@@ -185,5 +187,5 @@ func (t *mysqlTable) unchangedIndex(name string) string {
 	}
 	n := strconv.Itoa(len(is))
 	return "(SELECT COUNT(*) = " + n + " AND SUM(" + strings.Join(same, " OR ") + ") = " + n +
-		" FROM information_schema.STATISTICS WHERE " + mysqlOf(t.name) + " AND INDEX_NAME = " + mysqlLiteral(name) + ")"
+		" FROM information_schema.STATISTICS WHERE " + whereTable(t.name) + " AND INDEX_NAME = " + mysqlLiteral(name) + ")"
 }
