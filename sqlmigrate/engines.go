@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
 
 // engines are those of GORM's dialects.
 var engines = map[string]engine.Engine{
-	"mysql":    mysqlEngine{},
+	"mysql":    mysql.Engine{},
 	"postgres": postgresEngine{},
 	"sqlite":   sqlite.Engine{},
 }

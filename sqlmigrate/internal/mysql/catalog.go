@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"fmt"
@@ -7,16 +7,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-func (mysqlEngine) Quote(t engine.TableName) string { return t.Quoted("`") }
+// Quote implements [engine.Engine].
+func (Engine) Quote(t engine.TableName) string { return t.Quoted("`") }
 
-func (mysqlEngine) FoldsNames() bool { return true }
+// FoldsNames implements [engine.Engine].
+func (Engine) FoldsNames() bool { return true }
 
 // absentText is what the driver writes.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
-func (mysqlEngine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
+// Absent implements [engine.Engine].
+func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
-func (mysqlEngine) AfterFailure(changed int, all bool) string {
+// AfterFailure implements [engine.Engine].
+func (Engine) AfterFailure(changed int, all bool) string {
 	switch {
 	case changed == 0:
 		return "no statement of this phase has been carried out"
@@ -27,20 +31,21 @@ func (mysqlEngine) AfterFailure(changed int, all bool) string {
 	}
 }
 
-func (mysqlEngine) LikelyReferences() engine.LikelyQueries {
-	return engine.LikelyQueries{Narrow: mysqlNarrowSQL, Other: mysqlOtherSQL, Types: mysqlTypesSQL}
+// LikelyReferences implements [engine.Engine].
+func (Engine) LikelyReferences() engine.LikelyQueries {
+	return engine.LikelyQueries{Narrow: narrowSQL, Other: otherSQL, Types: typesSQL}
 }
 
 const (
-	mysqlNarrowSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
+	narrowSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')`
 
-	// mysqlOtherSQL is apart, because MariaDB would take the square of the number
+	// otherSQL is apart, because MariaDB would take the square of the number
 	// of tables to join it with the other.
-	mysqlOtherSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
+	otherSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND REFERENCED_TABLE_NAME IS NOT NULL
 		UNION ALL SELECT TABLE_NAME, '' FROM information_schema.VIEWS WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE())`
 
-	mysqlTypesSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
+	typesSQL = `SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS
 		WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND RIGHT(COLUMN_NAME, 5) = '_type'`
 )

@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"context"
@@ -18,28 +18,29 @@ const (
 	// would refuse columns that are already there, or quote names another way.
 	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-	// mysqlInspectWait is for a run that has lost its client: the server ends
+	// inspectWait is for a run that has lost its client: the server ends
 	// its statement first.
-	mysqlInspectWait = 10 * time.Second
+	inspectWait = 10 * time.Second
 
-	mysqlRestoreTimeout = 5 * time.Second
+	restoreTimeout = 5 * time.Second
 )
 
-func (mysqlEngine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
-	session, err := mysqlOpenSession(ctx, conn, s.LockTimeout)
+// Run implements [engine.Engine].
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	session, err := openSession(ctx, conn, s.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if session.restore() != nil {
-			err = engine.EndBackend(ctx, conn, s.Pool, mysqlBackend{session.id, session.name}, err)
+			err = engine.EndBackend(ctx, conn, s.Pool, backend{session.id, session.name}, err)
 		}
 	}()
 	if err := session.lockTimeout(s.LockTimeout); err != nil {
 		return err
 	}
 	for _, statement := range statements {
-		if err := mysqlCarryOut(ctx, conn, statement); err != nil {
+		if err := carryOut(ctx, conn, statement); err != nil {
 			return err
 		}
 		done(statement)
@@ -47,7 +48,7 @@ func (mysqlEngine) Run(ctx context.Context, conn *sql.Conn, statements []engine.
 	return nil
 }
 
-func mysqlCarryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
+func carryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
 	if s.Unless != "" {
 		var over bool
 		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {
@@ -61,9 +62,9 @@ func mysqlCarryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) erro
 	return err
 }
 
-// A mysqlSession has settings of the package's own, and the name of the
+// A session has settings of the package's own, and the name of the
 // database's runs, so that there is one at a time.
-type mysqlSession struct {
+type session struct {
 	ctx  context.Context
 	conn *sql.Conn
 
@@ -75,8 +76,8 @@ type mysqlSession struct {
 	name             string
 }
 
-func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*mysqlSession, error) {
-	s := &mysqlSession{ctx: ctx, conn: conn}
+func openSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*session, error) {
+	s := &session{ctx: ctx, conn: conn}
 	var database string
 	err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
 		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
@@ -96,7 +97,7 @@ func mysqlOpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (
 }
 
 // claim waits for another run to end.
-func (s *mysqlSession) claim(wait time.Duration) error {
+func (s *session) claim(wait time.Duration) error {
 	seconds := wholeSeconds(wait)
 	if seconds == 0 {
 		seconds = s.lockWait
@@ -111,14 +112,14 @@ func (s *mysqlSession) claim(wait time.Duration) error {
 	return nil
 }
 
-func (s *mysqlSession) set(mode string, checks, autocommit int) error {
+func (s *session) set(mode string, checks, autocommit int) error {
 	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d",
-		mysqlLiteral(mode), checks, autocommit))
+		literal(mode), checks, autocommit))
 	return err
 }
 
 // lockTimeout is that of locks on tables, and on rows.
-func (s *mysqlSession) lockTimeout(d time.Duration) error {
+func (s *session) lockTimeout(d time.Duration) error {
 	seconds := wholeSeconds(d)
 	if seconds == 0 {
 		return nil
@@ -126,7 +127,7 @@ func (s *mysqlSession) lockTimeout(d time.Duration) error {
 	return s.setTimeouts(seconds, seconds)
 }
 
-func (s *mysqlSession) setTimeouts(lockWait, innodb int64) error {
+func (s *session) setTimeouts(lockWait, innodb int64) error {
 	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 	return err
 }
@@ -135,32 +136,32 @@ func (s *mysqlSession) setTimeouts(lockWait, innodb int64) error {
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // close puts the connection back as it was, or ends it if that cannot be done.
-func (s *mysqlSession) close(err error) error {
+func (s *session) close(err error) error {
 	if s.restore() != nil {
 		engine.Discard(s.conn)
 	}
 	return err
 }
 
-func (s *mysqlSession) restore() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), mysqlRestoreTimeout)
+func (s *session) restore() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), restoreTimeout)
 	defer cancel()
 	s.ctx = ctx
 	return errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
 }
 
-func (s *mysqlSession) release() error {
+func (s *session) release() error {
 	_, err := s.conn.ExecContext(s.ctx, "DO RELEASE_LOCK('"+s.name+"')")
 	return err
 }
 
-// A mysqlBackend is the connection that has the name of the database's runs.
-type mysqlBackend struct {
+// A backend is the connection that has the name of the database's runs.
+type backend struct {
 	id   int64
 	name string
 }
 
-func (b mysqlBackend) End(ctx context.Context, other *sql.Conn) error {
+func (b backend) End(ctx context.Context, other *sql.Conn) error {
 	ended, err := b.Ended(ctx, other)
 	if ended || err != nil {
 		return err
@@ -173,10 +174,10 @@ func (b mysqlBackend) End(ctx context.Context, other *sql.Conn) error {
 }
 
 // Ended is true once the name is given back, which comes after the locks.
-func (b mysqlBackend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
+func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
 	return ended, err
 }
 
-func (b mysqlBackend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }
+func (b backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }

@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// mysqlElements are the columns, keys and constraints of a statement that SHOW
+// elements are the columns, keys and constraints of a statement that SHOW
 // CREATE TABLE has written, each as it stands there, and what follows them. A MODIFY has to repeat the
 // whole of a column, and what the server writes is complete on each of them.
-func mysqlElements(create string) (elements []string, options string, err error) {
-	open := mysqlFind(create, func(s string, i int) bool { return s[i] == '(' })
+func elements(create string) (elements []string, options string, err error) {
+	open := find(create, func(s string, i int) bool { return s[i] == '(' })
 	if open < 0 {
 		return nil, "", errors.New("no parenthesis in it")
 	}
@@ -53,8 +53,8 @@ func nextIndex(s string, i int) int {
 	return len(s)
 }
 
-// mysqlFind is the first index outside of quotes where is holds, or -1.
-func mysqlFind(s string, is func(s string, i int) bool) int {
+// find is the first index outside of quotes where is holds, or -1.
+func find(s string, is func(s string, i int) bool) int {
 	for i := 0; i < len(s); i = nextIndex(s, i) {
 		if is(s, i) {
 			return i
@@ -69,14 +69,14 @@ func quotedNames(s string) []string {
 	for i := 0; i < len(s); {
 		next := nextIndex(s, i)
 		if s[i] == '`' {
-			names = append(names, mysqlUnquote(s[i:next]))
+			names = append(names, unquote(s[i:next]))
 		}
 		i = next
 	}
 	return names
 }
 
-func mysqlUnquote(s string) string {
+func unquote(s string) string {
 	return strings.ReplaceAll(s[1:len(s)-1], "``", "`")
 }
 
@@ -86,12 +86,12 @@ type integerType struct {
 	unsigned bool
 }
 
-var mysqlInteger = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
+var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
 
-// mysqlTypeOf reads a column's type, as information_schema writes it or at the
+// typeOf reads a column's type, as information_schema writes it or at the
 // start of what follows the name in a definition.
-func mysqlTypeOf(s string) integerType {
-	m := mysqlInteger.FindStringSubmatch(s)
+func typeOf(s string) integerType {
+	m := integer.FindStringSubmatch(s)
 	if m == nil {
 		return integerType{}
 	}
@@ -137,43 +137,43 @@ func (t integerType) holds() (low, high string) {
 	}
 }
 
-// A mysqlDefinition is a column as SHOW CREATE TABLE writes it: a quoted name
+// A definition is a column as SHOW CREATE TABLE writes it: a quoted name
 // and what follows.
-type mysqlDefinition string
+type definition string
 
-func (d mysqlDefinition) split() (name, rest string) {
+func (d definition) split() (name, rest string) {
 	end := nextIndex(string(d), 0)
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
 }
 
-func (d mysqlDefinition) typ() integerType {
+func (d definition) typ() integerType {
 	_, rest := d.split()
-	return mysqlTypeOf(rest)
+	return typeOf(rest)
 }
 
 // as is the definition with another integer type.
-func (d mysqlDefinition) as(t integerType) mysqlDefinition {
+func (d definition) as(t integerType) definition {
 	name, rest := d.split()
-	rest = rest[len(strings.TrimSuffix(mysqlInteger.FindString(rest), " ")):]
-	return mysqlDefinition(name + " " + t.String() + rest)
+	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
+	return definition(name + " " + t.String() + rest)
 }
 
 const autoIncrement = " AUTO_INCREMENT"
 
 // auto is where the server is told to assign the column, or -1.
-func (d mysqlDefinition) auto() int {
-	return mysqlFind(string(d), func(s string, i int) bool {
+func (d definition) auto() int {
+	return find(string(d), func(s string, i int) bool {
 		rest, ok := strings.CutPrefix(s[i:], autoIncrement)
 		return ok && (rest == "" || rest[0] == ' ')
 	})
 }
 
-func (d mysqlDefinition) hasDefault() bool {
-	return mysqlFind(string(d), func(s string, i int) bool { return strings.HasPrefix(s[i:], " DEFAULT ") }) >= 0
+func (d definition) hasDefault() bool {
+	return find(string(d), func(s string, i int) bool { return strings.HasPrefix(s[i:], " DEFAULT ") }) >= 0
 }
 
 // unassigned is the definition without AUTO_INCREMENT.
-func (d mysqlDefinition) unassigned() mysqlDefinition {
+func (d definition) unassigned() definition {
 	i := d.auto()
 	if i < 0 {
 		return d
@@ -181,38 +181,38 @@ func (d mysqlDefinition) unassigned() mysqlDefinition {
 	return d[:i] + d[i+len(autoIncrement):]
 }
 
-// A mysqlForeignKey is a constraint as SHOW CREATE TABLE writes it.
-type mysqlForeignKey struct {
+// A foreignKey is a constraint as SHOW CREATE TABLE writes it.
+type foreignKey struct {
 	name            string
 	child, parent   engine.TableName
 	columns, refers []string
 	text            string
 }
 
-// mysqlParseForeignKey reads CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES
+// parseForeignKey reads CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES
 // `schema`.`table` (`b`, …) and what follows.
-func mysqlParseForeignKey(child engine.TableName, text string) (mysqlForeignKey, bool) {
+func parseForeignKey(child engine.TableName, text string) (foreignKey, bool) {
 	const key, references = " FOREIGN KEY ", " REFERENCES "
 	at := func(word string) int {
-		return mysqlFind(text, func(s string, i int) bool { return strings.HasPrefix(s[i:], word) })
+		return find(text, func(s string, i int) bool { return strings.HasPrefix(s[i:], word) })
 	}
 	first, second := at(key), at(references)
 	if first < 0 || second < first {
-		return mysqlForeignKey{}, false
+		return foreignKey{}, false
 	}
 	target := text[second+len(references):]
-	open := mysqlFind(target, func(s string, i int) bool { return s[i] == '(' })
-	end := mysqlFind(target, func(s string, i int) bool { return s[i] == ')' })
+	open := find(target, func(s string, i int) bool { return s[i] == '(' })
+	end := find(target, func(s string, i int) bool { return s[i] == ')' })
 	names, columns := quotedNames(text[:first]), quotedNames(text[first:second])
 	if open < 0 || end < open || len(names) != 1 {
-		return mysqlForeignKey{}, false
+		return foreignKey{}, false
 	}
 	path, refers := quotedNames(target[:open]), quotedNames(target[open:end])
 	if len(path) == 1 {
 		path = []string{child.Schema, path[0]}
 	}
 	if len(path) != 2 || len(columns) == 0 || len(columns) != len(refers) {
-		return mysqlForeignKey{}, false
+		return foreignKey{}, false
 	}
-	return mysqlForeignKey{names[0], child, engine.TableName{Schema: path[0], Name: path[1]}, columns, refers, text}, true
+	return foreignKey{names[0], child, engine.TableName{Schema: path[0], Name: path[1]}, columns, refers, text}, true
 }

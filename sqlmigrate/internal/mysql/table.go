@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"database/sql"
@@ -10,45 +10,45 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-type mysqlTable struct {
+type table struct {
 	name        engine.TableName // normal
 	kind        string           // BASE TABLE, VIEW, …
 	engine      string
 	rows, bytes int64
 	elements    []string
 	options     string // what follows them
-	columns     []*mysqlColumn
+	columns     []*column
 	indexes     map[string][]string
 	checks      map[string][]string // nil: those of MySQL
-	foreign     []mysqlForeignKey   // also those that an unfinished run has dropped
+	foreign     []foreignKey        // also those that an unfinished run has dropped
 	maxKey      string              // the largest key in use, empty if there is none
 	notPositive bool                // some keys are
 }
 
-type mysqlColumn struct {
-	table      *mysqlTable
+type column struct {
+	table      *table
 	name       string
-	columnType string          // as information_schema has it
-	definition mysqlDefinition // that of before, if an unfinished run has changed it
+	columnType string     // as information_schema has it
+	definition definition // that of before, if an unfinished run has changed it
 	primary    bool
 	generated  string // the expression
-	preset     string // the default, see mysqlDefaultIs
-	rest       string // see mysqlRestIs
+	preset     string // the default, see defaultIs
+	rest       string // see restIs
 	wide       integerType
-	refers     []*mysqlColumn
+	refers     []*column
 }
 
-func (c *mysqlColumn) String() string { return c.table.name.String() + "." + c.name }
+func (c *column) String() string { return c.table.name.String() + "." + c.name }
 
-func (c *mysqlColumn) typ() integerType { return c.definition.typ() }
+func (c *column) typ() integerType { return c.definition.typ() }
 
-func (c *mysqlColumn) wideType() integerType { return c.wide }
+func (c *column) wideType() integerType { return c.wide }
 
 // widens reports whether the column's type changes.
-func (c *mysqlColumn) widens() bool { return c.wide.base != "" }
+func (c *column) widens() bool { return c.wide.base != "" }
 
 // afterWiden is the definition after phase widen.
-func (c *mysqlColumn) afterWiden() mysqlDefinition {
+func (c *column) afterWiden() definition {
 	if c.widens() {
 		return c.definition.as(c.wide)
 	}
@@ -56,7 +56,7 @@ func (c *mysqlColumn) afterWiden() mysqlDefinition {
 }
 
 // assigned says how the database assigns the column, if it does.
-func (c *mysqlColumn) assigned() string {
+func (c *column) assigned() string {
 	switch {
 	case c.definition.auto() >= 0:
 		return "auto_increment"
@@ -66,13 +66,13 @@ func (c *mysqlColumn) assigned() string {
 	return ""
 }
 
-func (c *mysqlColumn) hasForeignKey() bool {
-	return slices.ContainsFunc(c.table.foreign, func(f mysqlForeignKey) bool {
+func (c *column) hasForeignKey() bool {
+	return slices.ContainsFunc(c.table.foreign, func(f foreignKey) bool {
 		return slices.ContainsFunc(f.columns, func(name string) bool { return strings.EqualFold(name, c.name) })
 	})
 }
 
-func (t *mysqlTable) column(name string) *mysqlColumn {
+func (t *table) column(name string) *column {
 	for _, c := range t.columns {
 		if strings.EqualFold(c.name, name) {
 			return c
@@ -81,8 +81,8 @@ func (t *mysqlTable) column(name string) *mysqlColumn {
 	return nil
 }
 
-func (t *mysqlTable) key() []*mysqlColumn {
-	var key []*mysqlColumn
+func (t *table) key() []*column {
+	var key []*column
 	for _, c := range t.columns {
 		if c.primary {
 			key = append(key, c)
@@ -92,7 +92,7 @@ func (t *mysqlTable) key() []*mysqlColumn {
 }
 
 // table reads a table, once.
-func (in *mysqlInspection) table(name engine.TableName) (*mysqlTable, error) {
+func (in *inspection) table(name engine.TableName) (*table, error) {
 	name = in.normal(name)
 	if t := in.tables[name]; t != nil {
 		return t, nil
@@ -109,14 +109,14 @@ func (in *mysqlInspection) table(name engine.TableName) (*mysqlTable, error) {
 	return t, nil
 }
 
-const mysqlTables = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
+const tables = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
 	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
 
 var errMySQLView = errors.New("it is a view: name a table")
 
-func (in *mysqlInspection) readTable(name engine.TableName) (*mysqlTable, error) {
-	t := &mysqlTable{name: name}
-	row := in.conn.QueryRowContext(in.ctx, mysqlTables+whereTable(name))
+func (in *inspection) readTable(name engine.TableName) (*table, error) {
+	t := &table{name: name}
+	row := in.conn.QueryRowContext(in.ctx, tables+whereTable(name))
 	err := row.Scan(&t.name.Name, &t.kind, &t.engine, &t.rows, &t.bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errors.New("it does not exist, or the account has no right to see it")
@@ -131,10 +131,10 @@ func (in *mysqlInspection) readTable(name engine.TableName) (*mysqlTable, error)
 		return nil, fmt.Errorf("it is a %s: name a table", strings.ToLower(t.kind))
 	}
 	var ignored, create string
-	if err := in.conn.QueryRowContext(in.ctx, "SHOW CREATE TABLE "+mysqlQuoteTable(t.name)).Scan(&ignored, &create); err != nil {
+	if err := in.conn.QueryRowContext(in.ctx, "SHOW CREATE TABLE "+quoteTable(t.name)).Scan(&ignored, &create); err != nil {
 		return nil, err
 	}
-	if t.elements, t.options, err = mysqlElements(create); err != nil {
+	if t.elements, t.options, err = elements(create); err != nil {
 		return nil, fmt.Errorf("the definition that the server shows is not understood: %w", err)
 	}
 	if err := in.readColumns(t); err != nil {
@@ -152,30 +152,30 @@ func (in *mysqlInspection) readTable(name engine.TableName) (*mysqlTable, error)
 }
 
 // define takes what the definition says of columns and foreign keys.
-func (t *mysqlTable) define(in *mysqlInspection) {
+func (t *table) define(in *inspection) {
 	for _, e := range t.elements {
 		if strings.HasPrefix(e, "`") {
 			if c := t.column(quotedNames(e)[0]); c != nil {
-				c.definition = mysqlDefinition(e)
+				c.definition = definition(e)
 			}
-		} else if f, ok := mysqlParseForeignKey(t.name, e); ok {
+		} else if f, ok := parseForeignKey(t.name, e); ok {
 			f.parent = in.normal(f.parent)
 			t.foreign = append(t.foreign, f)
 		}
 	}
 }
 
-const mysqlColumns = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
-	mysqlDefaultIs + ", " + mysqlRestIs + " FROM information_schema.COLUMNS WHERE "
+const columns = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
+	defaultIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE "
 
-func (in *mysqlInspection) readColumns(t *mysqlTable) error {
-	rows, err := in.conn.QueryContext(in.ctx, mysqlColumns+whereTable(t.name)+" ORDER BY ORDINAL_POSITION")
+func (in *inspection) readColumns(t *table) error {
+	rows, err := in.conn.QueryContext(in.ctx, columns+whereTable(t.name)+" ORDER BY ORDINAL_POSITION")
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		c := &mysqlColumn{table: t}
+		c := &column{table: t}
 		if err := rows.Scan(&c.name, &c.columnType, &c.primary, &c.generated, &c.preset, &c.rest); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (in *mysqlInspection) readColumns(t *mysqlTable) error {
 }
 
 // query calls row for each row of a query.
-func (in *mysqlInspection) query(query string, row func(scan func(...any) error) error) error {
+func (in *inspection) query(query string, row func(scan func(...any) error) error) error {
 	rows, err := in.conn.QueryContext(in.ctx, query)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 // it repeats it. The catalog names such a one after its column. MySQL has only
 // those of the table, which a MODIFY leaves alone.
 
-const mysqlChecks = "FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s"
+const checks = "FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s"
 
 // readChecks takes the text of each CHECK, by its name in small letters.
-func (in *mysqlInspection) readChecks(t *mysqlTable) error {
+func (in *inspection) readChecks(t *table) error {
 	if !in.mariadb {
 		return nil
 	}
@@ -29,16 +29,16 @@ func (in *mysqlInspection) readChecks(t *mysqlTable) error {
 	})
 }
 
-func (t *mysqlTable) fromChecks() string {
-	return fmt.Sprintf(mysqlChecks, mysqlSchemaOf(t.name), mysqlLiteral(t.name.Name))
+func (t *table) fromChecks() string {
+	return fmt.Sprintf(checks, schemaOf(t.name), literal(t.name.Name))
 }
 
-func (c *mysqlColumn) fromChecks() string {
-	return c.table.fromChecks() + " AND CONSTRAINT_NAME = " + mysqlLiteral(c.name)
+func (c *column) fromChecks() string {
+	return c.table.fromChecks() + " AND CONSTRAINT_NAME = " + literal(c.name)
 }
 
 // countsChecks are conditions: the column has as many as when it was inspected.
-func (c *mysqlColumn) countsChecks() []string {
+func (c *column) countsChecks() []string {
 	if c.table.checks == nil {
 		return nil
 	}
@@ -47,15 +47,15 @@ func (c *mysqlColumn) countsChecks() []string {
 
 // repeatsChecks are conditions: what they say is the same too. That holds until
 // a type changes, when the server writes 1000 for 1e3.
-func (c *mysqlColumn) repeatsChecks() []string {
+func (c *column) repeatsChecks() []string {
 	if len(c.checks()) == 0 {
 		return nil
 	}
 	same := make([]string, len(c.checks()))
 	for i, is := range c.checks() {
-		same[i] = mysqlExactly("CHECK_CLAUSE", is)
+		same[i] = exactly("CHECK_CLAUSE", is)
 	}
 	return []string{fmt.Sprintf("(SELECT SUM(%s) = %d %s)", strings.Join(same, " OR "), len(same), c.fromChecks())}
 }
 
-func (c *mysqlColumn) checks() []string { return c.table.checks[strings.ToLower(c.name)] }
+func (c *column) checks() []string { return c.table.checks[strings.ToLower(c.name)] }

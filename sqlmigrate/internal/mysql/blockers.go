@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // readKeys finds the largest key of each table, and whether a CHECK for
 // positive keys would be refused.
-func (in *mysqlInspection) readKeys() error {
+func (in *inspection) readKeys() error {
 	for _, c := range in.moved {
 		if !c.primary {
 			continue
@@ -20,11 +20,11 @@ func (in *mysqlInspection) readKeys() error {
 		query := "SELECT COALESCE(MAX(%[1]s), ''), COALESCE(MIN(%[1]s) <= 0, FALSE) FROM %[2]s"
 		var largest string
 		var notPositive bool
-		row := in.conn.QueryRowContext(in.ctx, fmt.Sprintf(query, mysqlQuote(c.name), mysqlQuoteTable(c.table.name)))
+		row := in.conn.QueryRowContext(in.ctx, fmt.Sprintf(query, quote(c.name), quoteTable(c.table.name)))
 		if err := row.Scan(&largest, &notPositive); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.table.name, err)
 		}
-		if c.table.maxKey == "" || mysqlAbove(largest, parseInt(c.table.maxKey)) {
+		if c.table.maxKey == "" || above(largest, parseInt(c.table.maxKey)) {
 			c.table.maxKey = largest
 		}
 		c.table.notPositive = c.table.notPositive || notPositive
@@ -38,12 +38,12 @@ func parseInt(s string) int64 {
 	return n
 }
 
-func mysqlAbove(s string, than int64) bool { return s != "" && parseInt(s) > than }
+func above(s string, than int64) bool { return s != "" && parseInt(s) > than }
 
 // findBlockers finds what stands in the way of what has to be done.
-func (in *mysqlInspection) findBlockers() error {
+func (in *inspection) findBlockers() error {
 	var unsigned []string
-	for _, columns := range mysqlByTable(slices.Concat(in.moved, in.resumed)) {
+	for _, columns := range byTable(slices.Concat(in.moved, in.resumed)) {
 		t := columns[0].table
 		in.blockTable(t)
 		for _, c := range columns {
@@ -64,14 +64,14 @@ func (in *mysqlInspection) findBlockers() error {
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
-func (in *mysqlInspection) noteUnsigned(keys []string) {
+func (in *inspection) noteUnsigned(keys []string) {
 	if len(keys) > 0 {
 		in.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
 			strings.Join(keys, ", "))
 	}
 }
 
-func (in *mysqlInspection) blockTable(t *mysqlTable) {
+func (in *inspection) blockTable(t *table) {
 	if t.kind == "SYSTEM VERSIONED" {
 		in.block(t, "table "+t.name.String(), "it is system-versioned, and its history keeps such a table from being changed",
 			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
@@ -81,7 +81,7 @@ func (in *mysqlInspection) blockTable(t *mysqlTable) {
 	}
 }
 
-func (in *mysqlInspection) blockColumn(c *mysqlColumn) {
+func (in *inspection) blockColumn(c *column) {
 	t := c.table
 	switch {
 	case c.typ().base == "":
@@ -92,7 +92,7 @@ func (in *mysqlInspection) blockColumn(c *mysqlColumn) {
 		in.note("Column %s loses ZEROFILL.", c)
 	}
 	if in.want.Limit > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
-		mysqlAbove(t.maxKey, in.want.Limit-1) {
+		above(t.maxKey, in.want.Limit-1) {
 		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.Limit),
 			"use a layout or an epoch with larger IDs, or give the rows other keys")
 	}
@@ -104,7 +104,7 @@ func (in *mysqlInspection) blockColumn(c *mysqlColumn) {
 var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
 
 // judgeForeignType is about a column that refers to a key without a constraint.
-func (in *mysqlInspection) blockForeignType(c *mysqlColumn) {
+func (in *inspection) blockForeignType(c *column) {
 	const digits = 19
 	if strings.Contains(strings.ToLower(c.columnType), "text") {
 		return
@@ -118,11 +118,11 @@ func (in *mysqlInspection) blockForeignType(c *mysqlColumn) {
 
 // judgeGenerated is about what is computed from a column. The servers accept the
 // change, and refuse rows afterwards whose value no longer fits.
-func (in *mysqlInspection) blockGenerated(c, g *mysqlColumn) {
-	if g.generated == "" || g == c || !c.widens() || !mysqlMentions(g.generated, c.name) {
+func (in *inspection) blockGenerated(c, g *column) {
+	if g.generated == "" || g == c || !c.widens() || !mentions(g.generated, c.name) {
 		return
 	}
-	if base := mysqlTypeOf(g.columnType).base; base != "" && base != "bigint" {
+	if base := typeOf(g.columnType).base; base != "" && base != "bigint" {
 		in.block(c.table, "generated column "+g.name, "it is computed from column "+c.name+" and is "+g.columnType+", which does not hold every ID",
 			"ALTER TABLE … MODIFY it to bigint")
 		return
@@ -130,8 +130,8 @@ func (in *mysqlInspection) blockGenerated(c, g *mysqlColumn) {
 	in.note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", g, c.name, g.columnType)
 }
 
-// mysqlMentions is true if an expression of the catalog names the column.
-func mysqlMentions(expression, column string) bool {
+// mentions is true if an expression of the catalog names the column.
+func mentions(expression, column string) bool {
 	if slices.ContainsFunc(quotedNames(expression), func(name string) bool { return strings.EqualFold(name, column) }) {
 		return true
 	}
@@ -139,17 +139,17 @@ func mysqlMentions(expression, column string) bool {
 	return slices.ContainsFunc(bare, func(word string) bool { return strings.EqualFold(word, column) })
 }
 
-const mysqlPartitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
+const partitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
 	"FROM information_schema.PARTITIONS WHERE PARTITION_NAME IS NOT NULL AND "
 
-// mysqlDefaultPartition is one that takes what no other lists. Only the
+// defaultPartition is one that takes what no other lists. Only the
 // definition tells it apart.
-var mysqlDefaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
+var defaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
 
 // judgePartitions looks for a partition that takes what has no limit.
-func (in *mysqlInspection) blockPartitions(t *mysqlTable, columns []*mysqlColumn) error {
+func (in *inspection) blockPartitions(t *table, columns []*column) error {
 	last, by, open := "", "", false
-	err := in.query(mysqlPartitions+whereTable(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
+	err := in.query(partitions+whereTable(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
 		var method, expression, limit string
 		if err := scan(&last, &method, &expression, &limit); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (in *mysqlInspection) blockPartitions(t *mysqlTable, columns []*mysqlColumn
 		case strings.HasPrefix(method, "RANGE"), strings.HasPrefix(method, "LIST"):
 			by = expression
 		}
-		open = strings.HasPrefix(limit, "MAXVALUE") || mysqlDefaultPartition.MatchString(t.options)
+		open = strings.HasPrefix(limit, "MAXVALUE") || defaultPartition.MatchString(t.options)
 		return nil
 	})
 	if err != nil || by == "" {
@@ -168,7 +168,7 @@ func (in *mysqlInspection) blockPartitions(t *mysqlTable, columns []*mysqlColumn
 	}
 	for _, c := range columns {
 		switch {
-		case !mysqlMentions(by, c.name):
+		case !mentions(by, c.name):
 		case open:
 			in.note("Table %s is partitioned by column %s: all new rows go into one partition.", t.name, c.name)
 		default:
@@ -179,17 +179,17 @@ func (in *mysqlInspection) blockPartitions(t *mysqlTable, columns []*mysqlColumn
 	return nil
 }
 
-var mysqlNarrowVariable = regexp.MustCompile(`(?is)\bdeclare\b[^;]*\b(?:tiny|small|medium)?int(?:eger)?\b`)
+var narrowVariable = regexp.MustCompile(`(?is)\bdeclare\b[^;]*\b(?:tiny|small|medium)?int(?:eger)?\b`)
 
-func (in *mysqlInspection) noteTriggers(t *mysqlTable) error {
-	query := "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + mysqlSchemaOf(t.name) +
-		" AND EVENT_OBJECT_TABLE = " + mysqlLiteral(t.name.Name) + " ORDER BY TRIGGER_NAME"
+func (in *inspection) noteTriggers(t *table) error {
+	query := "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + schemaOf(t.name) +
+		" AND EVENT_OBJECT_TABLE = " + literal(t.name.Name) + " ORDER BY TRIGGER_NAME"
 	return in.query(query, func(scan func(...any) error) error {
 		var name, body string
 		if err := scan(&name, &body); err != nil {
 			return err
 		}
-		if mysqlNarrowVariable.MatchString(body) {
+		if narrowVariable.MatchString(body) {
 			in.note("Trigger %s on table %s declares a variable that is narrower than bigint: if it takes a key, inserts fail as soon as keys are Snowflake IDs.", name, t.name)
 		}
 		return nil

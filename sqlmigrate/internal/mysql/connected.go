@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"errors"
@@ -9,20 +9,20 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A mysqlPair is a table that refers to another one by a foreign key.
-type mysqlPair struct{ child, parent engine.TableName }
+// A pair is a table that refers to another one by a foreign key.
+type pair struct{ child, parent engine.TableName }
 
-const mysqlPairs = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
+const pairs = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
 // readPairs asks for all databases, because a foreign key can come from any.
-func (in *mysqlInspection) readPairs() error {
-	err := in.query(mysqlPairs, func(scan func(...any) error) error {
-		var p mysqlPair
+func (in *inspection) readPairs() error {
+	err := in.query(pairs, func(scan func(...any) error) error {
+		var p pair
 		if err := scan(&p.child.Schema, &p.child.Name, &p.parent.Schema, &p.parent.Name); err != nil {
 			return err
 		}
-		in.pairs = append(in.pairs, mysqlPair{in.normal(p.child), in.normal(p.parent)})
+		in.pairs = append(in.pairs, pair{in.normal(p.child), in.normal(p.parent)})
 		return nil
 	})
 	if err == nil {
@@ -37,7 +37,7 @@ func (in *mysqlInspection) readPairs() error {
 
 // noneSkipped looks for the warning with which MariaDB leaves out a table that
 // is being changed: its foreign keys would be missing.
-func (in *mysqlInspection) noneSkipped() error {
+func (in *inspection) noneSkipped() error {
 	const skipped = 1684
 	return in.query("SHOW WARNINGS", func(scan func(...any) error) error {
 		var level, text string
@@ -53,9 +53,9 @@ func (in *mysqlInspection) noneSkipped() error {
 }
 
 // readWanted finds the keys that were asked for and what is connected with them.
-func (in *mysqlInspection) readWanted() error {
-	asked := map[*mysqlTable]bool{}
-	var keys []*mysqlColumn
+func (in *inspection) readWanted() error {
+	asked := map[*table]bool{}
+	var keys []*column
 	for _, name := range in.want.Tables {
 		t, err := in.table(name)
 		if err != nil {
@@ -78,16 +78,16 @@ func (in *mysqlInspection) readWanted() error {
 // wantedKey is the table's key: of several columns that which the database
 // assigns, or else the only integer. The others say something else, such as the
 // tenant, and of several integers there is no telling which is which.
-func (in *mysqlInspection) wantedKey(t *mysqlTable) []*mysqlColumn {
+func (in *inspection) wantedKey(t *table) []*column {
 	key := t.key()
 	if len(key) == 0 {
 		in.block(t, "table "+t.name.String(), "it has no primary key", "give it one, or leave it out")
 		return nil
 	}
-	if i := slices.IndexFunc(key, func(c *mysqlColumn) bool { return c.definition.auto() >= 0 }); i >= 0 {
+	if i := slices.IndexFunc(key, func(c *column) bool { return c.definition.auto() >= 0 }); i >= 0 {
 		return key[i : i+1]
 	}
-	integers := slices.DeleteFunc(slices.Clone(key), func(c *mysqlColumn) bool { return c.typ().base == "" })
+	integers := slices.DeleteFunc(slices.Clone(key), func(c *column) bool { return c.typ().base == "" })
 	switch len(integers) {
 	case 0:
 		in.block(t, "column "+key[0].name, "its type is "+key[0].columnType+", and only keys of integer types can be moved",
@@ -101,19 +101,19 @@ func (in *mysqlInspection) wantedKey(t *mysqlTable) []*mysqlColumn {
 }
 
 // readUnfinished finds what a run that has stopped half-way was about.
-func (in *mysqlInspection) readUnfinished() error {
+func (in *inspection) readUnfinished() error {
 	if in.journal == nil {
 		return nil
 	}
-	in.note("An earlier run has stopped half-way, as table %s of database %s says. This plan finishes it, whatever it was about.", mysqlJournalTable, in.database)
-	var columns []*mysqlColumn
+	in.note("An earlier run has stopped half-way, as table %s of database %s says. This plan finishes it, whatever it was about.", journalTable, in.database)
+	var columns []*column
 	for _, e := range in.journal.entries {
 		t, err := in.table(e.table)
 		if err != nil {
-			in.note("What table %s says of table %s is left out: %v.", mysqlJournalTable, e.table, err)
+			in.note("What table %s says of table %s is left out: %v.", journalTable, e.table, err)
 			continue
 		}
-		if c := t.column(e.name); c != nil && e.kind == mysqlColumnEntry {
+		if c := t.column(e.name); c != nil && e.kind == columnEntry {
 			columns = append(columns, c)
 		}
 	}
@@ -122,7 +122,7 @@ func (in *mysqlInspection) readUnfinished() error {
 
 // connect follows references from columns, in both directions, and adds what it
 // comes upon to found.
-func (in *mysqlInspection) connect(columns []*mysqlColumn, found *[]*mysqlColumn) error {
+func (in *inspection) connect(columns []*column, found *[]*column) error {
 	for _, c := range columns {
 		if in.has(c) {
 			continue
@@ -145,12 +145,12 @@ func (in *mysqlInspection) connect(columns []*mysqlColumn, found *[]*mysqlColumn
 	return nil
 }
 
-func (in *mysqlInspection) has(c *mysqlColumn) bool {
+func (in *inspection) has(c *column) bool {
 	return slices.Contains(in.moved, c) || slices.Contains(in.resumed, c)
 }
 
 // neighbours are the columns that refer to c or that it refers to.
-func (in *mysqlInspection) neighbours(c *mysqlColumn) ([]*mysqlColumn, error) {
+func (in *inspection) neighbours(c *column) ([]*column, error) {
 	keys := slices.Clone(c.table.foreign)
 	for _, p := range in.pairs {
 		if p.parent != c.table.name || p.child == c.table.name {
@@ -168,7 +168,7 @@ func (in *mysqlInspection) neighbours(c *mysqlColumn) ([]*mysqlColumn, error) {
 			references = append(references, engine.Reference{Table: f.child, Column: f.columns[i], ToTable: f.parent, ToColumn: f.refers[i]})
 		}
 	}
-	var found []*mysqlColumn
+	var found []*column
 	for _, r := range references {
 		other, err := in.otherEnd(c, r)
 		if err != nil {
@@ -183,7 +183,7 @@ func (in *mysqlInspection) neighbours(c *mysqlColumn) ([]*mysqlColumn, error) {
 
 // otherEnd is nil if the reference has nothing to do with c, or is that of a
 // view, which follows by itself.
-func (in *mysqlInspection) otherEnd(c *mysqlColumn, r engine.Reference) (*mysqlColumn, error) {
+func (in *inspection) otherEnd(c *column, r engine.Reference) (*column, error) {
 	is := func(t engine.TableName, column string) bool {
 		return in.normal(t) == c.table.name && strings.EqualFold(column, c.name)
 	}
@@ -207,21 +207,21 @@ func (in *mysqlInspection) otherEnd(c *mysqlColumn, r engine.Reference) (*mysqlC
 	return from, nil
 }
 
-func (in *mysqlInspection) end(table engine.TableName, column string) (*mysqlColumn, error) {
+func (in *inspection) end(table engine.TableName, name string) (*column, error) {
 	t, err := in.table(table)
 	if err != nil {
 		return nil, err
 	}
-	c := t.column(column)
+	c := t.column(name)
 	if c == nil {
-		return nil, fmt.Errorf("sqlmigrate: table %s has no column %s", table, column)
+		return nil, fmt.Errorf("sqlmigrate: table %s has no column %s", table, name)
 	}
 	return c, nil
 }
 
 // widen decides on the types of connected columns, which have to be alike.
-func (in *mysqlInspection) widen(connected []*mysqlColumn) {
-	unsigned := slices.ContainsFunc(connected, func(c *mysqlColumn) bool { return c.typ() == integerType{"bigint", true} })
+func (in *inspection) widen(connected []*column) {
+	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.typ() == integerType{"bigint", true} })
 	for _, c := range connected {
 		if t := c.typ(); t.base != "" && t.base != "bigint" {
 			c.wide = integerType{"bigint", unsigned && t.unsigned}

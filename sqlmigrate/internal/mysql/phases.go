@@ -1,4 +1,4 @@
-package sqlmigrate
+package mysql
 
 import (
 	"fmt"
@@ -11,19 +11,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-const mysqlForeignKind, mysqlCheckKind = "FOREIGN KEY", "CHECK"
+const foreignKind, checkKind = "FOREIGN KEY", "CHECK"
 
 // widenPhase drops foreign keys first, because no server changes the type of a
 // column that has one, whatever foreign_key_checks says.
-func (in *mysqlInspection) widenPhase() engine.Phase {
+func (in *inspection) widenPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Widen}
-	keys := mysqlByChild(in.dropped())
+	keys := byChild(in.dropped())
 	for _, same := range keys {
 		phase.Steps = append(phase.Steps, in.dropStep(same))
 	}
-	for _, columns := range mysqlByTable(in.widened()) {
+	for _, columns := range byTable(in.widened()) {
 		phase.Steps = append(phase.Steps, in.widenStep(columns))
-		phase.Check = append(phase.Check, mysqlFit(columns)...)
+		phase.Check = append(phase.Check, fit(columns)...)
 	}
 	for _, same := range keys {
 		phase.Steps = append(phase.Steps, in.addStep(same))
@@ -34,9 +34,9 @@ func (in *mysqlInspection) widenPhase() engine.Phase {
 	return phase
 }
 
-// mysqlByChild takes sorted keys.
-func mysqlByChild(keys []mysqlForeignKey) [][]mysqlForeignKey {
-	var tables [][]mysqlForeignKey
+// byChild takes sorted keys.
+func byChild(keys []foreignKey) [][]foreignKey {
+	var tables [][]foreignKey
 	for i, f := range keys {
 		if i == 0 || f.child != keys[i-1].child {
 			tables = append(tables, nil)
@@ -47,7 +47,7 @@ func mysqlByChild(keys []mysqlForeignKey) [][]mysqlForeignKey {
 	return tables
 }
 
-func mysqlForeignNames(keys []mysqlForeignKey) []string {
+func foreignNames(keys []foreignKey) []string {
 	names := make([]string, len(keys))
 	for i, f := range keys {
 		names[i] = f.name
@@ -55,25 +55,25 @@ func mysqlForeignNames(keys []mysqlForeignKey) []string {
 	return names
 }
 
-func (in *mysqlInspection) dropStep(keys []mysqlForeignKey) engine.Step {
+func (in *inspection) dropStep(keys []foreignKey) engine.Step {
 	t := in.tables[keys[0].child]
 	step := engine.Step{
 		Table: t.name.String(),
-		Text:  "drop foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " for the time being",
+		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
 		Down:  in.addOwn(t, keys),
 		Locks: "waits for transactions that use the table or those that it refers to, and all others wait meanwhile",
 	}
-	step.Up = []engine.Statement{in.drop(t, keys, (*mysqlColumn).wideType)}
+	step.Up = []engine.Statement{in.drop(t, keys, (*column).wideType)}
 	return step
 }
 
 // addStep adds all foreign keys of a table at once, because that copies it.
-func (in *mysqlInspection) addStep(keys []mysqlForeignKey) engine.Step {
+func (in *inspection) addStep(keys []foreignKey) engine.Step {
 	t := in.tables[keys[0].child]
 	step := in.rewrite(t, engine.Step{
-		Text: "add foreign key " + strings.Join(mysqlForeignNames(keys), ", ") + " back",
+		Text: "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
 		Up:   []engine.Statement{addForeignKeys(t, keys)},
-		Down: []engine.Statement{in.drop(t, keys, (*mysqlColumn).typ)},
+		Down: []engine.Statement{in.drop(t, keys, (*column).typ)},
 	}, true)
 	step.Locks += "; changes to the schema of the tables that it refers to wait too"
 	return step
@@ -81,30 +81,30 @@ func (in *mysqlInspection) addStep(keys []mysqlForeignKey) engine.Step {
 
 // drop is one statement, so that all of a table's are there or none. It is left
 // out where the columns have their new types already.
-func (in *mysqlInspection) drop(t *mysqlTable, keys []mysqlForeignKey, typeOf func(*mysqlColumn) integerType) engine.Statement {
-	var columns []*mysqlColumn
+func (in *inspection) drop(t *table, keys []foreignKey, typeOf func(*column) integerType) engine.Statement {
+	var columns []*column
 	drops := make([]string, len(keys))
 	for i, f := range keys {
 		columns = append(columns, in.columnsOf(f)...)
-		drops[i] = "DROP FOREIGN KEY " + mysqlQuote(f.name)
+		drops[i] = "DROP FOREIGN KEY " + quote(f.name)
 	}
 	unless := "SELECT TRUE" // an earlier run has done it
 	if len(columns) > 0 {
-		unless = "SELECT (" + mysqlHasNone(t.name, mysqlForeignKind, mysqlForeignNames(keys)...) + ")"
+		unless = "SELECT (" + hasNone(t.name, foreignKind, foreignNames(keys)...) + ")"
 		var are []string
-		for _, columns := range mysqlByTable(columns) {
-			are = append(are, "("+mysqlColumnsAre(columns, typeOf)+")")
+		for _, columns := range byTable(columns) {
+			are = append(are, "("+columnsAre(columns, typeOf)+")")
 		}
 		unless += " OR " + strings.Join(are, " AND ")
 	}
-	return engine.Statement{SQL: mysqlAlter(t, drops...), Unless: unless}
+	return engine.Statement{SQL: alter(t, drops...), Unless: unless}
 }
 
-func addForeignKeys(t *mysqlTable, keys []mysqlForeignKey) engine.Statement {
-	return engine.Statement{SQL: mysqlAlter(t, addClauses(keys)...), Unless: mysqlHasAll(t.name, mysqlForeignKind, mysqlForeignNames(keys)...)}
+func addForeignKeys(t *table, keys []foreignKey) engine.Statement {
+	return engine.Statement{SQL: alter(t, addClauses(keys)...), Unless: hasAll(t.name, foreignKind, foreignNames(keys)...)}
 }
 
-func addClauses(keys []mysqlForeignKey) []string {
+func addClauses(keys []foreignKey) []string {
 	adds := make([]string, len(keys))
 	for i, f := range keys {
 		adds[i] = "ADD " + f.text
@@ -114,7 +114,7 @@ func addClauses(keys []mysqlForeignKey) []string {
 
 // addOwn is addForeignKeys where widenStep has perhaps not come to the indexes. They
 // are left to the server if somebody has changed them since.
-func (in *mysqlInspection) addOwn(t *mysqlTable, keys []mysqlForeignKey) []engine.Statement {
+func (in *inspection) addOwn(t *table, keys []foreignKey) []engine.Statement {
 	add := addForeignKeys(t, keys)
 	own := in.ownIndexes(t)
 	if len(own) == 0 {
@@ -125,13 +125,13 @@ func (in *mysqlInspection) addOwn(t *mysqlTable, keys []mysqlForeignKey) []engin
 		unchanged = append(unchanged, t.unchangedIndex(name))
 	}
 	both := engine.Statement{
-		SQL:    mysqlAlter(t, append(own, addClauses(keys)...)...),
+		SQL:    alter(t, append(own, addClauses(keys)...)...),
 		Unless: "SELECT (" + add.Unless + ") OR NOT (" + strings.Join(unchanged, " AND ") + ")",
 	}
 	return []engine.Statement{both, add}
 }
 
-func (in *mysqlInspection) widenStep(columns []*mysqlColumn) engine.Step {
+func (in *inspection) widenStep(columns []*column) engine.Step {
 	var up, down []string
 	for _, c := range columns {
 		up = append(up, "MODIFY "+string(c.afterWiden()))
@@ -140,9 +140,9 @@ func (in *mysqlInspection) widenStep(columns []*mysqlColumn) engine.Step {
 	t := columns[0].table
 	up = append(up, in.ownIndexes(t)...)
 	return in.rewrite(t, engine.Step{
-		Text: mysqlNamesOf(columns),
-		Up:   []engine.Statement{{SQL: mysqlAlter(t, up...), Unless: mysqlColumnsAre(columns, (*mysqlColumn).wideType)}},
-		Down: []engine.Statement{{SQL: mysqlAlter(t, down...), Unless: mysqlColumnsAre(columns, (*mysqlColumn).typ)}},
+		Text: namesOf(columns),
+		Up:   []engine.Statement{{SQL: alter(t, up...), Unless: columnsAre(columns, (*column).wideType)}},
+		Down: []engine.Statement{{SQL: alter(t, down...), Unless: columnsAre(columns, (*column).typ)}},
 	}, false)
 }
 
@@ -150,16 +150,16 @@ func (in *mysqlInspection) widenStep(columns []*mysqlColumn) engine.Step {
 // server replaces such a one when the foreign key is added back, under another
 // name or at another place among the others. Those that come after it are made
 // anew too, so that they stay in their order. The table is copied anyway.
-func (in *mysqlInspection) ownIndexes(t *mysqlTable) []string {
+func (in *inspection) ownIndexes(t *table) []string {
 	var drop, add []string
 	for _, e := range in.ownElements(t) {
-		drop = append(drop, "DROP KEY "+mysqlQuote(quotedNames(e)[0]))
+		drop = append(drop, "DROP KEY "+quote(quotedNames(e)[0]))
 		add = append(add, "ADD "+e)
 	}
 	return append(drop, add...)
 }
 
-func (in *mysqlInspection) ownIndexNames(t *mysqlTable) []string {
+func (in *inspection) ownIndexNames(t *table) []string {
 	var names []string
 	for _, e := range in.ownElements(t) {
 		names = append(names, quotedNames(e)[0])
@@ -167,14 +167,14 @@ func (in *mysqlInspection) ownIndexNames(t *mysqlTable) []string {
 	return names
 }
 
-func (in *mysqlInspection) ownElements(t *mysqlTable) []string {
+func (in *inspection) ownElements(t *table) []string {
 	var own []string
 	for _, e := range t.elements {
 		if !strings.HasPrefix(e, "KEY `") {
 			continue
 		}
-		if len(own) > 0 || slices.ContainsFunc(in.dropped(), func(f mysqlForeignKey) bool {
-			return f.child == t.name && mysqlIsIndexOf(e, f)
+		if len(own) > 0 || slices.ContainsFunc(in.dropped(), func(f foreignKey) bool {
+			return f.child == t.name && isIndexOf(e, f)
 		}) {
 			own = append(own, e)
 		}
@@ -182,22 +182,22 @@ func (in *mysqlInspection) ownElements(t *mysqlTable) []string {
 	return own
 }
 
-// mysqlFit refuses to go back to types that do not hold what is there.
-func mysqlFit(columns []*mysqlColumn) []engine.Statement {
+// fit refuses to go back to types that do not hold what is there.
+func fit(columns []*column) []engine.Statement {
 	statements := make([]engine.Statement, len(columns))
 	for i, c := range columns {
 		low, high := c.typ().holds()
 		statements[i] = rejectUnless(
 			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.typ(), c),
 			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %s AND %s)",
-				mysqlQuoteTable(c.table.name), mysqlQuote(c.name), low, high))
+				quoteTable(c.table.name), quote(c.name), low, high))
 	}
 	return statements
 }
 
-func (in *mysqlInspection) detachPhase() engine.Phase {
+func (in *inspection) detachPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Detach}
-	for _, columns := range mysqlByTable(in.assigned()) {
+	for _, columns := range byTable(in.assigned()) {
 		for _, c := range columns {
 			phase.Steps = append(phase.Steps, in.detachStep(c))
 			if in.want.Limit > 0 {
@@ -210,48 +210,48 @@ func (in *mysqlInspection) detachPhase() engine.Phase {
 
 // detachStep switches the checks of foreign keys off where something refers to
 // the column: MySQL refuses the change otherwise, although the type stays.
-func (in *mysqlInspection) detachStep(c *mysqlColumn) engine.Step {
+func (in *inspection) detachStep(c *column) engine.Step {
 	t := c.table
 	with, without := c.isAssigned()
 	step := engine.Step{Table: t.name.String(), Text: "the database assigns " + c.name + " no more", Locks: "everybody waits for a moment"}
-	up := mysqlAlter(t, "MODIFY "+string(c.afterWiden().unassigned()))
+	up := alter(t, "MODIFY "+string(c.afterWiden().unassigned()))
 	if c.definition.auto() < 0 {
-		up = mysqlAlter(t, "ALTER COLUMN "+mysqlQuote(c.name)+" DROP DEFAULT")
+		up = alter(t, "ALTER COLUMN "+quote(c.name)+" DROP DEFAULT")
 	} else if !in.mariadb {
 		step = in.rewrite(t, step, false)
 	}
-	step.Up = mysqlUnchecked(engine.Statement{SQL: up, Unless: without})
-	step.Down = mysqlUnchecked(engine.Statement{SQL: mysqlAlter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
+	step.Up = unchecked(engine.Statement{SQL: up, Unless: without})
+	step.Down = unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
 	return step
 }
 
 // isAssigned are queries that are true if the database assigns the column, and
 // if it does not.
-func (c *mysqlColumn) isAssigned() (with, without string) {
+func (c *column) isAssigned() (with, without string) {
 	if c.definition.auto() < 0 {
-		return mysqlHasColumn(c, "COLUMN_DEFAULT IS NOT NULL"), mysqlHasColumn(c, "COLUMN_DEFAULT IS NULL")
+		return hasColumn(c, "COLUMN_DEFAULT IS NOT NULL"), hasColumn(c, "COLUMN_DEFAULT IS NULL")
 	}
-	return mysqlHasColumn(c, "EXTRA LIKE '%auto_increment%'"), mysqlHasColumn(c, "EXTRA NOT LIKE '%auto_increment%'")
+	return hasColumn(c, "EXTRA LIKE '%auto_increment%'"), hasColumn(c, "EXTRA NOT LIKE '%auto_increment%'")
 }
 
-func mysqlUnchecked(s engine.Statement) []engine.Statement {
+func unchecked(s engine.Statement) []engine.Statement {
 	return []engine.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}, s, {SQL: "SET SESSION foreign_key_checks = 1"}}
 }
 
-// mysqlOld refuses to let the database assign keys again where IDs have been
+// oldKeysOnly refuses to let the database assign keys again where IDs have been
 // issued: it would go on from the largest, with IDs that are issued too.
-func (in *mysqlInspection) oldKeysOnly(c *mysqlColumn) engine.Statement {
+func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would go on from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %s)",
-			mysqlQuoteTable(c.table.name), mysqlQuote(c.name), strconv.FormatInt(in.want.Limit, 10)))
+			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Limit, 10)))
 }
 
 // guardPhase is for the keys that are not those of another table, which has a
 // guard of its own.
-func (in *mysqlInspection) guardPhase() engine.Phase {
+func (in *inspection) guardPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
-	for _, columns := range mysqlByTable(in.moved) {
+	for _, columns := range byTable(in.moved) {
 		for _, c := range columns {
 			if c.primary && !c.hasForeignKey() && c.typ().base != "" && !c.guarded() {
 				if c.table.notPositive {
@@ -266,38 +266,38 @@ func (in *mysqlInspection) guardPhase() engine.Phase {
 }
 
 // guarded reports whether a CHECK of this meaning is there, whoever made it.
-func (c *mysqlColumn) guarded() bool {
-	condition := mysqlQuote(c.name) + " > 0"
+func (c *column) guarded() bool {
+	condition := quote(c.name) + " > 0"
 	return slices.ContainsFunc(c.table.elements, func(e string) bool {
 		return strings.Contains(e, "CHECK ("+condition+")") || strings.Contains(e, "CHECK (("+condition+"))")
 	})
 }
 
-// mysqlGuardName is what GORM names the CHECK of a model with check:id > 0, so
+// guardName is what GORM names the CHECK of a model with check:id > 0, so
 // that AutoMigrate does not add another one.
-func mysqlGuardName(t *mysqlTable, column string) string {
+func guardName(t *table, column string) string {
 	for {
 		// GORM cuts a name that is too long without a look at its characters.
 		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.name.Name, column), "")
-		if !slices.ContainsFunc(t.elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mysqlQuote(name)+" ") }) {
+		if !slices.ContainsFunc(t.elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+quote(name)+" ") }) {
 			return name
 		}
 		column += "_positive"
 	}
 }
 
-func (in *mysqlInspection) guardStep(c *mysqlColumn) engine.Step {
+func (in *inspection) guardStep(c *column) engine.Step {
 	t := c.table
-	name := mysqlGuardName(t, c.name)
+	name := guardName(t, c.name)
 	step := in.rewrite(t, engine.Step{
 		Text: "refuse keys that are not positive",
 		Up: []engine.Statement{{
-			SQL:    mysqlAlter(t, "ADD CONSTRAINT "+mysqlQuote(name)+" CHECK ("+mysqlQuote(c.name)+" > 0)"),
-			Unless: mysqlHasAll(t.name, mysqlCheckKind, name),
+			SQL:    alter(t, "ADD CONSTRAINT "+quote(name)+" CHECK ("+quote(c.name)+" > 0)"),
+			Unless: hasAll(t.name, checkKind, name),
 		}},
 		Down: []engine.Statement{{
-			SQL:    mysqlAlter(t, "DROP CONSTRAINT "+mysqlQuote(name)),
-			Unless: mysqlHasNone(t.name, mysqlCheckKind, name),
+			SQL:    alter(t, "DROP CONSTRAINT "+quote(name)),
+			Unless: hasNone(t.name, checkKind, name),
 		}},
 	}, false)
 	step.Locks += "; it also waits for transactions that write the tables it refers to or that refer to it, " +
