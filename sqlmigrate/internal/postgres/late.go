@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // that the plan does not know refers to a widened key: a foreign key that was
 // added since, or that exists in this database only. It would take keys of the
 // old kind, and fail at the first new one.
-func (p *pgInspection) rejectNewReferences(phase *engine.Phase) {
+func (p *inspection) rejectNewReferences(phase *engine.Phase) {
 	var refusals []string
 	for _, t := range p.tables {
 		for _, c := range t.narrow() {
@@ -23,7 +23,7 @@ func (p *pgInspection) rejectNewReferences(phase *engine.Phase) {
     JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
     WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
     AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
-				pgLiteral(t.target()), pgLiteral(c.name)),
+				literal(t.target()), literal(c.name)),
 				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
 					c.name, p.display(t.schema, t.name))))
 		}

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 
 // blockRebuilt finds indexes and constraints that would not come back as they
 // are when they are made anew, whatever is said afterwards.
-func (p *pgInspection) blockRebuilt(ctx context.Context, columns []*pgColumn) error {
+func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error {
 	names := map[int64]string{}
 	for _, c := range columns {
 		names[c.node.table] = p.display(c.schema, c.table)
 	}
-	for _, b := range pgRebuilt {
-		err := p.users(ctx, pgUsersSQL+b.query, columns, func(rows *sql.Rows) error {
+	for _, b := range rebuilt {
+		err := p.users(ctx, usersSQL+b.query, columns, func(rows *sql.Rows) error {
 			var table int64
 			var object, detail string
 			if err := rows.Scan(&table, &object, &detail); err != nil {
@@ -30,9 +30,9 @@ func (p *pgInspection) blockRebuilt(ctx context.Context, columns []*pgColumn) er
 	return nil
 }
 
-// pgRebuilt are queries for a table, an object of it and what there is to say
+// rebuilt are queries for a table, an object of it and what there is to say
 // about it.
-var pgRebuilt = []struct{ query, reason, mend string }{
+var rebuilt = []struct{ query, reason, mend string }{
 	{
 		// Those of other columns are made anew too, because the table is copied.
 		// That of a partitioned table holds nothing.
