@@ -73,7 +73,7 @@ func equal(a, b Order) bool {
 }
 
 // A line that is refused leaves nothing behind, and the same orders can be
-// written once it is mended.
+// written once it is fixed.
 func TestFailureLeavesNothing(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {

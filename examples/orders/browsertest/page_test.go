@@ -55,7 +55,7 @@ func TestMistakeIsExplained(t *testing.T) {
 	}
 	p.do(chromedp.SetValue("#quantity-1", "7777"), chromedp.Click("#create"))
 	if order := p.order(); !strings.Contains(order.Lines, "7777") {
-		t.Errorf("after the mistake was mended: %+v", order)
+		t.Errorf("after the mistake was fixed: %+v", order)
 	}
 }
 

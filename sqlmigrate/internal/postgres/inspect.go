@@ -122,8 +122,8 @@ func (p *inspection) display(schema, name string) string {
 	return schema + "." + name
 }
 
-func (p *inspection) blocker(table, object, reason, mend string) {
-	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Mend: mend})
+func (p *inspection) blocker(table, object, reason, fix string) {
+	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
 func (p *inspection) note(format string, args ...any) {

@@ -55,7 +55,7 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []engine.Statem
 	return over, nil
 }
 
-// explain adds the mend to errors that ask for one. Both drivers for
+// explain adds the fix to errors that ask for one. Both drivers for
 // PostgreSQL give errors with an SQLSTATE.
 func explain(err error) error {
 	var state interface{ SQLState() string }

@@ -21,7 +21,7 @@ func (d *doctor) checkMoved(table string) error {
 		return err
 	}
 	for _, b := range plan.Blockers {
-		d.report.problem(check, b.Table, b.Object+" stands in the way of moving it: "+b.Reason, b.Mend)
+		d.report.problem(check, b.Table, b.Object+" stands in the way of moving it: "+b.Reason, b.Fix)
 	}
 	switch {
 	case len(plan.Blockers) > 0:

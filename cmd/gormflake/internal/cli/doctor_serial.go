@@ -90,16 +90,16 @@ func (d *doctor) viewAll(c *serialColumn) (view serialView, err error) {
 
 // checkUnique is for a column that no index keeps unique.
 func (d *doctor) checkUnique(c *serialColumn, values []string, indexed bool) error {
-	mend := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.quote(c.table+"_"+c.column), d.quote(c.schema, c.table), d.quote(c.column))
+	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.quote(c.table+"_"+c.column), d.quote(c.schema, c.table), d.quote(c.column))
 	repeated, where, err := d.repeated(c, values, indexed)
 	if err != nil {
 		return err
 	}
 	if len(repeated) == 0 {
-		d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate among "+where, mend)
+		d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate among "+where, fix)
 		return nil
 	}
-	d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates among %s, and no index keeps them out: %s", where, shortList(repeated)), "correct the rows, then "+mend)
+	d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates among %s, and no index keeps them out: %s", where, shortList(repeated)), "correct the rows, then "+fix)
 	return nil
 }
 
