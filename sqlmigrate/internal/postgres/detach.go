@@ -189,9 +189,9 @@ func (c *column) attach(root *column) []string {
 // detachCheck is for keys from which the database must not go on, as they are
 // issued too, and for sequences that would have no next key to give.
 func (p *inspection) detachCheck(columns []*column) string {
-	var refusals []string
+	var rejections []string
 	for _, c := range columns {
-		refusals = append(refusals, rejectIf(
+		rejections = append(rejections, rejectIf(
 			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Limit),
 			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would go on: want all below %d before it is taken back",
 				c.name, p.display(c.schema, c.table), p.want.Limit)))
@@ -200,11 +200,11 @@ func (p *inspection) detachCheck(columns []*column) string {
 				continue
 			}
 			m := c.userOf(s)
-			refusals = append(refusals, rejectIf(
+			rejections = append(rejections, rejectIf(
 				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), quote(m.name), s.largest),
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
 					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
 		}
 	}
-	return checkAll(refusals)
+	return checkAll(rejections)
 }

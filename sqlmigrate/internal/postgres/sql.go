@@ -37,8 +37,8 @@ func doBlock(body string) string {
 
 // checkAll makes a statement of several of rejectIf. It is an error too if a
 // policy would hide rows.
-func checkAll(refusals []string) string {
-	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(refusals, ""))
+func checkAll(rejections []string) string {
+	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
 }
 
 // rejectIf is a part of the body of a DO statement. It raises an error if a

@@ -92,13 +92,13 @@ func (p *inspection) widenLocks(t *table) string {
 }
 
 func (p *inspection) widenCheck(t *table, columns []*column) string {
-	var refusals []string
+	var rejections []string
 	for _, c := range columns {
 		low, high := c.bounds()
-		refusals = append(refusals, rejectIf(
+		rejections = append(rejections, rejectIf(
 			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), quote(c.name), low, high),
 			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
 				c.name, p.display(t.schema, t.name), c.typ, low, high)))
 	}
-	return checkAll(refusals)
+	return checkAll(rejections)
 }
