@@ -5,14 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // postgresEngine is for PostgreSQL 12 and later.
 type postgresEngine struct{}
 
-const pgOldest = 120000
+const oldestVersion = 120000
 
-func (postgresEngine) inspect(ctx context.Context, conn *sql.Conn, want request) (*Plan, error) {
+func (postgresEngine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	// One snapshot of the catalog; that it is read-only is a promise to DBAs.
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -23,7 +25,7 @@ func (postgresEngine) inspect(ctx context.Context, conn *sql.Conn, want request)
 		tx:      tx,
 		want:    want,
 		columns: map[pgNode]*pgColumn{},
-		plan:    &Plan{Dialect: "postgres"},
+		plan:    &engine.Result{},
 	}
 	if err := p.run(ctx); err != nil {
 		return nil, err
@@ -34,7 +36,7 @@ func (postgresEngine) inspect(ctx context.Context, conn *sql.Conn, want request)
 // A pgInspection is the work of one call of inspect.
 type pgInspection struct {
 	tx        *sql.Tx
-	want      request
+	want      engine.Request
 	schema    string // the current one
 	role      string
 	version   int
@@ -43,7 +45,7 @@ type pgInspection struct {
 	columns   map[pgNode]*pgColumn
 	rewritten []pgExpression // that do not come back as they were
 	tables    []*pgTable
-	plan      *Plan
+	plan      *engine.Result
 }
 
 func (p *pgInspection) run(ctx context.Context) error {
@@ -55,7 +57,7 @@ func (p *pgInspection) run(ctx context.Context) error {
 		p.arrange,
 		p.measure,
 		p.refer,
-		p.block,
+		p.findBlockers,
 		p.tryExpressions,
 		p.noteFunctions,
 		p.notePublications,
@@ -83,8 +85,8 @@ func (p *pgInspection) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	if p.version < pgOldest {
-		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", p.version/10000, pgOldest/10000)
+	if p.version < oldestVersion {
+		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", p.version/10000, oldestVersion/10000)
 	}
 	return nil
 }
@@ -102,7 +104,7 @@ func (p *pgInspection) finish() {
 	for _, t := range p.tables {
 		p.plan.Tables = append(p.plan.Tables, t.public(p))
 	}
-	for _, phase := range []Phase{p.widen(), p.detach(), p.guard()} {
+	for _, phase := range []engine.Phase{p.widen(), p.detach(), p.guard()} {
 		if len(phase.Steps) > 0 {
 			p.plan.Phases = append(p.plan.Phases, phase)
 		}
@@ -119,7 +121,7 @@ func (p *pgInspection) display(schema, name string) string {
 }
 
 func (p *pgInspection) blocker(table, object, reason, mend string) {
-	p.plan.Blockers = append(p.plan.Blockers, Blocker{table, object, reason, mend})
+	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Mend: mend})
 }
 
 func (p *pgInspection) note(format string, args ...any) {

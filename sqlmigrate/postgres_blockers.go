@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// block finds what stands in the way.
-func (p *pgInspection) block(ctx context.Context) error {
+// findBlockers finds what stands in the way.
+func (p *pgInspection) findBlockers(ctx context.Context) error {
 	var narrow []*pgColumn
 	for _, t := range p.tables {
 		for _, c := range t.columns {
@@ -33,9 +33,9 @@ const pgDigits = 19
 // blockColumn judges the type of a column and what is in it.
 func (p *pgInspection) blockColumn(c *pgColumn) {
 	table, column := p.display(c.schema, c.table), "column "+c.name
-	if c.key && p.want.limit > 0 && c.largest.Int64 >= p.want.limit {
+	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
 		p.blocker(table, column,
-			fmt.Sprintf("it holds key %d, and the generator would go on from %d", c.largest.Int64, p.want.limit),
+			fmt.Sprintf("it holds key %d, and the generator would go on from %d", c.largest.Int64, p.want.Limit),
 			"give the generator a layout or an epoch whose next ID is above it")
 	}
 	switch c.base {
@@ -204,5 +204,5 @@ func pgNodes(columns []*pgColumn) (tables, numbers string) {
 	for _, c := range columns {
 		t, n = append(t, c.node.table), append(n, c.node.column)
 	}
-	return pgArray(t), pgArray(n)
+	return arrayLiteral(t), arrayLiteral(n)
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A pgNode is a column: the table's OID and the column's number.
@@ -16,7 +18,7 @@ type pgEdge struct{ from, to pgNode }
 // resolve finds what was asked for.
 func (p *pgInspection) resolve(ctx context.Context) error {
 	p.asked = map[int64]bool{}
-	for _, t := range p.want.tables {
+	for _, t := range p.want.Tables {
 		oid, kind, err := p.relation(ctx, t)
 		if err != nil {
 			return err
@@ -29,7 +31,7 @@ func (p *pgInspection) resolve(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, r := range p.want.references {
+	for _, r := range p.want.References {
 		if err := p.resolveReference(ctx, r); err != nil {
 			return err
 		}
@@ -37,9 +39,9 @@ func (p *pgInspection) resolve(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) relation(ctx context.Context, t tableName) (oid int64, kind string, err error) {
+func (p *pgInspection) relation(ctx context.Context, t engine.TableName) (oid int64, kind string, err error) {
 	err = p.tx.QueryRowContext(ctx, `SELECT oid::bigint, relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text)`,
-		pgName(t.schema, t.name)).Scan(&oid, &kind)
+		qualified(t.Schema, t.Name)).Scan(&oid, &kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, "", fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
 	}
@@ -49,7 +51,7 @@ func (p *pgInspection) relation(ctx context.Context, t tableName) (oid int64, ki
 	return oid, kind, nil
 }
 
-func (p *pgInspection) column(ctx context.Context, t tableName, column string) (pgNode, string, error) {
+func (p *pgInspection) column(ctx context.Context, t engine.TableName, column string) (pgNode, string, error) {
 	oid, kind, err := p.relation(ctx, t)
 	if err != nil {
 		return pgNode{}, "", err
@@ -68,12 +70,12 @@ func (p *pgInspection) column(ctx context.Context, t tableName, column string) (
 
 // resolveReference leaves out views: if one shows a key, it is found as a
 // blocker.
-func (p *pgInspection) resolveReference(ctx context.Context, r reference) error {
-	from, fromKind, err := p.column(ctx, r.table, r.column)
+func (p *pgInspection) resolveReference(ctx context.Context, r engine.Reference) error {
+	from, fromKind, err := p.column(ctx, r.Table, r.Column)
 	if err != nil {
 		return err
 	}
-	to, toKind, err := p.column(ctx, r.toTable, r.toColumn)
+	to, toKind, err := p.column(ctx, r.ToTable, r.ToColumn)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ ORDER BY a.attnum`
 // seed takes the table's key: of several columns those that the database
 // assigns, or the only integer. Of several integers that nobody assigns, some say
 // something else, such as the tenant.
-func (p *pgInspection) seed(ctx context.Context, t tableName, oid int64) error {
+func (p *pgInspection) seed(ctx context.Context, t engine.TableName, oid int64) error {
 	var assigned, integers, others []pgNode
 	err := pgEach(ctx, p.tx, pgKeySQL, []any{oid}, func(rows *sql.Rows) error {
 		var integer, auto bool
@@ -127,7 +129,7 @@ func (p *pgInspection) seed(ctx context.Context, t tableName, oid int64) error {
 	case len(integers) == 1:
 		p.add(integers)
 	case len(integers) > 1:
-		p.note(noteComposite, t, len(integers)+len(others))
+		p.note(engine.CompositeNote, t, len(integers)+len(others))
 	case len(others) > 0:
 		p.add(others)
 	default:
@@ -179,7 +181,7 @@ func (p *pgInspection) connect(ctx context.Context) error {
 		toTables, toColumns = append(toTables, e.to.table), append(toColumns, e.to.column)
 	}
 	tables, columns := p.nodes()
-	args := []any{tables, columns, pgArray(fromTables), pgArray(fromColumns), pgArray(toTables), pgArray(toColumns)}
+	args := []any{tables, columns, arrayLiteral(fromTables), arrayLiteral(fromColumns), arrayLiteral(toTables), arrayLiteral(toColumns)}
 	return pgEach(ctx, p.tx, pgConnectSQL, args, func(rows *sql.Rows) error {
 		var n pgNode
 		if err := rows.Scan(&n.table, &n.column); err != nil {
@@ -196,7 +198,7 @@ func (p *pgInspection) nodes() (tables, columns string) {
 	for n := range p.columns {
 		t, c = append(t, n.table), append(c, n.column)
 	}
-	return pgArray(t), pgArray(c)
+	return arrayLiteral(t), arrayLiteral(c)
 }
 
 // refer fills in which keys a column refers to.

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 const pgCatalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
 // detach plans that the database assigns no more keys.
-func (p *pgInspection) detach() Phase {
-	phase := Phase{Name: Detach}
+func (p *pgInspection) detach() engine.Phase {
+	phase := engine.Phase{Name: engine.Detach}
 	var tables []*pgTable
 	for _, t := range p.tables {
 		columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *pgColumn) bool { return c.auto() == "" })
@@ -18,22 +20,22 @@ func (p *pgInspection) detach() Phase {
 			continue
 		}
 		tables = append(tables, t)
-		assigned := pgHas(pgAssigned(columns), "(attidentity <> '' OR atthasdef)")
-		phase.Steps = append(phase.Steps, Step{
+		assigned := pgHas(assignedColumns(columns), "(attidentity <> '' OR atthasdef)")
+		phase.Steps = append(phase.Steps, engine.Step{
 			Table: p.display(t.schema, t.name),
 			Text:  "the database assigns " + pgJoin(columns, func(c *pgColumn) string { return c.name }) + " no more",
-			Up:    pgStatements("SELECT NOT "+assigned, t.detachUp(columns)...),
-			Down:  pgStatements("SELECT "+assigned, t.detachDown(columns)...),
+			Up:    statementsUnless("SELECT NOT "+assigned, t.detachUp(columns)...),
+			Down:  statementsUnless("SELECT "+assigned, t.detachDown(columns)...),
 			Locks: fmt.Sprintf(pgCatalogLocks, p.display(t.schema, t.name)),
 		})
-		phase.Check = append(phase.Check, pgStatements("", p.detachCheck(columns))...)
+		phase.Check = append(phase.Check, statementsUnless("", p.detachCheck(columns))...)
 	}
 	p.lockFirst(&phase, tables)
 	return phase
 }
 
-// pgAssigned are those to which the database gives values, here or below.
-func pgAssigned(columns []*pgColumn) []*pgColumn {
+// assignedColumns are those to which the database gives values, here or below.
+func assignedColumns(columns []*pgColumn) []*pgColumn {
 	var found []*pgColumn
 	for _, c := range columns {
 		for _, m := range c.members {
@@ -189,16 +191,16 @@ func (c *pgColumn) attach(root *pgColumn) []string {
 func (p *pgInspection) detachCheck(columns []*pgColumn) string {
 	var refusals []string
 	for _, c := range columns {
-		refusals = append(refusals, pgRefuse(
-			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), pgQuote(c.name), p.want.limit),
+		refusals = append(refusals, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), pgQuote(c.name), p.want.Limit),
 			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would go on: want all below %d before it is taken back",
-				c.name, p.display(c.schema, c.table), p.want.limit)))
+				c.name, p.display(c.schema, c.table), p.want.Limit)))
 		for _, s := range c.allSequences() {
 			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
 				continue
 			}
 			m := c.userOf(s)
-			refusals = append(refusals, pgRefuse(
+			refusals = append(refusals, rejectIf(
 				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), pgQuote(m.name), s.largest),
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
 					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))

@@ -3,13 +3,15 @@ package sqlmigrate
 import (
 	"context"
 	"database/sql"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // PostgresScripts are the texts of the files of each phase, up and down.
 func PostgresScripts(p *Plan, format Format) (up, down []string) {
 	for _, phase := range p.Phases {
-		up = append(up, postgresEngine{}.script(statementsOf(phase.up()), format))
-		down = append(down, postgresEngine{}.script(statementsOf(phase.down()), format))
+		up = append(up, engines["postgres"].Script(statementsOf(phase.up()), engine.Format(format)))
+		down = append(down, engines["postgres"].Script(statementsOf(phase.down()), engine.Format(format)))
 	}
 	return up, down
 }
@@ -23,5 +25,5 @@ func EndPostgres(ctx context.Context, conn, other *sql.Conn, server int64, trans
 	}
 	b.server += server
 	b.transaction += transaction
-	return b.end(ctx, other)
+	return b.End(ctx, other)
 }

@@ -174,6 +174,6 @@ WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`, []any{table}, func(rows *sql.R
 		columns = append(columns, text)
 		return nil
 	})
-	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + pgName(schema, name) + ") AS " + pgQuote(name)
+	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + qualified(schema, name) + ") AS " + pgQuote(name)
 	return row, p.display(schema, name), err
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Bytes per second that a CHECK reads, tables without their indexes, from memory:
@@ -41,7 +43,7 @@ func (p *pgInspection) guards(ctx context.Context) error {
 	for _, t := range p.tables {
 		guarded := map[int64]bool{}
 		taken := map[string]bool{}
-		err := pgEach(ctx, p.tx, pgGuardsSQL, []any{pgArray([]int64{t.oid})}, func(rows *sql.Rows) error {
+		err := pgEach(ctx, p.tx, pgGuardsSQL, []any{arrayLiteral([]int64{t.oid})}, func(rows *sql.Rows) error {
 			var name string
 			var column int64
 			if err := rows.Scan(&name, &column); err != nil {
@@ -68,7 +70,7 @@ func (p *pgInspection) guards(ctx context.Context) error {
 // childConstraints are taken names too.
 func (p *pgInspection) childConstraints(ctx context.Context, t *pgTable, taken map[string]bool) error {
 	return pgEach(ctx, p.tx, `SELECT conname FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[])`,
-		[]any{pgArray(t.members)}, func(rows *sql.Rows) error {
+		[]any{arrayLiteral(t.members)}, func(rows *sql.Rows) error {
 			var name string
 			if err := rows.Scan(&name); err != nil {
 				return err
@@ -118,8 +120,8 @@ func pgGuardName(table, column string, taken map[string]bool) string {
 
 // guard plans a CHECK for each key. Adding it takes no time, and reading the
 // table for it is a statement of its own.
-func (p *pgInspection) guard() Phase {
-	phase := Phase{Name: Guard}
+func (p *pgInspection) guard() engine.Phase {
+	phase := engine.Phase{Name: engine.Guard}
 	var tables []*pgTable
 	for _, t := range p.tables {
 		if len(t.checks) == 0 {
@@ -137,11 +139,11 @@ func (p *pgInspection) guard() Phase {
 		there := fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s)",
 			pgLiteral(t.target()), pgLiteral(t.checks[0].name))
 		alter := "ALTER TABLE " + t.target() + " "
-		phase.Steps = append(phase.Steps, Step{
+		phase.Steps = append(phase.Steps, engine.Step{
 			Table:    p.display(t.schema, t.name),
 			Text:     "a CHECK refuses " + strings.Join(names, ", ") + " of zero and below",
-			Up:       pgStatements("SELECT "+there, alter+strings.Join(adds, ", "), alter+strings.Join(validates, ", ")),
-			Down:     pgStatements("SELECT NOT "+there, alter+strings.Join(drops, ", ")),
+			Up:       statementsUnless("SELECT "+there, alter+strings.Join(adds, ", "), alter+strings.Join(validates, ", ")),
+			Down:     statementsUnless("SELECT NOT "+there, alter+strings.Join(drops, ", ")),
 			Rows:     t.rows,
 			Bytes:    t.heap,
 			Locks:    "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name) + " until the end of the phase: reads and writes wait while it is read once",

@@ -64,8 +64,8 @@ func (i *pgIndex) top() *pgIndex {
 	return i
 }
 
-func (i *pgIndex) target() string { return pgName(i.Schema, i.Name) }
-func (i *pgIndex) table() string  { return pgName(i.Schema, i.Table) }
+func (i *pgIndex) target() string { return qualified(i.Schema, i.Name) }
+func (i *pgIndex) table() string  { return qualified(i.Schema, i.Table) }
 
 // pgUsersSQL are the indexes, constraints and statistics that are made anew.
 const pgUsersSQL = `
@@ -148,7 +148,7 @@ func (r *pgRenaming) texts() []string {
 	if r.passing.Len() == 0 {
 		return nil
 	}
-	return []string{pgDo(r.passing.String() + r.final.String())}
+	return []string{doBlock(r.passing.String() + r.final.String())}
 }
 
 // pgPassing is a name that nobody else has.
@@ -165,13 +165,13 @@ func pgRename(indexes []*pgIndex) []string {
 		}
 		parent := i.above.target()
 		if i.above.above != nil {
-			parent = pgName(i.above.Schema, pgPassing(i.above.OID))
+			parent = qualified(i.above.Schema, pgPassing(i.above.OID))
 		}
 		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER INDEX %%s RENAME TO %s', h.inhrelid::regclass)\n"+
 			"    FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_index i ON i.indexrelid = h.inhrelid\n"+
 			"    WHERE h.inhparent = %s::regclass AND i.indrelid = %s::regclass);\n",
 			pgPassing(i.OID), pgLiteral(parent), pgLiteral(i.table()))
-		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", pgName(i.Schema, pgPassing(i.OID)), pgQuote(i.Name))
+		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", qualified(i.Schema, pgPassing(i.OID)), pgQuote(i.Name))
 	}
 	return r.texts()
 }
@@ -265,7 +265,7 @@ func (p *pgInspection) keepConstraints(ctx context.Context, t *pgTable, columns 
 		if err := rows.Scan(&oid, &schema, &table, &name, &comment, &refers, &parentSchema, &parentTable, &parent, &parentOID, &above); err != nil {
 			return err
 		}
-		target := pgName(schema, table)
+		target := qualified(schema, table)
 		if comment.Valid {
 			comments = append(comments, "COMMENT ON CONSTRAINT "+pgQuote(name)+" ON "+target+" IS "+pgLiteral(comment.String))
 		}
@@ -278,7 +278,7 @@ func (p *pgInspection) keepConstraints(ctx context.Context, t *pgTable, columns 
 		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
 			"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
 			"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-			pgPassing(oid), pgLiteral(pgName(parentSchema, parentTable)), pgLiteral(parent), pgLiteral(target), pgLiteral(refers))
+			pgPassing(oid), pgLiteral(qualified(parentSchema, parentTable)), pgLiteral(parent), pgLiteral(target), pgLiteral(refers))
 		fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, pgPassing(oid), pgQuote(name))
 		return nil
 	})
@@ -308,7 +308,7 @@ func (p *pgInspection) keepStatistics(ctx context.Context, t *pgTable, columns [
 		if err := rows.Scan(&schema, &name, &owner, &same, &tableSchema, &table, &target, &comment); err != nil {
 			return err
 		}
-		statistics := pgName(schema, name)
+		statistics := qualified(schema, name)
 		if target >= 0 {
 			t.kept = append(t.kept, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, target))
 		}
@@ -316,7 +316,7 @@ func (p *pgInspection) keepStatistics(ctx context.Context, t *pgTable, columns [
 			t.kept = append(t.kept, "COMMENT ON STATISTICS "+statistics+" IS "+pgLiteral(comment.String))
 		}
 		if same {
-			t.kept = append(t.kept, pgDo(pgOwnerOf("STATISTICS", statistics, pgName(tableSchema, table))))
+			t.kept = append(t.kept, doBlock(pgOwnerOf("STATISTICS", statistics, qualified(tableSchema, table))))
 		} else {
 			t.kept = append(t.kept, "ALTER STATISTICS "+statistics+" OWNER TO "+pgQuote(owner))
 		}

@@ -3,20 +3,22 @@ package sqlmigrate
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // refuseLate ends the phase with an error, and so takes it back, where a column
 // that the plan does not know refers to a widened key: a foreign key that was
 // added since, or that exists in this database only. It would take keys of the
 // old kind, and fail at the first new one.
-func (p *pgInspection) refuseLate(phase *Phase) {
+func (p *pgInspection) rejectNewReferences(phase *engine.Phase) {
 	var refusals []string
 	for _, t := range p.tables {
 		for _, c := range t.narrow() {
 			if !c.key {
 				continue
 			}
-			refusals = append(refusals, pgRefuse(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+			refusals = append(refusals, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
     JOIN pg_catalog.pg_attribute r ON r.attnum = k.a
     JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
     WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
@@ -30,5 +32,5 @@ func (p *pgInspection) refuseLate(phase *Phase) {
 		return
 	}
 	last := &phase.Steps[len(phase.Steps)-1]
-	last.Up = append(last.Up, pgStatements("", pgDo(strings.Join(refusals, "")))...)
+	last.Up = append(last.Up, statementsUnless("", doBlock(strings.Join(refusals, "")))...)
 }

@@ -3,6 +3,8 @@ package sqlmigrate
 import (
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // lockFirst makes the phase begin with the locks of all its tables: one that
@@ -10,7 +12,7 @@ import (
 // Masters come before details, as programs write them: the other way round, a
 // program that has written a master and goes on to its details would wait for
 // the phase, and the phase for it.
-func (p *pgInspection) lockFirst(phase *Phase, tables []*pgTable) {
+func (p *pgInspection) lockFirst(phase *engine.Phase, tables []*pgTable) {
 	if len(tables) < 2 {
 		return
 	}
@@ -18,7 +20,7 @@ func (p *pgInspection) lockFirst(phase *Phase, tables []*pgTable) {
 	for _, t := range p.mastersFirst(tables) {
 		targets = append(targets, t.target())
 	}
-	lock := pgStatements("", "LOCK TABLE "+strings.Join(targets, ", ")+" IN ACCESS EXCLUSIVE MODE")
+	lock := statementsUnless("", "LOCK TABLE "+strings.Join(targets, ", ")+" IN ACCESS EXCLUSIVE MODE")
 	first, last := &phase.Steps[0], &phase.Steps[len(phase.Steps)-1]
 	first.Up = append(lock, first.Up...)
 	last.Down = append(lock, last.Down...)

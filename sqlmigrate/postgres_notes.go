@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // pgFunctionsSQL finds functions whose text the server does not understand
@@ -41,7 +43,7 @@ func (p *pgInspection) functions(ctx context.Context, names []string, tables []i
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	var found []string
-	err = pgEach(ctx, p.tx, pgFunctionsSQL, []any{string(list), pgArray(tables), pattern, pgIntegerOIDs}, func(rows *sql.Rows) error {
+	err = pgEach(ctx, p.tx, pgFunctionsSQL, []any{string(list), arrayLiteral(tables), pattern, pgIntegerOIDs}, func(rows *sql.Rows) error {
 		var object string
 		if err := rows.Scan(&object); err != nil {
 			return err
@@ -129,7 +131,7 @@ func (p *pgInspection) notes() {
 			p.note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", table)
 		}
 	}
-	if len(p.plan.Phases) > 0 && p.plan.Phases[0].Name == Widen {
+	if len(p.plan.Phases) > 0 && p.plan.Phases[0].Name == engine.Widen {
 		p.note("After phase widen, connections with prepared statements fail once for each of them, with “cached plan must not change result type” or a value that is too large for int4: restart the programs, or let their pools open new connections.")
 		p.note("PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables.")
 	}

@@ -59,7 +59,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	if own {
-		alter, constraint := "ALTER TABLE "+pgName(schema, table), pgQuote(name)
+		alter, constraint := "ALTER TABLE "+qualified(schema, table), pgQuote(name)
 		into.drops = append(into.drops, alter+" DROP CONSTRAINT "+constraint)
 		into.creates = append(into.creates, alter+" ADD CONSTRAINT "+constraint+" "+definition)
 	}
@@ -81,12 +81,12 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition, &parentSc
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	index := pgName(schema, name)
+	index := qualified(schema, name)
 	into.creates = append(into.creates, definition)
 	if parent == "" {
 		into.drops = append(into.drops, "DROP INDEX "+index)
 	} else {
-		into.attaches = append(into.attaches, "ALTER INDEX "+pgName(parentSchema, parent)+" ATTACH PARTITION "+index)
+		into.attaches = append(into.attaches, "ALTER INDEX "+qualified(parentSchema, parent)+" ATTACH PARTITION "+index)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ WHERE s.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	into.drops = append(into.drops, "DROP STATISTICS "+pgName(schema, name))
+	into.drops = append(into.drops, "DROP STATISTICS "+qualified(schema, name))
 	into.creates = append(into.creates, definition)
 	return nil
 }

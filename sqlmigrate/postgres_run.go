@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// run takes one transaction: PostgreSQL has it for all that a plan does.
-func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Statement, s settings, done func(Statement)) (err error) {
-	session, err := pgBegin(ctx, conn, s.pool)
+// Run takes one transaction: PostgreSQL has it for all that a plan does.
+func (postgresEngine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	session, err := pgBegin(ctx, conn, s.Pool)
 	if err != nil {
 		return err
 	}
@@ -18,10 +20,10 @@ func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Stat
 			err = session.rollback(ctx, err)
 		}
 	}()
-	if err := session.lockTimeout(ctx, s.lockTimeout); err != nil {
+	if err := session.lockTimeout(ctx, s.LockTimeout); err != nil {
 		return err
 	}
-	over, err := pgOver(ctx, conn, statements)
+	over, err := alreadyDone(ctx, conn, statements)
 	if err != nil {
 		return err
 	}
@@ -36,9 +38,9 @@ func (postgresEngine) run(ctx context.Context, conn *sql.Conn, statements []Stat
 	return session.exec(ctx, "COMMIT")
 }
 
-// pgOver asks before the first statement what has been done: all of it or
+// alreadyDone asks before the first statement what has been done: all of it or
 // nothing, since an earlier run was one transaction too.
-func pgOver(ctx context.Context, conn *sql.Conn, statements []Statement) (map[string]bool, error) {
+func alreadyDone(ctx context.Context, conn *sql.Conn, statements []engine.Statement) (map[string]bool, error) {
 	over := map[string]bool{"": false}
 	for _, statement := range statements {
 		if _, asked := over[statement.Unless]; asked {
@@ -75,8 +77,8 @@ func pgExplain(err error) error {
 // comes later waits too.
 const pgScriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
-// script writes no BEGIN: golang-migrate sends the file at once, which makes it
+// Script writes no BEGIN: golang-migrate sends the file at once, which makes it
 // one transaction, and goose has its own.
-func (postgresEngine) script(statements []Statement, format Format) string {
-	return format.script(append([]string{pgScriptTimeout}, sqlOf(statements)...))
+func (postgresEngine) Script(statements []engine.Statement, format engine.Format) string {
+	return format.Script(append([]string{pgScriptTimeout}, engine.SQLOf(statements)...))
 }

@@ -31,7 +31,7 @@ type pgSequence struct {
 	user                    *pgColumn // the first that was found, as a root
 }
 
-func (s *pgSequence) target() string { return pgName(s.schema, s.name) }
+func (s *pgSequence) target() string { return qualified(s.schema, s.name) }
 
 // retype gives the sequence of an identity its type back, where that is not the
 // column's, which it gets with it.
@@ -69,7 +69,7 @@ func (s *pgSequence) create(c *pgColumn) []string {
 	}
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.typ, s.options()),
-		pgDo(pgOwnerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
+		doBlock(pgOwnerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), pgQuote(c.name)),
 	}, s.trimmings())
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A pgSession is one transaction. It is no [sql.Tx], because that is rolled back
@@ -51,12 +53,12 @@ func (s *pgSession) exec(ctx context.Context, statement string) error {
 // rollback returns err when the server has done so, or is told to over another
 // connection.
 func (s *pgSession) rollback(ctx context.Context, err error) error {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
 	if _, failed := s.conn.ExecContext(own, "ROLLBACK"); failed == nil {
 		return err
 	}
-	return settle(ctx, s.conn, s.pool, s.backend, err)
+	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
 }
 
 // A pgBackend is one by its transaction, which no other has until the server
@@ -73,21 +75,21 @@ const (
 		"WHERE pid = pg_backend_pid() AND locktype = 'virtualxid' AND mode = 'ExclusiveLock' AND granted"
 )
 
-// end asks as the user who has logged in: the role that connections are set to
+// End asks as the user who has logged in: the role that connections are set to
 // may not end what that one has begun.
-func (b pgBackend) end(ctx context.Context, other *sql.Conn) error {
+func (b pgBackend) End(ctx context.Context, other *sql.Conn) error {
 	_, err := other.ExecContext(ctx, fmt.Sprintf("DO $$ BEGIN SET LOCAL ROLE NONE; PERFORM pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_locks "+
 		"WHERE pid = %d AND virtualxid = '%s' AND mode = 'ExclusiveLock' AND granted AND %s = %d; END $$", b.pid, b.transaction, pgServerSQL, b.server))
 	return err
 }
 
-// ended asks for the process, since its transaction is over before it has given
+// Ended asks for the process, since its transaction is over before it has given
 // its locks back.
-func (b pgBackend) ended(ctx context.Context, other *sql.Conn) (bool, error) {
+func (b pgBackend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var holds bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE pid = %d AND %s = %d)",
 		b.pid, pgServerSQL, b.server)).Scan(&holds)
 	return !holds, err
 }
 
-func (b pgBackend) mend() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.pid) }
+func (b pgBackend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.pid) }

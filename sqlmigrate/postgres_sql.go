@@ -3,14 +3,18 @@ package sqlmigrate
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // pgQuote quotes an identifier. It always does: which words are reserved
 // differs between versions.
-func pgQuote(name string) string { return pgName("", name) }
+func pgQuote(name string) string { return qualified("", name) }
 
-// pgName quotes a name with its schema, which may be empty.
-func pgName(schema, name string) string { return quoteName("postgres", tableName{schema, name}) }
+// qualified quotes a name with its schema, which may be empty.
+func qualified(schema, name string) string {
+	return postgresEngine{}.Quote(engine.TableName{Schema: schema, Name: name})
+}
 
 // pgLiteral quotes a string so that it reads the same whatever
 // standard_conforming_strings is. It stays on one line: tools that split files
@@ -22,8 +26,8 @@ func pgLiteral(s string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
 }
 
-// pgDo makes a DO statement with a delimiter that body does not contain.
-func pgDo(body string) string {
+// doBlock makes a DO statement with a delimiter that body does not contain.
+func doBlock(body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
 		tag = "$do" + strconv.Itoa(i) + "$"
@@ -31,23 +35,23 @@ func pgDo(body string) string {
 	return "DO " + tag + "\nBEGIN\n" + body + "END\n" + tag
 }
 
-// pgCheckAll makes a statement of several of pgRefuse. It is an error too if a
+// pgCheckAll makes a statement of several of rejectIf. It is an error too if a
 // policy would hide rows.
 func pgCheckAll(refusals []string) string {
-	return pgDo("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(refusals, ""))
+	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(refusals, ""))
 }
 
-// pgRefuse is a part of the body of a DO statement. It raises an error if a
+// rejectIf is a part of the body of a DO statement. It raises an error if a
 // query finds a row.
-func pgRefuse(query, message string) string {
+func rejectIf(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
 		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgLiteral(message) + ";\n" +
 		"  END IF;\n"
 }
 
-// pgArray is the text of an array of numbers, for drivers that do not know
+// arrayLiteral is the text of an array of numbers, for drivers that do not know
 // arrays.
-func pgArray[T ~int64](values []T) string {
+func arrayLiteral[T ~int64](values []T) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		texts[i] = strconv.FormatInt(int64(v), 10)
@@ -55,11 +59,11 @@ func pgArray[T ~int64](values []T) string {
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
-// pgStatements are those of texts, all of them done if unless says so.
-func pgStatements(unless string, texts ...string) []Statement {
-	statements := make([]Statement, len(texts))
+// statementsUnless are those of texts, all of them done if unless says so.
+func statementsUnless(unless string, texts ...string) []engine.Statement {
+	statements := make([]engine.Statement, len(texts))
 	for i, text := range texts {
-		statements[i] = Statement{text, unless}
+		statements[i] = engine.Statement{SQL: text, Unless: unless}
 	}
 	return statements
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/types"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A pgColumn is a column of the connected set. That of a partition or of a
@@ -42,7 +44,7 @@ type pgColumn struct {
 	smallest, largest sql.NullInt64 // of a root that is a key
 }
 
-func (c *pgColumn) target() string { return pgName(c.schema, c.table) }
+func (c *pgColumn) target() string { return qualified(c.schema, c.table) }
 
 // narrow reports whether the column has to be widened.
 func (c *pgColumn) narrow() bool {
@@ -70,7 +72,7 @@ type pgTable struct {
 	kept         []string // statements after each change of a type
 }
 
-func (t *pgTable) target() string { return pgName(t.schema, t.name) }
+func (t *pgTable) target() string { return qualified(t.schema, t.name) }
 
 func (t *pgTable) narrow() []*pgColumn {
 	var found []*pgColumn
@@ -82,13 +84,13 @@ func (t *pgTable) narrow() []*pgColumn {
 	return found
 }
 
-func (t *pgTable) public(p *pgInspection) Table {
-	table := Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
+func (t *pgTable) public(p *pgInspection) engine.Table {
+	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
 	if t.schema == p.schema {
 		table.Schema = ""
 	}
 	for _, c := range t.columns {
-		column := Column{Name: c.name, Type: c.typ, Key: c.key, Auto: c.auto(), Refers: c.refers}
+		column := engine.Column{Name: c.name, Type: c.typ, Key: c.key, Auto: c.auto(), Refers: c.refers}
 		if c.narrow() {
 			column.To = "bigint"
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB in
@@ -16,8 +18,8 @@ func pgEstimate(bytes, rate int64) time.Duration {
 
 // widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
 // stay: PostgreSQL compares an integer with a bigint.
-func (p *pgInspection) widen() Phase {
-	phase := Phase{Name: Widen}
+func (p *pgInspection) widen() engine.Phase {
+	phase := engine.Phase{Name: engine.Widen}
 	var tables []*pgTable
 	for _, t := range p.tables {
 		columns := t.narrow()
@@ -26,21 +28,21 @@ func (p *pgInspection) widen() Phase {
 		}
 		tables = append(tables, t)
 		narrow := pgHas(columns, "atttypid <> 'bigint'::regtype")
-		phase.Steps = append(phase.Steps, Step{
+		phase.Steps = append(phase.Steps, engine.Step{
 			Table:    p.display(t.schema, t.name),
 			Text:     pgJoin(columns, func(c *pgColumn) string { return c.name }) + pgPlural(columns, " becomes bigint", " become bigint"),
-			Up:       pgStatements("SELECT NOT "+narrow, t.up(columns)...),
-			Down:     pgStatements("SELECT "+narrow, t.down(columns)...),
+			Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
+			Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
 			Rows:     t.rows,
 			Bytes:    t.bytes,
 			Rewrites: true,
 			Locks:    p.widenLocks(t),
 			Estimate: pgEstimate(t.bytes, pgRewriteRate),
 		})
-		phase.Check = append(phase.Check, pgStatements("", p.widenCheck(t, columns))...)
+		phase.Check = append(phase.Check, statementsUnless("", p.widenCheck(t, columns))...)
 	}
 	p.lockFirst(&phase, tables)
-	p.refuseLate(&phase)
+	p.rejectNewReferences(&phase)
 	return phase
 }
 
@@ -93,7 +95,7 @@ func (p *pgInspection) widenCheck(t *pgTable, columns []*pgColumn) string {
 	var refusals []string
 	for _, c := range columns {
 		low, high := c.bounds()
-		refusals = append(refusals, pgRefuse(
+		refusals = append(refusals, rejectIf(
 			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), pgQuote(c.name), low, high),
 			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
 				c.name, p.display(t.schema, t.name), c.typ, low, high)))

@@ -227,8 +227,8 @@ var (
 )
 
 // compileFragment compiles part of a program: declarations, or statements that
-// may use ctx, db, gen, l, layout, store and err. What they declare need not be
-// used.
+// may use ctx, db, dsn, gen, l, layout, store and err. What they declare may be
+// unused.
 func compileFragment(t *testing.T, fragment string) {
 	t.Helper()
 	var source strings.Builder
@@ -272,7 +272,7 @@ import (
 	givenSnowflake "github.com/gormflake/gormflake/snowflake"
 )
 
-func _(ctx givenContext.Context, db *givenGORM.DB, gen *givenSnowflake.Generator, l *givenLease.Lease, layout givenSnowflake.Layout, store givenLease.Store, err error) {
+func _(ctx givenContext.Context, db *givenGORM.DB, dsn string, gen *givenSnowflake.Generator, l *givenLease.Lease, layout givenSnowflake.Layout, store givenLease.Store, err error) {
 	{
 %s	}
 }

@@ -149,11 +149,11 @@ func TestDoctorHealthy(t *testing.T) {
 		d := diagnose(t, url)
 		d.only(t, 0, 0)
 		d.has(t, "ok", "keys", "", "with Snowflake IDs; none is ahead of the clock", "")
-		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and 5 of the newest values are serial numbers of ORD", "")
+		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and the newest 5 values are serial numbers", "")
 		d.has(t, "ok", "layout", "", "expires on 2080-07-10", "")
 		d.has(t, "ok", "workers", "", "of 1024 are free", "")
 		wantOutcome(t, command(t, "doctor", "--dsn", url), ok, "all is well\n", "")
-		diagnose(t, url, "--deep", "--layout", "twitter", "--serial", "orders.number=ORD").has(t, "ok", "layout", "", "that of the leased workers is the given one", "")
+		diagnose(t, url, "--layout", "twitter").has(t, "ok", "layout", "", "that of the leased workers is the given one", "")
 		if after := dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}
@@ -166,23 +166,11 @@ func TestDoctorChangesNothing(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		shop(t, url)
 		before := schema(t, url) + dump(t, url)
-		d := diagnose(t, url, "--deep", "--serial", "orders.number=ORD", "orders")
+		d := diagnose(t, url)
 		d.has(t, "ok", "workers", "", "there is no table snowflake_workers", "")
-		d.has(t, "problem", "moved", "orders", "it is not moved: ", "gormflake migrate plan orders")
 		if after := schema(t, url) + dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}
-	})
-}
-
-// A table that was made for Snowflake keys was never moved, and may lack the
-// guard all the same.
-func TestDoctorGuardIsMissing(t *testing.T) {
-	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		execute(t, open(t, url), "CREATE TABLE notes (id BIGINT PRIMARY KEY)")
-		diagnose(t, url, "notes").has(t, "problem", "moved", "notes",
-			"nothing refuses a row whose key is missing or not positive: guard is to do", "gormflake migrate plan notes")
 	})
 }
 

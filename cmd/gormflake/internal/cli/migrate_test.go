@@ -28,7 +28,7 @@ func TestMigrate(t *testing.T) {
 		wantOutcome(t, plan, findings, "Phase detach", "")
 
 		got := command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", saved, "orders", "order_lines")
-		wantOutcome(t, got, ok, "detach, guard\nnext: gormflake doctor --dsn … ", "guard 1/")
+		wantOutcome(t, got, ok, "detach, guard\nnext: gormflake doctor --dsn …\n", "guard 1/")
 		wantOutcome(t, got, ok, `model: orders.id is a types.ID with the tag snowflake:"pk"`, "statements done after")
 		wantOutcome(t, got, ok, "model: order_lines.order_id is a types.ID\n", "orders: ")
 		wantOutcome(t, command(t, "migrate", "plan", "--dsn", url, "orders", "order_lines"), ok, "nothing to do", "")
