@@ -186,13 +186,10 @@ func TestCommandsInPages(t *testing.T) {
 }
 
 // TestGoInPages runs every program of the pages and compiles every fragment.
-// README.md has a separate test, which checks what its program prints.
+// TestReadme checks what the READMEs' programs print.
 func TestGoInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
-		if p.path == "README.md" {
-			continue
-		}
 		for i, block := range goBlock.FindAllStringSubmatch(p.text, -1) {
 			t.Run(fmt.Sprintf("%s/%d", p.path, i+1), func(t *testing.T) {
 				t.Parallel()
