@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// An ID tells the tick of its call, however long ago the clock was last read.
+// An ID shows the tick of its call, however long ago the clock was last read.
 // Calls come at all distances, so that some come right after a tick has begun.
 func TestIDsTellTheTickOfTheirCall(t *testing.T) {
 	t.Parallel()
@@ -45,8 +45,8 @@ func spin(d time.Duration) {
 	}
 }
 
-// The processor's counter goes on in a bubble whose time stands still, and
-// stands still, nearly, where the bubble's time goes on.
+// The processor's counter runs on in a bubble whose time stands still, and nearly
+// stands still where the bubble's time passes.
 func TestIDsTellFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -160,7 +160,7 @@ func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	start := time.Now()
 	err := g.Fill(short, make([]id, 100_000_000/2))
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the next free slot is 12.") {
-		t.Fatalf("got %v, want DeadlineExceeded that says how long", err)
+		t.Fatalf("got %v, want DeadlineExceeded with the wait", err)
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %v", took)
@@ -295,7 +295,7 @@ func logged(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// Not parallel: it looks at the default logger.
+// Not parallel: it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := logged(t), newScript(), fresh()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
@@ -313,7 +313,7 @@ func TestExpiryWarningInLogicalTime(t *testing.T) {
 	}
 }
 
-// Not parallel: it looks at the default logger.
+// Not parallel: it replaces the default logger.
 func TestExpiryWarning(t *testing.T) {
 	log := logged(t)
 	s := newScript()
@@ -447,6 +447,6 @@ func TestLayoutOf(t *testing.T) {
 		t.Errorf("LayoutOf = %v, %v, want %v", got, err, want)
 	}
 	if _, err := snowflake.LayoutOf(snowflake.WithLag(-1)); err == nil {
-		t.Error("a bad option is no error")
+		t.Error("a bad option: want an error")
 	}
 }

@@ -262,7 +262,7 @@ func FuzzLayout(f *testing.F) {
 	})
 }
 
-// What an invalid layout says means nothing, but it says it without a panic.
+// The methods of an invalid layout return nothing meaningful, but do not panic.
 func TestInvalidLayoutsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{

@@ -5,13 +5,14 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
 
 // engines are those of GORM's dialects.
 var engines = map[string]engine.Engine{
 	"mysql":    mysql.Engine{},
-	"postgres": postgresEngine{},
+	"postgres": postgres.Engine{},
 	"sqlite":   sqlite.Engine{},
 }
 

@@ -59,7 +59,7 @@ type Blocker struct {
 	Table  string
 	Object string // as the database describes it: view v_orders, policy p on table orders
 	Reason string
-	Mend   string
+	Fix    string
 }
 
 // PhaseName names a phase.

@@ -65,7 +65,7 @@ func (out *page) blockers(blockers []Blocker) {
 	for _, b := range blockers {
 		out.line(2, fmt.Sprintf("%s: %s", b.Table, b.Object))
 		out.line(4, b.Reason)
-		out.line(4, "mend: "+b.Mend)
+		out.line(4, "fix: "+b.Fix)
 	}
 }
 

@@ -74,7 +74,7 @@ func withPgx(ctx context.Context, db *gorm.DB, use func(*pgx.Conn) error) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // returns it to the pool
+	defer func() { _ = conn.Close() }() // returns it to the pool
 	return conn.Raw(func(c any) error { return use(c.(*stdlib.Conn).Conn()) })
 }
 

@@ -32,7 +32,7 @@ type Column struct {
 }
 
 // A Blocker keeps a statement of the plan from succeeding.
-type Blocker struct{ Table, Object, Reason, Mend string }
+type Blocker struct{ Table, Object, Reason, Fix string }
 
 // A PhaseName names a phase.
 type PhaseName string

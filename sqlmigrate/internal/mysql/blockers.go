@@ -103,7 +103,7 @@ func (in *inspection) blockColumn(c *column) {
 
 var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
 
-// judgeForeignType is about a column that refers to a key without a constraint.
+// blockForeignType is about a column that refers to a key without a constraint.
 func (in *inspection) blockForeignType(c *column) {
 	const digits = 19
 	if strings.Contains(strings.ToLower(c.columnType), "text") {
@@ -116,7 +116,7 @@ func (in *inspection) blockForeignType(c *column) {
 		"make it bigint, or a string of 19 characters or more")
 }
 
-// judgeGenerated is about what is computed from a column. The servers accept the
+// blockGenerated is about what is computed from a column. The servers accept the
 // change, and refuse rows afterwards whose value no longer fits.
 func (in *inspection) blockGenerated(c, g *column) {
 	if g.generated == "" || g == c || !c.widens() || !mentions(g.generated, c.name) {
@@ -146,7 +146,7 @@ const partitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_
 // definition tells it apart.
 var defaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
 
-// judgePartitions looks for a partition that takes what has no limit.
+// blockPartitions looks for a partition that takes what has no limit.
 func (in *inspection) blockPartitions(t *table, columns []*column) error {
 	last, by, open := "", "", false
 	err := in.query(partitions+whereTable(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {

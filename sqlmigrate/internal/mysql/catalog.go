@@ -27,7 +27,7 @@ func (Engine) AfterFailure(changed int, all bool) string {
 	case all:
 		return "all statements of this phase have been carried out"
 	default:
-		return fmt.Sprintf("the first %d statements of this phase have been carried out and stay; when the cause is mended, run the same plan again, which goes on from there", changed)
+		return fmt.Sprintf("the first %d statements of this phase have been carried out and stay; when the cause is fixed, run the same plan again, which goes on from there", changed)
 	}
 }
 

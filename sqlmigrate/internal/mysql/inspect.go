@@ -95,6 +95,6 @@ func (in *inspection) note(format string, args ...any) {
 	in.notes = append(in.notes, fmt.Sprintf(format, args...))
 }
 
-func (in *inspection) block(t *table, object, reason, mend string) {
-	in.blockers = append(in.blockers, engine.Blocker{Table: t.name.String(), Object: object, Reason: reason, Mend: mend})
+func (in *inspection) block(t *table, object, reason, fix string) {
+	in.blockers = append(in.blockers, engine.Blocker{Table: t.name.String(), Object: object, Reason: reason, Fix: fix})
 }

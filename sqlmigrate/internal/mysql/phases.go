@@ -29,7 +29,7 @@ func (in *inspection) widenPhase() engine.Phase {
 		phase.Steps = append(phase.Steps, in.addStep(same))
 	}
 	if len(keys) > 0 {
-		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are away from the first statement to the last: nothing checks rows that are written meanwhile, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: mend the row, and run the same again.")
+		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are away from the first statement to the last: nothing checks rows that are written meanwhile, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: fix the row, and run the same again.")
 	}
 	return phase
 }

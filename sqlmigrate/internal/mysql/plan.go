@@ -69,7 +69,7 @@ func (in *inspection) phases() []engine.Phase {
 	return slices.DeleteFunc([]engine.Phase{widen, detach, guard}, func(p engine.Phase) bool { return len(p.Steps) == 0 })
 }
 
-// refuseChanged comes before the journal.
+// rejectChanged comes before the journal.
 func (in *inspection) rejectChanged(phase *engine.Phase) {
 	if len(phase.Steps) == 0 {
 		return

@@ -50,7 +50,7 @@ func (c *column) unchanged(auto bool, preset string) string {
 // unchanged are conditions by table.
 type unchanged map[engine.TableName][]string
 
-func (u unchanged) refusals() []engine.Statement {
+func (u unchanged) rejections() []engine.Statement {
 	var tables []engine.TableName
 	for t := range u {
 		tables = append(tables, t)
@@ -64,14 +64,14 @@ func (u unchanged) refusals() []engine.Statement {
 	return statements
 }
 
-// unchangedFor are the refusals of a phase, up or down.
+// unchangedFor are the rejections of a phase, up or down.
 func (in *inspection) unchangedFor(phase engine.PhaseName, down bool) []engine.Statement {
 	u := unchanged{}
 	if phase == engine.Detach {
 		for _, c := range in.assigned() {
 			u[c.table.name] = append(u[c.table.name], c.unassignedOr(down))
 		}
-		return u.refusals()
+		return u.rejections()
 	}
 	for _, columns := range byTable(in.widened()) {
 		t := columns[0].table
@@ -80,7 +80,7 @@ func (in *inspection) unchangedFor(phase engine.PhaseName, down bool) []engine.S
 	for _, f := range in.dropped() {
 		u[f.child] = append(u[f.child], f.unchanged())
 	}
-	return u.refusals()
+	return u.rejections()
 }
 
 func (in *inspection) widenedOr(columns []*column, down bool) string {
@@ -159,7 +159,7 @@ func missing(entries []entry) []engine.Statement {
 				hasAll(f.child, foreignKind, f.name), quote(journalTable), e.id()))
 		}
 	}
-	return u.refusals()
+	return u.rejections()
 }
 
 const indexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"

@@ -56,8 +56,8 @@ type inspection struct {
 	notes    []string
 }
 
-func (in *inspection) block(table, object, reason, mend string) {
-	in.blockers = append(in.blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Mend: mend})
+func (in *inspection) block(table, object, reason, fix string) {
+	in.blockers = append(in.blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
 func (in *inspection) note(format string, args ...any) {

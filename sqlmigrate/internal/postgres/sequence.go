@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A pgSequence gives values to a column.
-type pgSequence struct {
+// A sequence gives values to a column.
+type sequence struct {
 	oid                     int64
 	schema, name            string
 	unlogged                bool
@@ -28,23 +28,23 @@ type pgSequence struct {
 	drop                    bool     // goes when its column does without
 	others                  []string // that use it
 	ownedTable, ownedColumn int64
-	user                    *pgColumn // the first that was found, as a root
+	user                    *column // the first that was found, as a root
 }
 
-func (s *pgSequence) target() string { return qualified(s.schema, s.name) }
+func (s *sequence) target() string { return qualified(s.schema, s.name) }
 
 // retype gives the sequence of an identity its type back, where that is not the
 // column's, which it gets with it.
-func (s *pgSequence) retype() string {
+func (s *sequence) retype() string {
 	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.target(), s.typ, s.smallest, s.largest)
 }
 
 // regclass is the argument of setval.
-func (s *pgSequence) regclass() string { return pgLiteral(s.target()) }
+func (s *sequence) regclass() string { return literal(s.target()) }
 
 // options are those of CREATE SEQUENCE and of an identity. A limit that is the
 // type's is not named: it follows the type.
-func (s *pgSequence) options() string {
+func (s *sequence) options() string {
 	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.start, s.increment)
 	text += s.limit("MINVALUE", s.smallest, s.natural[0]) + s.limit("MAXVALUE", s.largest, s.natural[1])
 	text += fmt.Sprintf(" CACHE %d", s.cache)
@@ -54,7 +54,7 @@ func (s *pgSequence) options() string {
 	return text
 }
 
-func (s *pgSequence) limit(word string, value int64, natural bool) string {
+func (s *sequence) limit(word string, value int64, natural bool) string {
 	if natural {
 		return " NO " + word
 	}
@@ -62,28 +62,28 @@ func (s *pgSequence) limit(word string, value int64, natural bool) string {
 }
 
 // create makes the sequence again, as what the column's default refers to.
-func (s *pgSequence) create(c *pgColumn) []string {
+func (s *sequence) create(c *column) []string {
 	unlogged := ""
 	if s.unlogged {
 		unlogged = "UNLOGGED "
 	}
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.typ, s.options()),
-		doBlock(pgOwnerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
-		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), pgQuote(c.name)),
+		doBlock(ownerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
+		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), quote(c.name)),
 	}, s.trimmings())
 }
 
-// pgOwnerOf is a part of the body of a DO statement. It gives an object to the
+// ownerOf is a part of the body of a DO statement. It gives an object to the
 // owner of a table, whoever that is by then.
-func pgOwnerOf(kind, object, table string) string {
+func ownerOf(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
-		kind, pgLiteral(object), pgLiteral(table))
+		kind, literal(object), literal(table))
 }
 
 // trimmings are what a new sequence has not.
-func (s *pgSequence) trimmings() []string {
+func (s *sequence) trimmings() []string {
 	var texts []string
 	switch {
 	case s.odd && s.unlogged:
@@ -92,15 +92,15 @@ func (s *pgSequence) trimmings() []string {
 		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET LOGGED")
 	}
 	if s.comment.Valid {
-		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), pgLiteral(s.comment.String)))
+		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), literal(s.comment.String)))
 	}
 	return append(texts, s.grants...)
 }
 
 // follow sets the sequence to give the next key: the one that it would have
 // given then, or the first in its series that is past the largest in use.
-func (s *pgSequence) follow(c *pgColumn) string {
-	column, from := pgQuote(c.name), c.target()
+func (s *sequence) follow(c *column) string {
+	column, from := quote(c.name), c.target()
 	if !s.drop && !s.internal { // it has gone on meanwhile
 		return s.catchUp(column, from)
 	}
@@ -121,7 +121,7 @@ func (s *pgSequence) follow(c *pgColumn) string {
 		s.regclass(), used, past, next, s.increment, s.last, s.called, from)
 }
 
-func (s *pgSequence) catchUp(column, from string) string {
+func (s *sequence) catchUp(column, from string) string {
 	edge, past := "max", ">="
 	if s.increment < 0 {
 		edge, past = "min", "<="
@@ -131,7 +131,7 @@ func (s *pgSequence) catchUp(column, from string) string {
 }
 
 // auto says how the database assigns the column.
-func (c *pgColumn) auto() string {
+func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {
 		case m.identity:
@@ -150,15 +150,15 @@ func (c *pgColumn) auto() string {
 
 // defaults reads the expressions. Those of columns that are no key stay, unless
 // a sequence is in them.
-func (p *pgInspection) defaults(ctx context.Context) error {
+func (p *inspection) defaults(ctx context.Context) error {
 	tables, columns := p.nodes()
-	return pgEach(ctx, p.tx, `
+	return each(ctx, p.tx, `
 SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid)
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`,
 		[]any{tables, columns}, func(rows *sql.Rows) error {
-			var n pgNode
+			var n node
 			var value string
 			if err := rows.Scan(&n.table, &n.column, &value); err != nil {
 				return err
@@ -168,9 +168,9 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att 
 		})
 }
 
-// pgSequencesSQL finds the sequences that belong to an identity, and those in a
+// sequencesSQL finds the sequences that belong to an identity, and those in a
 // default.
-const pgSequencesSQL = `
+const sequencesSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
 ), used (rel, att, seq, internal) AS (
@@ -198,13 +198,13 @@ LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass 
   AND o.refclassid = 'pg_catalog.pg_class'::regclass AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
 ORDER BY n.nspname, c.relname, used.rel, used.att`
 
-func (p *pgInspection) sequences(ctx context.Context) error {
+func (p *inspection) sequences(ctx context.Context) error {
 	tables, columns := p.nodes()
-	found := map[int64]*pgSequence{}
-	var order []*pgSequence
-	err := pgEach(ctx, p.tx, pgSequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
-		var n pgNode
-		var s pgSequence
+	found := map[int64]*sequence{}
+	var order []*sequence
+	err := each(ctx, p.tx, sequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
+		var n node
+		var s sequence
 		if err := rows.Scan(&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged, &s.odd,
 			&s.typ, &s.start, &s.increment, &s.smallest, &s.largest, &s.cache, &s.cycle,
 			&s.comment, &s.ownedTable, &s.ownedColumn); err != nil {
@@ -230,7 +230,7 @@ func (p *pgInspection) sequences(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) completeSequence(ctx context.Context, s *pgSequence) error {
+func (p *inspection) completeSequence(ctx context.Context, s *sequence) error {
 	err := p.tx.QueryRowContext(ctx, "SELECT last_value, is_called FROM "+s.target()).Scan(&s.last, &s.called)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", p.display(s.schema, s.name), err)
@@ -247,11 +247,11 @@ func (p *pgInspection) completeSequence(ctx context.Context, s *pgSequence) erro
 
 // labelsOf refuses security labels, which go with the sequence: only a server
 // with their provider could write them again.
-func (p *pgInspection) labelsOf(ctx context.Context, s *pgSequence) error {
+func (p *inspection) labelsOf(ctx context.Context, s *sequence) error {
 	if !s.drop && !s.internal {
 		return nil
 	}
-	return pgEach(ctx, p.tx, `
+	return each(ctx, p.tx, `
 SELECT provider FROM pg_catalog.pg_seclabel
 WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, []any{s.oid}, func(rows *sql.Rows) error {
 		var provider string
@@ -266,7 +266,7 @@ WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid OR
 }
 
 // limits reports which limits are the defaults of the type.
-func (s *pgSequence) limits() [2]bool {
+func (s *sequence) limits() [2]bool {
 	low, high := int64(-1<<63), int64(1<<63-1)
 	switch s.typ {
 	case "smallint":
@@ -284,13 +284,13 @@ func (s *pgSequence) limits() [2]bool {
 
 // usersOf finds out whether the sequence can go: nothing but the column that
 // owns it, and those that have this from it, may use it.
-func (p *pgInspection) usersOf(ctx context.Context, s *pgSequence) error {
+func (p *inspection) usersOf(ctx context.Context, s *sequence) error {
 	home := s.user
-	if owner := p.columns[pgNode{s.ownedTable, s.ownedColumn}]; owner != nil {
+	if owner := p.columns[node{s.ownedTable, s.ownedColumn}]; owner != nil {
 		home = owner.root
 		s.drop = !s.internal
 	}
-	return pgEach(ctx, p.tx, `
+	return each(ctx, p.tx, `
 SELECT coalesce(ad.adrelid, 0)::bigint, coalesce(ad.adnum, 0),
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
             ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END
@@ -299,7 +299,7 @@ LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regcl
 LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid
 ORDER BY 3`, []any{s.oid}, func(rows *sql.Rows) error {
-		var n pgNode
+		var n node
 		var object string
 		if err := rows.Scan(&n.table, &n.column, &object); err != nil {
 			return err
@@ -313,12 +313,12 @@ ORDER BY 3`, []any{s.oid}, func(rows *sql.Rows) error {
 }
 
 // grantsOf replays rights. What a default gives to others is taken away first.
-func (p *pgInspection) grantsOf(ctx context.Context, s *pgSequence) error {
+func (p *inspection) grantsOf(ctx context.Context, s *sequence) error {
 	var owner string
 	var given bool
 	var others []string
 	has := map[string]bool{} // privileges of the owner
-	err := pgEach(ctx, p.tx, `
+	err := each(ctx, p.tx, `
 SELECT pg_get_userbyid(c.relowner), c.relacl IS NOT NULL, coalesce(a.grantee = c.relowner, false),
        coalesce(CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ''),
        coalesce(string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type), ''), coalesce(a.is_grantable, false),
@@ -353,7 +353,7 @@ GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`, []any{s.
 	if given {
 		for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
 			if !has[privilege] {
-				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+pgQuote(owner))
+				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+quote(owner))
 			}
 		}
 	}
@@ -365,9 +365,9 @@ GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`, []any{s.
 	return p.revokeDefaults(ctx, s, owner)
 }
 
-func (p *pgInspection) revokeDefaults(ctx context.Context, s *pgSequence, owner string) error {
+func (p *inspection) revokeDefaults(ctx context.Context, s *sequence, owner string) error {
 	var revokes []string
-	err := pgEach(ctx, p.tx, `
+	err := each(ctx, p.tx, `
 SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
 FROM pg_catalog.pg_default_acl d
 LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace

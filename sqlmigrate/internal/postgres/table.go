@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A pgColumn is a column of the connected set. That of a partition or of a
+// A column is a column of the connected set. That of a partition or of a
 // child that has it from its parent stands under that of the parent.
-type pgColumn struct {
-	node          pgNode
+type column struct {
+	node          node
 	schema, table string
 	kind          string // of the table
 	owner         string // of the table
@@ -32,50 +32,50 @@ type pgColumn struct {
 	inherited     int // parents that have the column
 	key           bool
 
-	root     *pgColumn   // in the topmost table that has the column
-	members  []*pgColumn // of a root: itself and below
+	root     *column   // in the topmost table that has the column
+	members  []*column // of a root: itself and below
 	refers   []string
 	masters  []int64 // the tables of refers
 	enforced bool    // by a foreign key to another column
 
 	value     string // default, as an expression; empty without one
-	sequences []*pgSequence
+	sequences []*sequence
 
 	smallest, largest sql.NullInt64 // of a root that is a key
 }
 
-func (c *pgColumn) target() string { return qualified(c.schema, c.table) }
+func (c *column) target() string { return qualified(c.schema, c.table) }
 
 // narrow reports whether the column has to be widened.
-func (c *pgColumn) narrow() bool {
+func (c *column) narrow() bool {
 	return (c.base == "int2" || c.base == "int4") && !c.domain
 }
 
 // bounds are those of the type.
-func (c *pgColumn) bounds() (smallest, largest string) {
+func (c *column) bounds() (smallest, largest string) {
 	if c.base == "int2" {
 		return "-32768", "32767"
 	}
 	return "-2147483648", "2147483647"
 }
 
-// A pgTable is one of the plan: its columns are roots.
-type pgTable struct {
+// A table is one of the plan: its columns are roots.
+type table struct {
 	oid          int64
 	schema, name string
-	columns      []*pgColumn
+	columns      []*column
 	members      []int64 // the table itself, partitions and children, parents first
 	rows         int64
 	bytes, heap  int64 // heap is without indexes
-	checks       []pgCheck
-	recreated    pgRecreated
+	checks       []check
+	recreated    recreated
 	kept         []string // statements after each change of a type
 }
 
-func (t *pgTable) target() string { return qualified(t.schema, t.name) }
+func (t *table) target() string { return qualified(t.schema, t.name) }
 
-func (t *pgTable) narrow() []*pgColumn {
-	var found []*pgColumn
+func (t *table) narrow() []*column {
+	var found []*column
 	for _, c := range t.columns {
 		if c.narrow() {
 			found = append(found, c)
@@ -84,7 +84,7 @@ func (t *pgTable) narrow() []*pgColumn {
 	return found
 }
 
-func (t *pgTable) public(p *pgInspection) engine.Table {
+func (t *table) public(p *inspection) engine.Table {
 	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
 	if t.schema == p.schema {
 		table.Schema = ""
@@ -100,7 +100,7 @@ func (t *pgTable) public(p *pgInspection) engine.Table {
 	return table
 }
 
-const pgDescribeSQL = `
+const describeSQL = `
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, pg_get_userbyid(c.relowner),
        pg_has_role(c.relowner, 'USAGE'), c.reloftype <> 0,
        coalesce(a.attnum, 0), coalesce(a.attname, ''), coalesce(format_type(a.atttypid, a.atttypmod), ''),
@@ -120,10 +120,10 @@ LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
 CROSS JOIN LATERAL (SELECT CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END) AS m (typmod)`
 
-func (p *pgInspection) describe(ctx context.Context) error {
+func (p *inspection) describe(ctx context.Context) error {
 	tables, columns := p.nodes()
-	return pgEach(ctx, p.tx, pgDescribeSQL, []any{tables, columns}, func(rows *sql.Rows) error {
-		var c pgColumn
+	return each(ctx, p.tx, describeSQL, []any{tables, columns}, func(rows *sql.Rows) error {
+		var c column
 		if err := rows.Scan(&c.node.table, &c.schema, &c.table, &c.kind, &c.owner,
 			&c.owned, &c.typed,
 			&c.node.column, &c.name, &c.typ,
@@ -138,16 +138,16 @@ func (p *pgInspection) describe(ctx context.Context) error {
 }
 
 // arrange puts columns under those of their parents, and these into tables.
-func (p *pgInspection) arrange(ctx context.Context) error {
-	parents := map[*pgColumn][]*pgColumn{}
+func (p *inspection) arrange(ctx context.Context) error {
+	parents := map[*column][]*column{}
 	tables, _ := p.nodes()
-	err := pgEach(ctx, p.tx, `
+	err := each(ctx, p.tx, `
 SELECT i.inhrelid::bigint, child.attnum, i.inhparent::bigint, parent.attnum
 FROM pg_catalog.pg_inherits i
 JOIN pg_catalog.pg_attribute child ON child.attrelid = i.inhrelid AND child.attnum > 0 AND child.attinhcount > 0
 JOIN pg_catalog.pg_attribute parent ON parent.attrelid = i.inhparent AND parent.attname = child.attname
 WHERE i.inhrelid = ANY ($1::text::oid[])`, []any{tables}, func(rows *sql.Rows) error {
-		var e pgEdge
+		var e edge
 		if err := rows.Scan(&e.from.table, &e.from.column, &e.to.table, &e.to.column); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ WHERE i.inhrelid = ANY ($1::text::oid[])`, []any{tables}, func(rows *sql.Rows) e
 	if err != nil {
 		return err
 	}
-	found := map[int64]*pgTable{}
+	found := map[int64]*table{}
 	for _, c := range p.sorted() {
 		c.root = c
 		for len(parents[c.root]) > 0 {
@@ -179,10 +179,10 @@ WHERE i.inhrelid = ANY ($1::text::oid[])`, []any{tables}, func(rows *sql.Rows) e
 }
 
 // place puts a root into its table.
-func (p *pgInspection) place(found map[int64]*pgTable, c *pgColumn) {
+func (p *inspection) place(found map[int64]*table, c *column) {
 	t := found[c.node.table]
 	if t == nil {
-		t = &pgTable{oid: c.node.table, schema: c.schema, name: c.table}
+		t = &table{oid: c.node.table, schema: c.schema, name: c.table}
 		found[t.oid] = t
 		p.tables = append(p.tables, t)
 	}
@@ -193,19 +193,19 @@ func (p *pgInspection) place(found map[int64]*pgTable, c *pgColumn) {
 
 // sorted are all columns, by the names of their tables and in their order
 // there.
-func (p *pgInspection) sorted() []*pgColumn {
-	var all []*pgColumn
+func (p *inspection) sorted() []*column {
+	var all []*column
 	for _, c := range p.columns {
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(a, b *pgColumn) int {
+	slices.SortFunc(all, func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.schema, b.schema), cmp.Compare(a.node.column, b.node.column))
 	})
 	return all
 }
 
 // measure finds the size of each table and the largest of its keys.
-func (p *pgInspection) measure(ctx context.Context) error {
+func (p *inspection) measure(ctx context.Context) error {
 	for _, t := range p.tables {
 		if err := p.size(ctx, t); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (p *pgInspection) measure(ctx context.Context) error {
 				continue
 			}
 			err := p.tx.QueryRowContext(ctx, fmt.Sprintf("SELECT min(%[1]s)::bigint, max(%[1]s)::bigint FROM %[2]s",
-				pgQuote(c.name), t.target())).Scan(&c.smallest, &c.largest)
+				quote(c.name), t.target())).Scan(&c.smallest, &c.largest)
 			if err != nil {
 				return fmt.Errorf("sqlmigrate: the largest key of table %s: %w", p.display(t.schema, t.name), err)
 			}
@@ -224,8 +224,8 @@ func (p *pgInspection) measure(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) size(ctx context.Context, t *pgTable) error {
-	return pgEach(ctx, p.tx, `
+func (p *inspection) size(ctx context.Context, t *table) error {
+	return each(ctx, p.tx, `
 WITH RECURSIVE member (oid, depth) AS (
   SELECT $1::bigint::oid, 0
   UNION

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"strconv"
@@ -7,19 +7,19 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// pgQuote quotes an identifier. It always does: which words are reserved
+// quote quotes an identifier. It always does: which words are reserved
 // differs between versions.
-func pgQuote(name string) string { return qualified("", name) }
+func quote(name string) string { return qualified("", name) }
 
 // qualified quotes a name with its schema, which may be empty.
 func qualified(schema, name string) string {
-	return postgresEngine{}.Quote(engine.TableName{Schema: schema, Name: name})
+	return Engine{}.Quote(engine.TableName{Schema: schema, Name: name})
 }
 
-// pgLiteral quotes a string so that it reads the same whatever
+// literal quotes a string so that it reads the same whatever
 // standard_conforming_strings is. It stays on one line: tools that split files
 // look at how lines begin.
-func pgLiteral(s string) string {
+func literal(s string) string {
 	if !strings.ContainsAny(s, "\\\n\r") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
@@ -35,17 +35,17 @@ func doBlock(body string) string {
 	return "DO " + tag + "\nBEGIN\n" + body + "END\n" + tag
 }
 
-// pgCheckAll makes a statement of several of rejectIf. It is an error too if a
+// checkAll makes a statement of several of rejectIf. It is an error too if a
 // policy would hide rows.
-func pgCheckAll(refusals []string) string {
-	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(refusals, ""))
+func checkAll(rejections []string) string {
+	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
 }
 
 // rejectIf is a part of the body of a DO statement. It raises an error if a
 // query finds a row.
 func rejectIf(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgLiteral(message) + ";\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + literal(message) + ";\n" +
 		"  END IF;\n"
 }
 
@@ -68,11 +68,11 @@ func statementsUnless(unless string, texts ...string) []engine.Statement {
 	return statements
 }
 
-// pgHas is a condition: some of the columns are as it says of pg_attribute.
-func pgHas(columns []*pgColumn, condition string) string {
+// has is a condition: some of the columns are as it says of pg_attribute.
+func has(columns []*column, condition string) string {
 	tests := make([]string, len(columns))
 	for i, c := range columns {
-		tests[i] = "attrelid = " + pgLiteral(c.target()) + "::regclass AND attname = " + pgLiteral(c.name)
+		tests[i] = "attrelid = " + literal(c.target()) + "::regclass AND attname = " + literal(c.name)
 	}
 	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + strings.Join(tests, " OR ") + ") AND " + condition + ")"
 }

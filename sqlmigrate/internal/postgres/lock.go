@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // Masters come before details, as programs write them: the other way round, a
 // program that has written a master and goes on to its details would wait for
 // the phase, and the phase for it.
-func (p *pgInspection) lockFirst(phase *engine.Phase, tables []*pgTable) {
+func (p *inspection) lockFirst(phase *engine.Phase, tables []*table) {
 	if len(tables) < 2 {
 		return
 	}
@@ -28,15 +28,15 @@ func (p *pgInspection) lockFirst(phase *engine.Phase, tables []*pgTable) {
 
 // mastersFirst puts a table after those that it refers to. Tables that refer
 // to each other stay in some order.
-func (p *pgInspection) mastersFirst(tables []*pgTable) []*pgTable {
-	byOID := map[int64]*pgTable{}
+func (p *inspection) mastersFirst(tables []*table) []*table {
+	byOID := map[int64]*table{}
 	for _, t := range p.tables {
 		byOID[t.oid] = t
 	}
-	var sorted []*pgTable
-	seen := map[*pgTable]bool{nil: true}
-	var visit func(t *pgTable)
-	visit = func(t *pgTable) {
+	var sorted []*table
+	seen := map[*table]bool{nil: true}
+	var visit func(t *table)
+	visit = func(t *table) {
 		if seen[t] {
 			return
 		}

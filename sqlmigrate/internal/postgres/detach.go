@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"fmt"
@@ -8,25 +8,25 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-const pgCatalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
+const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
 // detach plans that the database assigns no more keys.
-func (p *pgInspection) detach() engine.Phase {
+func (p *inspection) detach() engine.Phase {
 	phase := engine.Phase{Name: engine.Detach}
-	var tables []*pgTable
+	var tables []*table
 	for _, t := range p.tables {
-		columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *pgColumn) bool { return c.auto() == "" })
+		columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.auto() == "" })
 		if len(columns) == 0 {
 			continue
 		}
 		tables = append(tables, t)
-		assigned := pgHas(assignedColumns(columns), "(attidentity <> '' OR atthasdef)")
+		assigned := has(assignedColumns(columns), "(attidentity <> '' OR atthasdef)")
 		phase.Steps = append(phase.Steps, engine.Step{
 			Table: p.display(t.schema, t.name),
-			Text:  "the database assigns " + pgJoin(columns, func(c *pgColumn) string { return c.name }) + " no more",
+			Text:  "the database assigns " + join(columns, func(c *column) string { return c.name }) + " no more",
 			Up:    statementsUnless("SELECT NOT "+assigned, t.detachUp(columns)...),
 			Down:  statementsUnless("SELECT "+assigned, t.detachDown(columns)...),
-			Locks: fmt.Sprintf(pgCatalogLocks, p.display(t.schema, t.name)),
+			Locks: fmt.Sprintf(catalogLocks, p.display(t.schema, t.name)),
 		})
 		phase.Check = append(phase.Check, statementsUnless("", p.detachCheck(columns))...)
 	}
@@ -35,8 +35,8 @@ func (p *pgInspection) detach() engine.Phase {
 }
 
 // assignedColumns are those to which the database gives values, here or below.
-func assignedColumns(columns []*pgColumn) []*pgColumn {
-	var found []*pgColumn
+func assignedColumns(columns []*column) []*column {
+	var found []*column
 	for _, c := range columns {
 		for _, m := range c.members {
 			if m.identity || m.value != "" {
@@ -49,7 +49,7 @@ func assignedColumns(columns []*pgColumn) []*pgColumn {
 
 // ownIdentity is the sequence of an identity that was declared for this column.
 // A partition can have its parent's, and none of its own.
-func (c *pgColumn) ownIdentity() *pgSequence {
+func (c *column) ownIdentity() *sequence {
 	for _, s := range c.sequences {
 		if s.internal {
 			return s
@@ -60,22 +60,22 @@ func (c *pgColumn) ownIdentity() *pgSequence {
 
 // uniform reports whether a default can be set for the column and all below it
 // at once: that is an error where there is an identity.
-func (c *pgColumn) uniform() bool {
-	return c.value != "" && !slices.ContainsFunc(c.members, func(m *pgColumn) bool { return m.identity })
+func (c *column) uniform() bool {
+	return c.value != "" && !slices.ContainsFunc(c.members, func(m *column) bool { return m.identity })
 }
 
-func (c *pgColumn) alter(only, command string) string {
-	return "ALTER TABLE " + only + c.target() + " ALTER COLUMN " + pgQuote(c.name) + " " + command
+func (c *column) alter(only, command string) string {
+	return "ALTER TABLE " + only + c.target() + " ALTER COLUMN " + quote(c.name) + " " + command
 }
 
 // dropped are the sequences that go with the column.
-func (c *pgColumn) dropped() []*pgSequence {
-	return slices.DeleteFunc(c.allSequences(), func(s *pgSequence) bool { return !s.drop })
+func (c *column) dropped() []*sequence {
+	return slices.DeleteFunc(c.allSequences(), func(s *sequence) bool { return !s.drop })
 }
 
 // allSequences are those of the column and of all below it.
-func (c *pgColumn) allSequences() []*pgSequence {
-	var found []*pgSequence
+func (c *column) allSequences() []*sequence {
+	var found []*sequence
 	for _, m := range c.members {
 		for _, s := range m.sequences {
 			if !slices.Contains(found, s) {
@@ -88,8 +88,8 @@ func (c *pgColumn) allSequences() []*pgSequence {
 
 // userOf is the column whose keys come from s: the topmost one, unless s serves
 // a single partition or child.
-func (c *pgColumn) userOf(s *pgSequence) *pgColumn {
-	var users []*pgColumn
+func (c *column) userOf(s *sequence) *column {
+	var users []*column
 	for _, m := range c.members {
 		if slices.Contains(m.sequences, s) {
 			users = append(users, m)
@@ -101,14 +101,14 @@ func (c *pgColumn) userOf(s *pgSequence) *pgColumn {
 	return c
 }
 
-func (t *pgTable) detachUp(columns []*pgColumn) []string {
+func (t *table) detachUp(columns []*column) []string {
 	var commands, others, sequences []string
 	for _, c := range columns {
 		switch {
 		case c.uniform():
-			commands = append(commands, "ALTER COLUMN "+pgQuote(c.name)+" DROP DEFAULT")
+			commands = append(commands, "ALTER COLUMN "+quote(c.name)+" DROP DEFAULT")
 		case c.ownIdentity() != nil:
-			commands = append(commands, "ALTER COLUMN "+pgQuote(c.name)+" DROP IDENTITY")
+			commands = append(commands, "ALTER COLUMN "+quote(c.name)+" DROP IDENTITY")
 		}
 		for _, m := range c.members {
 			switch {
@@ -133,7 +133,7 @@ func (t *pgTable) detachUp(columns []*pgColumn) []string {
 	return texts
 }
 
-func (t *pgTable) detachDown(columns []*pgColumn) []string {
+func (t *table) detachDown(columns []*column) []string {
 	var creates, defaults, follows []string
 	for _, c := range columns {
 		for _, s := range c.dropped() {
@@ -152,9 +152,9 @@ func (t *pgTable) detachDown(columns []*pgColumn) []string {
 	return slices.Concat(creates, defaults, follows)
 }
 
-func (c *pgColumn) ownerOf(s *pgSequence) *pgColumn {
+func (c *column) ownerOf(s *sequence) *column {
 	for _, m := range c.members {
-		if m.node == (pgNode{s.ownedTable, s.ownedColumn}) {
+		if m.node == (node{s.ownedTable, s.ownedColumn}) {
 			return m
 		}
 	}
@@ -162,7 +162,7 @@ func (c *pgColumn) ownerOf(s *pgSequence) *pgColumn {
 }
 
 // attach gives the column back what it had, after its root has got its default.
-func (c *pgColumn) attach(root *pgColumn) []string {
+func (c *column) attach(root *column) []string {
 	if s := c.ownIdentity(); s != nil {
 		kind := "BY DEFAULT"
 		if c.always {
@@ -188,11 +188,11 @@ func (c *pgColumn) attach(root *pgColumn) []string {
 
 // detachCheck is for keys from which the database must not go on, as they are
 // issued too, and for sequences that would have no next key to give.
-func (p *pgInspection) detachCheck(columns []*pgColumn) string {
-	var refusals []string
+func (p *inspection) detachCheck(columns []*column) string {
+	var rejections []string
 	for _, c := range columns {
-		refusals = append(refusals, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), pgQuote(c.name), p.want.Limit),
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Limit),
 			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would go on: want all below %d before it is taken back",
 				c.name, p.display(c.schema, c.table), p.want.Limit)))
 		for _, s := range c.allSequences() {
@@ -200,11 +200,11 @@ func (p *pgInspection) detachCheck(columns []*pgColumn) string {
 				continue
 			}
 			m := c.userOf(s)
-			refusals = append(refusals, rejectIf(
-				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), pgQuote(m.name), s.largest),
+			rejections = append(rejections, rejectIf(
+				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), quote(m.name), s.largest),
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
 					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
 		}
 	}
-	return pgCheckAll(refusals)
+	return checkAll(rejections)
 }

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 )
 
 // findBlockers finds what stands in the way.
-func (p *pgInspection) findBlockers(ctx context.Context) error {
-	var narrow []*pgColumn
+func (p *inspection) findBlockers(ctx context.Context) error {
+	var narrow []*column
 	for _, t := range p.tables {
 		for _, c := range t.columns {
 			p.blockColumn(c)
@@ -19,7 +19,7 @@ func (p *pgInspection) findBlockers(ctx context.Context) error {
 		}
 		p.blockTable(t)
 	}
-	for _, find := range []func(context.Context, []*pgColumn) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
+	for _, find := range []func(context.Context, []*column) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
 		if err := find(ctx, narrow); err != nil {
 			return err
 		}
@@ -27,11 +27,11 @@ func (p *pgInspection) findBlockers(ctx context.Context) error {
 	return nil
 }
 
-// pgDigits are those of the largest ID in decimal.
-const pgDigits = 19
+// digits are those of the largest ID in decimal.
+const digits = 19
 
 // blockColumn judges the type of a column and what is in it.
-func (p *pgInspection) blockColumn(c *pgColumn) {
+func (p *inspection) blockColumn(c *column) {
 	table, column := p.display(c.schema, c.table), "column "+c.name
 	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
 		p.blocker(table, column,
@@ -48,8 +48,8 @@ func (p *pgInspection) blockColumn(c *pgColumn) {
 				"change the column to a domain over bigint, or to bigint, with all columns of the domain that refer to it")
 		}
 	case "numeric", "varchar", "bpchar":
-		if !p.blockKey(c) && c.length >= 0 && c.length < pgDigits {
-			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, pgDigits), "change its type")
+		if !p.blockKey(c) && c.length >= 0 && c.length < digits {
+			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, digits), "change its type")
 		}
 	default:
 		if !p.blockKey(c) {
@@ -59,14 +59,14 @@ func (p *pgInspection) blockColumn(c *pgColumn) {
 }
 
 // blockKey refuses a key that is not an integer; text can refer to one.
-func (p *pgInspection) blockKey(c *pgColumn) bool {
+func (p *inspection) blockKey(c *column) bool {
 	if c.key {
 		p.blocker(p.display(c.schema, c.table), "column "+c.name, "it is a key of type "+c.typ+", not an integer", "leave the table out")
 	}
 	return c.key
 }
 
-func (p *pgInspection) blockTable(t *pgTable) {
+func (p *inspection) blockTable(t *table) {
 	for _, c := range t.narrow() {
 		if c.typed {
 			p.blocker(p.display(t.schema, t.name), "table "+p.display(t.schema, t.name),
@@ -80,10 +80,10 @@ func (p *pgInspection) blockTable(t *pgTable) {
 	}
 }
 
-// pgDependentsSQL finds what uses a column, without what follows by itself:
+// dependentsSQL finds what uses a column, without what follows by itself:
 // constraints, indexes, statistics, defaults and sequences. A trigger that a
 // partition has from its parent is left out.
-const pgDependentsSQL = `
+const dependentsSQL = `
 SELECT DISTINCT node.rel::bigint, node.att, d.classid::regclass::text,
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
             WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
@@ -100,9 +100,9 @@ WHERE d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_sta
   AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
 ORDER BY 1, 2, 3, 4`
 
-// pgReasons are those for which PostgreSQL does not change the type of a
+// reasons are those for which PostgreSQL does not change the type of a
 // column, by the catalog in which its user is.
-var pgReasons = map[string][2]string{
+var reasons = map[string][2]string{
 	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_class":           {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
@@ -112,11 +112,11 @@ var pgReasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-func (p *pgInspection) blockDependents(ctx context.Context, columns []*pgColumn) error {
-	tables, numbers := pgNodes(columns)
+func (p *inspection) blockDependents(ctx context.Context, columns []*column) error {
+	tables, numbers := nodes(columns)
 	seen := map[string]bool{}
-	return pgEach(ctx, p.tx, pgDependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
-		var n pgNode
+	return each(ctx, p.tx, dependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
+		var n node
 		var catalog, object string
 		if err := rows.Scan(&n.table, &n.column, &catalog, &object); err != nil {
 			return err
@@ -130,17 +130,17 @@ func (p *pgInspection) blockDependents(ctx context.Context, columns []*pgColumn)
 	})
 }
 
-func (p *pgInspection) blockDependent(c *pgColumn, catalog, object string) {
-	texts, ok := pgReasons[catalog]
+func (p *inspection) blockDependent(c *column, catalog, object string) {
+	texts, ok := reasons[catalog]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
 	p.blocker(p.display(c.schema, c.table), object, fmt.Sprintf(texts[0], c.name), texts[1])
 }
 
-func (p *pgInspection) blockPartitionKeys(ctx context.Context, columns []*pgColumn) error {
-	tables, numbers := pgNodes(columns)
-	return pgEach(ctx, p.tx, `
+func (p *inspection) blockPartitionKeys(ctx context.Context, columns []*column) error {
+	tables, numbers := nodes(columns)
+	return each(ctx, p.tx, `
 SELECT node.rel::bigint, node.att
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
@@ -149,7 +149,7 @@ WHERE node.att = ANY (t.partattrs::int2[])
               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
                 AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
 ORDER BY 1, 2`, []any{tables, numbers}, func(rows *sql.Rows) error {
-		var n pgNode
+		var n node
 		if err := rows.Scan(&n.table, &n.column); err != nil {
 			return err
 		}
@@ -161,9 +161,9 @@ ORDER BY 1, 2`, []any{tables, numbers}, func(rows *sql.Rows) error {
 	})
 }
 
-// pgRowTypesSQL finds columns whose type is a table's row, directly or in an
+// rowTypesSQL finds columns whose type is a table's row, directly or in an
 // array, a domain or a composite type.
-const pgRowTypesSQL = `
+const rowTypesSQL = `
 WITH RECURSIVE uses (rel, type) AS (
   SELECT oid, reltype FROM pg_catalog.pg_class WHERE oid = ANY ($1::text::oid[]) AND reltype <> 0
   UNION
@@ -181,13 +181,13 @@ JOIN pg_catalog.pg_attribute a ON a.atttypid = uses.type AND a.attnum > 0 AND NO
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'm', 'f')
 ORDER BY 1, 2`
 
-func (p *pgInspection) blockRowTypes(ctx context.Context, columns []*pgColumn) error {
-	tables, _ := pgNodes(columns)
+func (p *inspection) blockRowTypes(ctx context.Context, columns []*column) error {
+	tables, _ := nodes(columns)
 	names := map[int64]string{}
 	for _, c := range columns {
 		names[c.node.table] = p.display(c.schema, c.table)
 	}
-	return pgEach(ctx, p.tx, pgRowTypesSQL, []any{tables}, func(rows *sql.Rows) error {
+	return each(ctx, p.tx, rowTypesSQL, []any{tables}, func(rows *sql.Rows) error {
 		var table int64
 		var object string
 		if err := rows.Scan(&table, &object); err != nil {
@@ -199,7 +199,7 @@ func (p *pgInspection) blockRowTypes(ctx context.Context, columns []*pgColumn) e
 	})
 }
 
-func pgNodes(columns []*pgColumn) (tables, numbers string) {
+func nodes(columns []*column) (tables, numbers string) {
 	var t, n []int64
 	for _, c := range columns {
 		t, n = append(t, c.node.table), append(n, c.node.column)

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // of their columns changes, and forgets what is not in their definitions. keep
 // plans to say that again, after the change and after it was taken back.
 // Whatever it has not forgotten may be said twice.
-func (p *pgInspection) keep(ctx context.Context) error {
-	for _, read := range []func(context.Context, *pgTable, []*pgColumn) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
+func (p *inspection) keep(ctx context.Context) error {
+	for _, read := range []func(context.Context, *table, []*column) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
 		for _, t := range p.tables {
-			var columns []*pgColumn
+			var columns []*column
 			for _, c := range t.narrow() {
 				columns = append(columns, c.members...)
 			}
@@ -32,8 +32,8 @@ func (p *pgInspection) keep(ctx context.Context) error {
 	return nil
 }
 
-// A pgIndex is one that is made anew.
-type pgIndex struct {
+// An index is one that is made anew.
+type index struct {
 	OID                 int64
 	Schema, Name, Table string
 	Parent              int64 // of a partition's index
@@ -44,39 +44,39 @@ type pgIndex struct {
 	ConstraintComment   *string
 	Clustered, Identity bool
 	Options             []string // name=value
-	Targets             []pgTarget
+	Targets             []target
 	Extensions          []string
 
-	above *pgIndex // nil: not a partition's
+	above *index // nil: not a partition's
 }
 
-// A pgTarget is how much is gathered of an expression.
-type pgTarget struct{ Column, Target int64 }
+// A target is how much is gathered of an expression.
+type target struct{ Column, Target int64 }
 
 // commented reports whether the indexes of partitions get a comment from this one.
-func (i *pgIndex) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
+func (i *index) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
 
 // top is the index from whose definition PostgreSQL makes this one.
-func (i *pgIndex) top() *pgIndex {
+func (i *index) top() *index {
 	for i.above != nil {
 		i = i.above
 	}
 	return i
 }
 
-func (i *pgIndex) target() string { return qualified(i.Schema, i.Name) }
-func (i *pgIndex) table() string  { return qualified(i.Schema, i.Table) }
+func (i *index) target() string { return qualified(i.Schema, i.Name) }
+func (i *index) table() string  { return qualified(i.Schema, i.Table) }
 
-// pgUsersSQL are the indexes, constraints and statistics that are made anew.
-const pgUsersSQL = `
+// usersSQL are the indexes, constraints and statistics that are made anew.
+const usersSQL = `
 WITH RECURSIVE made AS (
   SELECT DISTINCT d.classid, d.objid
   FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
-// pgIndexesSQL has the index of a parent before those of its partitions.
-const pgIndexesSQL = pgUsersSQL + `, index AS (
+// indexesSQL has the index of a parent before those of its partitions.
+const indexesSQL = usersSQL + `, index AS (
   SELECT i.*
   FROM pg_catalog.pg_index i
   LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
@@ -109,15 +109,15 @@ LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype 
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 ORDER BY depth.depth, n.nspname, c.relname`
 
-func (p *pgInspection) keepIndexes(ctx context.Context, t *pgTable, columns []*pgColumn) error {
-	var indexes []*pgIndex
-	found := map[int64]*pgIndex{}
-	err := p.users(ctx, pgIndexesSQL, columns, func(rows *sql.Rows) error {
+func (p *inspection) keepIndexes(ctx context.Context, t *table, columns []*column) error {
+	var indexes []*index
+	found := map[int64]*index{}
+	err := p.users(ctx, indexesSQL, columns, func(rows *sql.Rows) error {
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		i := &pgIndex{}
+		i := &index{}
 		if err := json.Unmarshal([]byte(text), i); err != nil {
 			return err
 		}
@@ -128,100 +128,100 @@ func (p *pgInspection) keepIndexes(ctx context.Context, t *pgTable, columns []*p
 	if err != nil {
 		return err
 	}
-	t.kept = append(t.kept, pgRename(indexes)...)
+	t.kept = append(t.kept, rename(indexes)...)
 	for _, i := range indexes {
 		t.kept = append(t.kept, i.keep()...)
 	}
 	return nil
 }
 
-func (p *pgInspection) users(ctx context.Context, query string, columns []*pgColumn, f func(*sql.Rows) error) error {
-	tables, numbers := pgNodes(columns)
-	return pgEach(ctx, p.tx, query, []any{tables, numbers}, f)
+func (p *inspection) users(ctx context.Context, query string, columns []*column, f func(*sql.Rows) error) error {
+	tables, numbers := nodes(columns)
+	return each(ctx, p.tx, query, []any{tables, numbers}, f)
 }
 
-// A pgRenaming gives names back that were lost. All of them are passing before
+// A renaming gives names back that were lost. All of them are passing before
 // one is final: PostgreSQL may have chosen that for another object.
-type pgRenaming struct{ passing, final strings.Builder }
+type renaming struct{ passing, final strings.Builder }
 
-func (r *pgRenaming) texts() []string {
+func (r *renaming) texts() []string {
 	if r.passing.Len() == 0 {
 		return nil
 	}
 	return []string{doBlock(r.passing.String() + r.final.String())}
 }
 
-// pgPassing is a name that nobody else has.
-func pgPassing(oid int64) string { return "sqlmigrate_" + strconv.FormatInt(oid, 10) }
+// passing is a name that nobody else has.
+func passing(oid int64) string { return "sqlmigrate_" + strconv.FormatInt(oid, 10) }
 
-// pgRename gives partitions' indexes their names back: those that a parent's
+// rename gives partitions' indexes their names back: those that a parent's
 // index brings with it have names that PostgreSQL chose. It finds them by that
 // parent and their table, parents first.
-func pgRename(indexes []*pgIndex) []string {
-	var r pgRenaming
+func rename(indexes []*index) []string {
+	var r renaming
 	for _, i := range indexes {
 		if i.above == nil {
 			continue
 		}
 		parent := i.above.target()
 		if i.above.above != nil {
-			parent = qualified(i.above.Schema, pgPassing(i.above.OID))
+			parent = qualified(i.above.Schema, passing(i.above.OID))
 		}
 		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER INDEX %%s RENAME TO %s', h.inhrelid::regclass)\n"+
 			"    FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_index i ON i.indexrelid = h.inhrelid\n"+
 			"    WHERE h.inhparent = %s::regclass AND i.indrelid = %s::regclass);\n",
-			pgPassing(i.OID), pgLiteral(parent), pgLiteral(i.table()))
-		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", qualified(i.Schema, pgPassing(i.OID)), pgQuote(i.Name))
+			passing(i.OID), literal(parent), literal(i.table()))
+		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", qualified(i.Schema, passing(i.OID)), quote(i.Name))
 	}
 	return r.texts()
 }
 
-func (i *pgIndex) keep() []string {
+func (i *index) keep() []string {
 	var texts []string
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
 	if i.above != nil {
 		texts = append(texts, i.keepOptions()...)
 	}
 	if i.Placed || i.top().Placed {
-		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), pgQuote(i.Tablespace))
+		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), quote(i.Tablespace))
 	}
 	for _, t := range i.Targets {
 		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.target(), t.Column, t.Target)
 	}
 	for _, extension := range i.Extensions {
-		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), pgQuote(extension))
+		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), quote(extension))
 	}
 	switch {
 	case i.Comment != nil:
-		say("COMMENT ON INDEX %s IS %s", i.target(), pgLiteral(*i.Comment))
+		say("COMMENT ON INDEX %s IS %s", i.target(), literal(*i.Comment))
 	case i.above.commented():
 		say("COMMENT ON INDEX %s IS NULL", i.target())
 	}
 	if i.ConstraintComment != nil {
-		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgQuote(i.Constraint), i.table(), pgLiteral(*i.ConstraintComment))
+		say("COMMENT ON CONSTRAINT %s ON %s IS %s", quote(i.Constraint), i.table(), literal(*i.ConstraintComment))
 	}
 	if i.Clustered {
-		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgQuote(i.Name))
+		say("ALTER TABLE %s CLUSTER ON %s", i.table(), quote(i.Name))
 	}
 	if i.Identity {
-		say("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", i.table(), pgQuote(i.Name))
+		say("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", i.table(), quote(i.Name))
 	}
 	return texts
 }
 
 // keepOptions is for a partition's index, which has those of the topmost.
-func (i *pgIndex) keepOptions() []string {
+func (i *index) keepOptions() []string {
 	if slices.Equal(i.Options, i.top().Options) {
 		return nil
 	}
 	var texts, names, values []string
 	for _, option := range i.top().Options {
 		name, _, _ := strings.Cut(option, "=")
-		names = append(names, pgQuote(name))
+		names = append(names, quote(name))
 	}
 	for _, option := range i.Options {
 		name, value, _ := strings.Cut(option, "=")
-		values = append(values, pgQuote(name)+" = "+pgLiteral(value))
+		values = append(values, quote(name)+" = "+literal(value))
 	}
 	if len(names) > 0 {
 		texts = append(texts, "ALTER INDEX "+i.target()+" RESET ("+strings.Join(names, ", ")+")")
@@ -232,10 +232,10 @@ func (i *pgIndex) keepOptions() []string {
 	return texts
 }
 
-// pgConstraintsSQL finds the comments on a CHECK, since one that comes from a
+// constraintsSQL finds the comments on a CHECK, since one that comes from a
 // parent loses its own, and the foreign keys that come from one on partitioned
 // tables, which lose their names too. Parents are first.
-const pgConstraintsSQL = pgUsersSQL + `, depth (oid, depth) AS (
+const constraintsSQL = usersSQL + `, depth (oid, depth) AS (
   SELECT oid, 0 FROM pg_catalog.pg_constraint WHERE conparentid = 0
   UNION ALL
   SELECT c.oid, depth + 1 FROM depth JOIN pg_catalog.pg_constraint c ON c.conparentid = depth.oid
@@ -255,10 +255,10 @@ LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
 WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
 ORDER BY depth.depth, n.nspname, r.relname, c.conname`
 
-func (p *pgInspection) keepConstraints(ctx context.Context, t *pgTable, columns []*pgColumn) error {
-	var r pgRenaming
+func (p *inspection) keepConstraints(ctx context.Context, t *table, columns []*column) error {
+	var r renaming
 	var comments []string
-	err := p.users(ctx, pgConstraintsSQL, columns, func(rows *sql.Rows) error {
+	err := p.users(ctx, constraintsSQL, columns, func(rows *sql.Rows) error {
 		var oid, parentOID, above int64
 		var schema, table, name, refers, parentSchema, parentTable, parent string
 		var comment sql.NullString
@@ -267,28 +267,28 @@ func (p *pgInspection) keepConstraints(ctx context.Context, t *pgTable, columns 
 		}
 		target := qualified(schema, table)
 		if comment.Valid {
-			comments = append(comments, "COMMENT ON CONSTRAINT "+pgQuote(name)+" ON "+target+" IS "+pgLiteral(comment.String))
+			comments = append(comments, "COMMENT ON CONSTRAINT "+quote(name)+" ON "+target+" IS "+literal(comment.String))
 		}
 		if parentOID == 0 {
 			return nil
 		}
 		if above != 0 {
-			parent = pgPassing(parentOID)
+			parent = passing(parentOID)
 		}
 		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
 			"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
 			"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-			pgPassing(oid), pgLiteral(qualified(parentSchema, parentTable)), pgLiteral(parent), pgLiteral(target), pgLiteral(refers))
-		fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, pgPassing(oid), pgQuote(name))
+			passing(oid), literal(qualified(parentSchema, parentTable)), literal(parent), literal(target), literal(refers))
+		fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(oid), quote(name))
 		return nil
 	})
 	t.kept = append(append(t.kept, r.texts()...), comments...)
 	return err
 }
 
-// pgStatisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
+// statisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
 // has NULL where those before have -1.
-const pgStatisticsSQL = pgUsersSQL + `
+const statisticsSQL = usersSQL + `
 SELECT n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
 FROM made
@@ -299,8 +299,8 @@ JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
 WHERE made.classid = 'pg_catalog.pg_statistic_ext'::regclass
 ORDER BY 1, 2`
 
-func (p *pgInspection) keepStatistics(ctx context.Context, t *pgTable, columns []*pgColumn) error {
-	return p.users(ctx, pgStatisticsSQL, columns, func(rows *sql.Rows) error {
+func (p *inspection) keepStatistics(ctx context.Context, t *table, columns []*column) error {
+	return p.users(ctx, statisticsSQL, columns, func(rows *sql.Rows) error {
 		var schema, name, owner, tableSchema, table string
 		var same bool
 		var target int
@@ -313,12 +313,12 @@ func (p *pgInspection) keepStatistics(ctx context.Context, t *pgTable, columns [
 			t.kept = append(t.kept, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, target))
 		}
 		if comment.Valid {
-			t.kept = append(t.kept, "COMMENT ON STATISTICS "+statistics+" IS "+pgLiteral(comment.String))
+			t.kept = append(t.kept, "COMMENT ON STATISTICS "+statistics+" IS "+literal(comment.String))
 		}
 		if same {
-			t.kept = append(t.kept, doBlock(pgOwnerOf("STATISTICS", statistics, qualified(tableSchema, table))))
+			t.kept = append(t.kept, doBlock(ownerOf("STATISTICS", statistics, qualified(tableSchema, table))))
 		} else {
-			t.kept = append(t.kept, "ALTER STATISTICS "+statistics+" OWNER TO "+pgQuote(owner))
+			t.kept = append(t.kept, "ALTER STATISTICS "+statistics+" OWNER TO "+quote(owner))
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// pgFunctionsSQL finds functions whose text the server does not understand
+// functionsSQL finds functions whose text the server does not understand
 // before they run: those that name one of the tables or are its triggers, and
 // use integers.
-const pgFunctionsSQL = `
+const functionsSQL = `
 SELECT DISTINCT pg_describe_object('pg_catalog.pg_proc'::regclass, f.oid, 0)
 FROM pg_catalog.pg_proc f
 JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
@@ -30,20 +30,20 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
 ORDER BY 1`
 
 const (
-	pgIntegerWords = `\m(smallint|integer|int[24]?)\M`
-	pgAnyText      = `.`
+	integerWords = `\m(smallint|integer|int[24]?)\M`
+	anyText      = `.`
 )
 
 // The OIDs of smallint and integer and of their arrays are fixed.
-const pgIntegerOIDs = "{21,23,1005,1007}"
+const integerOIDs = "{21,23,1005,1007}"
 
-func (p *pgInspection) functions(ctx context.Context, names []string, tables []int64, pattern string) ([]string, error) {
+func (p *inspection) functions(ctx context.Context, names []string, tables []int64, pattern string) ([]string, error) {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	var found []string
-	err = pgEach(ctx, p.tx, pgFunctionsSQL, []any{string(list), arrayLiteral(tables), pattern, pgIntegerOIDs}, func(rows *sql.Rows) error {
+	err = each(ctx, p.tx, functionsSQL, []any{string(list), arrayLiteral(tables), pattern, integerOIDs}, func(rows *sql.Rows) error {
 		var object string
 		if err := rows.Scan(&object); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (p *pgInspection) functions(ctx context.Context, names []string, tables []i
 	return found, err
 }
 
-func (p *pgInspection) noteFunctions(ctx context.Context) error {
+func (p *inspection) noteFunctions(ctx context.Context) error {
 	names := []string{}
 	var tables []int64
 	for _, t := range p.tables {
@@ -62,7 +62,7 @@ func (p *pgInspection) noteFunctions(ctx context.Context) error {
 			names, tables = append(names, t.name), append(tables, t.members...)
 		}
 	}
-	found, err := p.functions(ctx, names, tables, pgIntegerWords)
+	found, err := p.functions(ctx, names, tables, integerWords)
 	if len(found) > 0 {
 		p.note("These use a table to be widened, and integers; see that they can do with a bigint, because PostgreSQL only finds out when they run: %s.",
 			strings.Join(found, ", "))
@@ -71,14 +71,14 @@ func (p *pgInspection) noteFunctions(ctx context.Context) error {
 }
 
 // noteSequenceFunctions is about sequences that functions name in their text.
-func (p *pgInspection) noteSequenceFunctions(ctx context.Context) error {
+func (p *inspection) noteSequenceFunctions(ctx context.Context) error {
 	for _, t := range p.tables {
 		for _, c := range t.columns {
 			for _, s := range c.allSequences() {
 				if !s.drop && !s.internal {
 					continue
 				}
-				found, err := p.functions(ctx, []string{s.name}, nil, pgAnyText)
+				found, err := p.functions(ctx, []string{s.name}, nil, anyText)
 				if err != nil {
 					return err
 				}
@@ -92,13 +92,13 @@ func (p *pgInspection) noteSequenceFunctions(ctx context.Context) error {
 }
 
 // notePublications is about replicas that apply rows by column.
-func (p *pgInspection) notePublications(ctx context.Context) error {
+func (p *inspection) notePublications(ctx context.Context) error {
 	for _, t := range p.tables {
 		if len(t.narrow()) == 0 {
 			continue
 		}
 		var names []string
-		err := pgEach(ctx, p.tx, `SELECT pubname FROM pg_catalog.pg_publication_tables WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`,
+		err := each(ctx, p.tx, `SELECT pubname FROM pg_catalog.pg_publication_tables WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`,
 			[]any{t.schema, t.name}, func(rows *sql.Rows) error {
 				var name string
 				if err := rows.Scan(&name); err != nil {
@@ -118,7 +118,7 @@ func (p *pgInspection) notePublications(ctx context.Context) error {
 }
 
 // notes are about what has been found.
-func (p *pgInspection) notes() {
+func (p *inspection) notes() {
 	for _, t := range p.tables {
 		table := p.display(t.schema, t.name)
 		for _, c := range t.columns {
@@ -137,7 +137,7 @@ func (p *pgInspection) notes() {
 	}
 }
 
-func (t *pgTable) assigned() bool {
+func (t *table) assigned() bool {
 	for _, c := range t.columns {
 		if c.auto() != "" {
 			return true
@@ -147,7 +147,7 @@ func (t *pgTable) assigned() bool {
 }
 
 // askedBelow reports whether a partition or a child was asked for.
-func (p *pgInspection) askedBelow(t *pgTable) bool {
+func (p *inspection) askedBelow(t *table) bool {
 	for _, member := range t.members {
 		if p.asked[member] {
 			return true
@@ -156,7 +156,7 @@ func (p *pgInspection) askedBelow(t *pgTable) bool {
 	return false
 }
 
-func (p *pgInspection) noteColumn(table string, c *pgColumn) {
+func (p *inspection) noteColumn(table string, c *column) {
 	for _, m := range c.members {
 		if m.always && m.ownIdentity() != nil {
 			p.note("Column %s of table %s is GENERATED ALWAYS: until phase detach, the database refuses keys that a program brings.",
@@ -168,7 +168,7 @@ func (p *pgInspection) noteColumn(table string, c *pgColumn) {
 	}
 }
 
-func (p *pgInspection) noteSequence(table string, c *pgColumn, s *pgSequence) {
+func (p *inspection) noteSequence(table string, c *column, s *sequence) {
 	name := p.display(s.schema, s.name)
 	switch {
 	case s.internal && len(s.others) > 0:

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"fmt"
@@ -10,34 +10,34 @@ import (
 
 // Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB in
 // 4.1 to 4.5 s.
-const pgRewriteRate = 45_000_000
+const rewriteRate = 45_000_000
 
-func pgEstimate(bytes, rate int64) time.Duration {
+func estimate(bytes, rate int64) time.Duration {
 	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second)).Round(time.Millisecond)
 }
 
 // widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
 // stay: PostgreSQL compares an integer with a bigint.
-func (p *pgInspection) widen() engine.Phase {
+func (p *inspection) widen() engine.Phase {
 	phase := engine.Phase{Name: engine.Widen}
-	var tables []*pgTable
+	var tables []*table
 	for _, t := range p.tables {
 		columns := t.narrow()
 		if len(columns) == 0 {
 			continue
 		}
 		tables = append(tables, t)
-		narrow := pgHas(columns, "atttypid <> 'bigint'::regtype")
+		narrow := has(columns, "atttypid <> 'bigint'::regtype")
 		phase.Steps = append(phase.Steps, engine.Step{
 			Table:    p.display(t.schema, t.name),
-			Text:     pgJoin(columns, func(c *pgColumn) string { return c.name }) + pgPlural(columns, " becomes bigint", " become bigint"),
+			Text:     join(columns, func(c *column) string { return c.name }) + plural(columns, " becomes bigint", " become bigint"),
 			Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
 			Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
 			Rows:     t.rows,
 			Bytes:    t.bytes,
 			Rewrites: true,
 			Locks:    p.widenLocks(t),
-			Estimate: pgEstimate(t.bytes, pgRewriteRate),
+			Estimate: estimate(t.bytes, rewriteRate),
 		})
 		phase.Check = append(phase.Check, statementsUnless("", p.widenCheck(t, columns))...)
 	}
@@ -46,12 +46,12 @@ func (p *pgInspection) widen() engine.Phase {
 	return phase
 }
 
-func (t *pgTable) up(columns []*pgColumn) []string {
-	return append([]string{pgAlter(t, columns, func(*pgColumn) string { return "bigint" })}, t.kept...)
+func (t *table) up(columns []*column) []string {
+	return append([]string{alter(t, columns, func(*column) string { return "bigint" })}, t.kept...)
 }
 
-func (t *pgTable) down(columns []*pgColumn) []string {
-	texts := t.recreated.around(pgAlter(t, columns, func(c *pgColumn) string { return c.typ }))
+func (t *table) down(columns []*column) []string {
+	texts := t.recreated.around(alter(t, columns, func(c *column) string { return c.typ }))
 	for _, c := range columns {
 		for _, m := range c.members {
 			if s := m.ownIdentity(); s != nil && s.typ != c.typ {
@@ -62,13 +62,13 @@ func (t *pgTable) down(columns []*pgColumn) []string {
 	return append(texts, t.kept...)
 }
 
-func pgAlter(t *pgTable, columns []*pgColumn, typ func(*pgColumn) string) string {
-	return "ALTER TABLE " + t.target() + " " + pgJoin(columns, func(c *pgColumn) string {
-		return "ALTER COLUMN " + pgQuote(c.name) + " TYPE " + typ(c)
+func alter(t *table, columns []*column, typ func(*column) string) string {
+	return "ALTER TABLE " + t.target() + " " + join(columns, func(c *column) string {
+		return "ALTER COLUMN " + quote(c.name) + " TYPE " + typ(c)
 	})
 }
 
-func pgJoin(columns []*pgColumn, text func(*pgColumn) string) string {
+func join(columns []*column, text func(*column) string) string {
 	texts := make([]string, len(columns))
 	for i, c := range columns {
 		texts[i] = text(c)
@@ -76,14 +76,14 @@ func pgJoin(columns []*pgColumn, text func(*pgColumn) string) string {
 	return strings.Join(texts, ", ")
 }
 
-func pgPlural(columns []*pgColumn, one, many string) string {
+func plural(columns []*column, one, many string) string {
 	if len(columns) == 1 {
 		return one
 	}
 	return many
 }
 
-func (p *pgInspection) widenLocks(t *pgTable) string {
+func (p *inspection) widenLocks(t *table) string {
 	text := "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name)
 	if len(t.members) > 1 {
 		text += ", its partitions and children"
@@ -91,14 +91,14 @@ func (p *pgInspection) widenLocks(t *pgTable) string {
 	return text + " and every table whose foreign key refers to it, until the end of the phase: reads and writes wait"
 }
 
-func (p *pgInspection) widenCheck(t *pgTable, columns []*pgColumn) string {
-	var refusals []string
+func (p *inspection) widenCheck(t *table, columns []*column) string {
+	var rejections []string
 	for _, c := range columns {
 		low, high := c.bounds()
-		refusals = append(refusals, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), pgQuote(c.name), low, high),
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), quote(c.name), low, high),
 			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
 				c.name, p.display(t.schema, t.name), c.typ, low, high)))
 	}
-	return pgCheckAll(refusals)
+	return checkAll(rejections)
 }

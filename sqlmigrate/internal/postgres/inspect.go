@@ -1,4 +1,5 @@
-package sqlmigrate
+// Package postgres is the part of package sqlmigrate that is for PostgreSQL.
+package postgres
 
 import (
 	"context"
@@ -9,22 +10,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// postgresEngine is for PostgreSQL 12 and later.
-type postgresEngine struct{}
+// Engine is for PostgreSQL 12 and later.
+type Engine struct{}
 
 const oldestVersion = 120000
 
-func (postgresEngine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
+// Inspect implements [engine.Engine].
+func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
 	// One snapshot of the catalog; that it is read-only is a promise to DBAs.
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	p := &pgInspection{
+	p := &inspection{
 		tx:      tx,
 		want:    want,
-		columns: map[pgNode]*pgColumn{},
+		columns: map[node]*column{},
 		plan:    &engine.Result{},
 	}
 	if err := p.run(ctx); err != nil {
@@ -33,22 +35,22 @@ func (postgresEngine) Inspect(ctx context.Context, conn *sql.Conn, want engine.R
 	return p.plan, nil
 }
 
-// A pgInspection is the work of one call of inspect.
-type pgInspection struct {
+// An inspection is the work of one call of inspect.
+type inspection struct {
 	tx        *sql.Tx
 	want      engine.Request
 	schema    string // the current one
 	role      string
 	version   int
 	asked     map[int64]bool // relations
-	edges     []pgEdge       // references without a constraint
-	columns   map[pgNode]*pgColumn
-	rewritten []pgExpression // that do not come back as they were
-	tables    []*pgTable
+	edges     []edge         // references without a constraint
+	columns   map[node]*column
+	rewritten []expression // that do not come back as they were
+	tables    []*table
 	plan      *engine.Result
 }
 
-func (p *pgInspection) run(ctx context.Context) error {
+func (p *inspection) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		p.open,
 		p.resolve,
@@ -77,7 +79,7 @@ func (p *pgInspection) run(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) open(ctx context.Context) error {
+func (p *inspection) open(ctx context.Context) error {
 	// A policy would hide rows, and with them the largest key.
 	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
 		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true)`,
@@ -93,14 +95,14 @@ func (p *pgInspection) open(ctx context.Context) error {
 
 // qualify makes the server write the schema of every name, so that what it
 // writes means the same on a connection with another search_path.
-func (p *pgInspection) qualify(ctx context.Context) error {
+func (p *inspection) qualify(ctx context.Context) error {
 	if _, err := p.tx.ExecContext(ctx, "SET LOCAL search_path = ''"); err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	return nil
 }
 
-func (p *pgInspection) finish() {
+func (p *inspection) finish() {
 	for _, t := range p.tables {
 		p.plan.Tables = append(p.plan.Tables, t.public(p))
 	}
@@ -113,23 +115,23 @@ func (p *pgInspection) finish() {
 }
 
 // display is a table's name as the plan has it in words.
-func (p *pgInspection) display(schema, name string) string {
+func (p *inspection) display(schema, name string) string {
 	if schema == p.schema {
 		return name
 	}
 	return schema + "." + name
 }
 
-func (p *pgInspection) blocker(table, object, reason, mend string) {
-	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Mend: mend})
+func (p *inspection) blocker(table, object, reason, fix string) {
+	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
-func (p *pgInspection) note(format string, args ...any) {
+func (p *inspection) note(format string, args ...any) {
 	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
 }
 
-// pgEach calls f for each row of a query.
-func pgEach(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
+// each calls f for each row of a query.
+func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)

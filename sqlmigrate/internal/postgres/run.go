@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 )
 
 // Run takes one transaction: PostgreSQL has it for all that a plan does.
-func (postgresEngine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
-	session, err := pgBegin(ctx, conn, s.Pool)
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	session, err := begin(ctx, conn, s.Pool)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (postgresEngine) Run(ctx context.Context, conn *sql.Conn, statements []engi
 	for _, statement := range statements {
 		if !over[statement.Unless] {
 			if err := session.exec(ctx, statement.SQL); err != nil {
-				return pgExplain(err)
+				return explain(err)
 			}
 		}
 		done(statement)
@@ -55,9 +55,9 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []engine.Statem
 	return over, nil
 }
 
-// pgExplain adds the mend to errors that ask for one. Both drivers for
+// explain adds the fix to errors that ask for one. Both drivers for
 // PostgreSQL give errors with an SQLSTATE.
-func pgExplain(err error) error {
+func explain(err error) error {
 	var state interface{ SQLState() string }
 	if !errors.As(err, &state) {
 		return err
@@ -73,12 +73,12 @@ func pgExplain(err error) error {
 	return err
 }
 
-// pgScriptTimeout is what files wait for a lock: while they do, everybody who
+// scriptTimeout is what files wait for a lock: while they do, everybody who
 // comes later waits too.
-const pgScriptTimeout = "SET LOCAL lock_timeout = '5s'"
+const scriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
 // Script writes no BEGIN: golang-migrate sends the file at once, which makes it
 // one transaction, and goose has its own.
-func (postgresEngine) Script(statements []engine.Statement, format engine.Format) string {
-	return format.Script(append([]string{pgScriptTimeout}, engine.SQLOf(statements)...))
+func (Engine) Script(statements []engine.Statement, format engine.Format) string {
+	return format.Script(append([]string{scriptTimeout}, engine.SQLOf(statements)...))
 }

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A pgExpression is one of a CHECK, an exclusion, an index or statistics, and uses
+// An expression is one of a CHECK, an exclusion, an index or statistics, and uses
 // columns to be widened.
-type pgExpression struct {
+type expression struct {
 	table        int64
 	catalog      string // of what it belongs to
 	oid          int64
@@ -20,7 +20,7 @@ type pgExpression struct {
 	columns      []string // quoted where they have to be
 }
 
-const pgExpressionsSQL = `
+const expressionsSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
 ), used AS (
@@ -48,9 +48,9 @@ CROSS JOIN LATERAL (
   SELECT pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
 ) AS e (expression)`
 
-// pgStatisticsExpressionsSQL is for PostgreSQL 14 and later: there are none
+// statisticsExpressionsSQL is for PostgreSQL 14 and later: there are none
 // before.
-const pgStatisticsExpressionsSQL = `
+const statisticsExpressionsSQL = `
 UNION ALL
 SELECT used.rel::bigint, 'pg_statistic_ext', s.oid::bigint, pg_describe_object(used.classid, used.objid, 0), e.expression, used.columns
 FROM used
@@ -61,7 +61,7 @@ CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expr
 // f(id) where f takes an integer. Nothing in the catalog says so, and ALTER
 // TABLE would after it has got its locks. The server is asked to plan them over
 // the widened columns.
-func (p *pgInspection) tryExpressions(ctx context.Context) error {
+func (p *inspection) tryExpressions(ctx context.Context) error {
 	found, err := p.expressions(ctx)
 	if err != nil {
 		return err
@@ -86,21 +86,21 @@ func (p *pgInspection) tryExpressions(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) expressions(ctx context.Context) ([]pgExpression, error) {
-	var narrow []*pgColumn
+func (p *inspection) expressions(ctx context.Context) ([]expression, error) {
+	var narrow []*column
 	for _, t := range p.tables {
 		for _, c := range t.narrow() {
 			narrow = append(narrow, c.members...)
 		}
 	}
-	tables, numbers := pgNodes(narrow)
-	query := pgExpressionsSQL
+	tables, numbers := nodes(narrow)
+	query := expressionsSQL
 	if p.version >= 140000 {
-		query += pgStatisticsExpressionsSQL
+		query += statisticsExpressionsSQL
 	}
-	var found []pgExpression
-	err := pgEach(ctx, p.tx, query+" ORDER BY 1, 4, 5", []any{tables, numbers}, func(rows *sql.Rows) error {
-		var e pgExpression
+	var found []expression
+	err := each(ctx, p.tx, query+" ORDER BY 1, 4, 5", []any{tables, numbers}, func(rows *sql.Rows) error {
+		var e expression
 		var columns string
 		if err := rows.Scan(&e.table, &e.catalog, &e.oid, &e.object, &e.text, &columns); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (p *pgInspection) expressions(ctx context.Context) ([]pgExpression, error) 
 
 // cast is a column that the expression casts to an integer. PostgreSQL writes
 // such casts by itself where the column is a smallint.
-func (e pgExpression) cast() string {
+func (e expression) cast() string {
 	for _, column := range e.columns {
 		if strings.Contains(e.text, "("+column+")::integer") || strings.Contains(e.text, "("+column+")::smallint") {
 			return column
@@ -125,7 +125,7 @@ func (e pgExpression) cast() string {
 // changes reports whether the expression may look different after it was
 // written for a bigint and then for an integer again: id % 10 becomes
 // id::bigint % 10::bigint, which no query asks for. Comparisons stay.
-func (e pgExpression) changes() bool {
+func (e expression) changes() bool {
 	text := e.text
 	for _, column := range e.columns {
 		quoted := regexp.QuoteMeta(column)
@@ -136,7 +136,7 @@ func (e pgExpression) changes() bool {
 	return slices.ContainsFunc(e.columns, func(column string) bool { return strings.Contains(text, column) })
 }
 
-func (p *pgInspection) try(ctx context.Context, e pgExpression, row, table string) error {
+func (p *inspection) try(ctx context.Context, e expression, row, table string) error {
 	if _, err := p.tx.ExecContext(ctx, "SAVEPOINT expression"); err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
@@ -153,27 +153,27 @@ func (p *pgInspection) try(ctx context.Context, e pgExpression, row, table strin
 
 // widenedRow is what stands after FROM to have a table's columns with the types
 // that they will have.
-func (p *pgInspection) widenedRow(ctx context.Context, table int64) (row, display string, err error) {
+func (p *inspection) widenedRow(ctx context.Context, table int64) (row, display string, err error) {
 	var columns []string
 	var schema, name string
-	err = pgEach(ctx, p.tx, `
+	err = each(ctx, p.tx, `
 SELECT n.nspname, c.relname, a.attnum, a.attname
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`, []any{table}, func(rows *sql.Rows) error {
-		n := pgNode{table: table}
+		n := node{table: table}
 		var column string
 		if err := rows.Scan(&schema, &name, &n.column, &column); err != nil {
 			return err
 		}
-		text := pgQuote(column)
+		text := quote(column)
 		if c := p.columns[n]; c != nil && c.narrow() {
 			text += "::bigint AS " + text
 		}
 		columns = append(columns, text)
 		return nil
 	})
-	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + qualified(schema, name) + ") AS " + pgQuote(name)
+	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + qualified(schema, name) + ") AS " + quote(name)
 	return row, p.display(schema, name), err
 }

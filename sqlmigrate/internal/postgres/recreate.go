@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"cmp"
@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A pgRecreated is what has to be dropped before a column is made narrow again, and
+// A recreated is what has to be dropped before a column is made narrow again, and
 // then created as it was, because its expressions would not be what they were.
-type pgRecreated struct{ drops, creates, attaches []string }
+type recreated struct{ drops, creates, attaches []string }
 
 // recreate reads the definitions, in which names have their schemas by now.
-func (p *pgInspection) recreate(ctx context.Context) error {
-	roots, ranks := map[int64]*pgTable{}, map[int64]int{}
+func (p *inspection) recreate(ctx context.Context) error {
+	roots, ranks := map[int64]*table{}, map[int64]int{}
 	for _, t := range p.tables {
 		for rank, member := range t.members {
 			roots[member], ranks[member] = t, rank
@@ -22,7 +22,7 @@ func (p *pgInspection) recreate(ctx context.Context) error {
 	for _, t := range p.tables { // a child's other columns can be in a table of their own
 		roots[t.oid] = t
 	}
-	slices.SortStableFunc(p.rewritten, func(a, b pgExpression) int { return cmp.Compare(ranks[a.table], ranks[b.table]) })
+	slices.SortStableFunc(p.rewritten, func(a, b expression) int { return cmp.Compare(ranks[a.table], ranks[b.table]) })
 	seen := map[int64]bool{}
 	for _, e := range p.rewritten {
 		if seen[e.oid] {
@@ -46,7 +46,7 @@ func (p *pgInspection) recreate(ctx context.Context) error {
 // recreateConstraint leaves out one that only comes from a parent: that one's
 // statements reach it. One that the table has of its own too is dropped after
 // its parent's, since it cannot be before.
-func (p *pgInspection) recreateConstraint(ctx context.Context, into *pgRecreated, oid int64) error {
+func (p *inspection) recreateConstraint(ctx context.Context, into *recreated, oid int64) error {
 	var schema, table, name, definition string
 	var own bool
 	err := p.tx.QueryRowContext(ctx, `
@@ -59,7 +59,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	if own {
-		alter, constraint := "ALTER TABLE "+qualified(schema, table), pgQuote(name)
+		alter, constraint := "ALTER TABLE "+qualified(schema, table), quote(name)
 		into.drops = append(into.drops, alter+" DROP CONSTRAINT "+constraint)
 		into.creates = append(into.creates, alter+" ADD CONSTRAINT "+constraint+" "+definition)
 	}
@@ -68,7 +68,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 
 // recreateIndex creates that of a partition by itself, to keep its name, and
 // attaches it to its parent, with which it was dropped.
-func (p *pgInspection) recreateIndex(ctx context.Context, into *pgRecreated, oid int64) error {
+func (p *inspection) recreateIndex(ctx context.Context, into *recreated, oid int64) error {
 	var schema, name, definition, parentSchema, parent string
 	err := p.tx.QueryRowContext(ctx, `
 SELECT n.nspname, c.relname, pg_get_indexdef(c.oid), coalesce(pn.nspname, ''), coalesce(pc.relname, '')
@@ -91,7 +91,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition, &parentSc
 	return nil
 }
 
-func (p *pgInspection) recreateStatistics(ctx context.Context, into *pgRecreated, oid int64) error {
+func (p *inspection) recreateStatistics(ctx context.Context, into *recreated, oid int64) error {
 	var schema, name, definition string
 	err := p.tx.QueryRowContext(ctx, `
 SELECT n.nspname, s.stxname, pg_get_statisticsobjdef(s.oid)
@@ -110,7 +110,7 @@ WHERE s.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition)
 const noTablespace = "SET LOCAL default_tablespace = ''"
 
 // around puts the statements around that which changes the type.
-func (r *pgRecreated) around(alter string) []string {
+func (r *recreated) around(alter string) []string {
 	creates := r.creates
 	if len(creates) > 0 {
 		creates = append([]string{noTablespace}, creates...)

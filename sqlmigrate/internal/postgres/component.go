@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A pgNode is a column: the table's OID and the column's number.
-type pgNode struct{ table, column int64 }
+// A node is a column: the table's OID and the column's number.
+type node struct{ table, column int64 }
 
-// A pgEdge leads from a column to the key that it refers to.
-type pgEdge struct{ from, to pgNode }
+// An edge leads from a column to the key that it refers to.
+type edge struct{ from, to node }
 
 // resolve finds what was asked for.
-func (p *pgInspection) resolve(ctx context.Context) error {
+func (p *inspection) resolve(ctx context.Context) error {
 	p.asked = map[int64]bool{}
 	for _, t := range p.want.Tables {
 		oid, kind, err := p.relation(ctx, t)
@@ -39,7 +39,7 @@ func (p *pgInspection) resolve(ctx context.Context) error {
 	return nil
 }
 
-func (p *pgInspection) relation(ctx context.Context, t engine.TableName) (oid int64, kind string, err error) {
+func (p *inspection) relation(ctx context.Context, t engine.TableName) (oid int64, kind string, err error) {
 	err = p.tx.QueryRowContext(ctx, `SELECT oid::bigint, relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text)`,
 		qualified(t.Schema, t.Name)).Scan(&oid, &kind)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -51,12 +51,12 @@ func (p *pgInspection) relation(ctx context.Context, t engine.TableName) (oid in
 	return oid, kind, nil
 }
 
-func (p *pgInspection) column(ctx context.Context, t engine.TableName, column string) (pgNode, string, error) {
+func (p *inspection) column(ctx context.Context, t engine.TableName, column string) (node, string, error) {
 	oid, kind, err := p.relation(ctx, t)
 	if err != nil {
-		return pgNode{}, "", err
+		return node{}, "", err
 	}
-	n := pgNode{table: oid}
+	n := node{table: oid}
 	err = p.tx.QueryRowContext(ctx, `SELECT attnum FROM pg_catalog.pg_attribute
 		WHERE attrelid = $1::bigint::oid AND attname = $2::text AND attnum > 0 AND NOT attisdropped`, oid, column).Scan(&n.column)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -70,7 +70,7 @@ func (p *pgInspection) column(ctx context.Context, t engine.TableName, column st
 
 // resolveReference leaves out views: if one shows a key, it is found as a
 // blocker.
-func (p *pgInspection) resolveReference(ctx context.Context, r engine.Reference) error {
+func (p *inspection) resolveReference(ctx context.Context, r engine.Reference) error {
 	from, fromKind, err := p.column(ctx, r.Table, r.Column)
 	if err != nil {
 		return err
@@ -80,12 +80,12 @@ func (p *pgInspection) resolveReference(ctx context.Context, r engine.Reference)
 		return err
 	}
 	if fromKind != "v" && fromKind != "m" && toKind != "v" && toKind != "m" {
-		p.edges = append(p.edges, pgEdge{from, to})
+		p.edges = append(p.edges, edge{from, to})
 	}
 	return nil
 }
 
-const pgKeySQL = `
+const keySQL = `
 SELECT a.attnum,
        CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
        a.attidentity <> '' OR EXISTS (
@@ -102,11 +102,11 @@ ORDER BY a.attnum`
 // seed takes the table's key: of several columns those that the database
 // assigns, or the only integer. Of several integers that nobody assigns, some say
 // something else, such as the tenant.
-func (p *pgInspection) seed(ctx context.Context, t engine.TableName, oid int64) error {
-	var assigned, integers, others []pgNode
-	err := pgEach(ctx, p.tx, pgKeySQL, []any{oid}, func(rows *sql.Rows) error {
+func (p *inspection) seed(ctx context.Context, t engine.TableName, oid int64) error {
+	var assigned, integers, others []node
+	err := each(ctx, p.tx, keySQL, []any{oid}, func(rows *sql.Rows) error {
 		var integer, auto bool
-		n := pgNode{table: oid}
+		n := node{table: oid}
 		if err := rows.Scan(&n.column, &integer, &auto); err != nil {
 			return err
 		}
@@ -134,23 +134,23 @@ func (p *pgInspection) seed(ctx context.Context, t engine.TableName, oid int64) 
 		p.add(others)
 	default:
 		p.blocker(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
-		p.add([]pgNode{{table: oid}}) // no column
+		p.add([]node{{table: oid}}) // no column
 	}
 	return nil
 }
 
-func (p *pgInspection) add(nodes []pgNode) {
+func (p *inspection) add(nodes []node) {
 	for _, n := range nodes {
 		if p.columns[n] == nil {
-			p.columns[n] = &pgColumn{node: n}
+			p.columns[n] = &column{node: n}
 		}
 	}
 }
 
-// pgConnectSQL follows three kinds of edges in both directions: foreign keys,
+// connectSQL follows three kinds of edges in both directions: foreign keys,
 // columns that a partition or a child has from its parent, and the references
 // that have no constraint.
-const pgConnectSQL = `
+const connectSQL = `
 WITH RECURSIVE edge AS (
   SELECT c.conrelid AS a, k.a AS a_column, c.confrelid AS b, k.b AS b_column
   FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
@@ -174,7 +174,7 @@ WITH RECURSIVE edge AS (
 SELECT rel::bigint, att FROM component`
 
 // connect adds every column that is connected with those asked for.
-func (p *pgInspection) connect(ctx context.Context) error {
+func (p *inspection) connect(ctx context.Context) error {
 	var fromTables, fromColumns, toTables, toColumns []int64
 	for _, e := range p.edges {
 		fromTables, fromColumns = append(fromTables, e.from.table), append(fromColumns, e.from.column)
@@ -182,18 +182,18 @@ func (p *pgInspection) connect(ctx context.Context) error {
 	}
 	tables, columns := p.nodes()
 	args := []any{tables, columns, arrayLiteral(fromTables), arrayLiteral(fromColumns), arrayLiteral(toTables), arrayLiteral(toColumns)}
-	return pgEach(ctx, p.tx, pgConnectSQL, args, func(rows *sql.Rows) error {
-		var n pgNode
+	return each(ctx, p.tx, connectSQL, args, func(rows *sql.Rows) error {
+		var n node
 		if err := rows.Scan(&n.table, &n.column); err != nil {
 			return err
 		}
-		p.add([]pgNode{n})
+		p.add([]node{n})
 		return nil
 	})
 }
 
 // nodes are all columns, as two arrays of the same length.
-func (p *pgInspection) nodes() (tables, columns string) {
+func (p *inspection) nodes() (tables, columns string) {
 	var t, c []int64
 	for n := range p.columns {
 		t, c = append(t, n.table), append(c, n.column)
@@ -202,28 +202,28 @@ func (p *pgInspection) nodes() (tables, columns string) {
 }
 
 // refer fills in which keys a column refers to.
-func (p *pgInspection) refer(ctx context.Context) error {
+func (p *inspection) refer(ctx context.Context) error {
 	tables, _ := p.nodes()
-	seen := map[pgEdge]bool{}
-	link := func(e pgEdge, enforced bool) {
+	seen := map[edge]bool{}
+	link := func(e edge, enforced bool) {
 		from, to := p.columns[e.from], p.columns[e.to]
 		if from == nil || to == nil {
 			return
 		}
 		from, to = from.root, to.root
 		from.enforced = from.enforced || enforced && from != to
-		if e = (pgEdge{from.node, to.node}); !seen[e] {
+		if e = (edge{from.node, to.node}); !seen[e] {
 			seen[e] = true
 			from.refers = append(from.refers, p.display(to.schema, to.table)+"."+to.name)
 			from.masters = append(from.masters, to.node.table)
 		}
 	}
-	err := pgEach(ctx, p.tx, `
+	err := each(ctx, p.tx, `
 SELECT c.conrelid::bigint, k.a, c.confrelid::bigint, k.b, c.convalidated
 FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
 WHERE c.contype = 'f' AND c.conrelid = ANY ($1::text::oid[])
 ORDER BY c.conname, k.a, k.b`, []any{tables}, func(rows *sql.Rows) error {
-		var e pgEdge
+		var e edge
 		var valid bool
 		if err := rows.Scan(&e.from.table, &e.from.column, &e.to.table, &e.to.column, &valid); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 
 // Bytes per second that a CHECK reads, tables without their indexes, from memory:
 // 84 MB in 0.11 to 0.15 s.
-const pgScanRate = 500_000_000
+const scanRate = 500_000_000
 
-// A pgCheck is to be added.
-type pgCheck struct {
-	column *pgColumn
+// A check is to be added.
+type check struct {
+	column *column
 	name   string
 }
 
-// pgGuardsSQL finds the names of constraints, and which of them say already that
+// guardsSQL finds the names of constraints, and which of them say already that
 // a column is positive. One that does not hold for children says too little.
-const pgGuardsSQL = `
+const guardsSQL = `
 SELECT c.conname,
        coalesce((
          SELECT a.attnum FROM pg_catalog.pg_attribute a
@@ -39,11 +39,11 @@ WHERE c.conrelid = ANY ($1::text::oid[])`
 
 // guards finds keys that need a CHECK. One that refers to another key has its
 // in that table.
-func (p *pgInspection) guards(ctx context.Context) error {
+func (p *inspection) guards(ctx context.Context) error {
 	for _, t := range p.tables {
 		guarded := map[int64]bool{}
 		taken := map[string]bool{}
-		err := pgEach(ctx, p.tx, pgGuardsSQL, []any{arrayLiteral([]int64{t.oid})}, func(rows *sql.Rows) error {
+		err := each(ctx, p.tx, guardsSQL, []any{arrayLiteral([]int64{t.oid})}, func(rows *sql.Rows) error {
 			var name string
 			var column int64
 			if err := rows.Scan(&name, &column); err != nil {
@@ -68,8 +68,8 @@ func (p *pgInspection) guards(ctx context.Context) error {
 }
 
 // childConstraints are taken names too.
-func (p *pgInspection) childConstraints(ctx context.Context, t *pgTable, taken map[string]bool) error {
-	return pgEach(ctx, p.tx, `SELECT conname FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[])`,
+func (p *inspection) childConstraints(ctx context.Context, t *table, taken map[string]bool) error {
+	return each(ctx, p.tx, `SELECT conname FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[])`,
 		[]any{arrayLiteral(t.members)}, func(rows *sql.Rows) error {
 			var name string
 			if err := rows.Scan(&name); err != nil {
@@ -80,26 +80,26 @@ func (p *pgInspection) childConstraints(ctx context.Context, t *pgTable, taken m
 		})
 }
 
-func (p *pgInspection) addGuard(t *pgTable, c *pgColumn, taken map[string]bool) {
+func (p *inspection) addGuard(t *table, c *column, taken map[string]bool) {
 	if c.smallest.Valid && c.smallest.Int64 <= 0 {
 		p.note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.",
 			p.display(t.schema, t.name), c.smallest.Int64)
 		return
 	}
-	name := pgGuardName(t.name, c.name, taken)
+	name := guardName(t.name, c.name, taken)
 	taken[name] = true
-	t.checks = append(t.checks, pgCheck{c, name})
+	t.checks = append(t.checks, check{c, name})
 }
 
-// pgMaxName is how many bytes of a name PostgreSQL keeps.
-const pgMaxName = 63
+// maxName is how many bytes of a name PostgreSQL keeps.
+const maxName = 63
 
-// pgGuardName is free, and is not cut by the server. If it can, it is what GORM
+// guardName is free, and is not cut by the server. If it can, it is what GORM
 // names the CHECK of a model with check:id > 0, so that AutoMigrate does not add
 // another one.
-func pgGuardName(table, column string, taken map[string]bool) string {
-	name := schema.NamingStrategy{IdentifierMaxLength: pgMaxName}.CheckerName(table, column)
-	if len(name) <= pgMaxName && utf8.ValidString(name) && !taken[name] {
+func guardName(table, column string, taken map[string]bool) string {
+	name := schema.NamingStrategy{IdentifierMaxLength: maxName}.CheckerName(table, column)
+	if len(name) <= maxName && utf8.ValidString(name) && !taken[name] {
 		return name
 	}
 	for i := 0; ; i++ {
@@ -108,7 +108,7 @@ func pgGuardName(table, column string, taken map[string]bool) string {
 			end += strconv.Itoa(i)
 		}
 		base := table + "_" + column
-		for len(base)+len(end) > pgMaxName {
+		for len(base)+len(end) > maxName {
 			_, size := utf8.DecodeLastRuneInString(base)
 			base = base[:len(base)-size]
 		}
@@ -120,9 +120,9 @@ func pgGuardName(table, column string, taken map[string]bool) string {
 
 // guard plans a CHECK for each key. Adding it takes no time, and reading the
 // table for it is a statement of its own.
-func (p *pgInspection) guard() engine.Phase {
+func (p *inspection) guard() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
-	var tables []*pgTable
+	var tables []*table
 	for _, t := range p.tables {
 		if len(t.checks) == 0 {
 			continue
@@ -130,14 +130,14 @@ func (p *pgInspection) guard() engine.Phase {
 		tables = append(tables, t)
 		var names, adds, validates, drops []string
 		for _, check := range t.checks {
-			name := pgQuote(check.name)
+			name := quote(check.name)
 			names = append(names, check.column.name)
-			adds = append(adds, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", name, pgQuote(check.column.name)))
+			adds = append(adds, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", name, quote(check.column.name)))
 			validates = append(validates, "VALIDATE CONSTRAINT "+name)
 			drops = append(drops, "DROP CONSTRAINT "+name)
 		}
 		there := fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s)",
-			pgLiteral(t.target()), pgLiteral(t.checks[0].name))
+			literal(t.target()), literal(t.checks[0].name))
 		alter := "ALTER TABLE " + t.target() + " "
 		phase.Steps = append(phase.Steps, engine.Step{
 			Table:    p.display(t.schema, t.name),
@@ -147,7 +147,7 @@ func (p *pgInspection) guard() engine.Phase {
 			Rows:     t.rows,
 			Bytes:    t.heap,
 			Locks:    "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name) + " until the end of the phase: reads and writes wait while it is read once",
-			Estimate: pgEstimate(t.heap, pgScanRate),
+			Estimate: estimate(t.heap, scanRate),
 		})
 	}
 	p.lockFirst(&phase, tables)

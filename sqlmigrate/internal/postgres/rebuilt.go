@@ -1,4 +1,4 @@
-package sqlmigrate
+package postgres
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 
 // blockRebuilt finds indexes and constraints that would not come back as they
 // are when they are made anew, whatever is said afterwards.
-func (p *pgInspection) blockRebuilt(ctx context.Context, columns []*pgColumn) error {
+func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error {
 	names := map[int64]string{}
 	for _, c := range columns {
 		names[c.node.table] = p.display(c.schema, c.table)
 	}
-	for _, b := range pgRebuilt {
-		err := p.users(ctx, pgUsersSQL+b.query, columns, func(rows *sql.Rows) error {
+	for _, b := range rebuilt {
+		err := p.users(ctx, usersSQL+b.query, columns, func(rows *sql.Rows) error {
 			var table int64
 			var object, detail string
 			if err := rows.Scan(&table, &object, &detail); err != nil {
 				return err
 			}
-			p.blocker(names[table], object, fmt.Sprintf(b.reason, detail), b.mend)
+			p.blocker(names[table], object, fmt.Sprintf(b.reason, detail), b.fix)
 			return nil
 		})
 		if err != nil {
@@ -30,9 +30,9 @@ func (p *pgInspection) blockRebuilt(ctx context.Context, columns []*pgColumn) er
 	return nil
 }
 
-// pgRebuilt are queries for a table, an object of it and what there is to say
+// rebuilt are queries for a table, an object of it and what there is to say
 // about it.
-var pgRebuilt = []struct{ query, reason, mend string }{
+var rebuilt = []struct{ query, reason, fix string }{
 	{
 		// Those of other columns are made anew too, because the table is copied.
 		// That of a partitioned table holds nothing.
@@ -43,7 +43,7 @@ WHERE i.indrelid = ANY ($1::text::oid[]) AND NOT (i.indisvalid AND i.indisready 
   AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))
 ORDER BY 2`,
 		reason: "it is invalid, and is built when the table is copied, or fails to be%s",
-		mend:   "drop it, or build it with REINDEX; that of a partitioned table wants one attached for each partition",
+		fix:    "drop it, or build it with REINDEX; that of a partitioned table wants one attached for each partition",
 	},
 	{
 		query: `
@@ -54,7 +54,7 @@ JOIN pg_catalog.pg_trigger t ON t.tgconstraint = c.oid
 WHERE t.tgisinternal AND t.tgenabled <> 'O'
 ORDER BY 2`,
 		reason: "its triggers on table %s are not enabled as usual, and will be when PostgreSQL makes the constraint anew",
-		mend:   "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
+		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
 	{
 		query: `
@@ -67,7 +67,7 @@ JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
 WHERE NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)
 ORDER BY 2`,
 		reason: "its operator class %s does not take a bigint",
-		mend:   "drop it before, and create it again afterwards with that for bigint",
+		fix:    "drop it before, and create it again afterwards with that for bigint",
 	},
 	{
 		query: `
@@ -79,7 +79,7 @@ WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::reg
   AND NOT EXISTS (SELECT FROM made m WHERE (m.classid, m.objid) = (d.classid, d.objid))
 ORDER BY 2`,
 		reason: "%s uses it, and PostgreSQL then does not make it anew",
-		mend:   "drop what uses it before, and create it again afterwards",
+		fix:    "drop what uses it before, and create it again afterwards",
 	},
 	{
 		query: `
@@ -93,7 +93,7 @@ LEFT JOIN pg_catalog.pg_constraint px ON px.conindid = pc.oid AND px.contype IN 
 WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)
 ORDER BY 2`,
 		reason: "it belongs to a constraint that its parent %s does not have, and would come back without",
-		mend:   "make it the same as the parent's",
+		fix:    "make it the same as the parent's",
 	},
 	{
 		query: `
@@ -105,7 +105,7 @@ JOIN pg_catalog.pg_constraint y ON y.contype = 'f' AND y.conparentid <> 0
  AND pg_get_constraintdef(y.oid) = pg_get_constraintdef(x.oid)
 ORDER BY 2`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
-		mend:   "drop it",
+		fix:    "drop it",
 	},
 	{
 		query: `
@@ -122,7 +122,7 @@ WHERE (x.indisunique, x.indnkeyatts, x.indkey, x.indclass, x.indcollation) = (y.
        OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))
 ORDER BY 2`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
-		mend:   "drop it",
+		fix:    "drop it",
 	},
 	{
 		query: `
@@ -135,6 +135,6 @@ JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
 WHERE c.reloptions IS DISTINCT FROM pc.reloptions
 ORDER BY 2`,
 		reason: "its parameters are not those of its parent %s, and would be: PostgreSQL sets none of a partitioned index",
-		mend:   "create it again with those of the parent",
+		fix:    "create it again with those of the parent",
 	},
 }
