@@ -81,6 +81,27 @@ func TestExtensionRefusesOurJump(t *testing.T) {
 	})
 }
 
+// Our clock jumps before there is a generator, which would begin by it.
+func TestFirstGrantRefusesOurJump(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, clock := leasetest.NewMemory(), new(skew)
+		l := acquire(t, leasetest.WithTime(memory, time.Now), lease.WithWorker(0), lease.WithClock(clock.now))
+		clock.set(20 * 24 * time.Hour)
+		if _, err := snowflake.New(l); err == nil || !strings.Contains(err.Error(), "WithMaxSkew(1h0m0s)") {
+			t.Errorf("error = %v, want one that names WithMaxSkew", err)
+		}
+		if ahead := time.Until(time.UnixMilli(memory.Records()[0].Bound)); ahead > time.Minute {
+			t.Errorf("the bound is %v ahead", ahead)
+		}
+		clock.set(0)
+		time.Sleep(time.Minute)
+		if id, _ := next(t, generate(t, l)); time.Until(layout().Time(id)).Abs() > time.Second {
+			t.Errorf("%v at %v", layout().Time(id), time.Now())
+		}
+	})
+}
+
 // The store's clock goes wrong: nobody whose clock is right is to be stopped.
 func TestExtensionToleratesTheStoresClock(t *testing.T) {
 	t.Parallel()

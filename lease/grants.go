@@ -121,6 +121,13 @@ func (l *Lease) fenced(held *snowflake.Grant, why error) error {
 		snowflake.ErrFenced, held, max(0, milliseconds(l.now()-end.UnixMilli())), stamp(end), why)
 }
 
+// serves reports whether a generator has asked for a worker.
+func (l *Lease) serves() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.grants) > 0
+}
+
 // current is the worker that is renewed: the replacement where the generator has
 // not asked for it yet.
 func (l *Lease) current() *heldWorker {

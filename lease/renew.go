@@ -140,6 +140,9 @@ func (l *Lease) extended(ctx context.Context, store Store, w *heldWorker, need i
 	if err != nil {
 		return Record{}, err
 	}
+	if !l.serves() {
+		now = max(now, need) // the clock as it is now, by which a generator begins
+	}
 	if err := l.skew.tolerate(ctx, store, now); err != nil {
 		return Record{}, err
 	}

@@ -42,8 +42,8 @@ func TestStatefulSetWorker(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			opts := slices.Concat(test.before, []lease.Option{lease.StatefulSetWorker(test.host), lease.WithLogger(discard())})
-			l, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), append(opts, test.after...)...)
+			own := []lease.Option{lease.StatefulSetWorker(test.host), lease.WithLogger(discard())}
+			l, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), slices.Concat(test.before, own, test.after)...)
 			if test.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), test.wantErr) {
 					t.Errorf("error = %v, want %q", err, test.wantErr)

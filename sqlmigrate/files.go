@@ -3,12 +3,21 @@ package sqlmigrate
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/lease/sqllease"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
+)
+
+// A Format is that of a migration tool's files.
+type Format string
+
+// The formats.
+const (
+	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
+	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
 )
 
 // WriteFiles writes each phase as a migration of its own: a file for goose, a
@@ -32,15 +41,15 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	if err != nil {
 		return err
 	}
-	migrations := make([]migration, len(p.Phases))
+	migrations := make([]migrationfile.Migration, len(p.Phases))
 	for i, phase := range p.Phases {
-		migrations[i] = migration{
-			name: "snowflake_" + string(phase.Name),
-			up:   e.script(statementsOf(phase.up()), format),
-			down: e.script(statementsOf(phase.down()), format),
+		migrations[i] = migrationfile.Migration{
+			Name: "snowflake_" + string(phase.Name),
+			Up:   e.Script(statementsOf(phase.up()), engine.Format(format)),
+			Down: e.Script(statementsOf(phase.down()), engine.Format(format)),
 		}
 	}
-	return writeMigrations(dir, format, migrations)
+	return migrationfile.Write(dir, engine.Format(format), migrations)
 }
 
 // WriteLeaseTable writes the migration that creates the table of package
@@ -61,10 +70,10 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	if !ok || !strings.HasPrefix(ddl, createTable) {
 		return fmt.Errorf("sqlmigrate: no table is created by %q", ddl)
 	}
-	return writeMigrations(dir, format, []migration{{
-		name: "snowflake_lease",
-		up:   e.script([]Statement{{SQL: ddl}}, format),
-		down: leaseWarning + e.script([]Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, format),
+	return migrationfile.Write(dir, engine.Format(format), []migrationfile.Migration{{
+		Name: "snowflake_lease",
+		Up:   e.Script([]engine.Statement{{SQL: ddl}}, engine.Format(format)),
+		Down: leaseWarning + e.Script([]engine.Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, engine.Format(format)),
 	}})
 }
 
@@ -73,70 +82,3 @@ const (
 	leaseWarning = "-- The table is the only record of which IDs may have been issued: stop every\n" +
 		"-- program that leases a worker from it before it is dropped.\n"
 )
-
-// A migration is the text of one phase's files.
-type migration struct{ name, up, down string }
-
-// A file is one to be written.
-type file struct{ name, text string }
-
-func writeMigrations(dir string, format Format, migrations []migration) error {
-	if format != GolangMigrate && format != Goose {
-		return fmt.Errorf("sqlmigrate: unknown format %q: want %s or %s", format, GolangMigrate, Goose)
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("sqlmigrate: %w", err)
-	}
-	present, err := readFolder(dir, format)
-	if err != nil {
-		return err
-	}
-	versions, err := present.versions(len(migrations), time.Now().UTC())
-	if err != nil {
-		return err
-	}
-	var files []file
-	for i, m := range migrations {
-		if err := present.has(m, format); err != nil {
-			return err
-		}
-		files = append(files, m.files(versions[i]+"_"+m.name, format)...)
-	}
-	return writeAll(dir, files)
-}
-
-func (m migration) files(base string, format Format) []file {
-	if format == Goose {
-		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.up) + "\n-- +goose Down\n" + ended(m.down)}}
-	}
-	return []file{{base + ".up.sql", ended(m.up)}, {base + ".down.sql", ended(m.down)}}
-}
-
-func ended(text string) string { return strings.TrimRight(text, "\n") + "\n" }
-
-// writeAll writes all files or none.
-func writeAll(dir string, files []file) error {
-	for i, f := range files {
-		if err := writeNew(filepath.Join(dir, f.name), f.text); err != nil {
-			errs := []error{fmt.Errorf("sqlmigrate: no file has been written: %w", err)}
-			for _, earlier := range files[:i] {
-				errs = append(errs, os.Remove(filepath.Join(dir, earlier.name)))
-			}
-			return errors.Join(errs...)
-		}
-	}
-	return nil
-}
-
-// writeNew never overwrites, and leaves nothing behind if it fails.
-func writeNew(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -32,22 +31,8 @@ func StallingMariaDB(t testing.TB, settings ...string) (*Server, *Stall) {
 	}
 	stall := &Stall{t, filepath.Join(t.TempDir(), "stall")}
 	stalling := *mariadb
-	stalling.env = []string{"LD_PRELOAD=" + buildStall(t), "GORMFLAKE_STALL=" + stall.file}
+	stalling.env = []string{"LD_PRELOAD=" + build(t, t.TempDir(), "stall", stallSource), "GORMFLAKE_STALL=" + stall.file}
 	return start(t, &stalling, settings), stall
-}
-
-func buildStall(t testing.TB) string {
-	t.Helper()
-	compiler, dir := Program(t, "cc"), t.TempDir()
-	source, library := filepath.Join(dir, "stall.c"), filepath.Join(dir, "stall.so")
-	if err := os.WriteFile(source, stallSource, 0o600); err != nil {
-		t.Fatalf("testserver: %v", err)
-	}
-	build := exec.CommandContext(t.Context(), compiler, "-shared", "-fPIC", "-O2", "-o", library, source, "-ldl")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("testserver: build stall.c: %v\n%s", err, out)
-	}
-	return library
 }
 
 // Begin holds up all writes from now on.

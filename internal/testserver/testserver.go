@@ -45,6 +45,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	process *process // nil while the server is down
+	clock   string   // the library of SetClock
+	env     []string // from the next start on, beyond the engine's
 }
 
 // Postgres starts a PostgreSQL server with superuser postgres, who needs no
@@ -107,7 +109,7 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
-	command.Env = append(command.Env, s.engine.env...)
+	command.Env = slices.Concat(command.Env, s.engine.env, s.env)
 	p, err := startProcess(command)
 	if err != nil {
 		return fmt.Errorf("testserver: start %s: %w", s.engine.title, err)

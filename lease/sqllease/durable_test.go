@@ -127,10 +127,10 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	if written, err := store.CompareAndSwap(ctx, 1, first, second); written || !errors.Is(err, context.Canceled) {
 		t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, context.Canceled)
 	}
-	wantLevel(t, mine, 1)
 	if left := poolOf(t, mine).Stats().OpenConnections; left != 1 {
 		t.Errorf("%d connections are open, want the one that was", left)
 	}
+	wantLevel(t, mine, 1)
 }
 
 // The setting is that of the database in which the table is.

@@ -15,9 +15,7 @@ type doctorFlags struct {
 	database databaseFlag
 	layout   layoutFlags
 	store    storeFlags
-	serials  []string
 	skip     []string
-	deep     bool
 	json     bool
 	now      func() time.Time
 }
@@ -25,9 +23,9 @@ type doctorFlags struct {
 func newDoctor(now func() time.Time) *cobra.Command {
 	flags := doctorFlags{now: now}
 	cmd := &cobra.Command{
-		Use:   "doctor --dsn URL [TABLE...]",
+		Use:   "doctor --dsn URL",
 		Short: "Look for what endangers the keys of a database",
-		Long: `Look for what endangers the keys of a database, and say how to mend it:
+		Long: `Look for what endangers the keys of a database, and say how to fix it:
 
   clock     this machine's clock against the database's: a warning from 500ms on,
             a problem from 1m on, beyond what the round trip leaves open
@@ -40,19 +38,19 @@ func newDoctor(now func() time.Time) *cobra.Command {
   keys      the largest key of each table whose primary key begins with a BIGINT:
             more than 1m ahead of the clock is a problem, and so is a table of
             Snowflake IDs whose keys the database still assigns
-  moved     for each TABLE: whether "gormflake migrate" has something to do
-  serials   columns of serial numbers: whether an index keeps them unique, and
-            whether they are serial numbers
+  serials   columns of serial numbers in tables of Snowflake IDs: whether an index
+            keeps them unique, and whether they are serial numbers
 
 Nothing is changed: the connection is set to read only, and SELECT is all that
-the account needs. What it may not see is named. No large table is read as a
-whole: of serial numbers, the newest 1,000 rows are looked at, or all with
---deep; for a TABLE on SQLite, its rows are counted.
+the account needs. What it may not see is named. No table is read as a whole: of
+serial numbers, the newest 1,000 rows are looked at. "gormflake migrate plan" says
+of a table whether it is to be moved.
 
 The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
 the database could not be looked at.`,
 		Example: `  gormflake doctor --dsn sqlite://shop.db
-  gormflake doctor --dsn sqlite://shop.db --serial orders.number=ORD --json orders`,
+  gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
+		Args: noArguments,
 		RunE: flags.run,
 	}
 	flags.register(cmd)
@@ -64,9 +62,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.layout.register(cmd)
 	f.store.register(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.serials, "serial", nil, "column of serial numbers and their code, as orders.number=ORD; may be repeated (those of tables with Snowflake keys are found without)")
 	flags.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
-	flags.BoolVar(&f.deep, "deep", false, "look at all rows of columns of serial numbers")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
@@ -81,12 +77,8 @@ type doctor struct {
 	tables []keyTable
 }
 
-func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
+func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	layout, err := f.layout.layout()
-	if err != nil {
-		return err
-	}
-	serials, err := parseSerials(f.serials)
 	if err != nil {
 		return err
 	}
@@ -98,7 +90,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
 		return err
 	}
 	d := &doctor{patient: p, flags: f, layout: layout}
-	err = errors.Join(d.examine(tables, serials), p.close())
+	err = errors.Join(d.examine(), p.close())
 	if err != nil {
 		return err
 	}
@@ -111,25 +103,13 @@ func (f *doctorFlags) run(cmd *cobra.Command, tables []string) error {
 	return silentError{exitFindings}
 }
 
-func (d *doctor) examine(tables []string, serials []serialColumn) error {
-	for _, table := range tables {
-		if err := checkTargets(d.ctx, d.db, []any{table}); err != nil {
-			return err
-		}
-	}
+func (d *doctor) examine() error {
 	d.checkClock()
 	d.checkSettings()
 	d.checkWorkers()
 	d.checkExpiry()
-	d.checkKeys(tables)
-	for _, table := range tables {
-		if err := d.checkMoved(table); err != nil {
-			return err
-		}
-	}
-	if err := d.checkSerials(serials); err != nil {
-		return err
-	}
+	d.checkKeys()
+	d.checkSerials()
 	return d.awake()
 }
 
@@ -147,9 +127,9 @@ func (d *doctor) awake() error {
 
 // unseen reports what could not be looked at.
 func (d *doctor) unseen(check, subject string, err error) {
-	mend := "look at the error, and run doctor again"
+	fix := "look at the error, and run doctor again"
 	if denied(err) {
-		mend = "grant the account SELECT on it, or take another account"
+		fix = "grant the account SELECT on it, or take another account"
 	}
-	d.report.warn(check, subject, "could not be looked at: "+oneLine(err), mend)
+	d.report.warn(check, subject, "could not be looked at: "+oneLine(err), fix)
 }

@@ -63,8 +63,8 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.atttypid = 'int8'::
 }
 
 // checkKeys asks each table for its largest key, which is one look into the
-// index of the primary key. Tables that are named get a closer look later.
-func (d *doctor) checkKeys(named []string) {
+// index of the primary key.
+func (d *doctor) checkKeys() {
 	if err := d.listTables(); err != nil {
 		d.unseen(keysCheck, "", err)
 		return
@@ -82,7 +82,7 @@ func (d *doctor) checkKeys(named []string) {
 			continue
 		}
 		moved++
-		if t.assigned && !slices.ContainsFunc(named, t.is) {
+		if t.assigned {
 			d.report.problem(keysCheck, t.String(), fmt.Sprintf("its keys are Snowflake IDs, and the database still assigns %s where a program does not", t.key), "gormflake migrate plan "+t.String())
 		}
 	}

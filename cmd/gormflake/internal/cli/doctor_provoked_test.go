@@ -164,7 +164,7 @@ func TestDoctorExpiry(t *testing.T) {
 		{6 * year, ok, "ok       layout", "expires on 2080-07-10"},
 		{4 * year, findings, "warning  layout", "expires on 2080-07-10"},
 		{year / 2, findings, "problem  layout", "expires on 2080-07-10"},
-		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   mend: move to a layout"},
+		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   fix: move to a layout"},
 	} {
 		t.Run(test.left.String(), func(t *testing.T) {
 			var out, errs strings.Builder
@@ -290,19 +290,6 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 			d.has(t, "problem", "keys", table, "its keys are Snowflake IDs, and the database still assigns id", "gormflake migrate plan "+table)
 			d.only(t, i+1, 0)
 		}
-		d := diagnose(t, dsn, "orders0")
-		d.has(t, "problem", "moved", "orders0", "it is not moved", "gormflake migrate plan orders0")
-		d.only(t, len(columns), 0)
-	})
-}
-
-func TestDoctorBlocked(t *testing.T) {
-	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
-		key := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mysql": "BIGINT AUTO_INCREMENT PRIMARY KEY", "postgres": "BIGSERIAL PRIMARY KEY"}
-		execute(t, db, "CREATE TABLE late (id "+key[db.Name()]+")", "INSERT INTO late VALUES (9000000000000000000)")
-		diagnose(t, dsn, "--skip", "late", "late").has(t, "problem", "moved", "late", "stands in the way of moving it: ", "")
 	})
 }
 
@@ -311,7 +298,7 @@ func TestDoctorSerials(t *testing.T) {
 	servers(t, func(t *testing.T, dsn string) {
 		db := open(t, dsn)
 		moved(t, db, "orders", "VARCHAR(60)")
-		const none = "no index keeps them unique; there is no duplicate among the newest 5 values (--deep looks at all)"
+		const none = "no index keeps them unique; there is no duplicate among the newest 5 values"
 		d := diagnose(t, dsn)
 		d.has(t, "warning", "serials", "orders.number", none, "CREATE UNIQUE INDEX")
 		d.only(t, 0, 1)
@@ -327,32 +314,9 @@ func TestDoctorSerials(t *testing.T) {
 
 		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Second)), "ORD-odd")
 		d = diagnose(t, dsn)
-		d.has(t, "problem", "serials", "orders.number", "1 of the newest 8 values are no serial numbers of ORD: ", "correct them")
+		d.has(t, "problem", "serials", "orders.number", "1 of the newest 8 values are not serial numbers: ", "correct them")
 		d.has(t, "problem", "serials", "orders.number", "ORD-odd", "")
-		d = diagnose(t, dsn, "--deep")
-		d.has(t, "problem", "serials", "orders.number", "1 of all 8 values are no serial numbers", "")
 		d.only(t, 2, 0)
-	})
-}
-
-// A duplicate beyond the newest rows is found by an index, or with --deep.
-func TestDoctorOldDuplicates(t *testing.T) {
-	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
-		moved(t, db, "orders", "VARCHAR(60)")
-		fill(t, db, 1200)
-		old := number(t, idAt(t, time.Now().Add(-3*time.Hour)))
-		insert(t, db, "orders", 2, old)
-		insert(t, db, "orders", 1, old)
-		diagnose(t, dsn).has(t, "warning", "serials", "orders.number", "no duplicate among the newest 1000 values", "")
-		diagnose(t, dsn, "--deep").has(t, "problem", "serials", "orders.number", "there are duplicates among all values, and no index keeps them out: "+old, "correct the rows")
-
-		execute(t, db, "CREATE INDEX orders_number ON orders (number)")
-		insert(t, db, "orders", idAt(t, time.Now().Add(-time.Second)), old)
-		d := diagnose(t, dsn)
-		d.has(t, "problem", "serials", "orders.number", "among the newest 1000 values and what equals them", "")
-		d.has(t, "problem", "serials", "orders.number", old, "")
 	})
 }
 
@@ -395,20 +359,5 @@ func TestDoctorSerialIndexes(t *testing.T) {
 		}
 		execute(t, db, "CREATE UNIQUE INDEX i ON orders (number)")
 		diagnose(t, dsn).only(t, 0, 0)
-	})
-}
-
-// A column without a key that sorts is looked at where it is named.
-func TestDoctorNamedSerial(t *testing.T) {
-	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
-		execute(t, db, "CREATE TABLE papers (number VARCHAR(60))", "INSERT INTO papers VALUES ('"+number(t, idAt(t, time.Now()))+"')")
-		diagnose(t, dsn).only(t, 0, 0)
-		d := diagnose(t, dsn, "--serial", "papers.number=ORD")
-		d.has(t, "warning", "serials", "papers.number", "no index keeps them unique", "")
-		d.only(t, 0, 1)
-		d = diagnose(t, dsn, "--serial", "papers.number=PAY")
-		d.has(t, "problem", "serials", "papers.number", "1 of the newest 1 values are no serial numbers of PAY", "")
 	})
 }

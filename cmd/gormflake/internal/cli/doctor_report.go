@@ -21,7 +21,7 @@ type finding struct {
 	Check    string   `json:"check"`
 	Subject  string   `json:"subject,omitempty"` // a table, a column, a worker
 	Text     string   `json:"text"`
-	Mend     string   `json:"mend,omitempty"`
+	Fix      string   `json:"fix,omitempty"`
 }
 
 type report struct {
@@ -34,14 +34,14 @@ func (r *report) ok(check, subject, text string) {
 	r.Findings = append(r.Findings, finding{fine, check, subject, text, ""})
 }
 
-func (r *report) warn(check, subject, text, mend string) {
+func (r *report) warn(check, subject, text, fix string) {
 	r.Warnings++
-	r.Findings = append(r.Findings, finding{warning, check, subject, text, mend})
+	r.Findings = append(r.Findings, finding{warning, check, subject, text, fix})
 }
 
-func (r *report) problem(check, subject, text, mend string) {
+func (r *report) problem(check, subject, text, fix string) {
 	r.Problems++
-	r.Findings = append(r.Findings, finding{problem, check, subject, text, mend})
+	r.Findings = append(r.Findings, finding{problem, check, subject, text, fix})
 }
 
 func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
@@ -59,8 +59,8 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 			text = f.Subject + ": " + text
 		}
 		say(out, "%-8s %-9s %s", f.Severity, f.Check, text)
-		if f.Mend != "" {
-			say(out, "%18s mend: %s", "", f.Mend)
+		if f.Fix != "" {
+			say(out, "%18s fix: %s", "", f.Fix)
 		}
 	}
 	say(out, "%s", r.summary())

@@ -2,107 +2,118 @@ package cli
 
 import (
 	"fmt"
-	"strings"
-
-	"github.com/gormflake/gormflake/serial"
-	"github.com/gormflake/gormflake/snowflake"
+	"slices"
 )
 
 const (
 	serialsCheck = "serials"
 
-	newest  = 1000 // rows that are looked at without --deep
-	sampled = 20   // rows in which serial numbers are looked for
+	newest = 1000 // rows that are read of a table
 
 	// maxSerial is longer than any serial number: what comes after it is not
 	// read of a longer text.
 	maxSerial = 100
 )
 
-// A serialColumn holds serial numbers.
+// A serialColumn is a column of text in a table of Snowflake IDs.
 type serialColumn struct {
-	schema, table, column string
-	code                  string
-	order                 string // the primary key, as an ORDER BY; empty if it is not known
-	format                *serial.Format
+	*keyTable
+	name string
 }
 
-func (c *serialColumn) String() string {
-	if c.schema == "" {
-		return c.table + "." + c.column
+func (c *serialColumn) String() string { return c.keyTable.String() + "." + c.name }
+
+// checkSerials looks for columns of serial numbers in the tables of Snowflake
+// IDs: most of their newest values are some.
+func (d *doctor) checkSerials() {
+	numbers, err := newSerials(d.layout, "")
+	if err != nil {
+		d.unseen(serialsCheck, "", err)
+		return
 	}
-	return c.schema + "." + c.table + "." + c.column
-}
-
-// parseSerials reads the flags --serial.
-func parseSerials(flags []string) ([]serialColumn, error) {
-	columns := make([]serialColumn, len(flags))
-	for i, flag := range flags {
-		name, code, _ := strings.Cut(flag, "=")
-		parts := strings.Split(name, ".")
-		if n := len(parts); code == "" || n < 2 || n > 3 || strings.Contains("."+name+".", "..") {
-			return nil, usageError{fmt.Errorf("--serial %q: want table.column=CODE, such as orders.number=ORD", flag)}
+	for i := range d.tables {
+		t := &d.tables[i]
+		if !t.snowflake {
+			continue
 		}
-		if _, err := serial.New(code, snowflake.TwitterLayout()); err != nil {
-			return nil, usageError{fmt.Errorf("--serial %q: %w", flag, err)}
+		columns, err := d.textColumns(t)
+		if err != nil {
+			d.unseen(serialsCheck, t.String(), err)
 		}
-		last := len(parts) - 1
-		columns[i] = serialColumn{schema: strings.Join(parts[:last-1], ""), table: parts[last-1], column: parts[last], code: code}
-	}
-	return columns, nil
-}
-
-// checkSerials looks at the columns that were named, and at those that it finds.
-// A column that does not exist is an error.
-func (d *doctor) checkSerials(named []serialColumn) error {
-	for i := range named {
-		c := &named[i]
-		for _, t := range d.tables {
-			if t.name == c.table && t.schema == c.schema {
-				c.order = " ORDER BY " + d.quote("t", t.key) + " DESC"
+		for _, column := range columns {
+			if err := d.checkSerial(numbers, &column); err != nil {
+				d.unseen(serialsCheck, column.String(), err)
 			}
 		}
-		if err := d.checkSerial(c); err != nil {
-			if !denied(err) {
-				return fmt.Errorf("--serial %v: %w", c, err)
-			}
-			d.unseen(serialsCheck, c.String(), err)
-		}
 	}
-	for _, t := range d.tables {
-		if t.snowflake {
-			d.searchSerials(t, named)
-		}
+}
+
+func (d *doctor) checkSerial(numbers *serials, c *serialColumn) error {
+	values, err := d.values(c)
+	if err != nil {
+		return err
+	}
+	odd := slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+		_, err := numbers.parse(value)
+		return err == nil
+	})
+	if 2*len(odd) >= len(values) {
+		return nil
+	}
+	before := len(d.report.Findings)
+	if err := d.checkUnique(c, values); err != nil {
+		return err
+	}
+	if len(odd) > 0 {
+		_, err := numbers.parse(odd[0])
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("%d of the newest %d values are not serial numbers: %v", len(odd), len(values), err), "correct them")
+	}
+	if len(d.report.Findings) == before {
+		d.report.ok(serialsCheck, c.String(), fmt.Sprintf("a unique index keeps them apart, and the newest %d values are serial numbers", len(values)))
 	}
 	return nil
 }
 
-// searchSerials looks into the newest rows of a table.
-func (d *doctor) searchSerials(t keyTable, named []serialColumn) {
-	columns, err := d.textColumns(t)
-	if err != nil {
-		d.unseen(serialsCheck, t.String(), err)
-		return
+// checkUnique reports a column that no index keeps unique.
+func (d *doctor) checkUnique(c *serialColumn, values []string) error {
+	var unique bool
+	if err := d.ask(uniqueSQL[d.dialect], []any{c.schema, c.keyTable.name, c.name}, &unique); err != nil || unique {
+		return err
 	}
-	for _, column := range columns {
-		c := serialColumn{schema: t.schema, table: t.name, column: column, order: " ORDER BY " + d.quote("t", t.key) + " DESC"}
-		err := d.detect(&c)
-		if err == nil && c.format != nil && !isNamed(named, &c) {
-			err = d.checkSerial(&c)
-		}
-		if err != nil {
-			d.unseen(serialsCheck, c.String(), err)
-		}
+	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.quote(c.keyTable.name+"_"+c.name), d.quote(c.schema, c.keyTable.name), d.quote(c.name))
+	where := fmt.Sprintf("among the newest %d values", len(values))
+	if repeated := repeated(values); len(repeated) > 0 {
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates %s, and no index keeps them out: %s", where, named(repeated)), "correct the rows, then "+fix)
+		return nil
 	}
+	d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate "+where, fix)
+	return nil
 }
 
-func isNamed(named []serialColumn, c *serialColumn) bool {
-	for i := range named {
-		if named[i].String() == c.String() {
-			return true
+func repeated(values []string) []string {
+	sorted := slices.Sorted(slices.Values(values))
+	var twice []string
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			twice = append(twice, sorted[i])
 		}
 	}
-	return false
+	return slices.Compact(twice)
+}
+
+// uniqueSQL asks whether an index keeps a column unique without the help of
+// other columns.
+var uniqueSQL = map[string]string{
+	"sqlite": `SELECT coalesce(max(l."unique" AND NOT l.partial AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1), 0)
+FROM pragma_index_list(?2) l WHERE ?1 = '' AND (SELECT name FROM pragma_index_info(l.name) WHERE seqno = 0) = ?3 COLLATE NOCASE`,
+	"mysql": `SELECT COALESCE(MAX(alone), 0) FROM (
+  SELECT MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AND COUNT(SUB_PART) = 0 AS alone FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?
+  GROUP BY INDEX_NAME HAVING MAX(SEQ_IN_INDEX = 1 AND COLUMN_NAME = ?)) AS i`,
+	"postgres": `SELECT coalesce(bool_or(i.indisunique AND i.indnkeyatts = 1), false)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 AND a.attname = $3 AND i.indisvalid AND i.indpred IS NULL`,
 }
 
 // textSQL lists the columns of a table that may hold serial numbers.
@@ -115,37 +126,20 @@ WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 
   AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) ORDER BY a.attnum`,
 }
 
-func (d *doctor) textColumns(t keyTable) (names []string, err error) {
+func (d *doctor) textColumns(t *keyTable) (columns []serialColumn, err error) {
 	err = d.each(textSQL[d.dialect], []any{t.schema, t.name}, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
-		names = append(names, name)
+		c := serialColumn{keyTable: t}
+		err := scan(&c.name)
+		columns = append(columns, c)
 		return err
 	})
-	return names, err
+	return columns, err
 }
 
-// detect sets the format if most of the newest values are serial numbers of one
-// code.
-func (d *doctor) detect(c *serialColumn) error {
-	values, err := d.values(c, sampled)
-	if err != nil {
-		return err
-	}
-	for _, value := range values {
-		if f, code := formatOf(value, d.layout); f != nil && 2*parsed(f, values) > len(values) {
-			c.format, c.code = f, code
-			return nil
-		}
-	}
-	return nil
-}
-
-// values are those of the newest rows, without NULL. The column stands with its
-// table: SQLite takes a name that it does not know, in quotes, for a text.
-func (d *doctor) values(c *serialColumn, rows int) (values []string, err error) {
-	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t%s LIMIT %d) AS newest WHERE v IS NOT NULL",
-		d.quote("t", c.column), maxSerial, d.quote(c.schema, c.table), c.order, rows)
+// values are those of the newest rows, without NULL.
+func (d *doctor) values(c *serialColumn) (values []string, err error) {
+	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
+		d.quote("t", c.name), maxSerial, d.quote(c.schema, c.keyTable.name), d.quote("t", c.key), newest)
 	err = d.each(query, nil, func(scan func(...any) error) error {
 		var value string
 		err := scan(&value)
@@ -153,51 +147,4 @@ func (d *doctor) values(c *serialColumn, rows int) (values []string, err error) 
 		return err
 	})
 	return values, err
-}
-
-// separated are the options under which serial numbers differ.
-var separated = [][]serial.Option{nil, {serial.WithSeparator("-")}, {serial.WithSeparator("_")}, {serial.WithSeparator(".")}}
-
-// formatOf finds the code: all that follows it has a fixed width.
-func formatOf(value string, layout snowflake.Layout) (f *serial.Format, code string) {
-	for _, options := range separated {
-		f, err := serial.New("X", layout, options...)
-		if err != nil || len(value) < f.Width() {
-			continue
-		}
-		code = value[:len(value)-f.Width()+1]
-		if f, err = serial.New(code, layout, options...); err != nil {
-			continue
-		}
-		if _, err := f.Parse(value); err == nil {
-			return f, code
-		}
-	}
-	return nil, ""
-}
-
-func parsed(f *serial.Format, values []string) int {
-	n := 0
-	for _, value := range values {
-		if _, err := f.Parse(value); err == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// bestFormat is that of the code which reads the most of the values.
-func bestFormat(code string, layout snowflake.Layout, values []string) (*serial.Format, error) {
-	var best *serial.Format
-	most := -1
-	for _, options := range separated {
-		f, err := serial.New(code, layout, options...)
-		if err != nil {
-			return nil, err
-		}
-		if n := parsed(f, values); n > most {
-			best, most = f, n
-		}
-	}
-	return best, nil
 }

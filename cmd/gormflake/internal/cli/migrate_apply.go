@@ -110,7 +110,7 @@ func (f *applyFlags) tell(cmd *cobra.Command, plan *sqlmigrate.Plan, file string
 	if len(left) > 0 {
 		say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.referenceArgs(), tables...), " "))
 	} else {
-		say(out, "next: gormflake doctor --dsn … %s", strings.Join(tables, " "))
+		say(out, "next: gormflake doctor --dsn …")
 	}
 	for _, change := range models(plan) {
 		say(out, "model: %s", change)

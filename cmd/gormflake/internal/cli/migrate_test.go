@@ -28,7 +28,7 @@ func TestMigrate(t *testing.T) {
 		wantOutcome(t, plan, findings, "Phase detach", "")
 
 		got := command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", saved, "orders", "order_lines")
-		wantOutcome(t, got, ok, "detach, guard\nnext: gormflake doctor --dsn … ", "guard 1/")
+		wantOutcome(t, got, ok, "detach, guard\nnext: gormflake doctor --dsn …\n", "guard 1/")
 		wantOutcome(t, got, ok, `model: orders.id is a types.ID with the tag snowflake:"pk"`, "statements done after")
 		wantOutcome(t, got, ok, "model: order_lines.order_id is a types.ID\n", "orders: ")
 		wantOutcome(t, command(t, "migrate", "plan", "--dsn", url, "orders", "order_lines"), ok, "nothing to do", "")
@@ -189,7 +189,7 @@ func TestMigrateBlocked(t *testing.T) {
 		before := schema(t, url)
 		plan := command(t, "migrate", "plan", "--dsn", url, "late")
 		wantOneLine(t, plan, "blocker stands in the way")
-		wantOutcome(t, plan, failed, "Blocked by", "mend: ")
+		wantOutcome(t, plan, failed, "Blocked by", "fix: ")
 		wantOneLine(t, command(t, "migrate", "apply", "--dsn", url, "--yes", "late"), `see "gormflake migrate plan"`)
 		wantOneLine(t, command(t, "migrate", "files", "--dsn", url, "--format", "goose", "--dir", t.TempDir(), "late"), "blocker stands in the way")
 		if schema(t, url) != before {

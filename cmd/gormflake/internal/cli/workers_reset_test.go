@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -309,4 +310,24 @@ func TestWorkersResetAlive(t *testing.T) {
 			t.Errorf("the next holder issues %+v", p)
 		}
 	})
+}
+
+// The examples of the help work as they stand.
+func TestWorkersExamples(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"raise", "reset"} {
+		for _, args := range examples(t, []string{"workers", name}) {
+			url := testdb.URL(t, testdb.SQLite)
+			wrongClock(t, url)
+			args[slices.Index(args, "sqlite://app.db")] = url
+			var out, errs bytes.Buffer
+			code := cli.Main(t.Context(), args, cli.Streams{
+				In: strings.NewReader(""), Out: &out, Err: &errs,
+				Wait: func(context.Context, time.Duration) error { return nil },
+			})
+			if code != 0 || out.Len() == 0 {
+				t.Errorf("%q: code %d, %s%s", args, code, &out, &errs)
+			}
+		}
+	}
 }

@@ -16,13 +16,17 @@ func TestWorkers(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
 	handler := open(t, leased(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), func(c *service.Config) { c.Store = store })
-	owner, until := store.Records()[34].Owner, store.Records()[34].Bound
+	in, err := lease.Inspect(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := in.Holders[0]
 	store.Put(1, lease.Record{Bound: 1_700_000_000_123, Owner: "host/1/dead"})
 	store.Put(5, lease.Record{Bound: 1_700_000_000_000})
 	want := `{"workers":[` +
 		`{"datacenter":0,"worker":1,"owner":"host/1/dead","bound":"2023-11-14T22:13:20.123Z","state":"lapsed"},` +
 		`{"datacenter":0,"worker":5,"owner":"","bound":"2023-11-14T22:13:20.000Z","state":"free"},` +
-		fmt.Sprintf(`{"datacenter":1,"worker":2,"owner":%q,"bound":%q,"state":"held"}]}`, owner, time.UnixMilli(until).UTC().Format("2006-01-02T15:04:05.000Z"))
+		fmt.Sprintf(`{"datacenter":1,"worker":2,"owner":%q,"bound":%q,"state":"held"}]}`, h.Owner, h.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	expect(t, get(handler, "/v1/workers"), http.StatusOK, want)
 }
 

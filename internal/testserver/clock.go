@@ -1,0 +1,49 @@
+package testserver
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+)
+
+//go:embed testdata/clock.c
+var clockSource []byte
+
+// SetClock puts the server's wall clock ahead of the machine's, or behind if the
+// duration is negative, in whole seconds, from its next start. It works for
+// PostgreSQL, MariaDB and Redis, and needs Linux and a C compiler: where there is
+// none, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's
+// libfaketime does not work for Redis, whose memory allocator asks for the time
+// before that is ready.
+func (s *Server) SetClock(ahead time.Duration) {
+	s.t.Helper()
+	if runtime.GOOS != "linux" {
+		s.t.Skip("testserver: only Linux has what changes a server's clock")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clock == "" {
+		s.clock = build(s.t, s.dir, "clock", clockSource) // where the server's account can read it
+	}
+	s.env = []string{"LD_PRELOAD=" + s.clock, fmt.Sprintf("GORMFLAKE_CLOCK=%d", ahead/time.Second)}
+}
+
+// build compiles a library to preload, and returns its path.
+func build(t testing.TB, dir, name string, text []byte) string {
+	t.Helper()
+	compiler := Program(t, "cc")
+	source, library := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".so")
+	if err := os.WriteFile(source, text, 0o600); err != nil {
+		t.Fatalf("testserver: %v", err)
+	}
+	compile := exec.CommandContext(t.Context(), compiler, "-shared", "-fPIC", "-O2", "-pthread", "-o", library, source, "-ldl")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("testserver: build %s.c: %v\n%s", name, err, out)
+	}
+	return library
+}

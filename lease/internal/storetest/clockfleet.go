@@ -1,0 +1,231 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// healthyWindow lasts over a restart of the server.
+const healthyWindow = 7500 * time.Millisecond
+
+// A clockFleet is processes that share a store, each with a worker of its own.
+type clockFleet struct {
+	t      *testing.T
+	layout snowflake.Layout // which has times from 1970 to 6429
+	client Client
+	over   chan struct{}
+	wg     sync.WaitGroup
+	all    []*clockProcess
+}
+
+func newClockFleet(t *testing.T, open func() Client) *clockFleet {
+	t.Helper()
+	return &clockFleet{
+		t: t, client: open(), over: make(chan struct{}),
+		layout: snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, WorkerBits: 6, SequenceBits: 10},
+	}
+}
+
+// add returns a process that has not been started.
+func (f *clockFleet) add(name string, client Client, worker int64, opts ...lease.Option) *clockProcess {
+	p := &clockProcess{fleet: f, name: name, client: client, worker: worker}
+	p.opts = slices.Concat(opts, []lease.Option{lease.WithWorker(worker), lease.WithLogger(p.log.logger())})
+	f.all = append(f.all, p)
+	return p
+}
+
+// healthy adds a process whose clock is the machine's. No call of it may fail.
+func (f *clockFleet) healthy(worker int64) *clockProcess {
+	return f.add("healthy", f.client, worker, lease.WithWindow(healthyWindow))
+}
+
+// stop ends all processes, and compares what they have issued.
+func (f *clockFleet) stop() {
+	f.t.Helper()
+	close(f.over)
+	f.wg.Wait()
+	seen := map[types.ID]bool{}
+	var ids, failures int
+	var longest time.Duration
+	for _, p := range f.all {
+		for _, id := range p.ids {
+			if seen[id] {
+				f.t.Errorf("ID %d was issued twice", id)
+			}
+			seen[id] = true
+		}
+		ids, failures, longest = ids+len(p.ids), failures+p.failures, max(longest, p.longest)
+		p.end()
+	}
+	f.t.Logf("%d IDs, %d errors of processes whose clocks are right, whose longest call took %v", ids, failures, longest.Round(time.Microsecond))
+}
+
+// lead is how far the worker's bound is ahead of the right time.
+func (f *clockFleet) lead(worker int64) time.Duration {
+	records, err := f.client.Store.Load(context.Background())
+	if err != nil {
+		f.t.Error(err)
+	}
+	return max(0, time.Until(time.UnixMilli(records[int(worker)].Bound)).Round(time.Millisecond))
+}
+
+// A clockProcess is one process, which is started again for as long as it cannot
+// start.
+type clockProcess struct {
+	fleet  *clockFleet
+	name   string
+	client Client
+	worker int64
+	opts   []lease.Option
+	ahead  atomic.Int64 // of its clock
+	log    journal
+	lease  *lease.Lease
+	gen    *snowflake.Generator
+	ids    []types.ID
+
+	// Of a process whose clock is right.
+	failures int
+	longest  time.Duration // call
+}
+
+// skewed gives the process a clock of its own.
+func (p *clockProcess) skewed() *clockProcess {
+	p.opts = append(p.opts, lease.WithClock(func() time.Time {
+		return time.Now().Round(0).Add(time.Duration(p.ahead.Load()))
+	}))
+	return p
+}
+
+// acquire tries again where a busy machine is slower than a call of a short window
+// may be.
+func (p *clockProcess) acquire() (err error) {
+	for began := time.Now(); time.Since(began) < clockBlock; {
+		p.lease, err = lease.Acquire(context.Background(), p.client.Store, p.fleet.layout, p.opts...)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+	}
+	return err
+}
+
+// next issues an ID.
+func (p *clockProcess) next() (err error) {
+	if p.lease == nil {
+		if err = p.acquire(); err != nil {
+			return err
+		}
+	}
+	if p.gen == nil {
+		if p.gen, err = snowflake.New(p.lease); err != nil {
+			return err
+		}
+	}
+	id, err := p.gen.Next(context.Background())
+	if err == nil {
+		p.ids = append(p.ids, id)
+	}
+	return err
+}
+
+// end ends the process in order, which fails where it was killed.
+func (p *clockProcess) end() {
+	switch {
+	case p.gen != nil:
+		_ = p.gen.Close(context.Background())
+	case p.lease != nil:
+		_ = p.lease.Release(context.Background())
+	}
+}
+
+// issue takes IDs in the background until the fleet stops. No call may fail.
+func (p *clockProcess) issue() {
+	p.fleet.wg.Go(func() {
+		for {
+			began := time.Now()
+			if err := p.next(); err != nil {
+				p.failures++
+				p.fleet.t.Errorf("%s: %v", p.name, err)
+			}
+			p.longest = max(p.longest, time.Since(began))
+			select {
+			case <-p.fleet.over:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	})
+}
+
+// retry returns how long it takes until the process issues, or gives up.
+func (p *clockProcess) retry(limit time.Duration) (time.Duration, error) {
+	began := time.Now()
+	for {
+		err := p.next()
+		if took := time.Since(began); err == nil || took > limit {
+			return took.Round(time.Millisecond), err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// keepTrying is a service that is called, and started again, all the time.
+func (p *clockProcess) keepTrying(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		_ = p.next()
+	}
+}
+
+var clockError = regexp.MustCompile(`^lease: acquiring a worker: the clock shows (\S+Z) and the store's (\S+Z): want at most WithMaxSkew\(`)
+
+// wantBothTimes expects the error of a process that was refused for its clock.
+func (p *clockProcess) wantBothTimes(err error, ours, theirs time.Duration) {
+	p.fleet.t.Helper()
+	if err == nil {
+		p.fleet.t.Errorf("%s: acquired a worker, want an error", p.name)
+		return
+	}
+	stamps := clockError.FindStringSubmatch(err.Error())
+	if stamps == nil {
+		p.fleet.t.Errorf("%s: %v, want an error that names both times", p.name, err)
+		return
+	}
+	for i, ahead := range []time.Duration{ours, theirs} {
+		got, err := time.Parse(time.RFC3339, stamps[i+1])
+		if off := got.Sub(time.Now().Add(ahead)); err != nil || off.Abs() > 10*time.Second {
+			p.fleet.t.Errorf("%s: the error names %s, which is %v off", p.name, stamps[i+1], off)
+		}
+	}
+}
+
+// journal is a logger whose text can be searched.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) count(part string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), part)
+}

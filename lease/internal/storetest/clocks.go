@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// A Client is a store over connections of its own.
+type Client struct {
+	Store lease.Store
+	Close func()
+}
+
+const (
+	clockSkew   = 2 * time.Second
+	clockWindow = 1500 * time.Millisecond
+
+	// clockBlock is how long a process whose clock is wrong may block a worker.
+	clockBlock = clockSkew + 2*clockWindow
+
+	day = 24 * time.Hour
+)
+
+// A wrongClock is what happens to the clock of a process, which is ahead of the
+// right time, or behind.
+type wrongClock struct {
+	name     string
+	start    time.Duration // when it starts
+	early    time.Duration // once it has a worker, and no generator
+	later    time.Duration // once it has issued an ID
+	defaults bool          // of the options, instead of short times
+	refused  bool          // when it starts
+}
+
+func wrongClocks() []wrongClock {
+	until := func(year int) time.Duration {
+		return time.Until(time.Date(year, time.January, 1, 1, 0, 0, 0, time.UTC))
+	}
+	return []wrongClock{
+		{name: "starts in 1970", start: until(1970), defaults: true},
+		{name: "starts in 2050", start: until(2050), defaults: true, refused: true},
+		{name: "starts in 2200", start: until(2200), defaults: true, refused: true},
+		{name: "starts 20 days ahead", start: 20 * day, refused: true},
+		{name: "jumps 20 days ahead", later: 20 * day},
+		{name: "jumps 20 days ahead before it issues", early: 20 * day},
+		{name: "jumps 60 days ahead", later: 60 * day},
+		{name: "starts 60 days behind", start: -60 * day},
+		{name: "falls 60 days behind", later: -60 * day},
+		{name: "starts within the limit", start: clockSkew - 100*time.Millisecond},
+	}
+}
+
+func (w wrongClock) options() []lease.Option {
+	if w.defaults {
+		return nil
+	}
+	return []lease.Option{lease.WithMaxSkew(clockSkew), lease.WithWindow(clockWindow)}
+}
+
+// WrongClocks runs processes whose clocks are wrong, of which half are killed
+// and half corrected, among others whose clocks are right. The store's clock is
+// this machine's.
+func WrongClocks(t *testing.T, open func() Client) {
+	t.Helper()
+	f, wrong := newClockFleet(t, open), wrongClocks()
+	doomed := make([]Client, len(wrong))
+	for i := range doomed {
+		doomed[i] = open()
+	}
+	defer f.stop()
+	for worker := range int64(2) {
+		f.healthy(worker).issue()
+	}
+	var wg sync.WaitGroup
+	for i, w := range wrong {
+		worker := int64(2 + 2*i)
+		killed := f.add(w.name, doomed[i], worker, w.options()...).skewed()
+		corrected := f.add(w.name, f.client, worker+1, w.options()...).skewed()
+		successor := f.healthy(worker)
+		wg.Go(func() { killed.beKilled(w, successor) })
+		wg.Go(func() { corrected.beCorrected(w) })
+	}
+	wg.Wait()
+}
+
+// beKilled ends the process, whose worker another one wants.
+func (p *clockProcess) beKilled(w wrongClock, successor *clockProcess) {
+	t := p.fleet.t
+	p.goWrong(w)
+	p.client.Close()
+	bound := p.fleet.lead(p.worker)
+	took, err := successor.retry(clockBlock)
+	if err != nil || bound > clockBlock {
+		t.Errorf("%s: the bound is %v ahead, nobody else gets the worker after %v, want at most %v: %v", w.name, bound, took, clockBlock, err)
+		return
+	}
+	t.Logf("%-36s bound %8v ahead, after a kill others get the worker after %v", w.name, bound, took)
+	successor.issue()
+}
+
+// beCorrected sets the clock right.
+func (p *clockProcess) beCorrected(w wrongClock) {
+	t := p.fleet.t
+	p.goWrong(w)
+	limit := p.setRight()
+	took, err := p.retry(limit)
+	if err != nil {
+		t.Errorf("%s: does not issue %v after the correction: %v", w.name, took, err)
+		return
+	}
+	if off := time.Until(p.fleet.layout.Time(p.ids[len(p.ids)-1])); off.Abs() > clockBlock {
+		t.Errorf("%s: after the correction an ID is %v ahead", w.name, off)
+	}
+	t.Logf("%-36s issues %v after the correction", w.name, took)
+	p.keepTrying(clockWindow)
+	if bound := p.fleet.lead(p.worker); bound > clockBlock && !w.defaults {
+		t.Errorf("%s: after the correction the bound is %v ahead, want at most %v", w.name, bound, clockBlock)
+	}
+}
+
+// goWrong lets the process run, or start again and again, with a wrong clock.
+func (p *clockProcess) goWrong(w wrongClock) {
+	p.ahead.Store(int64(w.start))
+	switch err := p.acquire(); {
+	case w.refused:
+		p.wantBothTimes(err, w.start, 0)
+	case err != nil:
+		p.fleet.t.Errorf("%s: %v", w.name, err)
+	case w.early != 0:
+		p.ahead.Store(int64(w.early))
+	default:
+		if _, err := p.retry(clockBlock); err != nil {
+			p.fleet.t.Errorf("%s: %v", w.name, err)
+		}
+		p.ahead.Store(int64(w.start + w.later))
+	}
+	p.keepTrying(clockWindow * 3 / 2)
+}
+
+// setRight corrects the clock, and returns how long that may take to be believed:
+// a large jump must have kept its new time for a minute. Unless that minute is to
+// be real, the clock passes it in one step, which is within the limit for jumps.
+func (p *clockProcess) setRight() time.Duration {
+	const minute = 61 * time.Second
+	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
+		p.ahead.Store(0)
+		return minute + clockBlock
+	}
+	p.ahead.Store(-int64(minute))
+	_ = p.next()
+	p.ahead.Store(0)
+	return clockBlock
+}
+
+// WrongServerClock restarts the server with other clocks, as a failover does,
+// while processes whose clocks are right issue IDs.
+func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
+	t.Helper()
+	const wrong = 2 * time.Hour
+	server.SetClock(0) // or skips the test
+	f := newClockFleet(t, open)
+	defer f.stop()
+	running := []*clockProcess{f.starts(0)}
+
+	f.restart(server, wrong)
+	running = append(running, f.starts(1))
+	f.wantWarnings(running, 0, 0)
+
+	f.restart(server, -wrong)
+	starting := f.healthy(2)
+	starting.wantBothTimes(starting.acquire(), 0, -wrong)
+	f.wantWarnings(running, 1, 0)
+
+	f.restart(server, 0)
+	took, err := starting.retry(clockBlock)
+	if err != nil {
+		t.Fatalf("no process starts %v after the correction: %v", took, err)
+	}
+	t.Logf("a process starts %v after the correction", took)
+	starting.issue()
+	f.wantWarnings(running, 1, 1)
+}
+
+// starts adds a process that is to acquire its worker at once.
+func (f *clockFleet) starts(worker int64) *clockProcess {
+	f.t.Helper()
+	p := f.healthy(worker)
+	if err := p.acquire(); err != nil {
+		f.t.Fatal(err)
+	}
+	p.issue()
+	return p
+}
+
+func (f *clockFleet) restart(server *testserver.Server, ahead time.Duration) {
+	f.t.Helper()
+	began := time.Now()
+	server.Stop()
+	server.SetClock(ahead)
+	if err := server.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	took := time.Since(began)
+	now, err := f.serverTime()
+	if off := time.Until(now); err != nil || (off-ahead).Abs() > 10*time.Second {
+		f.t.Fatalf("the server's clock is %v ahead, %v, want %v", off, err, ahead)
+	}
+	f.t.Logf("restarted in %v, %v ahead", took.Round(time.Millisecond), ahead)
+}
+
+// serverTime asks more than once, as connections that the restart has cut fail.
+func (f *clockFleet) serverTime() (now time.Time, err error) {
+	for range 10 {
+		if now, err = f.client.Store.(lease.Clock).Now(f.t.Context()); err == nil {
+			break
+		}
+	}
+	return now, err
+}
+
+// wantWarnings waits until all have extended their windows, and counts what they
+// have logged of the server's clock.
+func (f *clockFleet) wantWarnings(all []*clockProcess, behind, agrees int) {
+	f.t.Helper()
+	f.awaitExtensions(all)
+	for _, p := range all {
+		for text, want := range map[string]int{
+			"lease: the store's clock is behind this process's":         behind,
+			"lease: the store's clock agrees with this process's again": agrees,
+		} {
+			if got := p.log.count(text); got != want {
+				f.t.Errorf("worker %d has logged %d times %q, want %d", p.worker, got, text, want)
+			}
+		}
+		if s := p.lease.Stats(); s.Losses+s.Regressions > 0 || s.Failure != nil {
+			f.t.Errorf("worker %d: %+v, want neither a loss nor a failure", p.worker, s)
+		}
+		if bound := f.lead(p.worker); bound > healthyWindow {
+			f.t.Errorf("worker %d: the bound is %v ahead, want at most a window", p.worker, bound)
+		}
+	}
+}
+
+func (f *clockFleet) awaitExtensions(all []*clockProcess) {
+	f.t.Helper()
+	before := map[*clockProcess]uint64{}
+	for _, p := range all {
+		before[p] = p.lease.Stats().Extensions
+	}
+	began := time.Now()
+	for _, p := range all {
+		for p.lease.Stats().Extensions == before[p] {
+			if time.Since(began) > 2*healthyWindow {
+				f.t.Fatalf("worker %d: no extension within two windows: %v", p.worker, p.lease.Stats().Failure)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package sqllease_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+func TestWrongClocks(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MySQL} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			storetest.WrongClocks(t, func() storetest.Client { return clientOf(t, again(t, db)) })
+		})
+	}
+}
+
+func TestWrongServerClock(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
+		"postgres": testserver.Postgres, "mysql": testserver.MariaDB,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := start(t)
+			storetest.WrongServerClock(t, server, func() storetest.Client {
+				d, err := dsn.Open(server.URL())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return clientOf(t, open(t, d))
+			})
+		})
+	}
+}
+
+func clientOf(t *testing.T, db *gorm.DB) storetest.Client {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storetest.Client{Store: sqllease.New(db, sqllease.WithLogger(slog.New(slog.DiscardHandler))), Close: func() { pool.Close() }}
+}
