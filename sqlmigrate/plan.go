@@ -19,7 +19,7 @@ type Plan struct {
 	// with them by references, sorted by name.
 	Tables []Table
 
-	// Blockers are what stands in the way. While there are any, nothing is
+	// Blockers keep the plan from being carried out. While there are any, nothing is
 	// written or changed.
 	Blockers []Blocker
 
