@@ -18,7 +18,8 @@
 //
 //   - widen: keys and the columns that refer to them become 64 bits wide. The
 //     database still assigns keys; old and new versions of the application both
-//     work. SQLite needs none: its integer columns are 64 bits wide, whatever they are called.
+//     work. SQLite needs none: its integer columns are 64 bits wide, whatever
+//     they are called.
 //   - detach: the database assigns no more keys, so a program that forgets one
 //     fails instead of mixing two kinds. On SQLite an omitted key is still
 //     assigned by the engine, which cannot be told otherwise.

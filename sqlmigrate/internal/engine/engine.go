@@ -1,5 +1,5 @@
-// Package engine is what package sqlmigrate and its databases have in common: what
-// a database is asked for, and what it answers.
+// Package engine is what package sqlmigrate and its databases have in common:
+// what a database is asked for, and what it answers.
 package engine
 
 import (
