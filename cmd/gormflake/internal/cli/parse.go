@@ -17,8 +17,8 @@ forms.
 
 IDs among the arguments are shown one after the other. Without arguments, or
 with --file, text is read instead, such as a log: it is printed as it is, and
-behind each ID stands what that tells. Lines may be of any length, and any
-bytes may stand between the IDs. --table and --json print only the IDs.
+behind each ID stands what that tells. Any bytes may stand between the IDs, but
+no line is longer than 1 MiB. --table and --json print only the IDs.
 
 How an argument is read, unless --as says it:
   only digits            decimal

@@ -73,27 +73,16 @@ func shapeOf[T string | []byte](s *serials, text T) (shape, bool) {
 	return shape{}, false
 }
 
-// tail is how much of the text that follows a word belongs to a serial number
-// with separators that begins with the word. It is not decided where the text
-// may go on so that it does.
-func (s *serials) tail(after []byte) (n int, decided bool) {
-	if len(after) == 0 || strings.IndexByte(separators, after[0]) < 0 {
-		return 0, len(after) > 0 // as after most words
-	}
+// tail is the length of what follows the code of a serial number with
+// separators, or 0 if the text does not go on so.
+func (s *serials) tail(after []byte) int {
 	for _, shape := range s.shapes {
-		if shape.separator == "" {
-			continue
-		}
-		n := matching(shape.text, after)
-		whole := n == len(shape.text)
-		switch {
-		case n == len(after):
-			return n * truth(whole), false
-		case whole && !isWord[after[n]]:
-			return n, true
+		n := len(shape.text)
+		if shape.separator != "" && matching(shape.text, after) == n && (n == len(after) || !isWord[after[n]]) {
+			return n
 		}
 	}
-	return 0, true
+	return 0
 }
 
 // matching is how many characters of text are as in the shape.
@@ -103,13 +92,6 @@ func matching[T string | []byte](shape string, text T) int {
 		n++
 	}
 	return n
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func zeroDigit(r rune) rune {

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -31,6 +34,9 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	return nil
 }
 
+// maxLine is how many bytes a line of a text has at most.
+const maxLine = 1 << 20
+
 // A printer prints a text, or the IDs that are in it.
 type printer struct {
 	*interpreter
@@ -43,7 +49,7 @@ type printer struct {
 
 func (p *printer) file(cmd *cobra.Command, name string) error {
 	in := cmd.InOrStdin()
-	p.name, p.line = "", 1
+	p.name = ""
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -52,38 +58,96 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 		defer file.Close()
 		in, p.name = file, name
 	}
-	text := words{in: contextReader{cmd.Context(), in}, text: p.text, word: p.word, chunkDone: p.flush}
+	return p.lines(bufio.NewReaderSize(contextReader{cmd.Context(), in}, maxLine))
+}
+
+func (p *printer) lines(in *bufio.Reader) error {
+	for p.line = 1; ; p.line++ {
+		line, readErr := in.ReadSlice('\n')
+		if errors.Is(readErr, bufio.ErrBufferFull) {
+			return fmt.Errorf("line %d of %s is longer than 1 MiB: break it first, as tr , '\\n' does", p.line, cmp.Or(p.name, "standard input"))
+		}
+		if err := p.words(line); err != nil {
+			return err
+		}
+		if err := p.flush(in); err != nil || errors.Is(readErr, io.EOF) {
+			return err
+		}
+		if readErr != nil {
+			return readErr
+		}
+	}
+}
+
+// words looks for an ID at each word of the line, and prints the line or what it
+// has found.
+func (p *printer) words(line []byte) error {
+	printed := 0
+	for at := 0; at < len(line); {
+		if !isWord[line[at]] {
+			at++
+			continue
+		}
+		end := at + wordLen(line[at:])
+		if r, to, found := p.findAt(line, at, end); found {
+			if err := p.found(line[printed:to], r); err != nil {
+				return err
+			}
+			printed, end = to, to
+		}
+		at = end
+	}
+	return p.text(line[printed:])
+}
+
+// findAt reads the word at line[at:end], with what belongs to it if it begins a
+// serial number with separators, and returns where the ID ends.
+func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
 	if p.takesSerials() {
-		text.tail = p.serials.tail
+		if tail := p.serials.tail(line[end:]); tail > 0 {
+			if r, found := p.find(line[at : end+tail]); found {
+				return r, end + tail, true
+			}
+		}
 	}
-	return text.run()
+	if isFraction(line, at, end) {
+		return reading{}, 0, false
+	}
+	r, found = p.find(line[at:end])
+	return r, end, found
 }
 
-func (p *printer) text(b []byte) error {
-	if p.json || p.table {
-		p.line += int64(bytes.Count(b, []byte{'\n'}))
-		return nil
+// isFraction reports whether the word is a part of a number such as 0.25.
+func isFraction(line []byte, at, end int) bool {
+	if at > 1 && line[at-1] == '.' && isDigit(line[at-2]) {
+		return true
 	}
-	return p.write(b)
+	return end+1 < len(line) && line[end] == '.' && isDigit(line[end+1]) && isDigit(line[end-1])
 }
 
-func (p *printer) word(b []byte) (handled bool, err error) {
-	r, ok := p.find(b)
-	if !ok {
-		return false, nil
+func wordLen(text []byte) int {
+	n := 0
+	for n < len(text) && isWord[text[n]] {
+		n++
+	}
+	return n
+}
+
+// found prints an ID and the text up to its end.
+func (p *printer) found(text []byte, r reading) error {
+	if err := p.text(text); err != nil {
+		return err
 	}
 	if !p.json && !p.table {
-		p.note = p.annotate(append(p.note[:0], b...), r)
-		return true, p.write(p.note)
+		p.note = p.annotate(p.note[:0], r)
+		return p.text(p.note)
 	}
 	rec := p.recordOf(r)
 	rec.File, rec.Line = p.name, p.line
 	if p.table {
-		err = rec.writeRow(p.out)
-	} else {
-		err = rec.writeJSON(p.out)
+		return rec.writeRow(p.out)
 	}
-	return true, err
+	return rec.writeJSON(p.out)
 }
 
 // annotate writes what an ID tells behind it.
@@ -99,17 +163,22 @@ func (p *printer) annotate(b []byte, r reading) []byte {
 	return append(b, ')')
 }
 
-func (p *printer) write(b []byte) error {
+func (p *printer) text(b []byte) error {
+	if p.json || p.table {
+		return nil
+	}
 	_, err := p.out.Write(b)
 	return err
 }
 
-// flush shows what is known while the text's writer may take its time.
-func (p *printer) flush() error {
-	if out, ok := p.out.(interface{ Flush() error }); ok {
-		return out.Flush()
+// flush shows what is known before the next line has come.
+func (p *printer) flush(in *bufio.Reader) error {
+	out, ok := p.out.(interface{ Flush() error })
+	next, _ := in.Peek(in.Buffered())
+	if !ok || bytes.IndexByte(next, '\n') >= 0 {
+		return nil
 	}
-	return nil
+	return out.Flush()
 }
 
 // A contextReader returns from a Read that lasts once the context has ended.
@@ -135,3 +204,13 @@ func (r contextReader) Read(p []byte) (int, error) {
 		return 0, errors.New("interrupted")
 	}
 }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+var isWord = func() (is [256]bool) {
+	for b := range is {
+		letter := b|0x20 >= 'a' && b|0x20 <= 'z'
+		is[b] = letter && b < 0x80 || isDigit(byte(b))
+	}
+	return is
+}()
