@@ -151,7 +151,7 @@ func TestClaimReachesBeyondABoundThatVanished(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()
-		held(store, now()+10_000)
+		acquire(t, store, lease.WithWorker(1)) // writes the layout
 		low := lease.Record{Bound: now() + 10_000, Owner: "other/0"}
 		high := lease.Record{Bound: now() + 30_000, Owner: "other/1"}
 		store.Put(0, low)
