@@ -152,7 +152,7 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 		c.token.replaced = t.replaced // by the write that has landed
 	}
 	w := c.worker(found.key)
-	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), found.start)), found.record.Bound))
+	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token
 	ok, err := c.swap(ctx, store, found.key, found.record, r)
 	switch {

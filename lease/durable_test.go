@@ -144,3 +144,30 @@ func TestLayoutThatIsOnlyVisible(t *testing.T) {
 		})
 	}
 }
+
+// A claim has read a bound that a crash then took back. It starts at the higher
+// one all the same, and its window reaches beyond.
+func TestClaimReachesBeyondABoundThatVanished(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		acquire(t, store, lease.WithWorker(1)) // writes the layout
+		low := lease.Record{Bound: now() + 10_000, Owner: "other/0"}
+		high := lease.Record{Bound: now() + 30_000, Owner: "other/1"}
+		store.Put(0, low)
+		store.Fail(leasetest.LoseReply)
+		if _, err := store.CompareAndSwap(t.Context(), 0, low, high); err == nil {
+			t.Fatal("the reply was not lost")
+		}
+		var crashed bool
+		store.OnCall(func(c leasetest.Call) leasetest.Fault {
+			if c.Swap && c.Worker == 0 && !crashed {
+				crashed = true
+				store.Crash()
+				return leasetest.LoseRequest
+			}
+			return leasetest.None
+		})
+		next(t, generate(t, acquire(t, store, lease.WithWorker(0), lease.WithWindow(time.Second), lease.WithMaxAhead(time.Minute))))
+	})
+}

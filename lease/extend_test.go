@@ -497,3 +497,23 @@ func TestLogicalTime(t *testing.T) {
 		}
 	})
 }
+
+// A caller gives up, and logs, before the write is acknowledged: for the race
+// detector.
+func TestGivingUpWhileExtending(t *testing.T) {
+	t.Parallel()
+	store := leasetest.NewMemory()
+	l := acquire(t, store, lease.WithWindow(time.Second))
+	grant, err := l.Grant(t.Context(), layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.OnCall(func(leasetest.Call) leasetest.Fault {
+		time.Sleep(550 * time.Millisecond) // the caller waits 500 ms
+		return leasetest.None
+	})
+	if _, err := l.Extend(t.Context(), grant, time.Now().Add(time.Minute)); !errors.Is(err, snowflake.ErrFenced) {
+		t.Errorf("error = %v, want ErrFenced", err)
+	}
+	time.Sleep(100 * time.Millisecond)
+}

@@ -652,4 +652,3 @@ func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 		}
 	})
 }
-

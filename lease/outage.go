@@ -32,13 +32,13 @@ func (l *Lease) failed(err error) {
 	fenced := !o.fenced && (w.lost || max(l.now(), o.need) >= w.acknowledged)
 	o.fenced = o.fenced || fenced
 	l.counts.Failures++
+	attrs := append(w.attrs(), "error", err) // under the lock: a caller that gives up does not hold storeMu
 	l.mu.Unlock()
 	select {
 	case l.retry <- struct{}{}:
 	default:
 	}
 
-	attrs := append(w.attrs(), "error", err)
 	switch {
 	case fenced:
 		l.log.Error("lease: fenced, the window has ended and nothing is issued", attrs...)

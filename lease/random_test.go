@@ -37,10 +37,11 @@ type world struct {
 	store  *leasetest.Memory
 	until  time.Time
 
-	mu     sync.Mutex
-	lives  int
-	issued map[place]int // the life that issued there
-	ids    map[types.ID]bool
+	mu          sync.Mutex
+	lives       int
+	regressions uint64
+	issued      map[place]int // the life that issued there
+	ids         map[types.ID]bool
 }
 
 // A place is a tick of a worker.
@@ -67,8 +68,12 @@ func (w *world) run(t *testing.T) {
 			}
 		})
 	}
+	wg.Go(func() { w.operate(t) })
 	w.disturb()
 	wg.Wait()
+	if w.regressions > 0 {
+		t.Errorf("%d regressions, and the store has forgotten nothing", w.regressions)
+	}
 	if len(w.ids) < 10_000 {
 		t.Errorf("%d IDs of %d lives: too little happened", len(w.ids), w.lives)
 	}
@@ -91,6 +96,22 @@ func (w *world) disturb() {
 	}
 }
 
+// operate is an operator who evicts holders and raises all bounds.
+func (w *world) operate(t *testing.T) {
+	for time.Now().Before(w.until) {
+		time.Sleep(rand.N(400 * w.layout.Tick))
+		in, err := lease.Inspect(t.Context(), w.store)
+		if err != nil || len(in.Holders) == 0 {
+			continue
+		}
+		if rand.IntN(8) == 0 {
+			_, _ = in.Raise(t.Context(), time.Now().Add(rand.N(20*w.layout.Tick)))
+			continue
+		}
+		_ = in.Evict(t.Context(), in.Holders[rand.IntN(len(in.Holders))])
+	}
+}
+
 // live is one life, from Acquire to its end, which may come without notice.
 func (w *world) live(t *testing.T) {
 	window := 10 * w.layout.Tick * time.Duration(1+rand.IntN(4))
@@ -99,9 +120,12 @@ func (w *world) live(t *testing.T) {
 		if rand.IntN(2) == 0 {
 			clock.set(rand.N(6*window) - 3*window)
 		}
+		if rand.IntN(20) == 0 {
+			clock.set(40 * 24 * time.Hour) // beyond WithMaxJump
+		}
 	}
 	step()
-	gen := w.bear(t, store, window, lease.WithClock(clock.now))
+	gen, l := w.bear(t, store, window, lease.WithClock(clock.now))
 	if gen == nil {
 		time.Sleep(rand.N(window))
 		return
@@ -109,7 +133,7 @@ func (w *world) live(t *testing.T) {
 	life := w.count()
 	var wg sync.WaitGroup
 	for range 2 {
-		wg.Go(func() { w.issue(t, gen, window, life) })
+		wg.Go(func() { w.issue(t, gen, l, window, life) })
 	}
 	for range rand.IntN(8) {
 		time.Sleep(rand.N(window))
@@ -120,6 +144,12 @@ func (w *world) live(t *testing.T) {
 	defer cancel()
 	_ = gen.Close(ctx)
 	wg.Wait()
+	if rand.IntN(2) == 0 {
+		_ = l.Release(t.Context())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.regressions += l.Stats().Regressions
 }
 
 func (w *world) count() int {
@@ -130,26 +160,27 @@ func (w *world) count() int {
 }
 
 // bear returns nil if no worker is free, or the store fails.
-func (w *world) bear(t *testing.T, store lease.Store, window time.Duration, clock lease.Option) *snowflake.Generator {
+func (w *world) bear(t *testing.T, store lease.Store, window time.Duration, clock lease.Option) (*snowflake.Generator, *lease.Lease) {
 	settle := []time.Duration{0, 0, 0, window}[rand.IntN(4)]
 	l, err := lease.Acquire(t.Context(), store, w.layout, clock, lease.WithLogger(discard()),
 		lease.WithWindow(window), lease.WithMaxAhead(rand.N(8*window)), lease.WithSettle(settle))
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	time.Sleep(rand.N(2 * window))
 	way := []snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(window / 2), snowflake.WithSequenceStart(snowflake.Zero)}
 	gen, err := snowflake.New(l, way[rand.IntN(len(way))])
 	if err != nil {
 		_ = l.Release(t.Context())
-		return nil
+		return nil, nil
 	}
-	return gen
+	return gen, l
 }
 
 // issue goes on until the generator is closed.
-func (w *world) issue(t *testing.T, gen *snowflake.Generator, window time.Duration, life int) {
+func (w *world) issue(t *testing.T, gen *snowflake.Generator, l *lease.Lease, window time.Duration, life int) {
 	for {
+		before := l.Stats()
 		ids := make([]types.ID, 1+rand.IntN(40))
 		ctx, cancel := context.WithTimeout(context.Background(), rand.N(window))
 		err := gen.Fill(ctx, ids)
@@ -159,6 +190,7 @@ func (w *world) issue(t *testing.T, gen *snowflake.Generator, window time.Durati
 		}
 		if err == nil {
 			w.check(t, ids, life)
+			w.checkLoss(t, ids, before, l.Stats())
 		}
 		time.Sleep(rand.N(window / 4))
 	}
@@ -180,6 +212,19 @@ func (w *world) check(t *testing.T, ids []types.ID, life int) {
 		w.issued[at] = life
 		if bound := records[at.worker].Bound; at.tick.UnixMilli() >= bound {
 			t.Errorf("worker %d at %v, and its bound is %v", at.worker, at.tick, time.UnixMilli(bound))
+		}
+	}
+}
+
+// checkLoss finds IDs of a worker whose loss was known when the call began. One
+// loss that comes during the call may leave the IDs of either worker.
+func (w *world) checkLoss(t *testing.T, ids []types.ID, before, after lease.Stats) {
+	if before.Losses+before.Regressions != after.Losses+after.Regressions {
+		return
+	}
+	for _, id := range ids {
+		if p := w.layout.Decompose(id); p.Datacenter != after.Datacenter || p.Worker != after.Worker {
+			t.Errorf("%d is of datacenter %d worker %d, and the lease holds %+v", id, p.Datacenter, p.Worker, after)
 		}
 	}
 }

@@ -102,6 +102,9 @@ func (l *Lease) releaseReplacement(ctx context.Context) error {
 
 // release frees the worker at a bound above all that was issued under it.
 func (l *Lease) release(ctx context.Context, w *heldWorker) error {
+	if w.forgotten {
+		return l.restore(ctx, w)
+	}
 	if w.lost {
 		return nil
 	}
