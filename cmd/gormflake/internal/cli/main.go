@@ -6,11 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/doctor"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/ids"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/migrate"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serve"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/workers"
 )
 
 // Streams are what a command reads and writes.
@@ -32,21 +39,21 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
-	root.SetArgs(timeArguments(root, args))
+	root.SetArgs(ids.TimeArguments(root, args))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !running {
-		err = usageError{err}
+		err = terminal.Usage(err)
 	}
 	if flushed := out.Flush(); err == nil && flushed != nil {
 		err = flushed
 	}
 	if err == nil {
-		return exitOK
+		return terminal.ExitOK
 	}
-	if text := oneLine(err); text != "" {
-		say(streams.Err, "gormflake: %s", text)
+	if text := terminal.OneLine(err); text != "" {
+		terminal.Say(streams.Err, "gormflake: %s", text)
 	}
-	return exitCode(err)
+	return terminal.ExitCode(err)
 }
 
 func newRoot(streams Streams) *cobra.Command {
@@ -57,7 +64,7 @@ func newRoot(streams Streams) *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          showHelp,
+		RunE:          flags.ShowHelp,
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -67,14 +74,11 @@ func newRoot(streams Streams) *cobra.Command {
 	if now == nil {
 		now = time.Now
 	}
-	root.AddCommand(newGen(now))
-	root.AddCommand(newParse(now))
-	root.AddCommand(newMin(now))
-	root.AddCommand(newMax(now))
-	root.AddCommand(newServe())
-	root.AddCommand(newDoctor(now))
-	root.AddCommand(newMigrate())
-	root.AddCommand(newWorkers(now, waiterOf(streams.Wait)))
+	root.AddCommand(ids.New(now)...)
+	root.AddCommand(serve.New())
+	root.AddCommand(doctor.New(now))
+	root.AddCommand(migrate.New())
+	root.AddCommand(workers.New(now, streams.Wait))
 	root.AddCommand(newVersion())
 	completeHelp(root)
 	makeStrict(root)
@@ -98,7 +102,7 @@ func observe(cmd *cobra.Command, running *bool) {
 func flagError(cmd *cobra.Command, err error) error {
 	help := cmd.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
-	if _, takes := cmd.Annotations[takesIDs]; takes && errors.As(err, &unknown) {
+	if _, takes := cmd.Annotations[ids.TakesIDs]; takes && errors.As(err, &unknown) {
 		if group := unknown.GetSpecifiedShortnames(); group != "" && group[0] >= '0' && group[0] <= '9' {
 			return fmt.Errorf("-%s is neither a flag nor an ID: no ID is negative; see %q", group, help)
 		}
@@ -115,33 +119,4 @@ func (o output) Write(p []byte) (int, error) {
 		err = fmt.Errorf("write to standard output: %w", err)
 	}
 	return n, err
-}
-
-// oneLine makes a line of an error that may be joined of several, and shows
-// what a terminal would act on.
-func oneLine(err error) string {
-	var silent silentError
-	if errors.As(err, &silent) {
-		return ""
-	}
-	var b strings.Builder
-	for line := range strings.Lines(err.Error()) {
-		line = strings.TrimSpace(line)
-		switch text := b.String(); {
-		case line == "" || text == "":
-		case strings.HasSuffix(text, ":") || strings.HasSuffix(text, "?"):
-			b.WriteByte(' ')
-		default:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return strings.Map(printable, b.String())
-}
-
-func printable(r rune) rune {
-	if r < ' ' || r >= 0x7f && r < 0xa0 {
-		return '?'
-	}
-	return r
 }

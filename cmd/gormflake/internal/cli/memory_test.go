@@ -53,22 +53,7 @@ func (r *logReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A filler is a text that repeats.
-type filler struct {
-	text string
-	at   int
-}
-
-func (f *filler) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = f.text[f.at]
-		f.at = (f.at + 1) % len(f.text)
-	}
-	return len(p), nil
-}
-
-// What parse holds does not depend on how many lines there are, or how long
-// they are.
+// What parse holds does not depend on how many lines there are.
 func memoryOfParse(t *testing.T, program string) {
 	for name, test := range map[string]struct {
 		in   io.Reader
@@ -77,8 +62,6 @@ func memoryOfParse(t *testing.T, program string) {
 		"lines":          {in: &logReader{id: sample(t)}},
 		"lines as JSON":  {&logReader{id: sample(t)}, []string{"--json"}},
 		"lines as table": {&logReader{id: sample(t)}, []string{"--table"}},
-		"one line":       {in: &filler{text: "1234 "}},
-		"one word":       {in: &filler{text: "1234"}},
 	} {
 		cmd, stderr := process(t, program, append([]string{"parse"}, test.args...)...)
 		in, err := cmd.StdinPipe()

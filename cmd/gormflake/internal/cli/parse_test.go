@@ -152,7 +152,7 @@ func TestParseMistakes(t *testing.T) {
 	folder := t.TempDir()
 	wantOneLine(t, command(t, "parse", "--file", filepath.Join(folder, "missing")), "no such file")
 	wantOneLine(t, command(t, "parse", "--file", folder), "is a directory")
-	broken := iotest.TimeoutReader(strings.NewReader(strings.Repeat("x", 1<<20)))
+	broken := iotest.TimeoutReader(strings.NewReader(strings.Repeat("x", 1<<10)))
 	wantOneLine(t, commandWith(t.Context(), broken, "parse"), "timeout")
 }
 
@@ -225,24 +225,30 @@ func TestParseTextRecords(t *testing.T) {
 	}
 }
 
-// Ten megabytes without a line's end, and an ID across each border of a chunk.
+// Ten lines of just under 1 MiB, and one that is longer.
 func TestParseLongLine(t *testing.T) {
 	t.Parallel()
 	id := sample(t).String()
 	random := rand.New(rand.NewPCG(3, 4))
 	var text bytes.Buffer
 	want := 0
-	for text.Len() < 10<<20 {
-		text.WriteString(strings.Repeat("x", random.IntN(300)) + " " + id + " ")
-		want++
+	for range 10 {
+		var line strings.Builder
+		for line.Len() < 1<<20-400 {
+			line.WriteString(strings.Repeat("x", random.IntN(300)) + " " + id + " ")
+			want++
+		}
+		text.WriteString(line.String() + strings.Repeat("y", 1<<20-line.Len()-1) + "\n")
 	}
 	got := printed(t, atNoon(&text, "parse"))
 	if n := strings.Count(got, id+"(2026-11-21T11:00:00.000Z "); n != want {
 		t.Errorf("%d IDs found, want %d", n, want)
 	}
-	if strings.Contains(got, "\n") {
-		t.Error("a line's end has appeared")
+	if n := strings.Count(got, "\n"); n != 10 {
+		t.Errorf("%d lines, want 10", n)
 	}
+	long := "a\n" + strings.Repeat("x ", 1<<19) + "\n"
+	wantOneLine(t, commandWith(t.Context(), strings.NewReader(long), "parse"), `line 2 of standard input is longer than 1 MiB: break it first, as tr , '\n' does`)
 }
 
 // Text is what it was but for the notes, however it is cut, and the notes do

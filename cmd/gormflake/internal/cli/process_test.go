@@ -120,10 +120,14 @@ func wantGivenBack(t *testing.T, url string) {
 func closedPipe(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
 	touch(t, url)
+	log := filepath.Join(t.TempDir(), "app.log")
+	if err := os.WriteFile(log, bytes.Repeat([]byte("GET /\n"), 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"gen", "--dsn", url, "-n", "1000000000"},
 		{"gen", "--dsn", url, "-n", "1000000000", "--json"},
-		{"parse", "--file", "/dev/zero"},
+		{"parse", "--file", log},
 	} {
 		cmd, stderr := process(t, program, args...)
 		out := startPiped(t, cmd)

@@ -1,0 +1,140 @@
+// Package doctor has the command doctor, with one file for each check.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+type doctorFlags struct {
+	database flags.Database
+	layout   flags.Layout
+	store    flags.Store
+	skip     []string
+	json     bool
+	now      func() time.Time
+}
+
+// New returns the command doctor.
+func New(now func() time.Time) *cobra.Command {
+	set := doctorFlags{now: now}
+	cmd := &cobra.Command{
+		Use:   "doctor --dsn URL",
+		Short: "Look for what endangers the keys of a database",
+		Long: `Look for what endangers the keys of a database, and say how to fix it:
+
+  clock     this machine's clock against the database's: a warning from 500ms on,
+            a problem from 1m on, beyond what the round trip leaves open
+  settings  of the server, under which it forgets what it has acknowledged
+  layout    the one given by flags against that of the leased workers, and when
+            it expires: a warning in the last 5 years, a problem in the last one
+  workers   whether their table keeps each to one holder, a second table of them
+            in the database, how many are free, who has died, and bounds that are
+            more than 1h ahead of the clock
+  keys      the largest key of each table whose primary key begins with a BIGINT:
+            more than 1m ahead of the clock is a problem, and so is a table of
+            Snowflake IDs whose keys the database still assigns
+  serials   columns of serial numbers in tables of Snowflake IDs: whether an index
+            keeps them unique, and whether they are serial numbers
+
+Nothing is changed: the connection is set to read only, and SELECT is all that
+the account needs. What it may not see is named. No table is read as a whole: of
+serial numbers, the newest 1,000 rows are looked at. "gormflake migrate plan" says
+of a table whether it is to be moved.
+
+The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
+the database could not be looked at.`,
+		Example: `  gormflake doctor --dsn sqlite://shop.db
+  gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
+		Args: flags.NoArguments,
+		RunE: set.run,
+	}
+	set.register(cmd)
+	return cmd
+}
+
+func (f *doctorFlags) register(cmd *cobra.Command) {
+	f.database.Register(cmd)
+	f.layout.Register(cmd)
+	f.store.Register(cmd)
+	set := cmd.Flags()
+	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
+	set.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// A doctor is one examination.
+type doctor struct {
+	*readonly.Database
+	flags  *doctorFlags
+	report report
+
+	layout snowflake.Layout
+	stored snowflake.Layout // of the leased workers; zero if there are none
+	tables []readonly.Table
+}
+
+func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
+	layout, err := f.layout.Layout()
+	if err != nil {
+		return err
+	}
+	if err := f.store.Check(); err != nil {
+		return err
+	}
+	p, err := readonly.Open(cmd.Context(), &f.database)
+	if err != nil {
+		return err
+	}
+	d := &doctor{Database: p, flags: f, layout: layout}
+	err = errors.Join(d.examine(), p.Close())
+	if err != nil {
+		return err
+	}
+	if err := d.report.write(cmd.OutOrStdout(), f.json); err != nil {
+		return err
+	}
+	if d.report.healthy() {
+		return nil
+	}
+	return terminal.ErrFindings
+}
+
+func (d *doctor) examine() error {
+	d.checkClock()
+	d.checkSettings()
+	d.checkWorkers()
+	d.checkExpiry()
+	d.checkKeys()
+	d.checkSerials()
+	return d.awake()
+}
+
+// awake is an error if the database has gone away in the meantime: what is
+// missing then is no finding.
+func (d *doctor) awake() error {
+	if err := context.Cause(d.Ctx); err != nil {
+		return fmt.Errorf("interrupted: %w", err)
+	}
+	if err := d.Pool.PingContext(d.Ctx); err != nil {
+		return fmt.Errorf("database does not answer any more: %w", err)
+	}
+	return nil
+}
+
+// unseen reports what could not be looked at.
+func (d *doctor) unseen(check, subject string, err error) {
+	fix := "look at the error, and run doctor again"
+	if readonly.Denied(err) {
+		fix = "grant the account SELECT on it, or take another account"
+	}
+	d.report.warn(check, subject, "could not be looked at: "+terminal.OneLine(err), fix)
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
+)
+
+const (
+	keysCheck = "keys"
+
+	// futureSlack is how far a key may be ahead of the clock: of a generator
+	// that tolerates a step back, and of another machine.
+	futureSlack = time.Minute
+
+	// youngest is how far a key must be above the epoch to look like a
+	// Snowflake ID: no counter gets there.
+	youngest = 24 * time.Hour
+)
+
+// checkKeys asks each table for its largest key, which is one look into the
+// index of the primary key.
+func (d *doctor) checkKeys() {
+	if err := d.listTables(); err != nil {
+		d.unseen(keysCheck, "", err)
+		return
+	}
+	moved, before := 0, len(d.report.Findings)
+	for i := range d.tables {
+		t := &d.tables[i]
+		if slices.ContainsFunc(d.flags.skip, t.Is) {
+			continue
+		}
+		if err := d.checkKey(t); err != nil {
+			d.unseen(keysCheck, t.String(), err)
+		}
+		if !t.Snowflake {
+			continue
+		}
+		moved++
+		if t.Assigned {
+			d.report.problem(keysCheck, t.String(), fmt.Sprintf("its keys are Snowflake IDs, and the database still assigns %s where a program does not", t.Key), "gormflake migrate plan "+t.String())
+		}
+	}
+	if len(d.report.Findings) == before {
+		d.report.ok(keysCheck, "", fmt.Sprintf("%s with a BIGINT key can be seen, %d of them with Snowflake IDs; none is ahead of the clock", terminal.Counted(len(d.tables), "table", "tables"), moved))
+	}
+}
+
+func (d *doctor) listTables() (err error) {
+	d.tables, err = d.Tables()
+	return err
+}
+
+func (d *doctor) checkKey(t *readonly.Table) error {
+	var largest sql.NullString
+	query := fmt.Sprintf("SELECT MAX(%s) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
+	if err := d.Ask(query, nil, &largest); err != nil || !largest.Valid {
+		return err
+	}
+	key, err := strconv.ParseInt(largest.String, 10, 64)
+	if err != nil {
+		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is no ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
+		return nil
+	}
+	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(youngest))
+	now := d.flags.now()
+	if types.ID(key) <= d.layout.Max(now.Add(futureSlack)) {
+		return nil
+	}
+	at := d.layout.Time(types.ID(key))
+	d.report.problem(keysCheck, t.String(),
+		fmt.Sprintf("its largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock or another layout", t.Key, key, at.Format(time.RFC3339), terminal.Span(at.Sub(now))),
+		"correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip "+t.String())
+	return nil
+}

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+type severity string
+
+// The severities.
+const (
+	fine    severity = "ok"
+	warning severity = "warning"
+	problem severity = "problem"
+)
+
+// A finding is what one check has found.
+type finding struct {
+	Severity severity `json:"severity"`
+	Check    string   `json:"check"`
+	Subject  string   `json:"subject,omitempty"` // a table, a column, a worker
+	Text     string   `json:"text"`
+	Fix      string   `json:"fix,omitempty"`
+}
+
+type report struct {
+	Problems int       `json:"problems"`
+	Warnings int       `json:"warnings"`
+	Findings []finding `json:"findings"`
+}
+
+func (r *report) ok(check, subject, text string) {
+	r.Findings = append(r.Findings, finding{fine, check, subject, text, ""})
+}
+
+func (r *report) warn(check, subject, text, fix string) {
+	r.Warnings++
+	r.Findings = append(r.Findings, finding{warning, check, subject, text, fix})
+}
+
+func (r *report) problem(check, subject, text, fix string) {
+	r.Problems++
+	r.Findings = append(r.Findings, finding{problem, check, subject, text, fix})
+}
+
+func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
+
+func (r *report) write(out io.Writer, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(r)
+	}
+	for _, f := range r.Findings {
+		text := f.Text
+		if f.Subject != "" {
+			text = f.Subject + ": " + text
+		}
+		terminal.Say(out, "%-8s %-9s %s", f.Severity, f.Check, text)
+		if f.Fix != "" {
+			terminal.Say(out, "%18s fix: %s", "", f.Fix)
+		}
+	}
+	terminal.Say(out, "%s", r.summary())
+	return nil
+}
+
+func (r *report) summary() string {
+	if r.healthy() {
+		return "all is well"
+	}
+	return fmt.Sprintf("%s, %s", terminal.Counted(r.Problems, "problem", "problems"), terminal.Counted(r.Warnings, "warning", "warnings"))
+}

@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
+)
+
+const (
+	serialsCheck = "serials"
+
+	newest = 1000 // rows that are read of a table
+
+	// maxSerial is longer than any serial number: what comes after it is not
+	// read of a longer text.
+	maxSerial = 100
+)
+
+// A serialColumn is a column of text in a table of Snowflake IDs.
+type serialColumn struct {
+	*readonly.Table
+	name string
+}
+
+func (c *serialColumn) String() string { return c.Table.String() + "." + c.name }
+
+// checkSerials looks for columns of serial numbers in the tables of Snowflake
+// IDs: most of their newest values are some.
+func (d *doctor) checkSerials() {
+	numbers, err := serials.New(d.layout, "")
+	if err != nil {
+		d.unseen(serialsCheck, "", err)
+		return
+	}
+	for i := range d.tables {
+		t := &d.tables[i]
+		if !t.Snowflake {
+			continue
+		}
+		columns, err := d.textColumns(t)
+		if err != nil {
+			d.unseen(serialsCheck, t.String(), err)
+		}
+		for _, column := range columns {
+			if err := d.checkSerial(numbers, &column); err != nil {
+				d.unseen(serialsCheck, column.String(), err)
+			}
+		}
+	}
+}
+
+func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
+	values, err := d.values(c)
+	if err != nil {
+		return err
+	}
+	odd := slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+		_, err := numbers.Parse(value)
+		return err == nil
+	})
+	if 2*len(odd) >= len(values) {
+		return nil
+	}
+	before := len(d.report.Findings)
+	if err := d.checkUnique(c, values); err != nil {
+		return err
+	}
+	if len(odd) > 0 {
+		_, err := numbers.Parse(odd[0])
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("%d of the newest %d values are not serial numbers: %v", len(odd), len(values), err), "correct them")
+	}
+	if len(d.report.Findings) == before {
+		d.report.ok(serialsCheck, c.String(), fmt.Sprintf("a unique index keeps them apart, and the newest %d values are serial numbers", len(values)))
+	}
+	return nil
+}
+
+// checkUnique reports a column that no index keeps unique.
+func (d *doctor) checkUnique(c *serialColumn, values []string) error {
+	var unique bool
+	if err := d.Ask(uniqueSQL[d.Dialect], []any{c.Schema, c.Table.Name, c.name}, &unique); err != nil || unique {
+		return err
+	}
+	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.Quote(c.Table.Name+"_"+c.name), d.Quote(c.Schema, c.Table.Name), d.Quote(c.name))
+	where := fmt.Sprintf("among the newest %d values", len(values))
+	if repeated := repeated(values); len(repeated) > 0 {
+		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates %s, and no index keeps them out: %s", where, named(repeated)), "correct the rows, then "+fix)
+		return nil
+	}
+	d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate "+where, fix)
+	return nil
+}
+
+func repeated(values []string) []string {
+	sorted := slices.Sorted(slices.Values(values))
+	var twice []string
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			twice = append(twice, sorted[i])
+		}
+	}
+	return slices.Compact(twice)
+}
+
+// uniqueSQL asks whether an index keeps a column unique without the help of
+// other columns.
+var uniqueSQL = map[string]string{
+	"sqlite": `SELECT coalesce(max(l."unique" AND NOT l.partial AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1), 0)
+FROM pragma_index_list(?2) l WHERE ?1 = '' AND (SELECT name FROM pragma_index_info(l.name) WHERE seqno = 0) = ?3 COLLATE NOCASE`,
+	"mysql": `SELECT COALESCE(MAX(alone), 0) FROM (
+  SELECT MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AND COUNT(SUB_PART) = 0 AS alone FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?
+  GROUP BY INDEX_NAME HAVING MAX(SEQ_IN_INDEX = 1 AND COLUMN_NAME = ?)) AS i`,
+	"postgres": `SELECT coalesce(bool_or(i.indisunique AND i.indnkeyatts = 1), false)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 AND a.attname = $3 AND i.indisvalid AND i.indpred IS NULL`,
+}
+
+// textSQL lists the columns of a table that may hold serial numbers.
+var textSQL = map[string]string{
+	"sqlite": `SELECT name FROM pragma_table_info(?2) WHERE ?1 = '' AND (type LIKE '%CHAR%' OR type LIKE '%TEXT%') ORDER BY cid`,
+	"mysql": `SELECT COLUMN_NAME FROM information_schema.COLUMNS
+WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text') ORDER BY ORDINAL_POSITION`,
+	"postgres": `SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
+  AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) ORDER BY a.attnum`,
+}
+
+func (d *doctor) textColumns(t *readonly.Table) (columns []serialColumn, err error) {
+	err = d.Each(textSQL[d.Dialect], []any{t.Schema, t.Name}, func(scan func(...any) error) error {
+		c := serialColumn{Table: t}
+		err := scan(&c.name)
+		columns = append(columns, c)
+		return err
+	})
+	return columns, err
+}
+
+// values are those of the newest rows, without NULL.
+func (d *doctor) values(c *serialColumn) (values []string, err error) {
+	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
+		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)
+	err = d.Each(query, nil, func(scan func(...any) error) error {
+		var value string
+		err := scan(&value)
+		values = append(values, value)
+		return err
+	})
+	return values, err
+}

@@ -1,0 +1,128 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const (
+	workersCheck = "workers"
+	layoutCheck  = "layout"
+
+	// farAhead is longer than a window: what lies beyond is a wrong clock.
+	farAhead = time.Hour
+
+	expiryWarning = 5 * 365 * 24 * time.Hour
+	expiryProblem = 365 * 24 * time.Hour
+)
+
+// checkWorkers looks at the leased workers, and at the layout that they belong
+// to, which is the one to go by unless flags give another.
+func (d *doctor) checkWorkers() {
+	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+	in, err := lease.Inspect(d.Ctx, sqllease.New(d.DB, options...))
+	var refused *sqllease.TableError
+	switch {
+	case errors.Is(err, sqllease.ErrNoTable) && !readonly.Denied(err):
+		d.report.ok(workersCheck, "", fmt.Sprintf("there is no table %s: no worker is leased from this database", d.flags.store.Table))
+	case errors.As(err, &refused):
+		d.reportFlaws(refused)
+	case err != nil:
+		d.unseen(workersCheck, d.flags.store.Table, err)
+	case in.Layout == snowflake.Layout{}:
+		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
+	default:
+		d.checkLayout(in.Layout)
+		d.checkHolders(in.Holders)
+	}
+	d.checkOtherTables()
+}
+
+func (d *doctor) checkLayout(stored snowflake.Layout) {
+	d.stored = stored
+	switch {
+	case !d.flags.layout.Given():
+		d.layout = stored
+	case !d.layout.Equal(stored):
+		d.report.problem(layoutCheck, "", fmt.Sprintf("the leased workers belong to %v, the flags say %v", stored, d.layout),
+			"use the stored layout everywhere, or another namespace and IDs that never meet the old ones")
+	default:
+		d.report.ok(layoutCheck, "", "that of the leased workers is the given one")
+	}
+}
+
+func (d *doctor) checkExpiry() {
+	name := d.layout.String()
+	if d.stored == (snowflake.Layout{}) && !d.flags.layout.Given() {
+		name += " (none is stored: this is the default)"
+	}
+	expires := d.layout.Expires()
+	left := expires.Sub(d.flags.now())
+	text := fmt.Sprintf("%s expires on %s", name, expires.Format(time.DateOnly))
+	const fix = "move to a layout with more time bits, a longer tick or a later epoch, whose IDs are all above the old ones"
+	switch {
+	case left <= 0:
+		d.report.problem(layoutCheck, "", fmt.Sprintf("%s has expired on %s: no ID can be issued", name, expires.Format(time.DateOnly)), fix)
+	case left < expiryProblem:
+		d.report.problem(layoutCheck, "", text, fix)
+	case left < expiryWarning:
+		d.report.warn(layoutCheck, "", text, fix)
+	default:
+		d.report.ok(layoutCheck, "", text)
+	}
+}
+
+func (d *doctor) checkHolders(holders []lease.Holder) {
+	now := d.flags.now()
+	busy := map[int64]int64{} // by datacenter
+	var lapsed, taken int64
+	for _, h := range holders {
+		switch h.State(now) {
+		case lease.Held, lease.Waiting:
+			busy[h.Datacenter]++
+			taken++
+		case lease.Lapsed:
+			lapsed++
+		}
+		if ahead := h.Until.Sub(now); ahead > farAhead {
+			d.report.problem(workersCheck, fmt.Sprintf("datacenter %d worker %d", h.Datacenter, h.Worker),
+				fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, or this machine has", h.Until.UTC().Format(time.RFC3339), terminal.Span(ahead)),
+				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
+		}
+	}
+	d.checkFree(busy, taken)
+	if lapsed > 0 {
+		d.report.ok(workersCheck, "", terminal.Counted(int(lapsed), "worker was", "workers were")+" not given back when the holder died: the next process takes it")
+	}
+}
+
+// checkFree warns when less than a tenth is free.
+func (d *doctor) checkFree(busy map[int64]int64, taken int64) {
+	layout := d.stored
+	each := int64(1) << layout.WorkerBits
+	total := each << layout.DatacenterBits
+	text := fmt.Sprintf("%d of %d are free", total-taken, total)
+	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
+	switch free := total - taken; {
+	case free == 0:
+		d.report.problem(workersCheck, "", text+": no other process can start", fix)
+	case free*10 < total:
+		d.report.warn(workersCheck, "", text, fix)
+	default:
+		d.report.ok(workersCheck, "", text)
+	}
+	for datacenter := range int64(1) << layout.DatacenterBits {
+		if layout.DatacenterBits > 0 && taken < total && busy[datacenter] == each {
+			d.report.warn(workersCheck, fmt.Sprintf("datacenter %d", datacenter), fmt.Sprintf("all of its %d workers are held: no other process of it can start", each),
+				"stop processes, or give some of them another datacenter")
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package flags
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+// ShowHelp is for commands that do nothing themselves. An empty argument, and
+// one behind "--", is no command in cobra's eyes.
+func ShowHelp(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return terminal.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
+	}
+	return cmd.Help()
+}
+
+// NoArguments is [cobra.NoArgs] for commands that have no commands below them.
+func NoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q takes no arguments, got %s; see %q", cmd.CommandPath(), terminal.Quote(args[0]), cmd.CommandPath()+" --help")
+}
+
+// OneArgument is [cobra.ExactArgs](1) with a name of what is wanted.
+func OneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%q wants one argument, %s, got %d; see %q", cmd.CommandPath(), name, len(args), cmd.CommandPath()+" --help")
+	}
+}
+
+// AtLeastOneArgument is [cobra.MinimumNArgs](1) with a name of what is wanted.
+func AtLeastOneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return fmt.Errorf("%q wants an argument, %s; see %q", cmd.CommandPath(), name, cmd.CommandPath()+" --help")
+	}
+}

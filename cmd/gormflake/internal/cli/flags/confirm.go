@@ -1,0 +1,65 @@
+package flags
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+var errDeclined = errors.New("not confirmed: nothing has been changed")
+
+// A Confirm is the flag --yes.
+type Confirm struct{ yes bool }
+
+// Register adds the flags to a command.
+func (f *Confirm) Register(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; needed where standard input is no terminal")
+}
+
+// Ask returns nil if the answer is yes. It asks nobody but a person.
+func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
+	if f.yes {
+		return nil
+	}
+	if !terminal.IsTerminal(cmd.InOrStdin()) {
+		return terminal.Usage(errors.New("standard input is no terminal, so nobody can confirm: give --yes; nothing has been changed"))
+	}
+	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
+	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
+	if err != nil {
+		terminal.Say(cmd.ErrOrStderr(), "")
+		return fmt.Errorf("%w (%w)", errDeclined, err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errDeclined
+}
+
+// readLine ends with ctx. The goroutine that still waits for a line ends with
+// the process.
+func readLine(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(in).ReadString('\n')
+		got <- answer{line, err}
+	}()
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", errors.New("interrupted")
+	}
+}

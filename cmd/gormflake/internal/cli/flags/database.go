@@ -1,0 +1,104 @@
+// Package flags has the flags and arguments that several commands share, with
+// errors that say what was wanted.
+package flags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/internal/dsn"
+)
+
+// DSNVariable keeps a password off the command line, which every user of the
+// machine can read.
+const DSNVariable = "GORMFLAKE_DSN"
+
+// Database is the flag --dsn.
+type Database struct{ url string }
+
+// Register adds the flags to a command.
+func (f *Database) Register(cmd *cobra.Command) {
+	TextVar(cmd.Flags(), &f.url, "dsn", "", "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name (default $"+DSNVariable+")")
+}
+
+// Given reports whether there is a database: by the flag or the variable.
+func (f *Database) Given() bool { return f.value() != "" }
+
+func (f *Database) value() string {
+	if f.url != "" {
+		return f.url
+	}
+	return os.Getenv(DSNVariable)
+}
+
+// Open connects and asks whether the server answers. An SQLite file must be
+// there: a name that is mistyped would otherwise become an empty database, with
+// all of its workers free. The caller calls the function that it returns when
+// done.
+func (f *Database) Open(ctx context.Context) (db *gorm.DB, closeDB func() error, err error) {
+	if !f.Given() {
+		return nil, nil, terminal.Usage(errors.New("no database: give --dsn or set " + DSNVariable))
+	}
+	dialector, err := dsn.Open(withMode(f.value(), ReadWrite))
+	if err != nil {
+		return nil, nil, terminal.Usage(err)
+	}
+	if err := checkFile(f.value()); err != nil {
+		return nil, nil, err
+	}
+	what := "database"
+	if path, ok := sqliteFile(f.value()); ok {
+		what += " " + path // which drivers of servers name, and SQLite does not
+	}
+	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s does not answer: %w", what, err), pool.Close())
+	}
+	return db, pool.Close, nil
+}
+
+// checkFile says what SQLite's errors do not: which file, and what of it.
+func checkFile(dsn string) error {
+	path, ok := sqliteFile(dsn)
+	if !ok {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("database: there is no file %s", path)
+	case err != nil:
+		return fmt.Errorf("database: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("database: %s is a folder: want a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return file.Close()
+}
+
+func sqliteFile(dsn string) (path string, ok bool) {
+	scheme, rest, _ := strings.Cut(dsn, "://")
+	rawPath, _, _ := strings.Cut(rest, "?")
+	path, err := url.PathUnescape(rawPath)
+	return path, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
+}

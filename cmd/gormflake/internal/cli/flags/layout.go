@@ -1,0 +1,79 @@
+package flags
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// layouts are those that have a name.
+var layouts = map[string]snowflake.Layout{
+	"twitter": snowflake.TwitterLayout(),
+	"js-safe": snowflake.JSSafeLayout(),
+	"discord": snowflake.DiscordLayout(),
+}
+
+// Layout are --layout and what changes single parts of it.
+type Layout struct {
+	cmd                                     *cobra.Command
+	name, epoch                             string
+	tick                                    time.Duration
+	datacenter, worker, sequence, totalBits uint8
+}
+
+// Register adds the flags to a command.
+func (f *Layout) Register(cmd *cobra.Command) {
+	f.cmd = cmd
+	names := slices.Sorted(maps.Keys(layouts))
+	set := cmd.Flags()
+	set.StringVar(&f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "))
+	TextVar(set, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default that of the layout)")
+	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default that of the layout)")
+	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default those of the layout)")
+	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default those of the layout)")
+	set.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default those of the layout)")
+	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default those of the layout)")
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Given reports whether any of the flags is set.
+func (f *Layout) Given() bool {
+	return slices.ContainsFunc([]string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}, f.cmd.Flags().Changed)
+}
+
+// Layout is the layout that the flags describe.
+func (f *Layout) Layout() (snowflake.Layout, error) {
+	layout, known := layouts[f.name]
+	if !known {
+		return layout, terminal.Usage(fmt.Errorf("--layout %q: want one of %s", f.name, strings.Join(slices.Sorted(maps.Keys(layouts)), ", ")))
+	}
+	if f.epoch != "" {
+		epoch, err := time.Parse(time.RFC3339Nano, f.epoch)
+		if err != nil {
+			return layout, terminal.Usage(fmt.Errorf("--epoch %q: want a time such as 2020-01-01T00:00:00Z", f.epoch))
+		}
+		layout.Epoch = epoch.UTC()
+	}
+	f.override("tick", func() { layout.Tick = f.tick })
+	f.override("datacenter-bits", func() { layout.DatacenterBits = f.datacenter })
+	f.override("worker-bits", func() { layout.WorkerBits = f.worker })
+	f.override("sequence-bits", func() { layout.SequenceBits = f.sequence })
+	f.override("total-bits", func() { layout.TotalBits = f.totalBits })
+	if err := layout.Validate(); err != nil {
+		return layout, terminal.Usage(err)
+	}
+	return layout, nil
+}
+
+func (f *Layout) override(flag string, set func()) {
+	if f.cmd.Flags().Changed(flag) {
+		set()
+	}
+}

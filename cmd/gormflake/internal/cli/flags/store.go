@@ -1,0 +1,33 @@
+package flags
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// DefaultTable is the one of package sqllease.
+const DefaultTable = "snowflake_workers"
+
+// Store are the flags that say where in the database the workers are kept.
+type Store struct{ Table, Namespace string }
+
+// Register adds the flags to a command.
+func (f *Store) Register(cmd *cobra.Command) {
+	TextVar(cmd.Flags(), &f.Table, "table", DefaultTable, "table of the workers")
+	TextVar(cmd.Flags(), &f.Namespace, "namespace", "default", "namespace of the workers within the table")
+}
+
+// Check says what is wrong before a database is asked.
+func (f *Store) Check() error {
+	if _, err := sqllease.DDL("sqlite", f.Options()...); err != nil {
+		return terminal.Usage(err)
+	}
+	return nil
+}
+
+// Options are those of a store.
+func (f *Store) Options() []sqllease.Option {
+	return []sqllease.Option{sqllease.WithTable(f.Table), sqllease.WithNamespace(f.Namespace)}
+}

@@ -1,0 +1,90 @@
+package ids
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A form is a way to write an ID.
+type form struct {
+	name   string
+	format func(types.ID) string
+	parse  func(string) (types.ID, error)
+}
+
+const (
+	autoName   = "auto"
+	serialName = "serial"
+)
+
+var decimal = form{"decimal", types.ID.String, types.ParseID}
+
+// plainForms need no more than the ID.
+var plainForms = []form{
+	decimal,
+	{"base32", types.ID.Base32, types.ParseBase32},
+	{"base58", types.ID.Base58, types.ParseBase58},
+	{"base62", types.ID.Base62, types.ParseBase62},
+}
+
+// formFlags are --as and --code.
+type formFlags struct {
+	names    []string
+	as, code string
+}
+
+// register makes the first of names the default.
+func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
+	f.names = names
+	for _, plain := range plainForms {
+		if !slices.Contains(f.names, plain.name) {
+			f.names = append(f.names, plain.name)
+		}
+	}
+	f.names = append(f.names, serialName)
+	cmd.Flags().StringVar(&f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "))
+	flags.TextVar(cmd.Flags(), &f.code, "code", "", "code that serial numbers begin with, such as PAY")
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(f.names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// form is the one that --as names. It is the zero form for auto, and has only
+// its name for serial numbers of any code.
+func (f *formFlags) form(layout snowflake.Layout) (form, error) {
+	if !slices.Contains(f.names, f.as) {
+		return form{}, terminal.Usage(fmt.Errorf("--as %q: want one of %s", f.as, strings.Join(f.names, ", ")))
+	}
+	for _, plain := range plainForms {
+		if plain.name == f.as {
+			return plain, nil
+		}
+	}
+	if f.as == autoName {
+		return form{}, nil
+	}
+	format, err := f.serial(layout)
+	if format == nil || err != nil {
+		return form{name: serialName}, err
+	}
+	return form{serialName, format.Format, format.Parse}, nil
+}
+
+// serial is the format of --code, or nil.
+func (f *formFlags) serial(layout snowflake.Layout) (*serial.Format, error) {
+	if f.code == "" {
+		return nil, nil
+	}
+	format, err := serial.New(f.code, layout)
+	if err != nil {
+		return nil, terminal.Usage(fmt.Errorf("--code: %w", err))
+	}
+	return format, nil
+}

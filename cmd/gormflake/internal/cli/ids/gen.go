@@ -1,0 +1,147 @@
+package ids
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
+)
+
+const (
+	// block is how many IDs are made at a time: the sequence of a tick.
+	block = 4096
+
+	// farewell is how long giving back the worker may take.
+	farewell = 5 * time.Second
+)
+
+type genFlags struct {
+	issuer issuer.Flags
+	form   formFlags
+	count  int64
+	json   bool
+	now    func() time.Time
+}
+
+func newGen(now func() time.Time) *cobra.Command {
+	f := &genFlags{now: now}
+	cmd := &cobra.Command{
+		Use:   "gen",
+		Short: "Make IDs",
+		Long: `Make IDs, one a line.
+
+The worker is either a number that nobody else uses, or one that is leased from
+a database for as long as the command runs. Where the database already knows the
+layout of its workers, no flag is needed for that.`,
+		Example: `  gormflake gen --worker 7
+  gormflake gen --worker 7 -n 3 --as base32
+  gormflake gen --worker 7 --as serial --code PAY
+  gormflake gen --dsn sqlite://app.db -n 1000 --json`,
+		Args: flags.NoArguments,
+		RunE: f.run,
+	}
+	f.issuer.Register(cmd)
+	f.form.register(cmd, "form of the IDs")
+	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID tells, as a line of JSON")
+	cmd.MarkFlagsMutuallyExclusive("as", "json")
+	return cmd
+}
+
+func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
+	if f.count < 1 {
+		return terminal.Usage(fmt.Errorf("-n %d: want at least 1", f.count))
+	}
+	if err := errors.Join(f.checkCode(), f.issuer.Check()); err != nil {
+		return err
+	}
+	// What is wrong with the form must not take a worker first.
+	layout, err := f.issuer.Layout.Layout()
+	if err != nil {
+		return err
+	}
+	if _, err := f.form.form(layout); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	// That a worker is leased for a moment is no news.
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	is, err := f.issuer.Open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		err = errors.Join(err, is.Close(ctx))
+	}()
+	write, err := f.writer(is)
+	if err != nil {
+		return err
+	}
+	return generate(ctx, is, f.count, cmd.OutOrStdout(), write)
+}
+
+func (f *genFlags) checkCode() error {
+	switch format := f.form.as == serialName; {
+	case format && f.form.code == "":
+		return terminal.Usage(errors.New("--as serial needs --code: the letters and digits that the serial numbers begin with"))
+	case f.form.code != "" && !format && !f.json:
+		return terminal.Usage(errors.New("--code is for --as serial and for --json: want one of them, or no --code"))
+	}
+	return nil
+}
+
+// generate writes block after block, so that any number needs the same memory.
+func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer, write func(*bytes.Buffer, types.ID) error) error {
+	var text bytes.Buffer
+	ids := make([]types.ID, min(block, count))
+	for made := int64(0); made < count; {
+		ids = ids[:min(int64(len(ids)), count-made)]
+		err := is.Gen.Fill(ctx, ids)
+		switch {
+		case ctx.Err() != nil: // which Fill looks at only when it waits
+			return fmt.Errorf("interrupted after %d of %d IDs", made, count)
+		case err != nil:
+			return fmt.Errorf("after %d of %d IDs: %w", made, count, err)
+		}
+		text.Reset()
+		for _, id := range ids {
+			if err := write(&text, id); err != nil {
+				return err
+			}
+		}
+		if _, err := out.Write(text.Bytes()); err != nil {
+			return err
+		}
+		made += int64(len(ids))
+	}
+	return nil
+}
+
+func (f *genFlags) writer(is *issuer.Issuer) (func(*bytes.Buffer, types.ID) error, error) {
+	layout := is.Gen.Layout()
+	form, err := f.form.form(layout)
+	if err != nil {
+		return nil, err
+	}
+	if !f.json {
+		return func(b *bytes.Buffer, id types.ID) error {
+			b.WriteString(form.format(id))
+			return b.WriteByte('\n')
+		}, nil
+	}
+	serial, err := f.form.serial(layout)
+	r := reader{layout, serial}
+	return func(b *bytes.Buffer, id types.ID) error { return r.record(id).writeJSON(b) }, err
+}

@@ -1,0 +1,157 @@
+package ids
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
+)
+
+// An interpreter finds out which ID a text stands for.
+type interpreter struct {
+	reader
+	as          form // the zero form finds out which
+	serials     *serials.Reader
+	first, last types.ID // the IDs that a text of unknown form may stand for
+}
+
+// A reading is what a text means in one form.
+type reading struct {
+	form   form
+	id     types.ID
+	serial string // the text, if it is a serial number
+}
+
+// recordOf is all that the ID tells, and how it was found.
+func (in *interpreter) recordOf(r reading) record {
+	rec := in.record(r.id)
+	rec.Form, rec.Serial = r.form.name, cmp.Or(r.serial, rec.Serial)
+	return rec
+}
+
+// read returns one reading, or all of several that are equally likely.
+func (in *interpreter) read(s string) ([]reading, error) {
+	s = strings.TrimSpace(s)
+	switch in.as.name {
+	case "":
+		return in.readAny(s)
+	case serialName:
+		return in.readSerial(s)
+	}
+	return in.readAs(in.as, s)
+}
+
+// readAny relies on that every serial number is longer than the other forms.
+func (in *interpreter) readAny(s string) ([]reading, error) {
+	digits := isDigits(s)
+	if serials.Ends(in.serials, s) && len(s) > maxDigits {
+		readings, err := in.readSerial(s)
+		if err == nil || !digits {
+			return readings, err
+		}
+	}
+	if digits {
+		return in.readAs(decimal, s)
+	}
+	return in.guess(s)
+}
+
+func (in *interpreter) readSerial(s string) ([]reading, error) {
+	id, err := in.serials.Parse(s)
+	if err != nil {
+		return nil, err
+	}
+	return []reading{{form{name: serialName}, id, s}}, nil
+}
+
+func (in *interpreter) readAs(f form, s string) ([]reading, error) {
+	id, err := f.parse(s)
+	if err != nil {
+		return nil, err
+	}
+	switch largest := in.layout.Max(in.layout.Expires()); {
+	case id == 0:
+		return nil, errors.New("0 is no ID: it stands for one that is not assigned yet")
+	case id > largest:
+		return nil, fmt.Errorf("%s is too large: want at most %v, the last ID of the layout", s, largest)
+	}
+	return []reading{{form: f, id: id}}, nil
+}
+
+func (in *interpreter) guess(s string) ([]reading, error) {
+	var likely []reading
+	known := false
+	for _, f := range plainForms[1:] {
+		id, err := f.parse(s)
+		known = known || err == nil
+		if err == nil && in.likely(id) {
+			likely = append(likely, reading{form: f, id: id})
+		}
+	}
+	switch {
+	case len(likely) > 0:
+		return likely, nil
+	case known:
+		return nil, fmt.Errorf("%s is no ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
+			terminal.Quote(s), in.layout.Time(in.first).Format(terminal.Milliseconds), in.layout.Time(in.last).Format(terminal.Milliseconds))
+	}
+	return nil, fmt.Errorf("%s is no ID: want decimal, base32, base58 or base62, or a serial number", terminal.Quote(s))
+}
+
+func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
+
+func (in *interpreter) ambiguous(s string, readings []reading) error {
+	var texts []string
+	for _, r := range readings {
+		texts = append(texts, fmt.Sprintf("%v of %s as %s", r.id, in.layout.Time(r.id).Format(terminal.Milliseconds), r.form.name))
+	}
+	return fmt.Errorf("%s is ambiguous: %s: say which with --as", terminal.Quote(s), strings.Join(texts, ", "))
+}
+
+// find reads a word of a text. It does not allocate for words that are no ID,
+// as most are.
+func (in *interpreter) find(word []byte) (reading, bool) {
+	number := len(word) <= maxDigits && isDigits(word)
+	switch as := in.as.name; {
+	case as == decimal.name || as == "" && number:
+		if !number {
+			return reading{}, false
+		}
+		return in.findAs(decimal, word)
+	case in.takesSerials():
+		return in.findSerial(word)
+	}
+	return in.findAs(in.as, word)
+}
+
+func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
+
+func (in *interpreter) findAs(f form, word []byte) (reading, bool) {
+	id, err := f.parse(string(word))
+	return reading{form: f, id: id}, err == nil && in.likely(id)
+}
+
+func (in *interpreter) findSerial(word []byte) (reading, bool) {
+	if !serials.Ends(in.serials, word) {
+		return reading{}, false
+	}
+	text := string(word)
+	id, err := in.serials.Parse(text)
+	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
+}
+
+// maxDigits is the length of the largest ID.
+const maxDigits = 19
+
+func isDigits[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
+}

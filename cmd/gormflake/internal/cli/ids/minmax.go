@@ -1,0 +1,110 @@
+package ids
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// takesTimes marks the commands whose arguments may begin with a minus sign.
+const takesTimes = "times"
+
+func newMin(now func() time.Time) *cobra.Command {
+	cmd := newBorder("min", now, snowflake.Layout.Min)
+	cmd.Short = "Print the smallest ID of a time"
+	cmd.Long = `Print the smallest ID that can have been issued at TIME or later, so that a range
+of times is a range of IDs:
+
+  WHERE id BETWEEN (gormflake min) AND (gormflake max)
+
+` + flags.TimeForms
+	cmd.Example = `  gormflake min 2026-11-21
+  gormflake min "2026-11-21 17:00:00" --layout js-safe
+  gormflake min -1h`
+	return cmd
+}
+
+func newMax(now func() time.Time) *cobra.Command {
+	cmd := newBorder("max", now, snowflake.Layout.Max)
+	cmd.Short = "Print the largest ID of a time"
+	cmd.Long = `Print the largest ID that can have been issued at TIME or earlier: the last one
+of its tick. The largest of a day is the one before the smallest of the next.
+
+` + flags.TimeForms
+	cmd.Example = `  gormflake max 2026-11-21T23:59:59.999Z
+  gormflake max 1795280400
+  gormflake max now`
+	return cmd
+}
+
+func newBorder(name string, now func() time.Time, border func(snowflake.Layout, time.Time) types.ID) *cobra.Command {
+	var set flags.Layout
+	cmd := &cobra.Command{
+		Use:         name + " TIME",
+		Args:        flags.OneArgument("TIME"),
+		Annotations: map[string]string{takesTimes: ""},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			layout, err := set.Layout()
+			if err != nil {
+				return err
+			}
+			at, err := flags.ParseTime(args[0], now())
+			if err != nil {
+				return err
+			}
+			if at.Before(layout.Epoch) || !at.Before(layout.Expires()) {
+				return terminal.Usage(fmt.Errorf("time %s is outside the layout: want one from %s to before %s",
+					at.UTC().Format(terminal.Milliseconds), layout.Epoch.UTC().Format(terminal.Milliseconds), layout.Expires().UTC().Format(terminal.Milliseconds)))
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), border(layout, at))
+			return err
+		},
+	}
+	set.Register(cmd)
+	return cmd
+}
+
+// TimeArguments keeps arguments such as -1h from being read as flags: it puts
+// them behind a "--".
+func TimeArguments(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return args
+	}
+	if _, ok := cmd.Annotations[takesTimes]; !ok {
+		return args
+	}
+	var others, times []string
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return slices.Concat(others, []string{arg}, times, args[i+1:])
+		case isPast(arg) && (i == 0 || !isValue(cmd, args[i-1])):
+			times = append(times, arg)
+		default:
+			others = append(others, arg)
+		}
+	}
+	if isValue(cmd, others[len(others)-1]) {
+		return others // whose error is that the value is missing
+	}
+	return slices.Concat(others, []string{"--"}, times)
+}
+
+// isPast tells -1h from a flag.
+func isPast(arg string) bool { return len(arg) > 1 && arg[0] == '-' && isDigits(arg[1:2]) }
+
+// isValue reports whether what follows the argument is the value of a flag.
+func isValue(cmd *cobra.Command, before string) bool {
+	name, long := strings.CutPrefix(before, "--")
+	flag := cmd.Flags().Lookup(name)
+	return long && flag != nil && flag.NoOptDefVal == ""
+}

@@ -1,0 +1,205 @@
+package ids
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const parseHelp = `Take IDs apart: time, datacenter, worker and sequence, and the same ID in other
+forms.
+
+IDs among the arguments are shown one after the other. Without arguments, or
+with --file, text is read instead, such as a log: it is printed as it is, and
+behind each ID stands what that tells. Any bytes may stand between the IDs, but
+no line is longer than 1 MiB. --table and --json print only the IDs.
+
+How an argument is read, unless --as says it:
+  only digits            decimal
+  13 characters          base32
+  up to 11 characters    base58 or base62: the one that gives a time from
+                         --since to --until; if both do, both are shown, and
+                         --json is an error
+  a serial number        one with any code, or that of --code, and any separator
+
+A serial number is a code of 1 to 32 of A-Z and 0-9, and behind it the time and
+the numbers of the layout, as wide as the layout says: what stands before these
+is the code, be it digits. Between all of them stands nothing, or the same one of
+- _ and a full stop.
+
+In text, IDs are runs of letters and digits with nothing but other characters
+around them, and with a time from --since to --until. Serial numbers with
+separators are found too. Of decimal ones and of serial numbers that finds all;
+others need --as.
+
+--since is a day after the layout's epoch, so that small numbers and short words
+are no IDs, and --until a day from now. Neither applies to a decimal argument or
+a serial number, nor to any argument with --as.
+
+` + flags.TimeForms
+
+// TakesIDs marks the command that somebody may give a negative number to.
+const TakesIDs = "ids"
+
+type parseFlags struct {
+	layout       flags.Layout
+	form         formFlags
+	files        []string
+	json, table  bool
+	since, until string
+	now          func() time.Time
+}
+
+func newParse(now func() time.Time) *cobra.Command {
+	f := &parseFlags{now: now}
+	cmd := &cobra.Command{
+		Use:   "parse [ID...]",
+		Short: "Take IDs apart, also those in a log",
+		Long:  parseHelp,
+		Example: `  gormflake parse 2124189853926044565
+  gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
+  gormflake parse PAY2026112117150353000030494
+  gormflake parse < app.log
+  gormflake parse --file app.log --table --since -1d`,
+		Annotations: map[string]string{TakesIDs: ""},
+		RunE:        f.run,
+	}
+	f.layout.Register(cmd)
+	f.form.register(cmd, "form of the IDs", autoName)
+	set := cmd.Flags()
+	set.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
+	set.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
+	set.BoolVar(&f.table, "table", false, "print a row for each ID")
+	flags.TextVar(set, &f.since, "since", "", "time from which on a text is taken for an ID")
+	flags.TextVar(set, &f.until, "until", "", "time up to which a text is taken for an ID")
+	cmd.MarkFlagsMutuallyExclusive("json", "table")
+	return cmd
+}
+
+func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
+	if slices.Equal(args, []string{"-"}) {
+		args = nil
+		f.files = append(f.files, "-")
+	}
+	switch {
+	case len(args) > 0 && len(f.files) > 0:
+		return terminal.Usage(errors.New("IDs and --file are both given: want one of them"))
+	case len(args) == 0 && len(f.files) == 0:
+		if terminal.IsTerminal(cmd.InOrStdin()) {
+			return terminal.Usage(errors.New(`no IDs: give them as arguments, a log with --file or on standard input, or "-" to type them`))
+		}
+		f.files = []string{"-"}
+	}
+	if len(args) > 0 {
+		return f.arguments(cmd, args)
+	}
+	return f.texts(cmd)
+}
+
+func (f *parseFlags) interpreter() (*interpreter, error) {
+	layout, err := f.layout.Layout()
+	if err != nil {
+		return nil, err
+	}
+	as, err := f.form.form(layout)
+	if err != nil {
+		return nil, err
+	}
+	format, err := f.form.serial(layout)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := serials.New(layout, f.form.code)
+	if err != nil {
+		return nil, err
+	}
+	since, until, err := f.span(layout)
+	if err != nil {
+		return nil, err
+	}
+	return &interpreter{
+		reader: reader{layout, format}, as: as, serials: numbers,
+		first: max(1, layout.Min(since)), last: layout.Max(until),
+	}, nil
+}
+
+// span is the time in which a text is taken for an ID.
+func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err error) {
+	const day = 24 * time.Hour
+	now := f.now()
+	since, until = layout.Epoch.Add(day), now.Add(day)
+	for _, flag := range []struct {
+		name, text string
+		at         *time.Time
+	}{{"since", f.since, &since}, {"until", f.until, &until}} {
+		if flag.text == "" {
+			continue
+		}
+		if *flag.at, err = flags.ParseTime(flag.text, now); err != nil {
+			return since, until, fmt.Errorf("--%s: %w", flag.name, err)
+		}
+	}
+	if f.since+f.until != "" && since.After(until) {
+		err = terminal.Usage(fmt.Errorf("no ID is of a time from %s to %s: want --since before --until",
+			since.UTC().Format(terminal.Milliseconds), until.UTC().Format(terminal.Milliseconds)))
+	}
+	return since, until, err
+}
+
+func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
+	in, err := f.interpreter()
+	if err != nil {
+		return err
+	}
+	var records []record
+	for _, arg := range args {
+		readings, err := in.read(arg)
+		if err != nil {
+			return terminal.Usage(err)
+		}
+		if f.json && len(readings) > 1 {
+			return terminal.Usage(in.ambiguous(arg, readings))
+		}
+		for _, r := range readings {
+			rec := in.recordOf(r)
+			rec.Input = arg
+			records = append(records, rec)
+		}
+	}
+	return f.print(cmd.OutOrStdout(), records)
+}
+
+func (f *parseFlags) print(out io.Writer, records []record) error {
+	if f.table {
+		if err := writeHeading(out); err != nil {
+			return err
+		}
+	}
+	for i, rec := range records {
+		err := error(nil)
+		switch {
+		case f.json:
+			err = rec.writeJSON(out)
+		case f.table:
+			err = rec.writeRow(out)
+		default:
+			if i > 0 {
+				terminal.Say(out, "")
+			}
+			err = rec.writeBlock(out, f.now())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

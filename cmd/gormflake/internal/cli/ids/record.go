@@ -1,0 +1,95 @@
+package ids
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A record is all that an ID tells, as JSON has it.
+type record struct {
+	File       string   `json:"file,omitempty"`
+	Line       int64    `json:"line,omitempty"`
+	Input      string   `json:"input,omitempty"`
+	Form       string   `json:"form,omitempty"`
+	ID         types.ID `json:"id"`
+	Time       string   `json:"time"`
+	UnixMilli  int64    `json:"unix_ms"`
+	Datacenter int64    `json:"datacenter"`
+	Worker     int64    `json:"worker"`
+	Sequence   int64    `json:"sequence"`
+	Base32     string   `json:"base32"`
+	Base58     string   `json:"base58"`
+	Base62     string   `json:"base62"`
+	Serial     string   `json:"serial,omitempty"`
+
+	at time.Time
+}
+
+// A reader knows what IDs mean.
+type reader struct {
+	layout snowflake.Layout
+	serial *serial.Format // nil without --code
+}
+
+func (r reader) record(id types.ID) record {
+	parts := r.layout.Decompose(id)
+	rec := record{
+		ID: id, Time: parts.Time.UTC().Format(terminal.Milliseconds), UnixMilli: parts.Time.UnixMilli(),
+		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
+		at: parts.Time,
+	}
+	if r.serial != nil {
+		rec.Serial = r.serial.Format(id)
+	}
+	return rec
+}
+
+// writeJSON writes one line.
+func (rec record) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(rec) }
+
+const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s\n"
+
+func writeHeading(w io.Writer) error {
+	_, err := fmt.Fprintf(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
+	return err
+}
+
+// writeRow writes columns of fixed width, so that no row waits for another.
+func (rec record) writeRow(w io.Writer) error {
+	_, err := fmt.Fprintf(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
+	return err
+}
+
+// writeBlock writes one line for each thing that the ID tells.
+func (rec record) writeBlock(w io.Writer, now time.Time) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, value any) {
+		terminal.Say(table, "%s\t%v", name, value)
+	}
+	row("id", rec.ID)
+	if rec.Form != "" && rec.Form != decimal.name {
+		row("read as", rec.Form)
+	}
+	row("time", rec.Time)
+	row("local time", rec.at.Local().Format(terminal.Milliseconds))
+	row("age", terminal.Age(now.Sub(rec.at)))
+	row("datacenter", rec.Datacenter)
+	row("worker", rec.Worker)
+	row("sequence", rec.Sequence)
+	row("base32", rec.Base32)
+	row("base58", rec.Base58)
+	row("base62", rec.Base62)
+	if rec.Serial != "" {
+		row("serial", rec.Serial)
+	}
+	return table.Flush()
+}

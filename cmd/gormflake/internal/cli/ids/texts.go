@@ -1,0 +1,209 @@
+package ids
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+// texts finds the IDs in the files.
+func (f *parseFlags) texts(cmd *cobra.Command) error {
+	in, err := f.interpreter()
+	if err != nil {
+		return err
+	}
+	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table}
+	if f.table {
+		if err := writeHeading(p.out); err != nil {
+			return err
+		}
+	}
+	for _, name := range f.files {
+		if err := p.file(cmd, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxLine is how many bytes a line of a text has at most.
+const maxLine = 1 << 20
+
+// A printer prints a text, or the IDs that are in it.
+type printer struct {
+	*interpreter
+	out         io.Writer
+	json, table bool
+	name        string // of the file, if it is one
+	line        int64
+	note        []byte
+}
+
+func (p *printer) file(cmd *cobra.Command, name string) error {
+	in := cmd.InOrStdin()
+	p.name = ""
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in, p.name = file, name
+	}
+	return p.lines(bufio.NewReaderSize(contextReader{cmd.Context(), in}, maxLine))
+}
+
+func (p *printer) lines(in *bufio.Reader) error {
+	for p.line = 1; ; p.line++ {
+		line, readErr := in.ReadSlice('\n')
+		if errors.Is(readErr, bufio.ErrBufferFull) {
+			return fmt.Errorf("line %d of %s is longer than 1 MiB: break it first, as tr , '\\n' does", p.line, cmp.Or(p.name, "standard input"))
+		}
+		if err := p.words(line); err != nil {
+			return err
+		}
+		if err := p.flush(in); err != nil || errors.Is(readErr, io.EOF) {
+			return err
+		}
+		if readErr != nil {
+			return readErr
+		}
+	}
+}
+
+// words looks for an ID at each word of the line, and prints the line or what it
+// has found.
+func (p *printer) words(line []byte) error {
+	printed := 0
+	for at := 0; at < len(line); {
+		if !serials.IsWord[line[at]] {
+			at++
+			continue
+		}
+		end := at + wordLen(line[at:])
+		if r, to, found := p.findAt(line, at, end); found {
+			if err := p.found(line[printed:to], r); err != nil {
+				return err
+			}
+			printed, end = to, to
+		}
+		at = end
+	}
+	return p.text(line[printed:])
+}
+
+// findAt reads the word at line[at:end], with what belongs to it if it begins a
+// serial number with separators, and returns where the ID ends.
+func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found bool) {
+	if p.takesSerials() {
+		if tail := p.serials.Tail(line[end:]); tail > 0 {
+			if r, found := p.find(line[at : end+tail]); found {
+				return r, end + tail, true
+			}
+		}
+	}
+	if isFraction(line, at, end) {
+		return reading{}, 0, false
+	}
+	r, found = p.find(line[at:end])
+	return r, end, found
+}
+
+// isFraction reports whether the word is a part of a number such as 0.25.
+func isFraction(line []byte, at, end int) bool {
+	if at > 1 && line[at-1] == '.' && serials.IsDigit(line[at-2]) {
+		return true
+	}
+	return end+1 < len(line) && line[end] == '.' && serials.IsDigit(line[end+1]) && serials.IsDigit(line[end-1])
+}
+
+func wordLen(text []byte) int {
+	n := 0
+	for n < len(text) && serials.IsWord[text[n]] {
+		n++
+	}
+	return n
+}
+
+// found prints an ID and the text up to its end.
+func (p *printer) found(text []byte, r reading) error {
+	if err := p.text(text); err != nil {
+		return err
+	}
+	if !p.json && !p.table {
+		p.note = p.annotate(p.note[:0], r)
+		return p.text(p.note)
+	}
+	rec := p.recordOf(r)
+	rec.File, rec.Line = p.name, p.line
+	if p.table {
+		return rec.writeRow(p.out)
+	}
+	return rec.writeJSON(p.out)
+}
+
+// annotate writes what an ID tells behind it.
+func (p *printer) annotate(b []byte, r reading) []byte {
+	parts := p.layout.Decompose(r.id)
+	b = append(b, '(')
+	b = parts.Time.AppendFormat(b, terminal.Milliseconds)
+	if p.layout.DatacenterBits > 0 {
+		b = strconv.AppendInt(append(b, " datacenter "...), parts.Datacenter, 10)
+	}
+	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
+	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
+	return append(b, ')')
+}
+
+func (p *printer) text(b []byte) error {
+	if p.json || p.table {
+		return nil
+	}
+	_, err := p.out.Write(b)
+	return err
+}
+
+// flush shows what is known before the next line has come.
+func (p *printer) flush(in *bufio.Reader) error {
+	out, ok := p.out.(interface{ Flush() error })
+	next, _ := in.Peek(in.Buffered())
+	if !ok || bytes.IndexByte(next, '\n') >= 0 {
+		return nil
+	}
+	return out.Flush()
+}
+
+// A contextReader returns from a Read that lasts once the context has ended.
+type contextReader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	type answer struct {
+		n   int
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		n, err := r.in.Read(p)
+		got <- answer{n, err}
+	}()
+	select {
+	case a := <-got:
+		return a.n, a.err
+	case <-r.ctx.Done(): // p is not touched again
+		return 0, errors.New("interrupted")
+	}
+}

@@ -1,0 +1,138 @@
+// Package issuer makes the generator that gen and serve issue from, under a fixed
+// worker or a leased one.
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Flags say under which worker IDs are issued: under a fixed one, or under one that is leased from a database.
+type Flags struct {
+	cmd                *cobra.Command
+	Layout             flags.Layout
+	Database           flags.Database
+	store              flags.Store
+	datacenter, worker int64
+	window             time.Duration
+}
+
+// Register adds the flags to a command.
+func (f *Flags) Register(cmd *cobra.Command) {
+	f.cmd = cmd
+	f.Layout.Register(cmd)
+	f.Database.Register(cmd)
+	f.store.Register(cmd)
+	set := cmd.Flags()
+	set.Int64Var(&f.datacenter, "datacenter", 0, "datacenter of the worker; with --dsn, lease a worker of this one only")
+	set.Int64Var(&f.worker, "worker", 0, "worker to issue under; with --dsn, lease this very one")
+	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
+}
+
+var errNoWorker = terminal.Usage(errors.New("no worker: give --worker with a number that nobody else uses, or --dsn to lease one"))
+
+// Check refuses flags that would do nothing: who gives one of a database may
+// have forgotten which.
+func (f *Flags) Check() error {
+	if f.Database.Given() {
+		return errors.Join(f.store.Check(), f.checkLease())
+	}
+	set := f.cmd.Flags()
+	for _, name := range []string{"window", "table", "namespace"} {
+		if set.Changed(name) {
+			return terminal.Usage(fmt.Errorf("--%s is about workers in a database, and there is none: give --dsn or set %s", name, flags.DSNVariable))
+		}
+	}
+	if set.Changed("datacenter") && !set.Changed("worker") {
+		return errNoWorker
+	}
+	return nil
+}
+
+// An Issuer is a generator, and the lease and the database that it stands on,
+// where it has one.
+type Issuer struct {
+	Gen   *snowflake.Generator
+	lease *lease.Lease
+	Store lease.Store
+	done  func() error
+}
+
+// Close gives the worker back.
+func (i *Issuer) Close(ctx context.Context) error {
+	return errors.Join(i.Gen.Close(ctx), i.done())
+}
+
+// Open makes the generator. Changes of state of the lease are logged to log.
+func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
+	layout, err := f.Layout.Layout()
+	if err != nil {
+		return nil, err
+	}
+	if f.Database.Given() {
+		return f.leased(ctx, layout, log)
+	}
+	if !f.cmd.Flags().Changed("worker") {
+		return nil, errNoWorker
+	}
+	gen, err := snowflake.New(snowflake.Static(f.datacenter, f.worker), snowflake.WithLayout(layout))
+	if err != nil {
+		return nil, terminal.Usage(err)
+	}
+	return &Issuer{Gen: gen, done: func() error { return nil }}, nil
+}
+
+func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
+	db, closeDB, err := f.Database.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Layout.Given() {
+		layout = f.layoutIn(ctx, db, layout)
+	}
+	flagged := f.leaseOptions()
+	if err := checkOptions(ctx, layout, flagged); err != nil {
+		return nil, errors.Join(err, closeDB())
+	}
+	store := sqllease.New(db, append(f.store.Options(), sqllease.WithLogger(log))...)
+	l, err := lease.Acquire(ctx, store, layout, append(optionsOf(flagged), lease.WithLogger(log))...)
+	if err != nil {
+		return nil, errors.Join(err, closeDB())
+	}
+	gen, err := snowflake.New(l)
+	if err != nil {
+		return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)), closeDB())
+	}
+	return &Issuer{gen, l, store, closeDB}, nil
+}
+
+// layoutIn is the one that the database has for its workers, or otherwise. It
+// creates nothing: what is wrong with the flags is found before that.
+func (f *Flags) layoutIn(ctx context.Context, db *gorm.DB, otherwise snowflake.Layout) snowflake.Layout {
+	store := sqllease.New(db, append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())...)
+	if in, err := lease.Inspect(ctx, store); err == nil && in.Layout.Validate() == nil {
+		return in.Layout
+	}
+	return otherwise
+}
+
+// Name describes the issuer's worker, for people.
+func (i *Issuer) Name() string {
+	if i.lease == nil {
+		return fmt.Sprint("a fixed worker of ", i.Gen.Layout())
+	}
+	stats := i.lease.Stats()
+	return fmt.Sprintf("worker %d of datacenter %d until %s", stats.Worker, stats.Datacenter, stats.Until.Format(time.RFC3339))
+}

@@ -1,0 +1,139 @@
+package migrate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+type applyFlags struct {
+	migrateFlags
+	runFlags
+	save string
+}
+
+func newApply() *cobra.Command {
+	var set applyFlags
+	cmd := &cobra.Command{
+		Use:   "apply --dsn URL TABLE...",
+		Short: "Carry the plan out",
+		Long: `Carry the plan out: show what is about to be done, ask whether to do it, and do
+it. On PostgreSQL and SQLite each phase is one transaction. MySQL and MariaDB
+have none for such statements: after an error, run the same command again, and
+it goes on where it stopped. So it does after Ctrl-C.
+
+The plan is saved to a file before anything is changed. "gormflake migrate
+revert" wants that file: the database does not tell what was there before.
+
+The exit code is 0 if all is done, or there was nothing to do.`,
+		Example: `  gormflake migrate apply --dsn sqlite://shop.db --phases widen orders
+  gormflake migrate apply --dsn sqlite://shop.db --yes --save moved.json orders`,
+		Args: needTables,
+		RunE: set.apply,
+	}
+	set.migrateFlags.register(cmd)
+	set.runFlags.register(cmd)
+	cmd.Flags().StringVar(&set.save, "save", "", "file to save the plan to (default snowflake-plan-TIME.json, \"\" for none)")
+	return cmd
+}
+
+func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
+	if err := f.runFlags.check(); err != nil {
+		return err
+	}
+	return f.withPlan(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
+		if err := blocked(plan, `; see "gormflake migrate plan"`); err != nil {
+			return err
+		}
+		part := f.phases.cut(plan)
+		if part.Empty() {
+			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, tables))
+			return nil
+		}
+		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)
+	})
+}
+
+func nothing(plan *sqlmigrate.Plan, tables []string) string {
+	if plan.Empty() {
+		return strings.Join(tables, ", ") + " and what is connected with them have been moved"
+	}
+	return "what is left is of " + strings.Join(phasesOf(plan), " and ")
+}
+
+// leftOf names the phases that the plan has and its part has not.
+func leftOf(plan, part *sqlmigrate.Plan) []string {
+	return slices.DeleteFunc(phasesOf(plan), func(name string) bool { return slices.Contains(phasesOf(part), name) })
+}
+
+func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
+	summarize(cmd.ErrOrStderr(), plan)
+	question := fmt.Sprintf("Apply these %s to %s?", terminal.Counted(statements(plan, upward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
+	if err := f.confirm.Ask(cmd, question); err != nil {
+		return err
+	}
+	began := time.Now()
+	name := f.file(cmd, began)
+	if name != "" {
+		if err := savePlan(name, plan, began); err != nil {
+			return err
+		}
+	}
+	if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply); err != nil {
+		return err
+	}
+	f.tell(cmd, plan, name, left, tables)
+	return nil
+}
+
+func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {
+	if cmd.Flags().Changed("save") {
+		return f.save
+	}
+	return savedName(now)
+}
+
+// tell says what is next, with the tables that were named: to name one that is
+// only connected with them would move its keys too.
+func (f *applyFlags) tell(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
+	out := cmd.OutOrStdout()
+	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
+	if slices.Contains(left, string(sqlmigrate.Detach)) {
+		terminal.Say(out, "next: deploy programs that assign keys; until then the database still does")
+	}
+	if len(left) > 0 {
+		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.referenceArgs(), tables...), " "))
+	} else {
+		terminal.Say(out, "next: gormflake doctor --dsn …")
+	}
+	for _, change := range models(plan) {
+		terminal.Say(out, "model: %s", change)
+	}
+	if file != "" {
+		terminal.Say(out, "way back: gormflake migrate revert --dsn … %s", file)
+	}
+}
+
+// models says which fields of the models change.
+func models(plan *sqlmigrate.Plan) []string {
+	var changes []string
+	for _, table := range plan.Tables {
+		for _, c := range table.Columns {
+			switch {
+			case len(c.Refers) > 0:
+				changes = append(changes, fmt.Sprintf("%s.%s is a types.ID", table.Name, c.Name))
+			case c.Key:
+				changes = append(changes, fmt.Sprintf("%s.%s is a types.ID with the tag snowflake:\"pk\"", table.Name, c.Name))
+			}
+		}
+	}
+	return changes
+}

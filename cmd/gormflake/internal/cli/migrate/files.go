@@ -1,0 +1,142 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+type filesFlags struct {
+	migrateFlags
+	phases      phasesFlag
+	dir, format string
+	leases      bool
+	leaseTable  string
+}
+
+func newFiles() *cobra.Command {
+	var set filesFlags
+	cmd := &cobra.Command{
+		Use:   "files --dsn URL --format TOOL TABLE...",
+		Short: "Write the plan as files of a migration tool",
+		Long: `Write the plan as files for golang-migrate or goose: one migration for each
+phase, with its way back. Nothing is changed in the database. The names of the
+new files are printed; no file is ever overwritten.
+
+With --lease-table there is one more for the table in which workers are leased,
+for applications that may not create it. Tables need not be named then.`,
+		Example: `  gormflake migrate files --dsn sqlite://shop.db --format goose --dir migrations orders
+  gormflake migrate files --dsn sqlite://shop.db --format goose --dir more --lease-table`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if set.leases {
+				return nil
+			}
+			return needTables(cmd, args)
+		},
+		RunE: set.write,
+	}
+	set.register(cmd)
+	return cmd
+}
+
+func (f *filesFlags) register(cmd *cobra.Command) {
+	f.migrateFlags.register(cmd)
+	f.phases.register(cmd)
+	formats := []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
+	set := cmd.Flags()
+	flags.TextVar(set, &f.dir, "dir", "migrations", "directory of the files, created if it is absent")
+	set.StringVar(&f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "))
+	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
+	flags.TextVar(set, &f.leaseTable, "table", flags.DefaultTable, "name of that table")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagDirname("dir")
+}
+
+func (f *filesFlags) check() error {
+	switch sqlmigrate.Format(f.format) {
+	case sqlmigrate.GolangMigrate, sqlmigrate.Goose:
+	case "":
+		return terminal.Usage(fmt.Errorf("no --format: want %s or %s", sqlmigrate.GolangMigrate, sqlmigrate.Goose))
+	default:
+		return terminal.Usage(fmt.Errorf("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose))
+	}
+	if f.leaseTable != flags.DefaultTable && !f.leases {
+		return terminal.Usage(errors.New("--table is the name of the table of --lease-table: give both or neither"))
+	}
+	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
+		return terminal.Usage(err)
+	}
+	return f.phases.check()
+}
+
+func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	before := namesIn(f.dir)
+	defer func() { f.tell(cmd, before) }()
+	if len(tables) == 0 {
+		return f.writeLeases(cmd)
+	}
+	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
+		return f.writePlan(cmd, db, plan)
+	})
+}
+
+func (f *filesFlags) writeLeases(cmd *cobra.Command) error {
+	db, closeDB, err := f.database.OpenExisting(cmd.Context(), flags.ReadOnly)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.writeLeaseTable(db), closeDB())
+}
+
+func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
+	return sqlmigrate.WriteLeaseTable(f.dir, sqlmigrate.Format(f.format), db.Dialector.Name(), sqllease.WithTable(f.leaseTable))
+}
+
+func (f *filesFlags) writePlan(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan) error {
+	if err := blocked(plan, ""); err != nil {
+		return err
+	}
+	plan = f.phases.cut(plan)
+	if f.leases {
+		if err := f.writeLeaseTable(db); err != nil {
+			return err
+		}
+	}
+	if plan.Empty() {
+		terminal.Say(cmd.ErrOrStderr(), "nothing to do for these tables and phases: no file of theirs is written")
+		return nil
+	}
+	return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
+}
+
+// tell names what has been written, also before an error.
+func (f *filesFlags) tell(cmd *cobra.Command, before []string) {
+	for _, name := range namesIn(f.dir) {
+		if !slices.Contains(before, name) {
+			terminal.Say(cmd.OutOrStdout(), "%s", filepath.Join(f.dir, name))
+		}
+	}
+}
+
+func namesIn(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name()
+	}
+	return names
+}

@@ -1,0 +1,198 @@
+// Package migrate has the commands that move tables to Snowflake keys.
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// New returns the command migrate, which has others below it.
+func New() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Move tables from auto-increment keys to Snowflake keys",
+		Long: `Move tables from keys that the database assigns to Snowflake keys, together
+with every column that refers to them. Nothing is renumbered: the old keys stay,
+and are smaller than any new one.
+
+Begin with "plan". Then either write migration files for the tool that you use,
+or apply the plan from here.`,
+		Args: cobra.NoArgs,
+		RunE: flags.ShowHelp,
+	}
+	cmd.AddCommand(newPlan(), newFiles(), newApply(), newRevert())
+	return cmd
+}
+
+// migrateFlags say which tables of which database are to be moved.
+type migrateFlags struct {
+	database   flags.Database
+	layout     flags.Layout
+	references []string
+}
+
+func (f *migrateFlags) register(cmd *cobra.Command) {
+	f.database.Register(cmd)
+	f.layout.Register(cmd)
+	cmd.Flags().StringArrayVar(&f.references, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
+}
+
+// targets are what the command line asks sqlmigrate for.
+func (f *migrateFlags) targets(tables []string) ([]any, error) {
+	layout, err := f.layout.Layout()
+	if err != nil {
+		return nil, err
+	}
+	targets := []any{sqlmigrate.WithLayout(layout)}
+	for _, r := range f.references {
+		column, key, found := strings.Cut(r, "=")
+		if !found {
+			return nil, terminal.Usage(fmt.Errorf("--reference %q: want column=key, such as orders.customer_id=customers.id", r))
+		}
+		targets = append(targets, sqlmigrate.WithReference(column, key))
+	}
+	for _, table := range tables {
+		targets = append(targets, table)
+	}
+	return targets, nil
+}
+
+// referenceArgs are the references as they were given.
+func (f *migrateFlags) referenceArgs() []string {
+	var args []string
+	for _, r := range f.references {
+		args = append(args, "--reference", r)
+	}
+	return args
+}
+
+// withPlan opens the database, inspects it and calls do.
+func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
+	targets, err := f.targets(tables)
+	if err != nil {
+		return err
+	}
+	db, closeDB, err := f.database.OpenExisting(ctx, mode)
+	if err != nil {
+		return err
+	}
+	if err := checkTargets(ctx, db, targets); err != nil {
+		return errors.Join(err, closeDB())
+	}
+	plan, err := sqlmigrate.Inspect(ctx, db, targets...)
+	if err == nil {
+		err = do(db, plan)
+	}
+	return errors.Join(err, closeDB())
+}
+
+// checkTargets says what no database is needed to find wrong. It relies on that
+// sqlmigrate looks at the names first, and that its queries heed the context.
+func checkTargets(ctx context.Context, db *gorm.DB, targets []any) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := sqlmigrate.Inspect(ctx, db, targets...); err != nil && !errors.Is(err, context.Canceled) {
+		return terminal.Usage(err)
+	}
+	return nil
+}
+
+// needTables is for commands that want one table or more.
+func needTables(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return terminal.Usage(fmt.Errorf("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders"))
+	}
+	return nil
+}
+
+// blocked is one line that leads to the many of a plan.
+func blocked(plan *sqlmigrate.Plan, more string) error {
+	if len(plan.Blockers) == 0 {
+		return nil
+	}
+	b := plan.Blockers[0]
+	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first that of table %s: %s: %s: fix: %s%s",
+		terminal.Counted(len(plan.Blockers), "blocker stands", "blockers stand"), b.Table, b.Object, b.Reason, b.Fix, more)
+}
+
+// A phasesFlag is the flag --phases.
+type phasesFlag struct{ names []string }
+
+func (f *phasesFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.names, "phases", phaseNames(), "phases to take, each of which can be deployed apart")
+	_ = cmd.RegisterFlagCompletionFunc("phases", cobra.FixedCompletions(phaseNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func phaseNames() []string {
+	return []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard)}
+}
+
+// cut leaves out all phases of the plan but these.
+func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
+	part := *plan
+	part.Phases = nil
+	for _, phase := range plan.Phases {
+		if slices.Contains(f.names, string(phase.Name)) {
+			part.Phases = append(part.Phases, phase)
+		}
+	}
+	return &part
+}
+
+func (f *phasesFlag) check() error {
+	for _, name := range f.names {
+		if !slices.Contains(phaseNames(), name) {
+			return terminal.Usage(fmt.Errorf("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", ")))
+		}
+	}
+	return nil
+}
+
+// statements counts those that change something.
+func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Statement) int {
+	n := 0
+	for _, phase := range plan.Phases {
+		for _, step := range phase.Steps {
+			n += len(of(step))
+		}
+	}
+	return n
+}
+
+func upward(s sqlmigrate.Step) []sqlmigrate.Statement   { return s.Up }
+func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
+
+// journal is a table that is there only while a plan is carried out on MySQL.
+const journal = "sqlmigrate_journal"
+
+// tablesOf names the tables that the plan changes, in its order.
+func tablesOf(plan *sqlmigrate.Plan) []string {
+	var names []string
+	for _, phase := range plan.Phases {
+		for _, step := range phase.Steps {
+			if step.Table != journal && !slices.Contains(names, step.Table) {
+				names = append(names, step.Table)
+			}
+		}
+	}
+	return names
+}
+
+// phasesOf names the phases of the plan.
+func phasesOf(plan *sqlmigrate.Plan) []string {
+	names := make([]string, len(plan.Phases))
+	for i, phase := range plan.Phases {
+		names[i] = string(phase.Name)
+	}
+	return names
+}

@@ -1,0 +1,102 @@
+package migrate
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// redraw is how often a bar shows the time that has passed: one statement may
+// take hours.
+const redraw = time.Second
+
+// A progress shows how far a run is: as a bar on a terminal, and as a line for
+// each statement elsewhere.
+type progress struct {
+	out io.Writer
+	bar *progressbar.ProgressBar
+	end chan struct{} // tells the goroutine that redraws the bar to end
+	got chan struct{} // closed when it has
+}
+
+func newProgress(out io.Writer) *progress { return &progress{out: out} }
+
+// show is a function for sqlmigrate.WithProgress.
+func (p *progress) show(now sqlmigrate.Progress) {
+	if !terminal.IsTerminal(p.out) {
+		p.line(now)
+		return
+	}
+	if p.bar == nil || now.Done == 0 {
+		p.close()
+		p.open(now)
+	}
+	p.bar.Describe(short(now))
+	_ = p.bar.Set(now.Done)
+	if now.Done == now.Of {
+		p.close()
+	}
+}
+
+func (p *progress) line(now sqlmigrate.Progress) {
+	if now.SQL == "" {
+		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
+		return
+	}
+	what := now.Step
+	if now.Table != "" {
+		what = now.Table + ": " + what
+	}
+	terminal.Say(p.out, "%s %d/%d %s", now.Phase, now.Done+1, now.Of, what)
+}
+
+// short fits beside a bar.
+func short(now sqlmigrate.Progress) string {
+	return strings.TrimSpace(string(now.Phase) + " " + now.Table)
+}
+
+func (p *progress) open(now sqlmigrate.Progress) {
+	p.bar = progressbar.NewOptions(now.Of,
+		progressbar.OptionSetWriter(p.out),
+		progressbar.OptionSetDescription(short(now)),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetWidth(20),
+		progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
+	)
+	p.end, p.got = make(chan struct{}), make(chan struct{})
+	go redrawn(p.bar, p.end, p.got)
+}
+
+func redrawn(bar *progressbar.ProgressBar, end <-chan struct{}, got chan<- struct{}) {
+	defer close(got)
+	tick := time.NewTicker(redraw)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			_ = bar.RenderBlank()
+		case <-end:
+			return
+		}
+	}
+}
+
+// close leaves the bar as it is; what is written next stands below it.
+func (p *progress) close() {
+	if p.bar == nil {
+		return
+	}
+	close(p.end)
+	<-p.got
+	if !p.bar.IsFinished() {
+		_ = p.bar.Exit()
+	}
+	p.bar = nil
+}

@@ -1,0 +1,82 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+type revertFlags struct {
+	runFlags
+	database flags.Database
+}
+
+func newRevert() *cobra.Command {
+	var set revertFlags
+	cmd := &cobra.Command{
+		Use:   "revert --dsn URL FILE",
+		Short: "Take back what apply has done",
+		Long: `Take back what "gormflake migrate apply" has done. FILE is the plan that it has
+saved: the database does not tell what was there before. Where several were
+saved, begin with the newest.
+
+Before anything is changed, it is made sure that no phase has a reason not to be
+taken back, such as keys that would not fit any more. The statements of FILE are
+run as they stand there: take no file from anybody else.`,
+		Example: `  gormflake migrate apply --dsn sqlite://shop.db --yes --save moved.json orders
+  gormflake migrate revert --dsn sqlite://shop.db --yes moved.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return terminal.Usage(errors.New("want one file, the plan that \"gormflake migrate apply\" has saved"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return set.revert(cmd, args[0]) },
+	}
+	set.database.Register(cmd)
+	set.register(cmd)
+	return cmd
+}
+
+func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	plan, err := readPlan(file)
+	if err != nil {
+		return err
+	}
+	plan = f.phases.cut(plan)
+	if plan.Empty() {
+		return terminal.Usage(fmt.Errorf("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", ")))
+	}
+	db, closeDB, err := f.database.OpenExisting(cmd.Context(), flags.ReadWrite)
+	if err != nil {
+		return err
+	}
+	err = f.ask(cmd, plan)
+	if err == nil {
+		err = f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert)
+	}
+	if err == nil {
+		terminal.Say(cmd.OutOrStdout(), "taken back: %s", strings.Join(phasesOf(plan), ", "))
+	}
+	return errors.Join(err, closeDB())
+}
+
+func (f *revertFlags) ask(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
+	out := cmd.ErrOrStderr()
+	for _, phase := range plan.Phases {
+		for _, step := range phase.Steps {
+			terminal.Say(out, "%s of %s is taken back: %s", phase.Name, step.Table, step.Text)
+		}
+	}
+	return f.confirm.Ask(cmd, fmt.Sprintf("Run these %s on %s?",
+		terminal.Counted(statements(plan, downward), "statement", "statements"), strings.Join(tablesOf(plan), ", ")))
+}

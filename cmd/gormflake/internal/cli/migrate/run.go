@@ -1,0 +1,61 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// runFlags are what apply and revert have in common.
+type runFlags struct {
+	phases      phasesFlag
+	confirm     flags.Confirm
+	lockTimeout time.Duration
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	f.phases.register(cmd)
+	f.confirm.Register(cmd)
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "give up when a statement waits longer for a lock, such as 5s (default what the database is set to)")
+}
+
+func (f *runFlags) check() error {
+	if f.lockTimeout < 0 {
+		return terminal.Usage(fmt.Errorf("--lock-timeout %v: want zero or more", f.lockTimeout))
+	}
+	return f.phases.check()
+}
+
+type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.ApplyOption) error
+
+// run carries the plan out and shows how far it is.
+func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
+	shown := newProgress(cmd.ErrOrStderr())
+	defer shown.close()
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout))
+	if err != nil && cmd.Context().Err() != nil {
+		return fmt.Errorf("interrupted: %w: run the same command again to go on", err)
+	}
+	return err
+}
+
+// summarize shows what is about to be done, without its SQL.
+func summarize(out io.Writer, plan *sqlmigrate.Plan) {
+	for _, phase := range plan.Phases {
+		terminal.Say(out, "%s", phase.Name)
+		for _, step := range phase.Steps {
+			terminal.Say(out, "  %s: %s", step.Table, step.Text)
+			if step.Locks != "" {
+				terminal.Say(out, "    locks: %s", step.Locks)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+// Package readonly asks a database that it cannot change.
+package readonly
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+)
+
+// A Database is a database that is looked at and not touched.
+type Database struct {
+	Ctx     context.Context
+	DB      *gorm.DB
+	Pool    *sql.DB // of one connection, which is set to read only
+	Dialect string  // GORM's name
+	Close   func() error
+}
+
+var readOnlySQL = map[string]string{
+	"sqlite":   "PRAGMA query_only = 1",
+	"mysql":    "SET SESSION TRANSACTION READ ONLY",
+	"postgres": "SET default_transaction_read_only = on",
+}
+
+// Open opens the database of the flag.
+func Open(ctx context.Context, f *flags.Database) (*Database, error) {
+	db, closeDB, err := f.OpenExisting(ctx, flags.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, errors.Join(err, closeDB())
+	}
+	pool.SetMaxOpenConns(1)
+	pool.SetConnMaxLifetime(0)
+	pool.SetConnMaxIdleTime(0)
+	if _, err := pool.ExecContext(ctx, readOnlySQL[db.Name()]); err != nil {
+		return nil, errors.Join(fmt.Errorf("set the connection to read only: %w", err), closeDB())
+	}
+	return &Database{ctx, db, pool, db.Name(), closeDB}, nil
+}
+
+// Ask scans the one row of a query.
+func (p *Database) Ask(query string, args []any, into ...any) error {
+	return p.Pool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
+}
+
+// Each calls row for each row of a query.
+func (p *Database) Each(query string, args []any, row func(scan func(...any) error) error) error {
+	rows, err := p.Pool.QueryContext(p.Ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Quote quotes names, and joins them with dots. Empty ones are left out.
+func (p *Database) Quote(names ...string) string {
+	mark := `"`
+	if p.Dialect == "mysql" {
+		mark = "`"
+	}
+	var quoted []string
+	for _, name := range names {
+		if name != "" {
+			quoted = append(quoted, mark+strings.ReplaceAll(name, mark, mark+mark)+mark)
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
+// mysqlDenied are the numbers of the errors for a missing right.
+var mysqlDenied = regexp.MustCompile(`\bError (1044|1142|1143|1227|1370)\b`)
+
+// Denied reports whether the account lacks a right.
+func Denied(err error) bool {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		return state.SQLState() == "42501"
+	}
+	return mysqlDenied.MatchString(err.Error())
+}

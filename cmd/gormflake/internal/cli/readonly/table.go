@@ -1,0 +1,52 @@
+package readonly
+
+// A Table is a table whose primary key begins with a BIGINT.
+type Table struct {
+	Schema, Name, Key string
+	Assigned          bool // the database assigns keys
+	Snowflake         bool // the largest key looks like a Snowflake ID
+}
+
+func (t *Table) String() string {
+	if t.Schema == "" {
+		return t.Name
+	}
+	return t.Schema + "." + t.Name
+}
+
+// Is reports whether the command line names the table so.
+func (t *Table) Is(name string) bool { return name == t.Name || name == t.Schema+"."+t.Name }
+
+// Tables lists the tables whose primary key begins with a BIGINT.
+func (p *Database) Tables() (tables []Table, err error) {
+	err = p.Each(keysSQL[p.Dialect], nil, func(scan func(...any) error) error {
+		var t Table
+		err := scan(&t.Schema, &t.Name, &t.Key, &t.Assigned)
+		tables = append(tables, t)
+		return err
+	})
+	return tables, err
+}
+
+// keysSQL lists the tables, with their schema where it is not the current one.
+var keysSQL = map[string]string{
+	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%'
+FROM sqlite_master m JOIN pragma_table_info(m.name) c
+WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND m.sql NOT LIKE 'CREATE VIRTUAL%'
+  AND c.pk = 1 AND c.type LIKE '%INT%' ORDER BY 2`,
+	"mysql": `SELECT '', c.TABLE_NAME, c.COLUMN_NAME, c.EXTRA LIKE '%auto_increment%'
+FROM information_schema.COLUMNS c
+JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
+JOIN information_schema.STATISTICS s ON s.TABLE_SCHEMA = c.TABLE_SCHEMA AND s.TABLE_NAME = c.TABLE_NAME
+  AND s.COLUMN_NAME = c.COLUMN_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
+WHERE c.TABLE_SCHEMA = DATABASE() AND c.DATA_TYPE = 'bigint' AND t.TABLE_TYPE = 'BASE TABLE' ORDER BY 2`,
+	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname, a.attname,
+  a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false)
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.atttypid = 'int8'::regtype
+  AND n.nspname = ANY (current_schemas(false)) ORDER BY 1, 2`,
+}

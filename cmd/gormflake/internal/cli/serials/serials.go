@@ -1,0 +1,125 @@
+// Package serials reads serial numbers of a layout whose code and separator are not
+// known.
+package serials
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/serial"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Reader reads the serial numbers of a layout with any separator and, unless
+// code says which, any code: that is what stands before the shape.
+type Reader struct {
+	layout snowflake.Layout
+	code   string
+	shapes []shape // of which no text has two
+}
+
+// A shape is what follows the code, with every digit a zero.
+type shape struct{ separator, text string }
+
+// separators are those that package serial has.
+const separators = "-_."
+
+// New returns a reader of serial numbers with the code, or with any if it is empty.
+func New(layout snowflake.Layout, code string) (*Reader, error) {
+	s := &Reader{layout: layout, code: code}
+	for _, separator := range append(strings.Split(separators, ""), "") {
+		format, err := s.format("A", separator)
+		if err != nil {
+			return nil, err
+		}
+		s.shapes = append(s.shapes, shape{separator, strings.Map(zeroDigit, format.Format(1)[1:])})
+	}
+	return s, nil
+}
+
+func (s *Reader) shortest() string { return s.shapes[len(s.shapes)-1].text }
+
+func (s *Reader) format(code, separator string) (*serial.Format, error) {
+	if separator == "" {
+		return serial.New(code, s.layout)
+	}
+	return serial.New(code, s.layout, serial.WithSeparator(separator))
+}
+
+// Parse returns the ID of a serial number.
+func (s *Reader) Parse(text string) (types.ID, error) {
+	shape, found := shapeOf(s, text)
+	if !found {
+		return 0, fmt.Errorf("%s is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", terminal.Quote(text), s.shortest())
+	}
+	code := text[:len(text)-len(shape.text)]
+	format, err := s.format(code, shape.separator)
+	switch {
+	case err != nil:
+		return 0, err
+	case s.code != "" && s.code != code:
+		return 0, fmt.Errorf("%s has the code %s, want %s", terminal.Quote(text), code, s.code)
+	}
+	return format.Parse(text)
+}
+
+// Ends reports whether text ends like a serial number of the layout. It does not
+// allocate, for the many words of a text that do not.
+func Ends[T string | []byte](s *Reader, text T) bool {
+	_, found := shapeOf(s, text)
+	return found
+}
+
+func shapeOf[T string | []byte](s *Reader, text T) (shape, bool) {
+	if len(text) <= len(s.shortest()) {
+		return shape{}, false
+	}
+	for _, shape := range s.shapes {
+		if at := len(text) - len(shape.text); at > 0 && matching(shape.text, text[at:]) == len(shape.text) {
+			return shape, true
+		}
+	}
+	return shape{}, false
+}
+
+// Tail is the length of what follows the code of a serial number with
+// separators, or 0 if the text does not go on so.
+func (s *Reader) Tail(after []byte) int {
+	for _, shape := range s.shapes {
+		n := len(shape.text)
+		if shape.separator != "" && matching(shape.text, after) == n && (n == len(after) || !IsWord[after[n]]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// matching is how many characters of text are as in the shape.
+func matching[T string | []byte](shape string, text T) int {
+	n := 0
+	for n < min(len(shape), len(text)) && (shape[n] == text[n] || shape[n] == '0' && IsDigit(text[n])) {
+		n++
+	}
+	return n
+}
+
+func zeroDigit(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return '0'
+	}
+	return r
+}
+
+// IsDigit reports whether b is one of 0 to 9.
+func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// IsWord holds the bytes of words: ASCII letters and digits.
+var IsWord = func() (is [256]bool) {
+	for b := range is {
+		letter := b|0x20 >= 'a' && b|0x20 <= 'z'
+		is[b] = letter && b < 0x80 || IsDigit(byte(b))
+	}
+	return is
+}()

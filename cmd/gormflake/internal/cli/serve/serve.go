@@ -1,0 +1,234 @@
+// Package serve has the command that runs the HTTP service of IDs.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/page"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+)
+
+const serveHelp = `Serve IDs, what is in them, and the inspector's web page over HTTP:
+
+  GET /v1/ids?count=n       {"ids":["…", …]}, by default one
+  GET /v1/ids/{id}?as=form  an ID taken apart; form is base32, base58 or base62, by default decimal
+  GET /v1/layout            the layout of the IDs
+  GET /v1/workers           who holds which worker (with --dsn)
+  GET /healthz              200, or 503 while no IDs can be issued
+  GET /metrics              for Prometheus
+  GET /                     the inspector
+
+With --dsn a worker is leased from the database, and given back on SIGTERM or
+SIGINT once the requests under way are answered. With --worker alone the number
+must be nobody else's. With neither, IDs are only taken apart.
+
+While the database is away, IDs are issued until the window is over (see
+--window), then refused with 503 until it is back. Use /healthz to take the
+process out of a load balancer, not to restart it: that fixes nothing.
+
+Only this machine is served unless --addr says otherwise. Whoever reaches the
+address may use up the sequence; nothing else can be changed. With a token, in
+the file of --token-file or in $` + flags.TokenVariable + `, that one is wanted for /v1 and
+/metrics.
+
+TLS is left to a proxy in front. One on the same machine that passes the Host of
+its clients on, such as ids.example.com, needs a token or --allow-origin
+https://ids.example.com: without them, hosts other than localhost and IP
+addresses are refused, which web pages could use to get at this address.`
+
+type serveFlags struct {
+	issuer      issuer.Flags
+	addr        string
+	token       flags.Token
+	origins     []string
+	maxCount    int
+	timeout     time.Duration
+	maxShutdown time.Duration
+}
+
+// New returns the command serve.
+func New() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve IDs and the inspector over HTTP",
+		Long:  serveHelp,
+		Example: `  gormflake serve --dsn sqlite://app.db
+  gormflake serve --worker 3 --addr 127.0.0.1:9000
+  gormflake serve --dsn postgres://app@db/app --addr :8080 --token-file /run/secrets/token`,
+		Args: flags.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *serveFlags) register(cmd *cobra.Command) {
+	f.issuer.Register(cmd)
+	f.token.Register(cmd)
+	set := cmd.Flags()
+	flags.TextVar(set, &f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
+	set.StringSliceVar(&f.origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
+	set.IntVar(&f.maxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
+	set.DurationVar(&f.timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
+	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
+}
+
+func (f *serveFlags) run(cmd *cobra.Command) error {
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	cfg, err := f.config(log)
+	if err != nil {
+		return err
+	}
+	listener, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
+	if err != nil {
+		return err
+	}
+	i, err := f.open(cmd, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	cfg.Generator, cfg.Store, cfg.Local = i.Gen, i.Store, isLoopback(listener.Addr())
+	if i.Gen != nil {
+		cfg.Layout = i.Gen.Layout() // the database may have named another
+	}
+	return errors.Join(f.serve(cmd, listener, cfg), f.giveBack(cmd.Context(), i))
+}
+
+// config is all of the service's but what open makes.
+func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
+	if err := errors.Join(f.checkBounds(), f.issuer.Check()); err != nil {
+		return service.Config{}, err
+	}
+	layout, err := f.issuer.Layout.Layout()
+	if err != nil {
+		return service.Config{}, err
+	}
+	token, err := f.token.Value()
+	if err != nil {
+		return service.Config{}, err
+	}
+	cfg := service.Config{Layout: layout, Token: token, Origins: f.origins, MaxCount: f.maxCount, Timeout: f.timeout, Log: log}
+	if err := cfg.Validate(); err != nil {
+		return cfg, terminal.Usage(err)
+	}
+	return cfg, nil
+}
+
+func (f *serveFlags) checkBounds() error {
+	bad := func(flag string, got any) error {
+		return terminal.Usage(fmt.Errorf("--%s %v: want more than zero", flag, got))
+	}
+	switch {
+	case f.maxCount <= 0:
+		return bad("max-count", f.maxCount)
+	case f.timeout <= 0:
+		return bad("timeout", f.timeout)
+	case f.maxShutdown <= 0:
+		return bad("shutdown-timeout", f.maxShutdown)
+	}
+	return nil
+}
+
+func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(f.addr)
+	if err == nil && port == "" {
+		err = errors.New("no port")
+	}
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	}
+	if err != nil {
+		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w; want host:port, such as 127.0.0.1:8080", f.addr, err))
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
+}
+
+// open makes what issues the IDs. Without a database and a worker it is an
+// issuer that has no generator.
+func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer, error) {
+	if !f.issuer.Database.Given() && !cmd.Flags().Changed("worker") {
+		log.Info("no --dsn and no --worker: IDs are taken apart, none are issued")
+		return &issuer.Issuer{}, nil
+	}
+	i, err := f.issuer.Open(cmd.Context(), log)
+	if err != nil {
+		return nil, err
+	}
+	log.Info("IDs are issued under " + i.Name())
+	return i, nil
+}
+
+// serve returns after the last request has been answered. It closes the
+// listener.
+func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg service.Config) error {
+	cfg.Page = page.Handler(page.Config{
+		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
+	})
+	handler, err := service.New(cfg)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	if err := announce(cmd.OutOrStdout(), listener.Addr(), cfg); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-cmd.Context().Done():
+		return f.shutdown(cmd.Context(), server)
+	}
+}
+
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// announce says where the service is, for people and for scripts that gave it
+// port 0.
+func announce(out io.Writer, addr net.Addr, cfg service.Config) error {
+	if !cfg.Local && cfg.Token == "" {
+		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
+	}
+	if _, err := fmt.Fprintf(out, "listening on http://%s\n", addr); err != nil {
+		return err
+	}
+	if buffered, ok := out.(interface{ Flush() error }); ok {
+		return buffered.Flush()
+	}
+	return nil
+}
+
+func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
+	defer cancel()
+	if server.Shutdown(ctx) == nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close())
+}
+
+func (f *serveFlags) giveBack(ctx context.Context, i *issuer.Issuer) error {
+	if i.Gen == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
+	defer cancel()
+	return i.Close(ctx)
+}

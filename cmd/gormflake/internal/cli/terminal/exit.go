@@ -1,0 +1,41 @@
+package terminal
+
+import "errors"
+
+// The exit codes, for scripts.
+const (
+	ExitOK       = 0
+	exitFailed   = 1 // an error, which standard error tells
+	exitUsage    = 2 // the command line is wrong; nothing was done
+	exitFindings = 3 // the command worked, and what it found wants action
+)
+
+// A usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// Usage makes err a mistake in the command line.
+func Usage(err error) error { return usageError{err} }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// A silentError ends the command with a code and no line of its own: what there
+// is to say stands in the output.
+type silentError struct{ code int }
+
+func (silentError) Error() string { return "" }
+
+// ErrFindings ends the command with the code for findings.
+var ErrFindings = silentError{exitFindings}
+
+// ExitCode is the code for an error of a command.
+func ExitCode(err error) int {
+	var silent silentError
+	var usage usageError
+	switch {
+	case errors.As(err, &silent):
+		return silent.code
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitFailed
+}

@@ -1,0 +1,150 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease"
+)
+
+const raiseHelp = `Raise the bounds of all workers to a time, after the database was restored.
+
+After a point-in-time restore the bounds are those of an earlier time, while IDs
+from above them remain in queues, in clients and in other databases. Stop all
+processes, restore, raise the bounds to a time at or after the moment at which
+the last process stopped, and start again: no ID is issued below that time.
+
+Workers without a record get one, for the restored database may have forgotten
+it. Bounds that are higher stay.
+
+Raising repeats no ID, whatever runs. A process that holds a worker whose bound is
+raised stops under it and takes another one, of which none is free before the
+clock has reached the time. A time more than a day ahead of the clock is refused
+without --force: nobody could issue until then.
+
+` + flags.TimeForms
+
+// maxRaise is how far ahead of the clock bounds are raised without --force.
+const maxRaise = 24 * time.Hour
+
+type raiseFlags struct {
+	workersFlags
+	confirm       flags.Confirm
+	to            string
+	force, dryRun bool
+}
+
+func newRaise(now func() time.Time) *cobra.Command {
+	f := &raiseFlags{workersFlags: workersFlags{now: now}}
+	cmd := &cobra.Command{
+		Use:   "raise --to TIME",
+		Short: "Raise the bounds of all workers, after a restore",
+		Long:  raiseHelp,
+		Example: `  gormflake workers raise --to now --dsn sqlite://app.db --dry-run
+  gormflake workers raise --to 2026-11-21T17:00:00Z --dsn sqlite://app.db --yes`,
+		Args: flags.NoArguments,
+		RunE: f.run,
+	}
+	f.database.Register(cmd)
+	f.store.Register(cmd)
+	f.confirm.Register(cmd)
+	set := cmd.Flags()
+	flags.TextVar(set, &f.to, "to", "", "TIME at or after the moment at which the last process stopped")
+	set.BoolVar(&f.force, "force", false, "accept a time more than a day ahead of the clock")
+	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	_ = cmd.MarkFlagRequired("to")
+	return cmd
+}
+
+func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
+	to, err := f.time()
+	if err != nil {
+		return err
+	}
+	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
+	if err != nil {
+		return err
+	}
+	return store.closed(f.raise(cmd, store, to))
+}
+
+func (f *raiseFlags) time() (time.Time, error) {
+	now := f.now()
+	to, err := flags.ParseTime(f.to, now)
+	if err != nil {
+		return to, fmt.Errorf("--to: %w", err)
+	}
+	if ahead := to.Sub(now); ahead > maxRaise && !f.force {
+		return to, terminal.Usage(fmt.Errorf("--to: %s is %s ahead of the clock, and nobody could issue until then: want at most a day, or --force",
+			to.UTC().Format(terminal.Milliseconds), terminal.Span(ahead)))
+	}
+	return to, nil
+}
+
+func (f *raiseFlags) raise(cmd *cobra.Command, store *workerStore, to time.Time) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	in, err := store.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if len(in.Holders) == 0 {
+		return errors.New("no worker was ever leased in this namespace: there is no bound to raise, and the first processes begin at their clocks: start them after the time of --to")
+	}
+	if f.dryRun {
+		f.plan(out, in, to)
+		return nil
+	}
+	f.plan(cmd.ErrOrStderr(), in, to)
+	if err := f.confirm.Ask(cmd, "Raise the bounds?"); err != nil {
+		return err
+	}
+	n, err := in.Raise(ctx, to)
+	switch {
+	case err != nil && n > 0:
+		return fmt.Errorf("%w; %s raised: run the same command again to raise the others", err, haveBeen(n))
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s raised; %s\n", haveBeen(n), freeFrom(to, f.now()))
+	return err
+}
+
+// plan shows what Raise would do.
+func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
+	total := 1 << (in.Layout.DatacenterBits + in.Layout.WorkerBits)
+	below, held := 0, 0
+	for _, h := range in.Holders {
+		if !h.Until.Before(to) {
+			continue
+		}
+		below++
+		if h.State(f.now()) == lease.Held {
+			held++
+		}
+	}
+	at := to.UTC().Format(terminal.Milliseconds)
+	missing := total - len(in.Holders)
+	terminal.Say(out, "%d of %d bounds are below %s and would be raised to it, %d of them of workers without a record", below+missing, total, at, missing)
+	if below+missing == 0 {
+		terminal.Say(out, "one bound is raised by a tick all the same: with that write the database acknowledges the others")
+	}
+	if held > 0 {
+		terminal.Say(out, "%s: the processes that hold them stop under them, and take other workers", terminal.Counted(held, "of these workers is held now", "of these workers are held now"))
+	}
+}
+
+func haveBeen(n int) string { return terminal.Counted(n, "bound has been", "bounds have been") }
+
+// freeFrom says from when on a worker can be leased.
+func freeFrom(to, now time.Time) string {
+	if !to.After(now) {
+		return "nobody has to wait: that time has passed"
+	}
+	return fmt.Sprintf("no worker whose bound was raised is free before %s, in %s", to.UTC().Format(terminal.Milliseconds), terminal.Span(to.Sub(now)))
+}

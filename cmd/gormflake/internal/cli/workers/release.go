@@ -1,0 +1,89 @@
+package workers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease"
+)
+
+const releaseHelp = `Take a worker from a holder that is known to be dead.
+
+WORKER is the datacenter and the worker, as 0/7; or the worker alone where the
+layout has no datacenters.
+
+It is safe even if the holder is alive: its bound stays, and the next holder
+starts above all that it may still issue. It finds that the worker is lost within
+a third of its window, and takes another one. A holder that raises its bound
+while you answer has shown that it is alive, and keeps the worker.
+
+It does not make the worker free at once. One that is "lapsed" is free already;
+the others are once the clock has reached the bound. What is gained: a process
+with lease.WithMaxAhead takes a worker that nobody holds before one that somebody
+may hold. That matters where the bound is far ahead of the clock, such as after
+the holder's clock was wrong; see also "gormflake workers reset".`
+
+type releaseFlags struct {
+	workersFlags
+	confirm flags.Confirm
+}
+
+func newRelease(now func() time.Time) *cobra.Command {
+	f := &releaseFlags{workersFlags: workersFlags{now: now}}
+	cmd := &cobra.Command{
+		Use:     "release WORKER",
+		Short:   "Take a worker from a holder that is known to be dead",
+		Long:    releaseHelp,
+		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
+		Args:    flags.OneArgument("WORKER"),
+		RunE:    f.run,
+	}
+	f.database.Register(cmd)
+	f.store.Register(cmd)
+	f.confirm.Register(cmd)
+	return cmd
+}
+
+func (f *releaseFlags) run(cmd *cobra.Command, args []string) error {
+	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
+	if err != nil {
+		return err
+	}
+	return store.closed(f.release(cmd, store, args[0]))
+}
+
+func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, name string) error {
+	ctx := cmd.Context()
+	in, err := store.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := findWorker(in, name)
+	if err != nil {
+		return err
+	}
+	if h.Owner == "" {
+		return fmt.Errorf("datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
+	}
+	if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
+		return err
+	}
+	if err := in.Evict(ctx, h); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s\n",
+		h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
+	return err
+}
+
+// freeWhen says when a worker that has been released is free.
+func freeWhen(h lease.Holder, now time.Time) string {
+	if h.State(now) == lease.Lapsed {
+		return "it is free"
+	}
+	return fmt.Sprintf("it is free in %s, at %s", terminal.Span(h.Until.Sub(now)), h.Until.UTC().Format(terminal.Milliseconds))
+}

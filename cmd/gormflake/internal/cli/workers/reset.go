@@ -1,0 +1,269 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/lease"
+)
+
+const resetHelp = `Lower the bound of a worker that a wrong clock has raised by days or years.
+
+WORKER is the datacenter and the worker, as 0/7; or the worker alone where the
+layout has no datacenters. Its bound must be more than a day ahead of the clock:
+otherwise wait, the worker is then free without a reset.
+
+First stop every process that has held the worker. One that is paused, or cannot
+reach the database, does not notice that the worker is taken from it, and
+continues to issue under it: then IDs repeat.
+
+What is done, each step only if the one before has succeeded:
+  1. the worker is taken from its holder
+  2. the longest window stored with the leases passes, at least 1m: by then every
+     holder that reaches the database has stopped under the worker
+  3. the transactions that are open then end
+  4. the keys of the worker at or after the new bound are searched: there must be
+     none, since they would be issued once more
+  5. the bound is lowered to a window ahead of the clock, unless somebody has
+     written the record in the meantime
+
+Searched are the primary keys of all tables that begin with a BIGINT, or those of
+each TABLE alone, and each --column. Tables that are not searched are named. IDs
+in other databases, in queues, files and clients are not seen at all.
+
+On PostgreSQL the account needs pg_read_all_stats to see the transactions of
+others, on MySQL and MariaDB the right PROCESS. On SQLite, the write lock is
+taken once.`
+
+const (
+	// minReset is how far ahead a bound is at least: waiting is enough for
+	// others.
+	minReset = 24 * time.Hour
+
+	// minWindow is the window of a lease without options.
+	minWindow = time.Minute
+
+	// maxDifference is how far the clocks may differ that the new bound goes by.
+	maxDifference = time.Minute
+)
+
+type resetFlags struct {
+	workersFlags
+	confirm flags.Confirm
+	columns []string
+	timeout time.Duration
+	dryRun  bool
+	wait    waiter
+}
+
+func newReset(now func() time.Time, wait waiter) *cobra.Command {
+	f := &resetFlags{workersFlags: workersFlags{now: now}, wait: wait}
+	cmd := &cobra.Command{
+		Use:   "reset WORKER [TABLE...]",
+		Short: "Lower a bound that a wrong clock has raised by days or years",
+		Long:  resetHelp,
+		Example: `  gormflake workers reset 0/7 --dsn sqlite://app.db --dry-run
+  gormflake workers reset 0/7 --dsn sqlite://app.db --yes --column orders.parent_id`,
+		Args: flags.AtLeastOneArgument("WORKER"),
+		RunE: f.run,
+	}
+	f.database.Register(cmd)
+	f.store.Register(cmd)
+	f.confirm.Register(cmd)
+	set := cmd.Flags()
+	set.StringArrayVar(&f.columns, "column", nil, "another column of IDs to search, as orders.parent_id; may be repeated")
+	set.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long to wait for transactions that are open")
+	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	return cmd
+}
+
+func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
+	if f.timeout <= 0 {
+		return terminal.Usage(fmt.Errorf("--timeout %v: want more than zero", f.timeout))
+	}
+	columns, err := parseColumns(f.columns)
+	if err != nil {
+		return err
+	}
+	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
+	if err != nil {
+		return err
+	}
+	p, err := readonly.Open(cmd.Context(), &f.database)
+	if err != nil {
+		return store.closed(err)
+	}
+	r := &reset{Database: p, flags: f, store: store, out: cmd.ErrOrStderr()}
+	if f.dryRun {
+		r.out = cmd.OutOrStdout()
+	}
+	err = r.prepare(args[0], args[1:], columns)
+	if err == nil && !f.dryRun {
+		err = r.carryOut(cmd)
+	}
+	return store.closed(errors.Join(err, p.Close()))
+}
+
+// A reset is one worker's.
+type reset struct {
+	*readonly.Database
+	flags *resetFlags
+	store *workerStore
+	out   io.Writer
+
+	in      *lease.Inspection
+	holder  lease.Holder
+	window  time.Duration
+	columns []readonly.Table
+}
+
+// prepare finds out what is to be done, and shows it.
+func (r *reset) prepare(name string, tables []string, columns []readonly.Table) (err error) {
+	if r.in, err = r.store.inspect(r.Ctx); err != nil {
+		return err
+	}
+	if r.holder, err = findWorker(r.in, name); err != nil {
+		return err
+	}
+	now, err := r.now()
+	if err != nil {
+		return err
+	}
+	ahead := r.holder.Until.Sub(now)
+	if ahead <= minReset {
+		return fmt.Errorf("datacenter %d worker %d: its bound, %s, is %s: waiting for it is enough; reset is for bounds more than a day ahead of the clock",
+			r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), terminal.Age(-ahead))
+	}
+	r.window = longestWindow(r.in)
+	unsearched, err := r.findColumns(tables, columns)
+	if err != nil {
+		return err
+	}
+	r.show(ahead, unsearched)
+	return r.search(now.Add(r.window))
+}
+
+// longestWindow is the longest of all records: whose lease the worker was before
+// is not known.
+func longestWindow(in *lease.Inspection) time.Duration {
+	window := minWindow
+	for _, h := range in.Holders {
+		window = max(window, h.Window)
+	}
+	return window
+}
+
+// now is the later one of this machine's clock and the database's.
+func (r *reset) now() (time.Time, error) {
+	now := r.flags.now()
+	query, has := readonly.ClockSQL[r.Dialect]
+	if !has {
+		return now, nil
+	}
+	var microseconds int64
+	if err := r.Ask(query, nil, &microseconds); err != nil {
+		return now, fmt.Errorf("the database's clock: %w", err)
+	}
+	theirs := time.UnixMicro(microseconds)
+	if ahead := now.Sub(theirs); ahead.Abs() > maxDifference {
+		return now, fmt.Errorf("this machine's clock is %s the database's: correct the clocks first, for the new bound goes by them", terminal.Difference(ahead))
+	}
+	if theirs.After(now) {
+		return theirs, nil
+	}
+	return now, nil
+}
+
+func (r *reset) show(ahead time.Duration, unsearched []string) {
+	terminal.Say(r.out, "%v: its bound is %s ahead of the clock", r.holder, terminal.Span(ahead))
+	terminal.Say(r.out, "it would be lowered to %s ahead of the clock, after a wait of %s", terminal.Span(r.window), terminal.Span(r.window))
+	terminal.Say(r.out, "searched for keys of the worker: %s", list(names(r.columns)))
+	if len(unsearched) > 0 {
+		terminal.Say(r.out, "not searched, for want of a BIGINT primary key: %s", list(unsearched))
+	}
+	terminal.Say(r.out, "stop every process that has held the worker: one that is paused, or cannot reach the database, continues to issue under it, and IDs repeat")
+	terminal.Say(r.out, "IDs in other databases, queues, files and clients are not seen")
+}
+
+func (r *reset) carryOut(cmd *cobra.Command) error {
+	if err := r.flags.confirm.Ask(cmd, fmt.Sprintf("Lower the bound of datacenter %d worker %d?", r.holder.Datacenter, r.holder.Worker)); err != nil {
+		return err
+	}
+	if r.holder.Owner != "" {
+		if err := r.in.Evict(r.Ctx, r.holder); err != nil {
+			return err
+		}
+		terminal.Say(r.out, "taken from %s", r.holder.Owner)
+	}
+	bound, err := r.lower()
+	if err != nil {
+		return fmt.Errorf("%w; the bound is not lowered, and nobody holds the worker: run the same command again", err)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "datacenter %d worker %d: the bound is lowered from %s to %s; it is free in %s\n",
+		r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), bound.UTC().Format(terminal.Milliseconds), terminal.Span(r.window))
+	return err
+}
+
+// lower lowers the bound of a worker that nobody holds, once nobody can issue
+// under it any more.
+func (r *reset) lower() (bound time.Time, err error) {
+	terminal.Say(r.out, "waiting %s for holders to notice", terminal.Span(r.window))
+	if err := r.flags.wait(r.Ctx, r.window); err != nil {
+		return bound, fmt.Errorf("interrupted: %w", err)
+	}
+	if err := r.inspectAgain(); err != nil {
+		return bound, err
+	}
+	if err := r.awaitTransactions(); err != nil {
+		return bound, err
+	}
+	now, err := r.now()
+	if err != nil {
+		return bound, err
+	}
+	bound = now.Add(r.window)
+	if err := r.search(bound); err != nil {
+		return bound, err
+	}
+	return bound, r.in.Lower(r.Ctx, r.holder, bound)
+}
+
+// inspectAgain finds the worker as it was left.
+func (r *reset) inspectAgain() (err error) {
+	before := r.holder
+	if r.in, err = r.store.inspect(r.Ctx); err != nil {
+		return err
+	}
+	for _, h := range r.in.Holders {
+		if h.Datacenter != before.Datacenter || h.Worker != before.Worker {
+			continue
+		}
+		if r.holder = h; h.Owner == "" && h.Until.Equal(before.Until) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the record has changed in the meantime: %v", r.holder)
+}
+
+// awaitTransactions waits until the transactions have ended that are open now: a
+// key that was issued before can be in them, and is not seen yet.
+func (r *reset) awaitTransactions() error {
+	terminal.Say(r.out, "waiting for transactions to end")
+	ctx, cancel := context.WithTimeoutCause(r.Ctx, r.flags.timeout, errTransactions)
+	defer cancel()
+	err := r.transactionsEnd(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errTransactions) {
+		return fmt.Errorf("%w after %v (see --timeout): %w", errTransactions, r.flags.timeout, err)
+	}
+	return err
+}
+
+var errTransactions = errors.New("transactions are still open")

@@ -1,0 +1,124 @@
+package workers
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
+)
+
+// maxListed is how many names a list has in full.
+const maxListed = 20
+
+// tablesSQL lists all tables, with their schema as keysSQL has it.
+var tablesSQL = map[string]string{
+	"sqlite": `SELECT '', name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY 2`,
+	"mysql":  `SELECT '', TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY 2`,
+	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%' ORDER BY 1, 2`,
+}
+
+// parseColumns reads the flags --column.
+func parseColumns(set []string) ([]readonly.Table, error) {
+	columns := make([]readonly.Table, len(set))
+	for i, flag := range set {
+		parts := strings.Split(flag, ".")
+		if n := len(parts); n < 2 || n > 3 || slices.Contains(parts, "") {
+			return nil, terminal.Usage(fmt.Errorf("--column %q: want table.column, such as orders.parent_id", flag))
+		}
+		last := len(parts) - 1
+		columns[i] = readonly.Table{Schema: strings.Join(parts[:last-1], ""), Name: parts[last-1], Key: parts[last]}
+	}
+	return columns, nil
+}
+
+// findColumns sets the columns to search, and returns the tables that have none
+// of them.
+func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
+	keys, err := r.Tables()
+	if err != nil {
+		return nil, fmt.Errorf("the tables: %w", err)
+	}
+	if len(tables) > 0 {
+		if keys, err = onlyNamed(keys, tables); err != nil {
+			return nil, err
+		}
+	}
+	r.columns = slices.Concat(keys, columns)
+	err = r.Each(tablesSQL[r.Dialect], nil, func(scan func(...any) error) error {
+		var t readonly.Table
+		err := scan(&t.Schema, &t.Name)
+		searched := slices.ContainsFunc(r.columns, func(c readonly.Table) bool { return c.String() == t.String() })
+		if !searched && !t.Is(r.flags.store.Table) {
+			unsearched = append(unsearched, t.String())
+		}
+		return err
+	})
+	return unsearched, err
+}
+
+func onlyNamed(keys []readonly.Table, names []string) ([]readonly.Table, error) {
+	var found []readonly.Table
+	for _, name := range names {
+		i := slices.IndexFunc(keys, func(t readonly.Table) bool { return t.Is(name) })
+		if i < 0 {
+			return nil, fmt.Errorf("table %s cannot be seen, or its primary key does not begin with a BIGINT: give its columns of IDs by --column", terminal.Quote(name))
+		}
+		found = append(found, keys[i])
+	}
+	return found, nil
+}
+
+// search is an error if a column has a key of the worker at or after the bound, and
+// if that cannot be seen.
+func (r *reset) search(bound time.Time) error {
+	var errs []error
+	for _, c := range r.columns {
+		errs = append(errs, r.searchColumn(c, bound))
+	}
+	return errors.Join(errs...)
+}
+
+// searchColumn reads no more of an index than what is of the future.
+func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
+	column, layout := r.Quote(c.Key), r.in.Layout
+	node := r.holder.Datacenter<<layout.WorkerBits | r.holder.Worker
+	query := fmt.Sprintf("SELECT MAX(%s) FROM %s WHERE %s >= %d AND (%s >> %d) & %d = %d",
+		column, r.Quote(c.Schema, c.Name), column, layout.Min(bound).Int64(),
+		column, layout.SequenceBits, int64(1)<<(layout.DatacenterBits+layout.WorkerBits)-1, node)
+	var highest sql.NullInt64
+	if err := r.Ask(query, nil, &highest); err != nil {
+		return fmt.Errorf("%v cannot be searched: %w: name the tables to search if it has no IDs", &c, err)
+	}
+	if !highest.Valid {
+		return nil
+	}
+	return fmt.Errorf("%v.%s has keys of this worker from above the new bound, the highest is %d, of %s: they would be issued once more: give those rows other keys, or delete them, first",
+		&c, c.Key, highest.Int64, layout.Time(types.ID(highest.Int64)).Format(terminal.Milliseconds))
+}
+
+func names(columns []readonly.Table) []string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.String()+"."+c.Key)
+	}
+	return names
+}
+
+func list(names []string) string {
+	switch more := len(names) - maxListed; {
+	case len(names) == 0:
+		return "nothing"
+	case more > 0:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,138 @@
+package workers
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+// pollPause is the time between two looks at the transactions.
+const pollPause = 250 * time.Millisecond
+
+func (r *reset) transactionsEnd(ctx context.Context) error {
+	switch r.Dialect {
+	case "postgres":
+		return r.postgresTransactionsEnd(ctx)
+	case "mysql":
+		return r.mysqlTransactionsEnd(ctx)
+	default:
+		return r.sqliteTransactionsEnd(ctx)
+	}
+}
+
+// The session of another account shows nothing but that it is there.
+const (
+	postgresOpenSQL = `SELECT count(*) FILTER (WHERE xact_start <= $1),
+  count(*) FILTER (WHERE query = '<insufficient privilege>')
+FROM pg_stat_activity
+WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`
+
+	// Transactions that have written have a number, also if they are prepared
+	// and no session has them. Numbers below the snapshot's lower end have ended.
+	postgresNextSQL  = "SELECT txid_snapshot_xmax(txid_current_snapshot())"
+	postgresEndedSQL = "SELECT txid_snapshot_xmin(txid_current_snapshot()) >= $1"
+)
+
+func (r *reset) postgresTransactionsEnd(ctx context.Context) error {
+	var now time.Time
+	if err := r.Ask("SELECT clock_timestamp()", nil, &now); err != nil {
+		return err
+	}
+	err := r.poll(ctx, func() (string, error) {
+		var open, unseen int
+		err := r.Ask(postgresOpenSQL, []any{now}, &open, &unseen)
+		return unfinished(open, unseen), err
+	})
+	if err != nil {
+		return err
+	}
+	var next int64
+	if err := r.Ask(postgresNextSQL, nil, &next); err != nil {
+		return err
+	}
+	return r.poll(ctx, func() (string, error) {
+		var ended bool
+		if err := r.Ask(postgresEndedSQL, []any{next}, &ended); err != nil || ended {
+			return "", err
+		}
+		return "a transaction of another database or a prepared one: see pg_prepared_xacts", nil
+	})
+}
+
+func unfinished(open, unseen int) string {
+	var left []string
+	if open > 0 {
+		left = append(left, terminal.Counted(open, "transaction", "transactions"))
+	}
+	if unseen > 0 {
+		left = append(left, terminal.Counted(unseen, "session", "sessions")+" of other accounts, whose transactions cannot be seen: grant pg_read_all_stats")
+	}
+	return strings.Join(left, " and ")
+}
+
+// Those that begin in the second of the newest one are waited for too.
+const (
+	mysqlNewestSQL = "SELECT CAST(MAX(trx_started) AS CHAR) FROM information_schema.innodb_trx"
+	mysqlOpenSQL   = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_started <= ? AND trx_mysql_thread_id <> CONNECTION_ID()"
+)
+
+func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
+	var newest sql.NullString
+	if err := r.Ask(mysqlNewestSQL, nil, &newest); err != nil {
+		if readonly.Denied(err) {
+			return fmt.Errorf("%w: grant the right PROCESS", err)
+		}
+		return err
+	}
+	if !newest.Valid {
+		return nil
+	}
+	return r.poll(ctx, func() (string, error) {
+		var open int
+		err := r.Ask(mysqlOpenSQL, []any{newest.String}, &open)
+		return unfinished(open, 0), err
+	})
+}
+
+// poll asks until nothing is left.
+func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
+	for {
+		what, err := left()
+		if err != nil || what == "" {
+			return err
+		}
+		if err := pause(ctx, pollPause); err != nil {
+			return errors.New(what)
+		}
+	}
+}
+
+// sqliteTransactionsEnd takes the lock that every transaction that writes has
+// until it ends.
+func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
+	pool, err := r.store.db.DB()
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	for {
+		_, err := conn.ExecContext(r.Ctx, "BEGIN IMMEDIATE")
+		if err == nil {
+			_, err = conn.ExecContext(r.Ctx, "ROLLBACK")
+			return err
+		}
+		if !strings.Contains(err.Error(), " is locked") || pause(ctx, pollPause) != nil {
+			return err
+		}
+	}
+}
