@@ -116,8 +116,8 @@ func (in *inspection) blockForeignType(c *column) {
 		"make it bigint, or a string of 19 characters or more")
 }
 
-// blockGenerated is about what is computed from a column. The servers accept the
-// change, and refuse rows afterwards whose value no longer fits.
+// blockGenerated is about what is computed from a column. The servers accept
+// the change, and refuse rows afterwards whose value no longer fits.
 func (in *inspection) blockGenerated(c, g *column) {
 	if g.generated == "" || g == c || !c.widens() || !mentions(g.generated, c.name) {
 		return

@@ -52,7 +52,8 @@ func (in *inspection) noneSkipped() error {
 	})
 }
 
-// readWanted finds the keys that were asked for and what is connected with them.
+// readWanted finds the keys that were asked for and what is connected with
+// them.
 func (in *inspection) readWanted() error {
 	asked := map[*table]bool{}
 	var keys []*column
@@ -181,8 +182,8 @@ func (in *inspection) neighbours(c *column) ([]*column, error) {
 	return found, nil
 }
 
-// otherEnd is nil if the reference has nothing to do with c, or is a view's: its
-// columns follow.
+// otherEnd is nil if the reference has nothing to do with c, or is a view's:
+// its columns follow.
 func (in *inspection) otherEnd(c *column, r engine.Reference) (*column, error) {
 	is := func(t engine.TableName, column string) bool {
 		return in.normal(t) == c.table.name && strings.EqualFold(column, c.name)

@@ -9,8 +9,9 @@ import (
 )
 
 // elements are the columns, keys and constraints of a statement that SHOW
-// CREATE TABLE has written, each as it stands there, and what follows them. A MODIFY has to repeat the
-// whole of a column, and what the server writes is complete on each of them.
+// CREATE TABLE has written, each as it stands there, and what follows them. A
+// MODIFY has to repeat the whole of a column, and what the server writes is
+// complete on each of them.
 func elements(create string) (elements []string, options string, err error) {
 	open := find(create, func(s string, i int) bool { return s[i] == '(' })
 	if open < 0 {

@@ -1,4 +1,5 @@
-// Package mysql is the part of package sqlmigrate that is for MySQL and MariaDB.
+// Package mysql is the part of package sqlmigrate that is for MySQL and
+// MariaDB.
 package mysql
 
 import (
@@ -11,9 +12,9 @@ import (
 )
 
 // Engine is for MySQL and MariaDB. They have no transactions for changes of a
-// schema, so each statement has a query that tells whether it has been done, and
-// a journal in the database keeps what a run that has stopped half-way would
-// otherwise have lost: see journal.go.
+// schema, so each statement has a query that tells whether it has been done,
+// and a journal in the database keeps what a run that has stopped half-way
+// would otherwise have lost: see journal.go.
 //
 // A narrow key becomes bigint, also if it is unsigned, because that is what
 // GORM makes of types.ID and foreign keys want equal types. A key that is

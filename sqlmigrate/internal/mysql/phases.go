@@ -112,8 +112,8 @@ func addClauses(keys []foreignKey) []string {
 	return adds
 }
 
-// addOwn is addForeignKeys where widenStep has perhaps not come to the indexes. They
-// are left to the server if somebody has changed them since.
+// addOwn is addForeignKeys where widenStep has perhaps not come to the indexes.
+// They are left to the server if somebody has changed them since.
 func (in *inspection) addOwn(t *table, keys []foreignKey) []engine.Statement {
 	add := addForeignKeys(t, keys)
 	own := in.ownIndexes(t)
@@ -247,8 +247,8 @@ func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Limit, 10)))
 }
 
-// guardPhase leaves out keys that refer to another table's, which has a guard of
-// its own.
+// guardPhase leaves out keys that refer to another table's, which has a guard
+// of its own.
 func (in *inspection) guardPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
 	for _, columns := range byTable(in.moved) {

@@ -156,8 +156,8 @@ func (in *inspection) columnsOf(f foreignKey) []*column {
 	return columns
 }
 
-// cost estimates a rewrite and, with verify, a check of each row against another
-// table.
+// cost estimates a rewrite and, with verify, a check of each row against
+// another table.
 func (in *inspection) cost(t *table, verify bool) time.Duration {
 	row, perByte, check := 1600*time.Nanosecond, 12.0, 2500*time.Nanosecond
 	if !in.mariadb {

@@ -100,8 +100,8 @@ WHERE c.contype = 'p' AND c.conrelid = $1::bigint::oid
 ORDER BY a.attnum`
 
 // seed takes the table's key: of several columns those that the database
-// assigns, or the only integer. Of several integers that nobody assigns, some say
-// something else, such as the tenant.
+// assigns, or the only integer. Of several integers that nobody assigns, some
+// say something else, such as the tenant.
 func (p *inspection) seed(ctx context.Context, t engine.TableName, oid int64) error {
 	var assigned, integers, others []node
 	err := each(ctx, p.tx, keySQL, []any{oid}, func(rows *sql.Rows) error {

@@ -186,8 +186,8 @@ func (c *column) attach(root *column) []string {
 	}
 }
 
-// detachCheck is for keys from which the database must not continue, as they are
-// issued too, and for sequences that would have no next key to give.
+// detachCheck is for keys from which the database must not continue, as they
+// are issued too, and for sequences that would have no next key to give.
 func (p *inspection) detachCheck(columns []*column) string {
 	var rejections []string
 	for _, c := range columns {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// An expression is one of a CHECK, an exclusion, an index or statistics, and uses
-// columns to be widened.
+// An expression is one of a CHECK, an exclusion, an index or statistics, and
+// uses columns to be widened.
 type expression struct {
 	table        int64
 	catalog      string // of what it belongs to

@@ -53,7 +53,8 @@ type index struct {
 // A target is how much is gathered of an expression.
 type target struct{ Column, Target int64 }
 
-// commented reports whether the indexes of partitions get a comment from this one.
+// commented reports whether the indexes of partitions get a comment from this
+// one.
 func (i *index) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
 
 // top is the index from whose definition PostgreSQL makes this one.

@@ -7,10 +7,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// rejectNewReferences ends the phase with an error, and so takes it back, where a column
-// that the plan does not know refers to a widened key: a foreign key that was
-// added since, or that exists in this database only. It would take keys of the
-// old kind, and fail at the first new one.
+// rejectNewReferences ends the phase with an error, and so takes it back, where
+// a column that the plan does not know refers to a widened key: a foreign key
+// that was added since, or that exists in this database only. It would take
+// keys of the old kind, and fail at the first new one.
 func (p *inspection) rejectNewReferences(phase *engine.Phase) {
 	var rejections []string
 	for _, t := range p.tables {

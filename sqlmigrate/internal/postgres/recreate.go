@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// A recreated is what has to be dropped before a column is made narrow again, and
-// then created as it was, because its expressions would not be what they were.
+// A recreated is what has to be dropped before a column is made narrow again,
+// and then created as it was, because its expressions would not be what they
+// were.
 type recreated struct{ drops, creates, attaches []string }
 
 // recreate reads the definitions, in which names have their schemas by now.

@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB in
-// 4.1 to 4.5 s.
+// Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB
+// in 4.1 to 4.5 s.
 const rewriteRate = 45_000_000
 
 func estimate(bytes, rate int64) time.Duration {

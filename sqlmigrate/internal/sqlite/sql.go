@@ -45,7 +45,8 @@ func fold(name string) string {
 const requirementTable = "_sqlmigrate_requirement"
 
 // failUnless are statements of which one fails, with the message, unless the
-// condition holds. A CHECK is the only plain statement that says what one wants.
+// condition holds. A CHECK is the only plain statement that says what one
+// wants.
 func failUnless(condition, message string) []engine.Statement {
 	return statementsOf(
 		"DROP TABLE IF EXISTS temp."+requirementTable,
@@ -70,7 +71,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 //
 // The scratch table makes other connections read the catalog again, which an
 // UPDATE of it does not. It is AUTOINCREMENT, so that it brings the table
-// sqlite_sequence back if VACUUM has removed it: it does when no other table is.
+// sqlite_sequence back if VACUUM has removed it: it does when no other table
+// is.
 func rewrite(table, from, to string) []engine.Statement {
 	of := "type = 'table' AND name = " + literal(table) + " AND sql "
 	scratch := "main." + quote("_sqlmigrate_scratch")
