@@ -45,10 +45,10 @@ func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
 }
 
 // replace claims a worker in place of the lost one.
-func (l *Lease) replace(ctx context.Context, lost *heldWorker) (*heldWorker, error) {
+func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
 	return l.claim(ctx, claim{
 		policy: l.takeOverDead, judge: l.skew.tolerate, patience: l.window,
-		clock: func() (int64, error) { return l.believed(lost) },
+		clock: func() (int64, error) { return l.believed(lost, need) },
 	})
 }
 
@@ -151,7 +151,7 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
 		c.token.replaced = t.replaced // by the write that has landed
 	}
-	w := c.worker(found.key)
+	w := c.worker(found.key, now)
 	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token
 	ok, err := c.swap(ctx, store, found.key, found.record, r)
@@ -187,11 +187,11 @@ func (c *claim) backOff() time.Duration {
 	return rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
 }
 
-func (c *claim) worker(key int) *heldWorker {
+func (c *claim) worker(key int, now int64) *heldWorker {
 	datacenter, worker := c.numbers(key)
 	return &heldWorker{
 		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],
-		acquired: time.UnixMilli(c.now()), acquiredAt: time.Now(), token: c.token,
+		acquired: time.UnixMilli(now), acquiredAt: time.Now(), token: c.token,
 	}
 }
 

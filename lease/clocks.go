@@ -36,16 +36,20 @@ func (c *config) now() int64 {
 	return time.Now().UnixMilli()
 }
 
-// believed is the wall clock as the worker's generator believes it, which has one
-// limit for jumps: see [snowflake.WithMaxJump]. As long as no generator issues, the
-// clock of the start will do.
-func (l *Lease) believed(w *heldWorker) (int64, error) {
-	grant := w.grant.Load()
-	if grant == nil || grant.Last().IsZero() {
-		return w.acquired.UnixMilli() + time.Since(w.acquiredAt).Milliseconds(), nil
+// believed is the wall clock as the generator believes it, which has one limit for
+// jumps: see [snowflake.WithMaxJump]. As long as no generator issues, the clock of
+// the start will do, or the one at need, by which a generator begins.
+func (l *Lease) believed(w *heldWorker, need int64) (int64, error) {
+	for _, issuing := range []*heldWorker{w, l.served()} {
+		if issuing == nil {
+			continue
+		}
+		if grant := issuing.grant.Load(); grant != nil && !grant.Last().IsZero() {
+			now, err := grant.Now()
+			return now.UnixMilli(), err
+		}
 	}
-	now, err := grant.Now()
-	return now.UnixMilli(), err
+	return max(need, w.acquired.UnixMilli()+time.Since(w.acquiredAt).Milliseconds()), nil
 }
 
 // A skewCheck holds our clock against the store's, where that has one. A bound far

@@ -121,11 +121,12 @@ func (l *Lease) fenced(held *snowflake.Grant, why error) error {
 		snowflake.ErrFenced, held, max(0, milliseconds(l.now()-end.UnixMilli())), stamp(end), why)
 }
 
-// serves reports whether a generator has asked for a worker.
-func (l *Lease) serves() bool {
+// served is the worker that a generator has asked for last, or may ask for; nil
+// while the first one is being acquired.
+func (l *Lease) served() *heldWorker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.grants) > 0
+	return l.held
 }
 
 // current is the worker that is renewed: the replacement where the generator has

@@ -652,3 +652,19 @@ func TestHolderWithALongerWindowIsAlive(t *testing.T) {
 		}
 	})
 }
+
+// A lease without a generator has slept with its machine, and has lost its worker
+// by then: the one in its place is chosen by the clock at which a generator asks.
+func TestLossWhileSuspendedWithoutGenerator(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, clock := leasetest.NewMemory(), new(skew)
+		l := acquire(t, store, lease.WithWorker(0), lease.WithClock(clock.now))
+		clock.set(time.Hour) // while the monotonic clock stands still
+		store.Put(0, lease.Record{Bound: now() + 1_800_000, Owner: "robber"})
+		gen := generate(t, l)
+		if id, _ := next(t, gen); layout().Time(id).Before(time.Now().Add(time.Hour - time.Second)) {
+			t.Errorf("%v, want the present time", layout().Time(id))
+		}
+	})
+}

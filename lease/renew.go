@@ -82,7 +82,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if l.settle > 0 && (need > 0 || !l.failing()) {
 		return errSettling // which takes long: the background does it, once callers know
 	}
-	replacement, err := l.replace(ctx, w)
+	replacement, err := l.replace(ctx, w, need)
 	if err != nil {
 		return err
 	}
@@ -136,12 +136,9 @@ func (l *Lease) extendOver(ctx context.Context, store Store, w *heldWorker, need
 
 // extended is the record that extends the window.
 func (l *Lease) extended(ctx context.Context, store Store, w *heldWorker, need int64) (Record, error) {
-	now, err := l.believed(w)
+	now, err := l.believed(w, need)
 	if err != nil {
 		return Record{}, err
-	}
-	if !l.serves() {
-		now = max(now, need) // the clock as it is now, by which a generator begins
 	}
 	if err := l.skew.tolerate(ctx, store, now); err != nil {
 		return Record{}, err
