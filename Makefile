@@ -80,7 +80,7 @@ fuzz: ## every fuzz target for FUZZTIME=5s
 
 # The figures are in what a test logs, hence -v.
 .PHONY: torture
-torture: ## two million IDs on every store, under torment; takes ten minutes
+torture: ## two million IDs on every store, with faults injected; takes ten minutes
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
 

@@ -8,11 +8,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/bench/internal/peers"
@@ -135,4 +140,60 @@ func choose(all []experiment, only []string) ([]experiment, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(x experiment) bool { return !slices.Contains(only, x.name) }), nil
+}
+
+// placed takes one run from a build of its own, for which the linker has
+// shuffled the functions. Where a loop happens to lie costs or saves any
+// contender up to 5 %, and does so alike in all runs of one build: it would look
+// like a result. From build to build it shows as spread. (Mytkowicz and others,
+// "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009.)
+func placed(run int, args []string) (samples []sample, err error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	binary := filepath.Join(dir, "bench.exe")
+	if _, err := output("go", "build", "-ldflags=-randlayout="+strconv.Itoa(run+1), "-o", binary, "."); err != nil {
+		return nil, fmt.Errorf("building run %d anew, which works in the folder of this command only: %w", run+1, err)
+	}
+	text, err := output(binary, append(args, "-raw")...)
+	if err != nil {
+		return nil, err
+	}
+	return samples, json.Unmarshal(text, &samples)
+}
+
+func output(name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	return cmd.Output()
+}
+
+func printRaw(measure func(int) ([]sample, error)) error {
+	samples, err := measure(0)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(samples)
+}
+
+// machine says what the figures were measured on, and by which command.
+func machine(args []string) string {
+	command := strings.Join(append([]string{"go run ."}, args...), " ")
+	return fmt.Sprintf("%s, %d CPUs, %s, %s/%s, `%s`",
+		cpuModel(), runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, command)
+}
+
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown CPU"
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown CPU"
 }

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/bench/internal/peers"
 	"github.com/gormflake/gormflake/bench/internal/stats"
 	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
 )
 
 // A till is one database that orders are written to, in ways to be compared.
@@ -166,4 +174,246 @@ func (t *till) report(s series) report {
 	}
 	r.tables = []table{ways}
 	return r
+}
+
+type order struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Customer string   `gorm:"size:100;not null"`
+	Lines    []line   `gorm:"foreignKey:OrderID"`
+}
+
+type line struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	OrderID  types.ID `gorm:"not null;index"`
+	SKU      string   `gorm:"size:40;not null"`
+	Quantity int      `gorm:"not null"`
+}
+
+// autoOrder and autoLine are the same with keys that the database makes up.
+type autoOrder struct {
+	ID       int64
+	Customer string     `gorm:"size:100;not null"`
+	Lines    []autoLine `gorm:"foreignKey:OrderID"`
+}
+
+type autoLine struct {
+	ID       int64
+	OrderID  int64  `gorm:"not null;index"`
+	SKU      string `gorm:"size:40;not null"`
+	Quantity int    `gorm:"not null"`
+}
+
+const (
+	orderCount = 1000
+	lineCount  = 10
+)
+
+func newOrders() []order {
+	orders := make([]order, orderCount)
+	for i := range orders {
+		orders[i] = order{Customer: customer(i), Lines: make([]line, lineCount)}
+		for j := range orders[i].Lines {
+			orders[i].Lines[j] = line{SKU: sku(i, j), Quantity: 1 + j}
+		}
+	}
+	return orders
+}
+
+func newAutoOrders() []autoOrder {
+	orders := make([]autoOrder, orderCount)
+	for i := range orders {
+		orders[i] = autoOrder{Customer: customer(i), Lines: make([]autoLine, lineCount)}
+		for j := range orders[i].Lines {
+			orders[i].Lines[j] = autoLine{SKU: sku(i, j), Quantity: 1 + j}
+		}
+	}
+	return orders
+}
+
+func customer(i int) string { return fmt.Sprintf("customer %04d", i) }
+
+func sku(i, j int) string { return fmt.Sprintf("SKU-%03d", (i+j)%1000) }
+
+func linesOf(orders []order) []line {
+	lines := make([]line, 0, len(orders)*lineCount)
+	for _, o := range orders {
+		lines = append(lines, o.Lines...)
+	}
+	return lines
+}
+
+// rowsPerInsert is near each database's best. More rows cost less each, but
+// modernc.org/sqlite looks for each parameter among all of the statement's.
+func rowsPerInsert(db *gorm.DB) int {
+	if db.Name() == "sqlite" {
+		return 100
+	}
+	return 1000
+}
+
+// insertOneByOne makes the orders; what it returns writes them, and is timed.
+func insertOneByOne(db *gorm.DB) (func() error, error) {
+	orders := newAutoOrders()
+	return func() error {
+		return db.Transaction(func(tx *gorm.DB) error {
+			for i := range orders {
+				if err := tx.Create(&orders[i]).Error; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, nil
+}
+
+func insertBatches(db *gorm.DB) (func() error, error) {
+	orders, rows := newOrders(), rowsPerInsert(db)
+	return func() error {
+		if err := gormflake.Assign(db, &orders); err != nil {
+			return err
+		}
+		return db.Transaction(func(tx *gorm.DB) error {
+			if err := tx.Omit("Lines").CreateInBatches(orders, rows).Error; err != nil {
+				return err
+			}
+			return tx.CreateInBatches(linesOf(orders), rows).Error
+		})
+	}, nil
+}
+
+// copyIn uses a connection of GORM's pool as what it is underneath.
+func copyIn(db *gorm.DB) (func() error, error) {
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	orders, ctx := newOrders(), context.Background()
+	return func() error {
+		if err := gormflake.Assign(db, &orders); err != nil {
+			return err
+		}
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		err = conn.Raw(func(c any) error {
+			pg, ok := c.(*stdlib.Conn)
+			if !ok {
+				return fmt.Errorf("CopyFrom wants a connection of pgx, got %T", c)
+			}
+			return copyOrders(ctx, pg.Conn(), orders)
+		})
+		return errors.Join(err, conn.Close())
+	}, nil
+}
+
+func copyOrders(ctx context.Context, conn *pgx.Conn, orders []order) error {
+	lines := linesOf(orders)
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"gormflake_bench_orders"}, []string{"id", "customer"},
+			pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) {
+				return []any{orders[i].ID, orders[i].Customer}, nil
+			}))
+		if err != nil {
+			return err
+		}
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"gormflake_bench_lines"}, []string{"id", "order_id", "sku", "quantity"},
+			pgx.CopyFromSlice(len(lines), func(i int) ([]any, error) {
+				l := &lines[i]
+				return []any{l.ID, l.OrderID, l.SKU, l.Quantity}, nil
+			}))
+		return err
+	})
+}
+
+// wide has a sequence of 20 bits, a million IDs per millisecond: more than a
+// window takes, so that what is measured is the code and not its wait.
+func wide() snowflake.Layout {
+	l := snowflake.TwitterLayout()
+	l.DatacenterBits, l.WorkerBits, l.SequenceBits = 0, 2, 20
+	return l
+}
+
+const (
+	fill1000 = "Fill, 1,000 at a time"
+	fill100  = "Fill, 100 at a time"
+	nextLoop = "loop over Next"
+	bwLoop   = "loop over " + peers.Bwmarrin
+)
+
+// batch measures Fill: blocks of IDs right after a millisecond has begun,
+// on a layout whose sequence is no limit, beside loops that make 1,000.
+func batch() (experiment, error) {
+	gen, err := snowflake.New(snowflake.Static(0, 1), snowflake.WithLayout(wide()))
+	if err != nil {
+		return experiment{}, err
+	}
+	node, err := bwmarrin.NewNode(2)
+	if err != nil {
+		return experiment{}, err
+	}
+	windows := []window{
+		fillWindow(fill1000, gen, 200, 1000),
+		fillWindow(fill100, gen, 500, 100),
+		nextWindow(gen),
+		bwmarrinWindow(node),
+	}
+	return experiment{
+		name:   "fill",
+		run:    func(e effort) (sample, error) { return interleave(windows, e.windows(250), lowQuartile) },
+		report: reportBatch,
+	}, nil
+}
+
+func fillWindow(name string, gen *snowflake.Generator, blocks, n int) window {
+	ctx, dst := context.Background(), make([]types.ID, n)
+	return window{name, func() (float64, error) {
+		atMillisecond()
+		return timed(blocks*n, func() error {
+			for range blocks {
+				if err := gen.Fill(ctx, dst); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+func nextWindow(gen *snowflake.Generator) window {
+	ctx, dst := context.Background(), make([]types.ID, 1000)
+	return window{nextLoop, func() (float64, error) {
+		atMillisecond()
+		return timed(len(dst), func() (err error) {
+			for i := range dst {
+				if dst[i], err = gen.Next(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+func bwmarrinWindow(node *bwmarrin.Node) window {
+	dst := make([]bwmarrin.ID, 1000)
+	return window{bwLoop, func() (float64, error) {
+		atMillisecond()
+		return timed(len(dst), func() error {
+			for i := range dst {
+				dst[i] = node.Generate()
+			}
+			return nil
+		})
+	}}
+}
+
+func reportBatch(s series) report {
+	return report{
+		figures: []figure{
+			plain("Fill(1000), wide layout, per ID", s[fill1000], atMost(0.6, "ns")),
+			faster("Fill(1000), times faster than a loop", s, fill1000, bwLoop, atLeast(75, "×")),
+		},
+		tables: []table{perName("Batches, ns/ID", "ns/ID", []string{fill1000, fill100, nextLoop, bwLoop}, s)},
+	}
 }

@@ -121,10 +121,10 @@ func TestNoFreeWorker(t *testing.T) {
 		opts   []lease.Option
 		phrase string
 	}{
-		{"all", 40_000, nil, "all 4 workers are leased; the earliest lease expires in "},
+		{"all", 40_000, nil, "all 4 leased; the earliest lease expires in "},
 		{"names", 40_000, nil, "datacenter 1 worker 0 by other/2 until "},
-		{"this very one", 40_000, []lease.Option{lease.WithWorker(1)}, "all 1 are held"},
-		{"further ahead than allowed", 40_000, []lease.Option{lease.WithMaxAhead(30 * time.Second)}, "all 4 are held"},
+		{"this very one", 40_000, []lease.Option{lease.WithWorker(1)}, "all 1 leased"},
+		{"further ahead than allowed", 40_000, []lease.Option{lease.WithMaxAhead(30 * time.Second)}, "all 4 leased"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (e *NoFreeWorkerError) Error() string {
 	if more := len(e.Holders) - named; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%v: all %d workers are leased; the earliest lease expires in %v unless renewed: %s",
+	return fmt.Sprintf("%v: all %d leased; the earliest lease expires in %v unless renewed: %s",
 		ErrNoFreeWorker, len(e.Holders), e.Wait, strings.Join(names, "; "))
 }
 

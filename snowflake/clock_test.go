@@ -305,12 +305,12 @@ func TestCloseAndReopenWithinOneTick(t *testing.T) {
 	}
 }
 
-// Between two lives of a worker the clock is set back: nothing repeats, and
-// the policy has its say.
+// Between two generators of a worker the clock is set back: nothing repeats, and
+// the policy applies.
 func TestReopenAfterStepBack(t *testing.T) {
 	t.Parallel()
 	s, c, layout := newScript(), newChecker(t), fresh()
-	life := func(play func(g *snowflake.Generator)) {
+	reopen := func(play func(g *snowflake.Generator)) {
 		g, err := snowflake.New(snowflake.Static(3, 3), snowflake.WithLayout(layout), snowflake.WithReadings(s.read))
 		if err != nil {
 			t.Fatal(err)
@@ -320,27 +320,27 @@ func TestReopenAfterStepBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	life(func(g *snowflake.Generator) { c.try(g, 100) })
+	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 	s.step(-time.Second)
-	life(func(g *snowflake.Generator) { c.try(g, 100) })
+	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 	s.step(-time.Hour)
-	life(func(g *snowflake.Generator) {
+	reopen(func(g *snowflake.Generator) {
 		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 			t.Fatalf("got %v, want ErrClockBackwards", err)
 		}
 	})
 	s.step(time.Hour + 2*time.Second)
-	life(func(g *snowflake.Generator) { c.try(g, 100) })
+	reopen(func(g *snowflake.Generator) { c.try(g, 100) })
 }
 
-// The machine's clock has a short path; the policy has its say before it.
+// The machine's clock has a fast path; the policy applies before it.
 func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
 	w.bounds[0] = time.Now().Add(time.Minute)
 	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
-		t.Errorf("got %d, %v, want ErrClockBackwards: the worker's last life ends in a minute", id, err)
+		t.Errorf("got %d, %v, want ErrClockBackwards: the previous process's window ends in a minute", id, err)
 	}
 }
 

@@ -2,45 +2,45 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 )
 
-// An ending is how far Close has come.
-type ending struct {
+// closeState is how far Close has come.
+type closeState struct {
 	handover sync.Mutex // held to close, and to put a grant in another's place
-	closed   atomic.Bool
-	life     context.Context // ends when Close begins
-	quit     context.CancelFunc
-	gone     chan struct{} // closed when Close has ended
+	closing  atomic.Bool
+	ctx      context.Context // ends when Close begins
+	cancel   context.CancelFunc
+	closed   chan struct{} // closed when Close has ended
 	result   error         // of Close
 }
 
-// Close ends the generator and gives its worker back; what the source says
-// about that is returned. From its first moment on nothing is issued any more,
-// also where it fails. Calls that come later, or that are waiting for the
-// source, fail with [ErrClosed]; calls that wait for a slot already taken get
-// their IDs, unless its grant was revoked. Another Close waits for the first one, until its own ctx ends, and
-// returns the same. A fixed worker has nothing to say:
+// Close stops the generator, releases its worker and returns the source's error,
+// if any. Once Close has begun no more slots are taken, even if Close fails: later
+// calls, and calls that wait for the source, fail with [ErrClosed]. Calls that wait
+// for a slot they have already taken get their IDs, unless its grant was revoked.
+//
+// A second Close waits for the first one, until its own ctx ends, and returns the
+// same. For a fixed worker Close never fails, so
 // defer gen.Close(context.Background()) is right for it.
 func (g *Generator) Close(ctx context.Context) error {
-	grant, last, first := g.shut()
+	grant, last, first := g.seal()
 	if !first {
 		return g.waitClosed(ctx)
 	}
-	defer close(g.gone)
-	g.quit()
+	defer close(g.closed)
+	g.cancel()
 	g.result = g.source.Retire(ctx, grant, grant.timeOf(last))
 	return g.result
 }
 
-// shut seals the grant that is in place, and lets no other follow.
-func (g *Generator) shut() (grant *Grant, last slot, first bool) {
+// seal retires the current grant, and lets no other follow.
+func (g *Generator) seal() (grant *Grant, last slot, first bool) {
 	g.handover.Lock()
 	defer g.handover.Unlock()
-	if g.closed.Swap(true) {
+	if g.closing.Swap(true) {
 		return nil, 0, false
 	}
 	grant = g.grant.Load()
@@ -49,33 +49,13 @@ func (g *Generator) shut() (grant *Grant, last slot, first bool) {
 
 func (g *Generator) waitClosed(ctx context.Context) error {
 	select {
-	case <-g.gone:
+	case <-g.closed:
 	case <-ctx.Done():
 	}
 	select {
-	case <-g.gone:
+	case <-g.closed:
 		return g.result
 	default:
 		return fmt.Errorf("snowflake: waiting for another Close: %w", reason(ctx))
 	}
-}
-
-// untilClosed derives a context that ends with the generator too. The caller
-// releases it.
-func (g *Generator) untilClosed(ctx context.Context) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.life, func() { cancel(ErrClosed) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
-// reason is why the context has ended: its error, and the cause if it has one.
-func reason(ctx context.Context) error {
-	err := ctx.Err()
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
 }

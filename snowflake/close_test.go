@@ -65,7 +65,7 @@ func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 }
 
 // A source that does not heed its context either cannot keep the generator
-// open; what it grants then is given back.
+// open; what it grants then is released.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {
@@ -97,7 +97,7 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	}
 }
 
-// A second Close waits for the first, and says the same.
+// A second Close waits for the first, and returns the same.
 func TestCloseTellsEveryCallerTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScript()

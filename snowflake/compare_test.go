@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Every step back counts once, however many calls look at the clock.
+// Every step back counts once, however many calls read the clock.
 func TestStepsBackCountOnceUnderLoad(t *testing.T) {
 	t.Parallel()
 	const steps, step = 200, 10 * time.Millisecond

@@ -2,11 +2,10 @@
 // across processes and need no database round trip.
 //
 // Uniqueness, in one sentence: as long as no two processes hold the same
-// worker number for the same tick, no ID is ever issued twice, whatever the
-// machine's clock does.
+// worker ID for the same tick, no ID is ever issued twice, whatever the machine's
+// clock does.
 //
-// A [Layout] says how the bits of an ID are shared out. The default is
-// Twitter's:
+// A [Layout] divides an ID into bit fields. The default is Twitter's:
 //
 //	63                     22        17        12           0
 //	+-+---------------------+----------+---------+------------+
@@ -14,24 +13,36 @@
 //	| | since the epoch     | datactr. | worker  | sequence   |
 //	+-+---------------------+----------+---------+------------+
 //
-// A [WorkerSource] says who we are. [Static], [FromEnv] and [FromStatefulSet]
-// take a number that somebody assigned; a lease (package lease) takes a free
-// one from a store, and keeps it exclusive whatever happens. There is no
+// A [WorkerSource] supplies the worker ID. [Static], [FromEnv] and
+// [FromStatefulSet] use a number that you assigned; a lease (package lease) takes
+// a free one from a store, and keeps it exclusive whatever happens. There is no
 // default: numbers guessed from an IP or MAC address, a process ID or chance
 // collide, and do so silently.
 //
-// A [Generator] issues: [Generator.Next] one ID, [Generator.Fill] a block,
-// [Generator.TryNext] one ID or an error at once. Calls block while the
-// current tick's sequence is used up, at most until their context ends, and
-// hold no lock meanwhile. They fail when the wall clock has stepped back
-// further than [OnClockBackwards] allows, while it is further ahead than
-// [WithMaxJump] allows and not believed, when the source's window has ended
-// ([ErrFenced]), and when the layout's time has run out ([ErrExpired]).
+// A [Generator] issues IDs: [Generator.Next] one, [Generator.Fill] a block,
+// [Generator.TryNext] one or an error at once. While the current tick's sequence
+// is used up, calls block, at most until their context ends, and hold no lock.
+// They fail when the wall clock has stepped back further than [OnClockBackwards]
+// allows, while it is further ahead than [WithMaxJump] allows and not yet
+// believed, when the source's window has ended ([ErrFenced]), and when the layout
+// has expired ([ErrExpired]).
 //
-// The time in an ID is logical time: it starts at the wall clock, runs with
-// the monotonic clock, follows the wall clock's steps forward at once and its
-// steps back never while that could repeat or reorder an ID. What the operator
-// must do: keep worker numbers distinct, keep clocks synchronised if the times
-// in the IDs are to mean something, and heed the warning that is logged from
-// five years before a layout expires.
+// The time in an ID is logical time: it starts at the wall clock, runs with the
+// monotonic clock and follows the wall clock's steps forward at once. It never
+// follows a step back that could repeat or reorder an ID. The operator must keep
+// worker IDs distinct, keep clocks synchronised if the times in the IDs are to
+// mean something, and heed the warning that is logged from five years before a
+// layout expires.
+//
+// # The way of an ID
+//
+// Next calls nextFast, which takes the next slot of the tick that is open. If none
+// is open, nextSlow calls reserve. nextReservation then reads the clock, which
+// absorbs a step back and applies the clock policy (stepback.go), and finds the
+// first free slot; waitOrFail waits for the clock, asks the source for a longer
+// window or another worker (requestSlot, in handover.go), or fails; commit moves
+// the state with one compare-and-swap; waitUntilDue waits for the slot's tick and
+// opens it to nextFast. Fill calls reserve for a whole block. The fence is
+// Grant.limit: no slot at or above it is committed, however long the process was
+// paused. Package internal/clock keeps the time.
 package snowflake

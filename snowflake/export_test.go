@@ -18,8 +18,9 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 // Skew puts the machine's wall clock off by what is in the word. The generator
 // must not be in use yet.
 func Skew(g *Generator, word *atomic.Int64) {
-	g.clock.read = func() (time.Time, time.Duration) {
-		wall, elapsed := g.clock.machine()
+	read := g.clock.Read
+	g.clock.Read = func() (time.Time, time.Duration) {
+		wall, elapsed := read()
 		return wall.Add(time.Duration(word.Load())), elapsed
 	}
 }
@@ -32,38 +33,8 @@ func WithRandom(random func(n uint64) uint64) Option {
 	})
 }
 
-// Trusts asks a grant that is open up to a count.
-func Trusts(until, count uint64) bool {
-	var g Grant
-	g.trust.Store(until)
-	return g.trusts(count)
-}
-
-// KeepsUp asks a usable counter that began at a count.
-func KeepsUp(start, count uint64, elapsed time.Duration) bool {
-	c := counter{usable: true, start: start}
-	return c.keepsUp(count, elapsed)
-}
-
-// InTick looks at the clock, a second after the start, for a tick of which so
-// much is left, and returns the trust that this earns.
-func InTick(start, count uint64, left time.Duration) (trust uint64, open bool) {
-	var g Grant
-	g.closes.Store(int64(time.Second + left))
-	open = g.inTick(&counter{usable: true, start: start}, count, time.Second)
-	return g.trust.Load(), open
-}
-
-// OpenTick opens another tick, and returns the trust that is left.
-func OpenTick(trust uint64) uint64 {
-	var g Grant
-	g.trust.Store(trust)
-	g.openTick(1, 0)
-	return g.trust.Load()
-}
-
 // OpenAfterRevoke opens a tick in the moment in which a grant is revoked, again
-// and again for some time, and counts how often the short path finds a slot in it,
+// and again for some time, and counts how often nextFast finds a slot in it,
 // from the moment when Revoke has returned.
 func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds int64) {
 	var begun, ended atomic.Int64
@@ -94,11 +65,11 @@ func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds
 		}
 		grant.Revoke()
 		for ended.Load() < rounds {
-			if _, ok := g.short(); ok {
+			if _, ok := g.nextFast(); ok {
 				found++
 			}
 		}
-		if _, ok := g.short(); ok {
+		if _, ok := g.nextFast(); ok {
 			found++
 		}
 	}

@@ -16,25 +16,25 @@ const (
 	workerVariable     = "SNOWFLAKE_WORKER_ID"
 )
 
-// Static is the source of a worker number that somebody has assigned to this
-// process, and to no other that runs at the same time. Numbers that the layout
-// cannot hold are refused by [New].
+// Static is the source of a worker ID that you have assigned to this process,
+// and to no other that runs at the same time. [New] rejects numbers that the
+// layout cannot hold.
 //
-// Within a process a fixed worker has one live generator per layout; a second
-// one is refused with [ErrWorkerInUse] until the first is closed, and then
-// starts above the last tick that the first issued. Across processes nothing
-// is remembered but this: a process issues nothing in the very tick in which
-// it was started, because its predecessor may have. [New] sleeps until that
-// tick is over where that takes at most 20 ms; with longer ticks the first
-// [Generator.Next] waits for it. Under [WithClock] there is no such tick. Where
-// the clock may step back between two lives, take a lease.
+// Within a process a fixed worker has one live generator per layout. For a second
+// one [New] returns [ErrWorkerInUse] until the first is closed; it then starts
+// above the last tick that the first issued. Across processes nothing is
+// remembered. But a process issues nothing in the very tick in which it was
+// started, because the previous process may have: New sleeps until that tick is
+// over if it takes at most 20 ms, and with longer ticks the first [Generator.Next]
+// waits for it. Under [WithClock] there is no such tick. If the clock may step
+// back between two processes, take a lease.
 func Static(datacenter, worker int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) { return datacenter, worker, nil })
 }
 
-// FromEnv is [Static] with the numbers of the environment variables
+// FromEnv is [Static] with the numbers in the environment variables
 // SNOWFLAKE_DATACENTER_ID and SNOWFLAKE_WORKER_ID, read when the generator is
-// made. A variable that is unset or no number is an error, never zero: a
+// created. A variable that is unset or not a number is an error, never zero: a
 // forgotten variable would make every process worker zero. The datacenter may
 // be unset where the layout has no bits for it.
 func FromEnv() WorkerSource {
@@ -52,20 +52,20 @@ func FromEnv() WorkerSource {
 func numberFromEnv(name string) (int64, error) {
 	value, set := os.LookupEnv(name)
 	if !set {
-		return 0, fmt.Errorf("snowflake: %s is not set: give every process a number of its own, or take a lease; there is no default because two processes would share it", name)
+		return 0, fmt.Errorf("snowflake: %s is not set: give every process its own number, or take a lease; there is no default because two processes would share it", name)
 	}
 	number, err := strconv.ParseUint(value, 10, 31)
 	if err != nil {
-		return 0, fmt.Errorf("snowflake: %s=%q, want a number that only this process has", name, value)
+		return 0, fmt.Errorf("snowflake: %s=%q: want a number that only this process has", name, value)
 	}
 	return int64(number), nil
 }
 
 // FromStatefulSet is [Static] with the ordinal that ends the host name as the
 // worker: pod web-7 of a Kubernetes StatefulSet is worker 7. A host name
-// without an ordinal is an error. Other host names that end in -<number>, such
-// as ip-10-0-3-17, cannot be told apart from a pod's: use it in StatefulSets
-// only. Two StatefulSets that share a table need different datacenters.
+// without an ordinal is an error. Use it in StatefulSets only: other host names
+// that end in -<number>, such as ip-10-0-3-17, cannot be distinguished from a
+// pod's. Two StatefulSets that share a table need different datacenters.
 func FromStatefulSet(datacenter int64) WorkerSource {
 	return fixed(func(Layout) (int64, int64, error) {
 		host, err := os.Hostname()
@@ -80,7 +80,7 @@ func FromStatefulSet(datacenter int64) WorkerSource {
 	})
 }
 
-// fixed is a source whose number does not change; the process's registry keeps
+// fixed is a source whose worker does not change; the process's registry keeps
 // it exclusive.
 type fixed func(Layout) (datacenter, worker int64, err error)
 
@@ -96,7 +96,7 @@ func (f fixed) Grant(_ context.Context, layout Layout) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return grant, workers.take(grant)
+	return grant, workers.register(grant)
 }
 
 // Extend is only called at the layout's end, which nothing can extend.
@@ -105,6 +105,6 @@ func (fixed) Extend(_ context.Context, held *Grant, _ time.Time) (*Grant, error)
 }
 
 func (fixed) Retire(_ context.Context, held *Grant, last time.Time) error {
-	workers.free(held, last)
+	workers.unregister(held, last)
 	return nil
 }

@@ -5,40 +5,43 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
-// A Generator issues IDs. [New] makes it. All methods may be called concurrently.
-// Whoever made it closes it, which gives the worker back.
+// A Generator issues IDs. [New] creates it. All methods may be called concurrently.
+// Its creator closes it, which releases the worker.
 type Generator struct {
 	grant        atomic.Pointer[Grant]
-	clock        *clock
-	monotonic    time.Time // the clock's start, one load nearer to Next
+	clock        *clock.Clock
+	monotonic    time.Time // the clock's start, one load nearer to nextFast
 	lag          uint64    // ticks
 	sequenceBits uint8
-	counter      counter
+	counter      clock.Counter
 
 	layout  Layout
 	source  WorkerSource
 	policy  ClockPolicy
+	maxJump time.Duration
 	logical bool
 	start   SequenceStart
 	random  func(n uint64) uint64
 
-	changing chan struct{} // see lock
+	changing chan struct{} // see lockGrant
 	warned   atomic.Bool
 	warnAt   uint64 // tick
 
-	ending
+	closeState
 	counters
 }
 
-// New makes a generator that issues under a worker of the source. It fails if
-// an option is wrong or contradicts the source, if the layout is not valid,
-// not begun or expired, and if the source has no worker to give; a fixed
-// worker that already has a live generator is [ErrWorkerInUse].
+// New creates a generator that issues under a worker of the source. It fails if
+// an option is wrong or conflicts with the source, if the layout is invalid,
+// starts in the future or has expired, or if no worker is available. For a fixed
+// worker that already has a live generator the error is [ErrWorkerInUse].
 //
-// Under a fixed worker it sleeps, for at most 20 ms, until the tick in which
-// the process was started is over; with longer ticks the first call of
+// Under a fixed worker New sleeps, for at most 20 ms, until the tick in which the
+// process was started is over; with longer ticks the first call of
 // [Generator.Next] waits for that.
 func New(src WorkerSource, opts ...Option) (*Generator, error) {
 	if src == nil {
@@ -55,7 +58,7 @@ func New(src WorkerSource, opts ...Option) (*Generator, error) {
 	if err := g.checkLifetime(); err != nil {
 		return nil, err
 	}
-	if err := g.open(c); err != nil {
+	if err := g.openFirst(c); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -63,27 +66,34 @@ func New(src WorkerSource, opts ...Option) (*Generator, error) {
 
 func newGenerator(src WorkerSource, c config) *Generator {
 	g := &Generator{
-		clock:        newClock(c),
+		clock: clock.New(clock.Config{
+			Epoch:   c.layout.Epoch,
+			Tick:    c.layout.Tick,
+			MaxJump: c.maxJump,
+			Wall:    c.wall,
+			Read:    c.read,
+		}),
 		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
 		sequenceBits: c.layout.SequenceBits,
 		layout:       c.layout,
 		source:       src,
+		maxJump:      c.maxJump,
 		logical:      c.logical,
 		start:        c.start,
 		random:       c.random,
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
-		ending:       ending{gone: make(chan struct{})},
+		closeState:   closeState{closed: make(chan struct{})},
 	}
-	g.life, g.quit = context.WithCancel(context.Background())
-	g.monotonic = g.clock.start
-	g.counter = newCounter(g.clock.start)
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.monotonic = g.clock.Start()
+	g.counter = clock.NewCounter(g.clock.Start())
 	return g
 }
 
-// Layout is the layout of the IDs that the generator issues.
+// Layout returns the layout of the IDs that the generator issues.
 func (g *Generator) Layout() Layout { return g.layout }
 
-// Source is what the generator was made with, such as a *lease.Lease, whose Stats
-// and Health tell how it is.
+// Source returns the source that the generator was created with, such as a
+// *lease.Lease, whose Stats and Health report its state.
 func (g *Generator) Source() WorkerSource { return g.source }

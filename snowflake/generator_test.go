@@ -160,7 +160,7 @@ func TestDeadlineTooCloseIsRefusedAtOnce(t *testing.T) {
 	start := time.Now()
 	err := g.Fill(short, make([]id, 100_000_000/2))
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the next free slot is 12.") {
-		t.Fatalf("got %v, want DeadlineExceeded that says how long", err)
+		t.Fatalf("got %v, want DeadlineExceeded with the wait", err)
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %v", took)
@@ -295,7 +295,7 @@ func logged(t *testing.T) *bytes.Buffer {
 	return &log
 }
 
-// Not parallel: it looks at the default logger.
+// Not parallel: it replaces the default logger.
 func TestExpiryWarningInLogicalTime(t *testing.T) {
 	log, s, l := logged(t), newScript(), fresh()
 	s.wall = l.Expires().Add(-5*365*24*time.Hour - 2*time.Millisecond)
@@ -313,7 +313,7 @@ func TestExpiryWarningInLogicalTime(t *testing.T) {
 	}
 }
 
-// Not parallel: it looks at the default logger.
+// Not parallel: it replaces the default logger.
 func TestExpiryWarning(t *testing.T) {
 	log := logged(t)
 	s := newScript()
@@ -348,28 +348,28 @@ func TestNewRefuses(t *testing.T) {
 		{"no source", nil, nil, "snowflake: no worker source: pass Static, FromEnv"},
 		{"worker", snowflake.Static(0, 32), nil, "snowflake: worker 32 out of range [0, 31]"},
 		{"datacenter", snowflake.Static(-1, 0), nil, "snowflake: datacenter -1 out of range [0, 31]"},
-		{"lag", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1)}, "snowflake: WithLag(-1ns), want at least 0"},
-		{"jump", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithMaxJump(0)}, "snowflake: WithMaxJump(0s), want more than 0"},
-		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns, want at least 0"},
-		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7), want Random or Zero"},
-		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil), want a clock"},
+		{"lag", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1)}, "snowflake: WithLag(-1ns): want at least 0"},
+		{"jump", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithMaxJump(0)}, "snowflake: WithMaxJump(0s): want more than 0"},
+		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns: want at least 0"},
+		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7): want Random or Zero"},
+		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil): want a clock"},
 		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 is nil"},
-		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns), want at least 0\nsnowflake: WithMaxJump"},
+		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns): want at least 0\nsnowflake: WithMaxJump"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
 		{
 			"layout of the source", newWindows(snowflake.JSSafeLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())},
-			"differs from the layout of the source",
+			"conflicts with the source's layout",
 		},
 		{
 			"logical time and lag", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(time.Second)},
-			"snowflake: WithLag beside WithLogicalTime",
+			"snowflake: WithLag with WithLogicalTime",
 		},
 		{
 			"logical time and all else", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLag(time.Second), snowflake.OnClockBackwards(snowflake.Fail), snowflake.WithLogicalTime()},
-			"snowflake: WithLag, OnClockBackwards beside WithLogicalTime",
+			"snowflake: WithLag, OnClockBackwards with WithLogicalTime",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -447,6 +447,6 @@ func TestLayoutOf(t *testing.T) {
 		t.Errorf("LayoutOf = %v, %v, want %v", got, err, want)
 	}
 	if _, err := snowflake.LayoutOf(snowflake.WithLag(-1)); err == nil {
-		t.Error("a bad option is no error")
+		t.Error("a bad option: want an error")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -17,14 +18,14 @@ type slot = uint64
 // expects it, and every open tick lies below it. The other bits keep the last ID.
 const sealed uint64 = 1 << 63
 
-// A Grant is one worker for a span of ticks, given by a [WorkerSource] to one
-// [Generator]. [NewGrant] makes it. Its methods may be called concurrently.
+// A Grant is one worker for a window of ticks, given by a [WorkerSource] to one
+// [Generator]. [NewGrant] creates it. Its methods may be called concurrently.
 type Grant struct {
 	layout             Layout
 	datacenter, worker int64
 	from               int64 // first tick
 	first              slot  // of the tick in which the generator began
-	fixed              bool  // nobody but the layout ends it
+	fixed              bool  // only the layout ends it
 	node               uint64
 	mask               uint64 // of the sequence
 	sequenceBits       uint8
@@ -37,10 +38,9 @@ type Grant struct {
 	revoked atomic.Bool // by the source
 	retired atomic.Bool // by the generator: set before the state is sealed
 
-	// The tick that is open to Generator.Next; take opens it.
-	open   atomic.Uint64 // its last ID, below the limit; zero: none
-	closes atomic.Int64  // when the clocks are to be compared again, in elapsed time
-	trust  atomic.Uint64 // below this count of the processor it is not yet time for that; zero: look at the clock
+	// The tick that is open to Generator.nextFast; Generator.reserve opens it.
+	openLimit atomic.Uint64 // its last ID, below the limit; zero: none
+	tickEnd   clock.TickEnd
 
 	// The state has its cache line to itself: every call writes it, and the
 	// fields above are read by all.
@@ -50,9 +50,9 @@ type Grant struct {
 }
 
 // NewGrant grants a worker for the ticks that lie wholly in [from, until), as far
-// as the layout has them. The zero until grants all from there on: right only for a
-// worker number that nobody else will ever be given. A datacenter or worker that
-// the layout cannot hold is an error.
+// as the layout has them. The zero until grants all ticks after from: right only
+// for a worker ID that no other process will ever have. A datacenter or worker
+// that the layout cannot hold is an error.
 func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*Grant, error) {
 	if err := layout.Validate(); err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 	return g, nil
 }
 
-// Datacenter is the datacenter that the worker belongs to.
+// Datacenter returns the datacenter that the worker belongs to.
 func (g *Grant) Datacenter() int64 { return g.datacenter }
 
-// Worker is the worker's number within its datacenter.
+// Worker returns the worker ID within its datacenter.
 func (g *Grant) Worker() int64 { return g.worker }
 
-// Until is the end of the granted window: no tick at or after it is issued. A
-// revoked grant has an empty window, which ends where it started.
+// Until returns the end of the granted window: no tick at or after it is issued.
+// A revoked grant has an empty window, which ends where it started.
 func (g *Grant) Until() time.Time {
 	return g.layout.timeOf(int64(g.limit.Load() >> g.sequenceBits))
 }
@@ -105,20 +105,20 @@ func (g *Grant) Extend(until time.Time) {
 }
 
 // Revoke ends the grant at once and for good: a source calls it when it has
-// learned that the worker may no longer be its own. No call of [Generator.Next],
+// learned that another process may hold the worker. No call of [Generator.Next],
 // [Generator.TryNext] or [Generator.Fill] that begins after Revoke has returned
 // returns an ID of the grant.
 //
-// A call that is in progress checks the grant once more after it has waited,
-// before it returns an ID or writes a block. If the grant has been revoked the
-// call starts over, and its slots are lost. Before each block, and so after its
-// last wait, Fill checks every grant that dst has IDs of, and starts over with all
-// of dst if one has been revoked. Only a call that is past its last check, with
-// nothing left to wait for, still returns IDs of the grant.
+// A call in progress that has waited checks the grant again before it returns an
+// ID or writes a block. If the grant has been revoked the call starts over, and
+// its slots are lost. Before each block, and so after its last wait, Fill checks
+// every grant that dst has IDs of, and starts over with all of dst if one has been
+// revoked. Only a call that is past its last check, with nothing left to wait for,
+// still returns IDs of the grant.
 //
 // Next and Fill then ask the source for another grant, and fail if they get
 // none; see [WorkerSource]. TryNext returns [ErrFenced] until one of them has
-// asked. Last still reports the last tick in use, which may have been reserved
+// asked. Last still returns the last tick in use, which may have been reserved
 // and never issued. A second Revoke does nothing.
 func (g *Grant) Revoke() {
 	g.moving.Lock()
@@ -128,10 +128,10 @@ func (g *Grant) Revoke() {
 	g.state.Or(sealed)
 }
 
-// Now returns the wall clock's time as the generator that holds the grant
-// believes it, without a monotonic reading: of the clock given by [WithClock],
-// or the machine's. The error wraps [ErrClockJumped] while that clock is further
-// ahead than [WithMaxJump] allows and is not believed yet.
+// Now returns the time of the wall clock of the generator that holds the grant,
+// without a monotonic reading: of the clock given by [WithClock], or the
+// machine's. The error wraps [ErrClockJumped] while that clock is further ahead
+// than [WithMaxJump] allows and is not believed yet.
 //
 // Now compares the clocks as [Generator.Next] does, so calling it from time to
 // time lets a jump be believed while the generator is idle. It does so in
@@ -146,8 +146,8 @@ func (g *Grant) Now() (time.Time, error) {
 	return generator.wall(g)
 }
 
-// Last is the start of the last tick in which an ID was issued or reserved. It
-// is the zero time while the grant is not in use: before, and after it was
+// Last returns the start of the last tick in which an ID was issued or reserved.
+// It is the zero time while the grant is not in use: before, and after it was
 // retired.
 func (g *Grant) Last() time.Time {
 	state := g.state.Load()
@@ -157,7 +157,7 @@ func (g *Grant) Last() time.Time {
 	return g.timeOf(g.slotOf(state))
 }
 
-// String names the worker, for logs and errors.
+// String returns the worker's name for logs and errors.
 func (g *Grant) String() string {
 	return fmt.Sprintf("datacenter %d worker %d", g.datacenter, g.worker)
 }
@@ -180,8 +180,8 @@ func (g *Grant) expires() bool {
 	return g.limit.Load() == slot(g.layout.endTick())<<g.sequenceBits
 }
 
-// unused is the tick before the window: the last one, as far as the source is
-// concerned, where nothing was issued.
+// unused is the tick before the window: the last one that the source is told of
+// where nothing was issued.
 func (g *Grant) unused() time.Time { return g.layout.timeOf(g.from - 1) }
 
 // begin starts a grant that no call has seen yet, at the start of a tick. If the
@@ -193,17 +193,16 @@ func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
 	return g.first - 1
 }
 
-// openTick lets the short path issue the rest of a tick that has come. In a
-// revoked grant that opens nothing, because the state is sealed.
-func (g *Grant) openTick(tick uint64, closes time.Duration) {
+// openTick lets nextFast issue the rest of a tick that has come. In a revoked
+// grant that opens nothing, because the state is sealed.
+func (g *Grant) openTick(tick uint64, end time.Duration) {
 	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
-	g.open.Store(uint64(g.id(last)))
-	g.closes.Store(int64(closes))
-	g.trust.Store(0) // it was earned with the old closes
+	g.openLimit.Store(uint64(g.id(last)))
+	g.tickEnd.Set(end)
 }
 
-// retire ends the grant for good, and returns the last slot issued or reserved:
-// a call that still has the grant finds its state changed and cannot advance it.
+// retire ends the grant for good, and returns the last slot issued or reserved.
+// A call that still has the grant finds its state changed and cannot advance it.
 func (g *Grant) retire() slot {
 	g.retired.Store(true)
 	return g.slotOf(g.state.Or(sealed))

@@ -9,14 +9,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A Layout says how the bits of an ID are shared out. From the top: the ticks
-// since the epoch, the datacenter, the worker, the sequence number within the
-// tick. It is a plain value; it can be compared with [Layout.Equal], and all
-// its methods may be called concurrently.
+// A Layout is the division of an ID into bit fields. From the top: the ticks since
+// the epoch, the datacenter, the worker, the sequence number within the tick. It
+// is a plain value, to be compared with [Layout.Equal], and all its methods may be
+// called concurrently.
 //
-// IDs of one layout sort by time. Two layouts are two ID spaces: never mix
-// them in one column. What the methods of a layout that is not valid return
-// means nothing; see [Layout.Validate].
+// IDs of one layout sort by time. Two layouts are two ID spaces: never mix them in
+// one column. The methods of an invalid layout return nothing meaningful; see
+// [Layout.Validate].
 type Layout struct {
 	// Epoch is the time of tick zero: a whole number of ticks since the Unix
 	// epoch and not before it.
@@ -35,7 +35,7 @@ type Layout struct {
 	TotalBits uint8
 }
 
-// TwitterLayout is the default: 41 bits of milliseconds since
+// TwitterLayout returns the default layout: 41 bits of milliseconds since
 // 2010-11-04T01:42:54.657Z, 5 of datacenter, 5 of worker and 12 of sequence.
 // It yields 4,096,000 IDs per second and worker, and expires in July 2080.
 // The epoch and the widths are those of Twitter's snowflake of 2010.
@@ -50,8 +50,8 @@ func TwitterLayout() Layout {
 	}
 }
 
-// JSSafeLayout keeps IDs below 2^53, where a JavaScript number is exact: 39
-// bits of 10 ms ticks since 2020, 6 of worker and 8 of sequence. It yields
+// JSSafeLayout returns a layout that keeps IDs below 2^53, where a JavaScript
+// number is exact: 39 bits of 10 ms ticks since 2020, 6 of worker and 8 of sequence. It yields
 // 25,600 IDs per second and worker, has 64 workers, and expires in 2194.
 func JSSafeLayout() Layout {
 	return Layout{
@@ -63,25 +63,25 @@ func JSSafeLayout() Layout {
 	}
 }
 
-// DiscordLayout reads Discord's IDs: milliseconds since 2015, 5 bits of
-// worker (here the datacenter), 5 of process (here the worker) and 12 of
-// sequence. Discord's own are 64 bits wide, so that one bit of time, which
-// they will need from 2084 on, is missing here.
+// DiscordLayout returns the layout of Discord's IDs, to read them: milliseconds
+// since 2015, 5 bits of worker (here the datacenter), 5 of process (here the
+// worker) and 12 of sequence. Discord's own are 64 bits wide, so one bit of time,
+// which they will need from 2084 on, is missing here.
 func DiscordLayout() Layout {
 	l := TwitterLayout()
 	l.Epoch = time.UnixMilli(1420070400000).UTC()
 	return l
 }
 
-// Validate says everything that is wrong with the layout in one error.
-// [New] calls it.
+// Validate returns everything that is wrong with the layout in one error. [New]
+// calls it.
 func (l Layout) Validate() error {
 	return errors.Join(l.validateTick(), l.validateBits())
 }
 
 func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
-		return fmt.Errorf("snowflake: layout's tick %v, want whole milliseconds, at least 1ms", l.Tick)
+		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
 	}
 	if l.Epoch.Before(time.UnixMilli(0)) {
 		return fmt.Errorf("snowflake: layout's epoch %v is before 1970-01-01T00:00:00Z", l.Epoch)
@@ -94,7 +94,7 @@ func (l Layout) validateTick() error {
 
 func (l Layout) validateBits() error {
 	if l.TotalBits > 63 {
-		return fmt.Errorf("snowflake: layout has %d bits in total, want at most 63", l.TotalBits)
+		return fmt.Errorf("snowflake: layout has %d bits in total: want at most 63", l.TotalBits)
 	}
 	if low := l.lowBits(); low >= int(l.totalBits()) {
 		return fmt.Errorf("snowflake: layout's datacenter, worker and sequence take %d+%d+%d of %d bits and leave none for time", l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits())
@@ -102,12 +102,12 @@ func (l Layout) validateBits() error {
 	return nil
 }
 
-// Expires is the first instant that the layout cannot express: its lifetime is
-// Expires minus Epoch.
+// Expires returns the first instant that the layout cannot express: its lifetime
+// is Expires minus Epoch.
 func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
 
-// Equal reports whether both layouts share out the bits alike and start at the
-// same instant, so that their IDs can be mixed.
+// Equal reports whether both layouts have the same fields and start at the same
+// instant, so that their IDs can be mixed.
 func (l Layout) Equal(other Layout) bool { return l.shape() == other.shape() }
 
 // String describes the layout in one line, for logs and errors.
@@ -142,11 +142,11 @@ func (l Layout) lowBits() int {
 func (l Layout) timeBits() int      { return int(l.totalBits()) - l.lowBits() }
 func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 
-// tickMillis is at least one, so that nothing divides by zero.
+// tickMillis is at least one, because callers divide by it.
 func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
-// endTick is the first tick that the layout cannot express: for want of bits,
-// or because its milliseconds overflow, some 292 million years from now.
+// endTick is the first tick that the layout cannot express: it has too few bits,
+// or its milliseconds overflow, about 292 million years from now.
 func (l Layout) endTick() int64 {
 	countable := (math.MaxInt64 - l.epochMillis()) / l.tickMillis()
 	if l.timeBits() >= 63 {

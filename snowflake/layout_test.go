@@ -88,12 +88,12 @@ func TestValidate(t *testing.T) {
 		change func(*snowflake.Layout)
 		want   string
 	}{
-		{"no tick", func(l *snowflake.Layout) { l.Tick = 0 }, "snowflake: layout's tick 0s, want whole milliseconds, at least 1ms"},
-		{"part of a millisecond", func(l *snowflake.Layout) { l.Tick = 1500 * time.Microsecond }, "snowflake: layout's tick 1.5ms, want whole milliseconds, at least 1ms"},
+		{"no tick", func(l *snowflake.Layout) { l.Tick = 0 }, "snowflake: layout's tick 0s: want whole milliseconds, at least 1ms"},
+		{"part of a millisecond", func(l *snowflake.Layout) { l.Tick = 1500 * time.Microsecond }, "snowflake: layout's tick 1.5ms: want whole milliseconds, at least 1ms"},
 		{"before 1970", func(l *snowflake.Layout) { l.Epoch = date("1969-12-31T23:59:59.999Z") }, "is before 1970-01-01T00:00:00Z"},
 		{"no epoch", func(l *snowflake.Layout) { l.Epoch = time.Time{} }, "is before 1970-01-01T00:00:00Z"},
 		{"part of a tick", func(l *snowflake.Layout) { l.Tick = time.Second }, "is not a whole number of ticks of 1s since"},
-		{"64 bits", func(l *snowflake.Layout) { l.TotalBits = 64 }, "snowflake: layout has 64 bits in total, want at most 63"},
+		{"64 bits", func(l *snowflake.Layout) { l.TotalBits = 64 }, "snowflake: layout has 64 bits in total: want at most 63"},
 		{"no time", func(l *snowflake.Layout) { l.TotalBits = 22 }, "take 5+5+12 of 22 bits and leave none for time"},
 		{"sum over 255", func(l *snowflake.Layout) { l.DatacenterBits, l.WorkerBits, l.SequenceBits = 200, 50, 12 }, "take 200+50+12 of 63 bits"},
 		{"two mistakes", func(l *snowflake.Layout) { l.Tick, l.TotalBits = 0, 64 }, "\nsnowflake: layout has 64 bits"},
@@ -262,7 +262,7 @@ func FuzzLayout(f *testing.F) {
 	})
 }
 
-// What an invalid layout says means nothing, but it says it without a panic.
+// The methods of an invalid layout return nothing meaningful, but do not panic.
 func TestInvalidLayoutsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{

@@ -10,7 +10,7 @@ import (
 const expiryNotice = 5 * 365 * 24 * time.Hour
 
 func (g *Generator) checkLifetime() error {
-	now := g.layout.Epoch.Add(g.clock.now())
+	now := g.layout.Epoch.Add(g.clock.Now().Logical)
 	if now.Before(g.layout.Epoch) {
 		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
 	}
@@ -23,9 +23,9 @@ func (g *Generator) checkLifetime() error {
 // started is when this process began.
 var started = time.Now()
 
-// tickAfterStart is the first tick that a predecessor under the same fixed
-// worker cannot have used, or zero if the tick in which this process was
-// started is over.
+// tickAfterStart is the first tick that a previous process under the same fixed
+// worker cannot have used, or zero if the tick in which this process was started
+// is over.
 func (l Layout) tickAfterStart() int64 {
 	if tick := l.tickOf(started); tick == l.tickOf(time.Now()) {
 		return tick + 1
@@ -37,8 +37,8 @@ func (g *Generator) expired() error {
 	return fmt.Errorf("%w at %v (%v): move to a layout with more time bits, a longer tick or a later epoch", ErrExpired, g.layout.Expires(), g.layout)
 }
 
-// heed warns once when the layout's end is near.
-func (g *Generator) heed(tick uint64) {
+// warnBeforeExpiry warns once when the layout's end is near.
+func (g *Generator) warnBeforeExpiry(tick uint64) {
 	if tick < g.warnAt || g.warned.Swap(true) {
 		return
 	}

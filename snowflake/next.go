@@ -5,78 +5,96 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gormflake/gormflake/snowflake/internal/tsc"
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 	"github.com/gormflake/gormflake/types"
 )
 
-// Next returns a new ID, above all that this generator has returned before the
-// call began. It waits while the sequence of the current tick is used up, at
-// most until ctx ends; a deadline that is too close for the wait is refused at
-// once. ctx is looked at only when Next has to wait: where there is a free slot,
-// a call whose ctx has ended may get an ID all the same.
+// Next returns a new ID, above all that this generator returned before the call
+// began. It waits while the sequence of the current tick is used up, at most until
+// ctx ends, and fails at once if its deadline is too close for the wait. Next
+// checks ctx only when it has to wait: where there is a free slot, a call whose
+// ctx has ended may still get an ID.
 //
 // The error wraps [ErrClockBackwards], [ErrClockJumped], [ErrFenced],
 // [ErrExpired], [ErrClosed] or what ended ctx, or it is the source's own. All
 // except ErrExpired and ErrClosed are transient.
 func (g *Generator) Next(ctx context.Context) (types.ID, error) {
-	if id, ok := g.short(); ok {
+	if id, ok := g.nextFast(); ok {
 		return id, nil
 	}
-	return g.one(ctx, true)
+	return g.nextSlow(ctx, true)
 }
 
-// TryNext is [Generator.Next] without waiting: when there is no free slot at
-// this moment it returns [ErrSequenceExhausted]. Nor does it ask the source for
-// more: at the end of the window it returns [ErrFenced] until a call of Next or
-// Fill has asked, or the source has extended the window by itself.
+// TryNext is [Generator.Next] without waiting: where there is no free slot at
+// this moment it returns [ErrSequenceExhausted]. It does not ask the source
+// either: at the end of the window it returns [ErrFenced] until a call of Next or
+// Fill has asked, or the source has extended the window on its own.
 func (g *Generator) TryNext() (types.ID, error) {
-	if id, ok := g.short(); ok {
+	if id, ok := g.nextFast(); ok {
 		return id, nil
 	}
-	return g.one(context.Background(), false)
+	return g.nextSlow(context.Background(), false)
 }
 
-// short is the short path: as long as a tick is open the next ID is the last one
-// plus one. One look at the time, one load for the fence, one swap. All else is
-// take's, which opens the ticks.
-func (g *Generator) short() (id types.ID, ok bool) {
-	grant, count := g.grant.Load(), tsc.Read()
-	if !grant.trusts(count) && !grant.inTick(&g.counter, count, time.Since(g.monotonic)) {
+// nextFast is the fast path: as long as a tick is open the next ID is the last one
+// plus one. It costs one look at the time, one load for the fence and one
+// compare-and-swap. All else is left to reserve, which opens the ticks.
+func (g *Generator) nextFast() (id types.ID, ok bool) {
+	grant, count := g.grant.Load(), clock.Count()
+	if !grant.tickEnd.AfterCount(count) && !grant.tickEnd.AfterTime(time.Since(g.monotonic), &g.counter, count) {
 		return 0, false
 	}
 	last := grant.state.Load()
-	if last >= grant.open.Load() {
+	if last >= grant.openLimit.Load() {
 		return 0, false
 	}
 	if !grant.state.CompareAndSwap(last, last+1) {
-		standBack()
+		backOff()
 		return 0, false
 	}
 	return types.ID(last + 1), true
 }
 
+func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
+	r, err := g.reserve(ctx, 1, wait)
+	if err != nil {
+		return 0, err
+	}
+	return r.grant.id(r.first), nil
+}
+
+// backOff lets about 3 µs pass after another call has changed the state first. The
+// cache line then stays with the other processor, which issues hundreds of IDs in
+// the time in which the two would wrest fifty from each other. It counts readings,
+// because the clock may be one that does not move during the call.
+func backOff() {
+	start := time.Now()
+	for range 120 {
+		time.Since(start)
+	}
+}
+
 // Fill sets every element of dst to a new ID, in rising order. It reserves the
-// slots for all of them in one step and waits once, for the last of them; only
-// where the source's window ends in between does it take more than one. Where the
-// source revokes a grant that dst has IDs of, Fill starts over; see
-// [Grant.Revoke]. An empty dst takes nothing and is no error. The errors are those
-// of [Generator.Next]; what dst holds after one is not to be used, and the slots
-// it took are lost.
+// slots for all of them in one step and waits once, for the last of them. It takes
+// more than one step only if the source's window ends in between. If the source
+// revokes a grant that dst has IDs of, Fill starts over; see [Grant.Revoke]. An
+// empty dst takes nothing and is not an error. The errors are those of
+// [Generator.Next]; after one, discard what dst holds, whose slots are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	var earlier []*Grant // of the blocks that are written
 	for rest := dst; len(rest) > 0; {
-		c, err := g.take(ctx, uint64(len(rest)), true)
+		r, err := g.reserve(ctx, uint64(len(rest)), true)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(earlier, isRevoked) {
-			g.skipped.Add(int64(len(dst)-len(rest)) + int64(c.count))
+			g.skipped.Add(int64(len(dst)-len(rest)) + int64(r.count))
 			rest, earlier = dst, nil
 			continue
 		}
-		c.grant.write(rest[:c.count], c.first)
-		if rest = rest[c.count:]; len(rest) > 0 && !slices.Contains(earlier, c.grant) {
-			earlier = append(earlier, c.grant)
+		r.grant.write(rest[:r.count], r.first)
+		if rest = rest[r.count:]; len(rest) > 0 && !slices.Contains(earlier, r.grant) {
+			earlier = append(earlier, r.grant)
 		}
 	}
 	return nil
@@ -88,14 +106,14 @@ func isRevoked(g *Grant) bool { return g.revoked.Load() }
 func (g *Grant) write(dst []types.ID, first slot) {
 	for len(dst) > 0 {
 		inTick := min(uint64(len(dst)), g.mask+1-first&g.mask)
-		number(dst[:inTick], g.id(first))
+		writeRun(dst[:inTick], g.id(first))
 		dst, first = dst[inTick:], first+inTick
 	}
 }
 
-// number fills the run, from id up. By eights it takes two thirds of the time,
-// wherever the linker happens to place the loop.
-func number(run []types.ID, id types.ID) {
+// writeRun fills the run, from id up. Eight at a time it takes two thirds of the
+// time, wherever the linker places the loop.
+func writeRun(run []types.ID, id types.ID) {
 	for ; len(run) >= 8; run, id = run[8:], id+8 {
 		eight := run[:8]
 		eight[0], eight[1], eight[2], eight[3] = id, id+1, id+2, id+3
@@ -104,23 +122,4 @@ func number(run []types.ID, id types.ID) {
 	for i := range run {
 		run[i] = id + types.ID(i)
 	}
-}
-
-// standBack lets some 3 µs pass after another call has spoilt this one's
-// compare-and-swap: the cache line then stays with the other, which issues
-// hundreds of IDs in the time in which the two would wrest fifty from each other.
-// It counts readings, as the clock may be one that does not move meanwhile.
-func standBack() {
-	start := time.Now()
-	for range 120 {
-		time.Since(start)
-	}
-}
-
-func (g *Generator) one(ctx context.Context, wait bool) (types.ID, error) {
-	c, err := g.take(ctx, 1, wait)
-	if err != nil {
-		return 0, err
-	}
-	return c.grant.id(c.first), nil
 }

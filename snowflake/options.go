@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/option"
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // An Option changes a default of [New]. An option with a bad argument makes
@@ -28,7 +29,7 @@ type config struct {
 	logical bool
 	start   SequenceStart
 	random  func(n uint64) uint64
-	read    reading // both clocks, scripted by tests
+	read    clock.Reading // both clocks, scripted by tests
 }
 
 // Defaults of the options.
@@ -47,8 +48,8 @@ func newConfig(opts []Option) (config, error) {
 	return c, err
 }
 
-// LayoutOf returns the layout of a generator that [New] would make with these
-// options and a source that brings none, for code that makes such a source. A
+// LayoutOf returns the layout of the generator that [New] would create with these
+// options and a source without a layout, for code that creates such a source. A
 // bad option is an error, as it is for New.
 func LayoutOf(opts ...Option) (Layout, error) {
 	c, err := newConfig(opts)
@@ -77,21 +78,21 @@ func (c *config) contradiction() error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("snowflake: %s beside WithLogicalTime, which does not follow the clock: leave one of them out", strings.Join(names, ", "))
+	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
 }
 
-// adopt settles what a source decides and an option may not contradict.
+// adopt takes over what the source decides, which an option may not contradict.
 func (c *config) adopt(src WorkerSource) error {
-	if clock := src.Clock(); clock != nil {
+	if wall := src.Clock(); wall != nil {
 		if c.wall != nil {
-			return errors.New("snowflake: WithClock beside a source that brings its clock: give the clock to the source")
+			return errors.New("snowflake: WithClock with a source that has its own clock: give the clock to the source")
 		}
-		c.wall = clock
+		c.wall = wall
 	}
 	chosen, brought := c.layout != Layout{}, src.Layout()
 	switch {
 	case brought != Layout{} && chosen && !c.layout.Equal(brought):
-		return fmt.Errorf("snowflake: WithLayout(%v) differs from the layout of the source (%v): leave the option out", c.layout, brought)
+		return fmt.Errorf("snowflake: WithLayout(%v) conflicts with the source's layout %v: remove the option", c.layout, brought)
 	case brought != Layout{}:
 		c.layout = brought
 	case !chosen:
@@ -100,8 +101,8 @@ func (c *config) adopt(src WorkerSource) error {
 	return c.layout.Validate()
 }
 
-// settle fills in the defaults that depend on the grant.
-func (c *config) settle(g *Grant) error {
+// setDefaults sets the defaults that depend on the grant.
+func (c *config) setDefaults(g *Grant) error {
 	if c.logical && g.fixed {
 		return errors.New("snowflake: WithLogicalTime on a fixed worker: its ticks could run ahead of the clock without bound; take a lease, whose window bounds them")
 	}
@@ -115,8 +116,8 @@ func (c *config) settle(g *Grant) error {
 	return nil
 }
 
-// WithLayout sets the layout. The default is the source's layout where it
-// brings one, and [TwitterLayout] otherwise.
+// WithLayout sets the layout. The default is the source's layout if it has one,
+// and [TwitterLayout] otherwise.
 func WithLayout(layout Layout) Option {
 	return optionFunc(func(c *config) error {
 		c.layout = layout
@@ -125,37 +126,36 @@ func WithLayout(layout Layout) Option {
 }
 
 // WithClock replaces the wall clock, which is [time.Now] by default. The
-// generator then takes the passing of time from the clock's small steps
+// generator then derives the passing of time from the clock's small steps
 // forward, instead of from the machine's monotonic clock, so that a test can
-// script both; it reads the clock at every call. A step back of up to 20 ticks
-// is thus waited out whatever the policy: time stands still until the clock has
-// made up for it. The rule that a fixed worker issues nothing in the tick in which
-// the process was started does not apply.
+// script both; it reads the clock at every call. It therefore waits out a step
+// back of up to 20 ticks whatever the policy: time stands still until the clock
+// has made up for it. The rule that a fixed worker issues nothing in the tick in
+// which the process was started does not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {
-			return errors.New("snowflake: WithClock(nil), want a clock")
+			return errors.New("snowflake: WithClock(nil): want a clock")
 		}
 		c.wall = now
 		return nil
 	})
 }
 
-// OnClockBackwards sets what happens while the wall clock has stepped back
-// behind the last ID. The default is Tolerate(2 * time.Second) for a fixed
-// worker, and to tolerate any step under a source that grants windows, which
-// make it safe.
+// OnClockBackwards sets what happens while the wall clock is behind the last ID
+// after a step back. The default is Tolerate(2 * time.Second) for a fixed worker,
+// and to tolerate any step under a source that grants windows, which make it safe.
 func OnClockBackwards(policy ClockPolicy) Option { return policy }
 
 // WithLag lets IDs be up to lag old, so that the unused sequence numbers of
-// that time serve bursts and small steps back of the clock without waiting. No
-// ID is ahead of the clock for it. The lag builds up from the generator's
-// start, so that it never reaches into an earlier life. It is rounded up to
-// whole ticks. The default is zero.
+// that time serve bursts and small steps back of the clock without waiting. IDs
+// never run ahead of the clock. The lag builds up from the generator's start, so
+// it never overlaps a previous process. It is rounded up to whole ticks. The
+// default is zero.
 func WithLag(lag time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if lag < 0 {
-			return fmt.Errorf("snowflake: WithLag(%v), want at least 0", lag)
+			return fmt.Errorf("snowflake: WithLag(%v): want at least 0", lag)
 		}
 		c.lag = lag
 		return nil
@@ -163,24 +163,24 @@ func WithLag(lag time.Duration) Option {
 }
 
 // WithMaxJump bounds a single step forward of the wall clock. The default is 30
-// days, longer than a suspended machine sleeps. A larger step is refused with
-// [ErrClockJumped], because IDs from the far future cannot be taken back, until
-// the clock is back within the limit or its new time is believed.
+// days, longer than a suspended machine sleeps. After a larger step calls fail
+// with [ErrClockJumped], because IDs from the far future cannot be taken back,
+// until the clock is back within the limit or its new time is believed.
 //
-// The new time is believed, and taken as any step forward, when the clock has
+// The new time is believed, and followed like any step forward, when the clock has
 // kept it for one minute: at each comparison with the monotonic clock it has been
 // off by the same amount, give or take a second and a thousandth of the time that
 // has passed. A larger difference starts the minute again. Calls compare the
-// clocks, and [Grant.Now] does; two calls that are a minute or more apart suffice,
-// at the second of which the time is believed. Under [WithClock], which has no
-// monotonic clock to agree with, the clock must have moved forward by a minute
-// without another step back or beyond the limit.
+// clocks, and so does [Grant.Now]; two calls a minute or more apart suffice, and
+// the second one believes the time. Under [WithClock], which has no monotonic
+// clock to agree with, the clock must have moved forward by a minute without
+// another step back or beyond the limit.
 //
 // A lease follows the same clock with the same limit; see [Grant.Now].
 func WithMaxJump(limit time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if limit <= 0 {
-			return fmt.Errorf("snowflake: WithMaxJump(%v), want more than 0", limit)
+			return fmt.Errorf("snowflake: WithMaxJump(%v): want more than 0", limit)
 		}
 		c.maxJump = limit
 		return nil
@@ -188,12 +188,12 @@ func WithMaxJump(limit time.Duration) Option {
 }
 
 // WithLogicalTime uses the generator's own time, which starts at the wall
-// clock and moves on only when a tick's sequence is used up: calls never wait
+// clock and advances only when a tick's sequence is used up: calls never wait
 // for the clock, and IDs are as dense as can be. It needs a source that grants
-// windows; under a fixed worker it is an error. So is it together with WithLag or
-// OnClockBackwards, which would mean nothing. [WithMaxJump] still bounds the time
-// that the source believes by [Grant.Now]; the generator itself continues through
-// a jump, within its window.
+// windows; under a fixed worker it is an error. It is also an error with WithLag
+// or OnClockBackwards, which would have no effect. [WithMaxJump] still bounds the
+// time that [Grant.Now] returns to the source; the generator itself continues
+// through a jump, within its window.
 func WithLogicalTime() Option {
 	return optionFunc(func(c *config) error {
 		c.logical = true

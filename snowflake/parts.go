@@ -17,11 +17,11 @@ type Parts struct {
 	Datacenter, Worker, Sequence int64
 }
 
-// Compose builds the ID of the given parts. Time is cut to its tick. A part
+// Compose returns the ID of the given parts. Time is truncated to its tick. A part
 // that the layout cannot hold is an error that names its range.
 //
-// Composing is for reading and testing: only a [Generator] knows which IDs
-// have not been issued yet.
+// Compose is for reading and testing: only a [Generator] knows which IDs have not
+// been issued yet.
 func (l Layout) Compose(p Parts) (types.ID, error) {
 	if p.Time.Before(l.Epoch) || !p.Time.Before(l.Expires()) {
 		return 0, fmt.Errorf("snowflake: time %v out of range [%v, %v)", p.Time, l.Epoch, l.Expires())
@@ -36,9 +36,9 @@ func (l Layout) Compose(p Parts) (types.ID, error) {
 	return types.ID(l.tickOf(p.Time)<<l.lowBits() | node<<l.SequenceBits | p.Sequence), nil
 }
 
-// Decompose takes an ID apart: Compose(Decompose(id)) is id for every ID of
-// the layout. An ID of another layout gives parts that mean nothing, not an
-// error: the bits do not tell.
+// Decompose takes an ID apart: Compose(Decompose(id)) is id for every ID of the
+// layout. An ID of another layout gives meaningless parts, not an error: the bits
+// do not show whose they are.
 func (l Layout) Decompose(id types.ID) Parts {
 	n := id.Int64()
 	return Parts{
@@ -49,13 +49,13 @@ func (l Layout) Decompose(id types.ID) Parts {
 	}
 }
 
-// Time is the start of the tick in which the ID was issued, in UTC.
+// Time returns the start of the tick in which the ID was issued, in UTC.
 func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lowBits()) }
 
-// Min is the smallest ID that can have been issued at t or later: an ID issued
-// in the tick of t, by any worker, is not below it. Times before the epoch
+// Min returns the smallest ID that can have been issued at t or later: an ID
+// issued in the tick of t, by any worker, is not below it. Times before the epoch
 // give zero, times past the layout's end an ID above all of its IDs, or its last
-// one where no ID is larger, as under [TwitterLayout].
+// one if no ID is larger, as under [TwitterLayout].
 //
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //
@@ -71,8 +71,8 @@ func (l Layout) Min(t time.Time) types.ID {
 	}
 }
 
-// Max is the largest ID that can have been issued at t or earlier: the last
-// one of the tick of t. Times before the epoch give zero, which is no ID;
+// Max returns the largest ID that can have been issued at t or earlier: the last
+// one of the tick of t. Times before the epoch give zero, which is not an ID;
 // times past the layout's end give its last ID.
 func (l Layout) Max(t time.Time) types.ID {
 	switch tick := l.tickOf(t); {
@@ -85,7 +85,7 @@ func (l Layout) Max(t time.Time) types.ID {
 	}
 }
 
-// node joins datacenter and worker into the number that tells processes apart.
+// node joins datacenter and worker into the number that distinguishes processes.
 func (l Layout) node(datacenter, worker int64) (int64, error) {
 	if err := inRange("datacenter", datacenter, l.DatacenterBits); err != nil {
 		return 0, err

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A ClockPolicy says what a generator does while the wall clock has stepped
-// back behind its last ID. It never issues an ID twice or out of order; the
-// choice is between going on, waiting and refusing. The zero value is [Fail].
+// A ClockPolicy is what a generator does while the wall clock is behind its last
+// ID after a step back: continue, wait or fail. None of them issues an ID twice
+// or out of order. The zero value is [Fail].
 //
 // A step back is over once the wall clock has overtaken the last ID, which for
 // an idle generator is at once.
@@ -16,20 +16,20 @@ type ClockPolicy struct {
 	wait bool
 }
 
-// Fail refuses with [ErrClockBackwards] until the step back is over.
+// Fail makes calls fail with [ErrClockBackwards] until the step back is over.
 var Fail ClockPolicy
 
-// Wait lets calls wait until a step back of up to limit is over, and refuses
-// beyond it. [Generator.TryNext] refuses instead of waiting.
+// Wait makes calls wait until a step back of up to limit is over, and fail after a
+// larger one. [Generator.TryNext] fails instead of waiting.
 func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait: true} }
 
-// Tolerate goes on in logical time, ahead of the wall clock by the size of the
-// step back, up to limit, and refuses beyond it. Under a fixed worker keep the
-// limit small: after a restart nothing tells the next process how far ahead
+// Tolerate continues in logical time, ahead of the wall clock by the size of the
+// step back, up to limit, and fails after a larger one. Under a fixed worker keep
+// the limit small: after a restart the next process cannot know how far ahead
 // this one was.
 func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
 
-// A SequenceStart says at which sequence number a tick starts.
+// A SequenceStart is the sequence number at which a tick starts.
 type SequenceStart int
 
 const (
@@ -56,7 +56,7 @@ func (s SequenceStart) at(capacity, block uint64, random func(n uint64) uint64) 
 
 func (p ClockPolicy) apply(c *config) error {
 	if p.max < 0 {
-		return fmt.Errorf("snowflake: OnClockBackwards limit %v, want at least 0", p.max)
+		return fmt.Errorf("snowflake: OnClockBackwards limit %v: want at least 0", p.max)
 	}
 	c.policy = &p
 	return nil
@@ -64,7 +64,7 @@ func (p ClockPolicy) apply(c *config) error {
 
 func (s SequenceStart) apply(c *config) error {
 	if s != Random && s != Zero {
-		return fmt.Errorf("snowflake: WithSequenceStart(%d), want Random or Zero", int(s))
+		return fmt.Errorf("snowflake: WithSequenceStart(%d): want Random or Zero", int(s))
 	}
 	c.start = s
 	return nil

@@ -12,13 +12,13 @@ import (
 var workers registry
 
 type registry struct {
-	mu   sync.Mutex
-	held map[identity]*tenure
+	mu            sync.Mutex
+	registrations map[identity]*registration
 }
 
-// identity tells fixed workers apart: two that have it in common issue the same
-// IDs. Datacenter and worker are one number, however it is split, and how many
-// bits are left for the time changes no ID.
+// identity tells fixed workers apart: two with the same identity issue the same
+// IDs. Datacenter and worker are one number, however it is split, and the number
+// of bits left for the time changes no ID.
 type identity struct {
 	shape shape
 	node  uint64
@@ -30,40 +30,42 @@ func (g *Grant) identity() identity {
 	return identity{shape: shape, node: g.node}
 }
 
-type tenure struct {
+type registration struct {
 	live bool
 	next int64 // the first tick that has not been issued
 }
 
-func (r *registry) take(g *Grant) error {
+// register fails if a live generator has the worker, and starts the grant above
+// what the last one issued.
+func (r *registry) register(g *Grant) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.tenure(g)
-	if t.live {
+	worker := r.registration(g)
+	if worker.live {
 		return fmt.Errorf("%w: this process already has a generator for %v: share it, or close it first", ErrWorkerInUse, g)
 	}
-	t.live = true
-	g.from = max(g.from, t.next)
+	worker.live = true
+	g.from = max(g.from, worker.next)
 	return nil
 }
 
-func (r *registry) free(g *Grant, last time.Time) {
+func (r *registry) unregister(g *Grant, last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.tenure(g)
-	t.live = false
-	t.next = max(t.next, g.layout.tickOf(last)+1)
+	worker := r.registration(g)
+	worker.live = false
+	worker.next = max(worker.next, g.layout.tickOf(last)+1)
 }
 
-func (r *registry) tenure(g *Grant) *tenure {
+func (r *registry) registration(g *Grant) *registration {
 	key := g.identity()
-	if r.held == nil {
-		r.held = make(map[identity]*tenure)
+	if r.registrations == nil {
+		r.registrations = make(map[identity]*registration)
 	}
-	t := r.held[key]
-	if t == nil {
-		t = &tenure{}
-		r.held[key] = t
+	worker := r.registrations[key]
+	if worker == nil {
+		worker = &registration{}
+		r.registrations[key] = worker
 	}
-	return t
+	return worker
 }

@@ -20,11 +20,11 @@ type script struct {
 	elapsed time.Duration
 }
 
-// unique tells scripts and layouts apart, also under -count.
+// unique makes scripts and layouts distinct, also under -count.
 var unique atomic.Int64
 
 // newScript starts in 2026, later than every script before it, so that no
-// fixed worker remembers a life in the future.
+// fixed worker remembers a generator in the future.
 func newScript() *script {
 	return &script{wall: date("2026-11-20T12:00:00Z").Add(time.Duration(unique.Add(1)) * 1000 * time.Hour)}
 }
@@ -54,7 +54,7 @@ func (s *script) step(d time.Duration) {
 	s.wall = s.wall.Add(d)
 }
 
-// open makes a generator that is closed with the test.
+// open creates a generator that is closed with the test.
 func open(t testing.TB, src snowflake.WorkerSource, opts ...snowflake.Option) *snowflake.Generator {
 	t.Helper()
 	g, err := snowflake.New(src, opts...)

@@ -63,7 +63,7 @@ func granting(now time.Time, window time.Duration) *faulty {
 	}
 }
 
-// A grant that cannot be issued under is given back and refused; the next
+// A grant that cannot be issued under is released and rejected; the next
 // call asks again.
 func TestRefusedGrants(t *testing.T) {
 	t.Parallel()

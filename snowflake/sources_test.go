@@ -20,9 +20,9 @@ func TestFromEnv(t *testing.T) {
 		{"no datacenter", "unset", "1", fresh(), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
 		{"no datacenter in the layout", "unset", "1", snowflake.JSSafeLayout(), ""},
 		{"a datacenter all the same", "1", "1", snowflake.JSSafeLayout(), "snowflake: datacenter 1 out of range [0, 0]"},
-		{"empty", "1", "", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="", want a number`},
-		{"sign", "1", "+1", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="+1", want a number`},
-		{"text", "one", "1", fresh(), `snowflake: SNOWFLAKE_DATACENTER_ID="one", want a number`},
+		{"empty", "1", "", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="": want a number`},
+		{"sign", "1", "+1", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="+1": want a number`},
+		{"text", "one", "1", fresh(), `snowflake: SNOWFLAKE_DATACENTER_ID="one": want a number`},
 		{"too large", "1", "32", fresh(), "snowflake: worker 32 out of range [0, 31]"},
 		{"overflow", "1", "18446744073709551617", fresh(), `want a number`},
 	} {

@@ -11,12 +11,11 @@ type Stats struct {
 	Issued uint64
 
 	// Waits counts the calls that had to wait for the tick of a slot they had
-	// taken. Waiting for a step back to be over, or for the source, is not
-	// counted.
+	// taken. Waiting for a step back to end, or for the source, is not counted.
 	Waits uint64
 
 	// BackwardSteps counts the steps back of the wall clock by at least a
-	// tick, LargestBackwardStep is the largest of them.
+	// tick; LargestBackwardStep is the largest of them.
 	BackwardSteps       uint64
 	LargestBackwardStep time.Duration
 
@@ -25,18 +24,18 @@ type Stats struct {
 
 	// Lead is how far the last ID's tick is ahead of the wall clock: because
 	// callers are waiting for reserved slots, or because a step back is
-	// tolerated. It is zero where the tick is not ahead.
+	// tolerated. It is zero if the tick is not ahead.
 	Lead time.Duration
 }
 
 // counters are kept off the path of a call that neither waits nor fails:
-// what was issued follows from the state and the slots that were passed over.
+// what was issued follows from the state and the slots that were skipped.
 type counters struct {
 	waits    atomic.Uint64
 	refusals atomic.Uint64
 	origin   slot
-	skipped  atomic.Int64  // slots below the state that are not issued: passed over, lost or not due yet
-	issued   atomic.Uint64 // as last told
+	skipped  atomic.Int64  // slots below the state that are not issued: burnt, jumped over, lost or not due yet
+	issued   atomic.Uint64 // as last returned
 }
 
 // Stats returns what the generator has done so far. The counters are read one
@@ -44,26 +43,25 @@ type counters struct {
 func (g *Generator) Stats() Stats {
 	grant := g.grant.Load()
 	s := Stats{
-		Waits:               g.waits.Load(),
-		BackwardSteps:       g.clock.stepsBack.Load(),
-		LargestBackwardStep: time.Duration(g.clock.largestBack.Load()),
-		Refusals:            g.refusals.Load(),
+		Waits:    g.waits.Load(),
+		Refusals: g.refusals.Load(),
 	}
+	s.BackwardSteps, s.LargestBackwardStep = g.clock.StepsBack()
 	last := grant.last()
-	g.settleIssued(last)
-	wall, _ := g.clock.read()
+	g.updateIssued(last)
+	wall, _ := g.clock.Read()
 	s.Lead = max(0, grant.timeOf(last).Sub(wall))
 	s.Issued = g.issued.Load()
 	return s
 }
 
-// settleIssued brings the count up to date. Gaps are counted before they are
-// made, so that a count in between is too low, and told as what it was before.
-func (g *Generator) settleIssued(last slot) {
+// updateIssued brings the count up to date. Slots are counted as skipped before
+// they are, so a count in between is too low; the last one is then kept.
+func (g *Generator) updateIssued(last slot) {
 	issued := int64(last-g.origin) - g.skipped.Load()
 	for {
-		told := g.issued.Load()
-		if issued <= int64(told) || g.issued.CompareAndSwap(told, uint64(issued)) {
+		shown := g.issued.Load()
+		if issued <= int64(shown) || g.issued.CompareAndSwap(shown, uint64(issued)) {
 			return
 		}
 	}

@@ -37,7 +37,7 @@ func newWindows(layout snowflake.Layout, now func() time.Time, width time.Durati
 func (w *windows) Layout() snowflake.Layout { return w.layout }
 func (w *windows) Clock() func() time.Time  { return nil }
 
-// without is a fixed worker beside this source's layout; each call takes a
+// without is a fixed worker of this source's layout; each call takes a
 // worker that no other test has.
 func (w *windows) without(t *testing.T) snowflake.WorkerSource {
 	t.Helper()
@@ -132,7 +132,7 @@ func TestWindowIsExtendedAtItsEnd(t *testing.T) {
 	}
 }
 
-// counting says how often it was asked, and answers when it is told to.
+// counting counts how often it was asked, and answers when the test lets it.
 type counting struct {
 	*windows
 	asked  atomic.Int64
@@ -274,7 +274,7 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 	}
 }
 
-// With a lag the short path crosses ticks by itself; it must stop at the bound
+// With a lag the fast path crosses ticks on its own; it must stop at the bound
 // too. This takes the machine's clock.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
@@ -309,7 +309,7 @@ func TestFillAcrossWindows(t *testing.T) {
 }
 
 // An old bound in the future, as after a step back of an hour: the generator
-// goes on above it at once.
+// continues above it at once.
 func TestWindowAheadOfClock(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
@@ -319,14 +319,14 @@ func TestWindowAheadOfClock(t *testing.T) {
 	g := open(t, w, snowflake.WithReadings(s.read))
 	c.try(g, 100)
 	if first := g.Layout().Time(minKey(c)); first.Before(bound) {
-		t.Errorf("issued at %v, below the bound %v of the life before", first, bound)
+		t.Errorf("issued at %v, below the bound %v of the previous process", first, bound)
 	}
 	if lead := g.Stats().Lead; lead < time.Hour || lead > time.Hour+time.Second {
 		t.Errorf("Lead = %v, want 1h", lead)
 	}
 }
 
-// Nothing may be issued under a worker once it has been given back: the next
+// Nothing may be issued under a worker once it has been released: the next
 // holder starts right there. Without sealing, a goroutine that holds the old
 // grant issues on.
 func TestNothingIsIssuedAfterRetirement(t *testing.T) {
@@ -379,7 +379,7 @@ func retireUnderLoad(t *testing.T, end func(*windows, *snowflake.Generator)) {
 		for _, id := range ids {
 			p := layout.Decompose(id)
 			if bound := w.bounds[p.Worker]; !p.Time.Before(bound) {
-				t.Fatalf("worker %d issued at %v and was given back with the bound %v", p.Worker, p.Time, bound)
+				t.Fatalf("worker %d issued at %v and was released with the bound %v", p.Worker, p.Time, bound)
 			}
 			if seen[id] {
 				t.Fatalf("%d was issued twice", id)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Progress tells what [Plan.Apply] or [Plan.Revert] is about to do.
@@ -77,13 +79,13 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do
 	if err != nil {
 		return err
 	}
-	c.pool = otherConns(db)
+	c.Pool = otherConns(db)
 	return withConn(ctx, db, func(conn *sql.Conn) error {
 		return do(&run{ctx: ctx, conn: conn, plan: p, engine: e, config: c, begun: time.Now()})
 	})
 }
 
-func (p *Plan) runner() (engine, error) {
+func (p *Plan) runner() (engine.Engine, error) {
 	if p.engine != nil {
 		return p.engine, nil
 	}
@@ -95,7 +97,7 @@ type run struct {
 	ctx    context.Context
 	conn   *sql.Conn
 	plan   *Plan
-	engine engine
+	engine engine.Engine
 	config applyConfig
 	begun  time.Time
 	over   []string // phases that are
@@ -174,10 +176,10 @@ func (p *Phase) down() []task {
 	return tasks
 }
 
-func statementsOf(tasks []task) []Statement {
-	statements := make([]Statement, len(tasks))
+func statementsOf(tasks []task) []engine.Statement {
+	statements := make([]engine.Statement, len(tasks))
 	for i, t := range tasks {
-		statements[i] = t.statement
+		statements[i] = engine.Statement(t.statement)
 	}
 	return statements
 }
@@ -188,7 +190,7 @@ func (r *run) phase(name PhaseName, tasks []task) error {
 	}
 	done := 0
 	r.report(name, tasks, done)
-	err := r.engine.run(r.ctx, r.conn, statementsOf(tasks), r.config.settings, func(Statement) {
+	err := r.engine.Run(r.ctx, r.conn, statementsOf(tasks), r.config.Settings, func(engine.Statement) {
 		done++
 		if done < len(tasks) {
 			r.report(name, tasks, done)
@@ -210,7 +212,7 @@ func (r *run) report(name PhaseName, tasks []task, done int) {
 }
 
 func (r *run) failure(name PhaseName, tasks []task, done int, err error) error {
-	state := strings.Join(append([]string{r.engine.afterFailure(changes(tasks[:min(done, len(tasks))]), done >= len(tasks))}, r.over...), ", ")
+	state := strings.Join(append([]string{r.engine.AfterFailure(changes(tasks[:min(done, len(tasks))]), done >= len(tasks))}, r.over...), ", ")
 	if done >= len(tasks) {
 		return fmt.Errorf("sqlmigrate: phase %s, after its last statement: %w (%s)", name, err, state)
 	}

@@ -100,7 +100,7 @@ func TestFailure(t *testing.T) {
 		{"check", 1, false, true, sqlmigrate.Guard, "sqlmigrate: phase guard, statement 1 of 1, check 2: broken " + rolledBack + ")"},
 		{"mysql first", 1, true, false, sqlmigrate.Widen, "up 1: broken (no statement of this phase has been carried out)"},
 		{"mysql checks, which change nothing", 2, true, true, sqlmigrate.Guard, "after its last statement: broken (no statement of this phase has been carried out)"},
-		{"mysql second", 2, true, false, sqlmigrate.Widen, "up 2: broken (the first 1 statements of this phase have been carried out and stay; when the cause is mended, run the same plan again, which goes on from there)"},
+		{"mysql second", 2, true, false, sqlmigrate.Widen, "up 2: broken (the first 1 statements of this phase have been carried out and stay; when the cause is fixed, run the same plan again, which goes on from there)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -86,8 +86,8 @@ func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {
 func blocked() *sqlmigrate.Plan {
 	p := handPlan(&sqlmigrate.FakeEngine{})
 	p.Blockers = []sqlmigrate.Blocker{
-		{Table: "orders", Object: "view v_orders", Reason: "it uses column id", Mend: "drop it before and create it afterwards"},
-		{Table: "users", Object: "policy p", Reason: "it uses column id", Mend: "drop it"},
+		{Table: "orders", Object: "view v_orders", Reason: "it uses column id", Fix: "drop it before and create it afterwards"},
+		{Table: "users", Object: "policy p", Reason: "it uses column id", Fix: "drop it"},
 	}
 	return p
 }

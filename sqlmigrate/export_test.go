@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Ran is one call of an engine's run.
@@ -24,12 +26,12 @@ type FakeEngine struct {
 	plan   *Plan
 }
 
-func (*FakeEngine) inspect(context.Context, *sql.Conn, request) (*Plan, error) {
+func (*FakeEngine) Inspect(context.Context, *sql.Conn, engine.Request) (*engine.Result, error) {
 	return nil, errors.New("not inspected")
 }
 
-func (f *FakeEngine) run(_ context.Context, _ *sql.Conn, statements []Statement, s settings, done func(Statement)) error {
-	f.Runs = append(f.Runs, Ran{LockTimeout: s.lockTimeout})
+func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) error {
+	f.Runs = append(f.Runs, Ran{LockTimeout: s.LockTimeout})
 	ran := &f.Runs[len(f.Runs)-1]
 	for i, statement := range statements {
 		if i+1 == f.FailAt {
@@ -44,7 +46,7 @@ func (f *FakeEngine) run(_ context.Context, _ *sql.Conn, statements []Statement,
 	return nil
 }
 
-func (*FakeEngine) script(statements []Statement, format Format) string {
+func (*FakeEngine) Script(statements []engine.Statement, format engine.Format) string {
 	text := "-- " + string(format) + "\n"
 	for _, s := range statements {
 		text += s.SQL + ";\n"
@@ -52,17 +54,17 @@ func (*FakeEngine) script(statements []Statement, format Format) string {
 	return text
 }
 
-func (*FakeEngine) quote(t tableName) string { return t.String() }
+func (*FakeEngine) Quote(t engine.TableName) string { return t.String() }
 
-func (*FakeEngine) foldsNames() bool { return false }
+func (*FakeEngine) FoldsNames() bool { return false }
 
-func (*FakeEngine) absent(error) bool { return false }
+func (*FakeEngine) Absent(error) bool { return false }
 
-func (*FakeEngine) likelyReferences() likelyQueries { return likelyQueries{} }
+func (*FakeEngine) LikelyReferences() engine.LikelyQueries { return engine.LikelyQueries{} }
 
-// afterFailure is that of the plan's database.
-func (f *FakeEngine) afterFailure(changed int, all bool) string {
-	return engines[f.plan.Dialect].afterFailure(changed, all)
+// AfterFailure is that of the plan's database.
+func (f *FakeEngine) AfterFailure(changed int, all bool) string {
+	return engines[f.plan.Dialect].AfterFailure(changed, all)
 }
 
 // SetEngine makes p use f.
@@ -76,30 +78,7 @@ func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {
 	}
 	var found []string
 	for _, r := range sorted(slices.Clone(c.modelled)) {
-		found = append(found, r.table.String()+"."+r.column+" -> "+r.toTable.String()+"."+r.toColumn)
+		found = append(found, r.Table.String()+"."+r.Column+" -> "+r.ToTable.String()+"."+r.ToColumn)
 	}
 	return found, nil
-}
-
-// ParseTable and ParseColumn return the parts of a name.
-func ParseTable(s string) ([]string, error) {
-	t, err := parseTable(s)
-	return []string{t.schema, t.name}, err
-}
-
-func ParseColumn(s string) ([]string, error) {
-	t, column, err := parseColumn(s)
-	return []string{t.schema, t.name, column}, err
-}
-
-// File is one to be written.
-type File struct{ Name, Text string }
-
-// WriteAll writes all files or none.
-func WriteAll(dir string, files []File) error {
-	var own []file
-	for _, f := range files {
-		own = append(own, file{f.Name, f.Text})
-	}
-	return writeAll(dir, own)
 }

@@ -6,6 +6,18 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/lease/sqllease"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
+)
+
+// A Format is that of a migration tool's files.
+type Format string
+
+// The formats.
+const (
+	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
+	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
 )
 
 // WriteFiles writes each phase as a migration of its own: a file for goose, a
@@ -29,15 +41,15 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	if err != nil {
 		return err
 	}
-	migrations := make([]migration, len(p.Phases))
+	migrations := make([]migrationfile.Migration, len(p.Phases))
 	for i, phase := range p.Phases {
-		migrations[i] = migration{
-			name: "snowflake_" + string(phase.Name),
-			up:   e.script(statementsOf(phase.up()), format),
-			down: e.script(statementsOf(phase.down()), format),
+		migrations[i] = migrationfile.Migration{
+			Name: "snowflake_" + string(phase.Name),
+			Up:   e.Script(statementsOf(phase.up()), engine.Format(format)),
+			Down: e.Script(statementsOf(phase.down()), engine.Format(format)),
 		}
 	}
-	return writeMigrations(dir, format, migrations)
+	return migrationfile.Write(dir, engine.Format(format), migrations)
 }
 
 // WriteLeaseTable writes the migration that creates the table of package
@@ -58,10 +70,10 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	if !ok || !strings.HasPrefix(ddl, createTable) {
 		return fmt.Errorf("sqlmigrate: no table is created by %q", ddl)
 	}
-	return writeMigrations(dir, format, []migration{{
-		name: "snowflake_lease",
-		up:   e.script([]Statement{{SQL: ddl}}, format),
-		down: leaseWarning + e.script([]Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, format),
+	return migrationfile.Write(dir, engine.Format(format), []migrationfile.Migration{{
+		Name: "snowflake_lease",
+		Up:   e.Script([]engine.Statement{{SQL: ddl}}, engine.Format(format)),
+		Down: leaseWarning + e.Script([]engine.Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, engine.Format(format)),
 	}})
 }
 

@@ -1,7 +1,6 @@
 package sqlmigrate_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -226,22 +225,6 @@ func TestWriteFilesTwice(t *testing.T) {
 				t.Errorf("another plan: %v", err)
 			}
 		})
-	}
-}
-
-// A file that cannot be written leaves none of the others behind.
-func TestWriteFilesAllOrNothing(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	files := []sqlmigrate.File{{Name: "1_a.sql", Text: "a"}, {Name: "2_b.sql", Text: "b"}, {Name: "3_c.sql", Text: "c"}}
-	touch(t, filepath.Join(dir, "3_c.sql"))
-	err := sqlmigrate.WriteAll(dir, files)
-	if !errors.Is(err, os.ErrExist) {
-		t.Errorf("error %v, want that the file exists", err)
-	}
-	wantNames(t, dir, "3_c.sql")
-	if text, err := os.ReadFile(filepath.Join(dir, "3_c.sql")); err != nil || len(text) > 0 {
-		t.Errorf("the file that was there has now %q, %v", text, err)
 	}
 }
 

@@ -3,11 +3,12 @@ package sqlmigrate
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Inspect finds all tables that are connected with the targets by references,
@@ -47,41 +48,33 @@ func Inspect(ctx context.Context, db *gorm.DB, targets ...any) (*Plan, error) {
 	}
 	var plan *Plan
 	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		plan, err = c.inspect(ctx, conn, e)
+		plan, err = c.inspect(ctx, conn, dialect, e)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Dialect = dialect
 	return plan, nil
 }
 
-func (c *config) inspect(ctx context.Context, conn *sql.Conn, e engine) (*Plan, error) {
+func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine.Engine) (*Plan, error) {
 	references, notes, err := c.existing(ctx, conn, e)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := e.inspect(ctx, conn, request{
-		tables:     c.tables,
-		references: references,
-		limit:      c.layout.Min(time.Now()).Int64(),
+	found, err := e.Inspect(ctx, conn, engine.Request{
+		Tables:     c.tables,
+		References: references,
+		Limit:      c.layout.Min(time.Now()).Int64(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	likely, err := plan.likelyReferences(ctx, conn, e.likelyReferences())
+	plan := planOf(dialect, found)
+	likely, err := plan.likelyReferences(ctx, conn, e.LikelyReferences())
 	if err != nil {
 		return nil, err
 	}
 	plan.Notes = slices.Concat(plan.Notes, notes, likely)
 	return plan, nil
-}
-
-func engineOf(dialect string) (engine, error) {
-	e, ok := engines[dialect]
-	if !ok {
-		return nil, fmt.Errorf("sqlmigrate: dialect %q is not supported: want sqlite, mysql or postgres", dialect)
-	}
-	return e, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A database without constraints still has columns such as order_id. Which of
@@ -15,14 +17,14 @@ import (
 
 // likelyReferences are notes on columns that are named as references are and
 // are not part of the plan.
-func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn, queries likelyQueries) ([]string, error) {
+func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn, queries engine.LikelyQueries) ([]string, error) {
 	var notes []string
 	for _, in := range p.schemas() {
 		columns, err := likelyColumns(ctx, conn, queries, in)
 		if err != nil {
 			return nil, fmt.Errorf("sqlmigrate: look for columns that are named like references: %w", err)
 		}
-		types, err := columnsOf(ctx, conn, queries.types, in)
+		types, err := columnsOf(ctx, conn, queries.Types, in)
 		if err != nil {
 			return nil, fmt.Errorf("sqlmigrate: look for polymorphic references: %w", err)
 		}
@@ -38,7 +40,7 @@ func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn, queries lik
 
 // likelyNote is empty if the column's name tells nothing.
 func (p *Plan) likelyNote(c columnName, types []columnName) string {
-	column := c.table.String() + "." + quoteDotted(c.name)
+	column := c.table.String() + "." + engine.QuoteDotted(c.name)
 	if key := p.keyNamedBy(c); key != "" {
 		return fmt.Sprintf("Column %s looks like a reference to %s and is not moved: if it is one, name it with WithReference(%q, %q).",
 			column, key, column, key)
@@ -61,16 +63,16 @@ func (p *Plan) schemas() []string {
 }
 
 type columnName struct {
-	table tableName
+	table engine.TableName
 	name  string
 }
 
-func likelyColumns(ctx context.Context, conn *sql.Conn, queries likelyQueries, in string) ([]columnName, error) {
-	narrow, err := columnsOf(ctx, conn, queries.narrow, in)
+func likelyColumns(ctx context.Context, conn *sql.Conn, queries engine.LikelyQueries, in string) ([]columnName, error) {
+	narrow, err := columnsOf(ctx, conn, queries.Narrow, in)
 	if err != nil {
 		return nil, err
 	}
-	other, err := columnsOf(ctx, conn, queries.other, in, in)
+	other, err := columnsOf(ctx, conn, queries.Other, in, in)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +94,8 @@ func columnsOf(ctx context.Context, conn *sql.Conn, query string, args ...any) (
 	defer rows.Close()
 	var columns []columnName
 	for rows.Next() {
-		c := columnName{table: tableName{schema: args[0].(string)}}
-		if err := rows.Scan(&c.table.name, &c.name); err != nil {
+		c := columnName{table: engine.TableName{Schema: args[0].(string)}}
+		if err := rows.Scan(&c.table.Name, &c.name); err != nil {
 			return nil, err
 		}
 		columns = append(columns, c)
@@ -103,7 +105,7 @@ func columnsOf(ctx context.Context, conn *sql.Conn, query string, args ...any) (
 
 func (p *Plan) has(column columnName) bool {
 	return slices.ContainsFunc(p.Tables, func(t Table) bool {
-		return t.Schema == column.table.schema && t.Name == column.table.name &&
+		return t.Schema == column.table.Schema && t.Name == column.table.Name &&
 			slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == column.name })
 	})
 }
@@ -117,13 +119,13 @@ func (p *Plan) keyNamedBy(column columnName) string {
 		return ""
 	}
 	for _, t := range p.Tables {
-		other := t.Schema == column.table.schema && t.Name != column.table.name
+		other := t.Schema == column.table.Schema && t.Name != column.table.Name
 		if !other || !strings.EqualFold(t.Name, stem) && !strings.EqualFold(t.Name, naming.TableName(stem)) {
 			continue
 		}
 		for _, c := range t.Columns {
 			if c.Key {
-				return t.qualified() + "." + quoteDotted(c.Name)
+				return t.qualified() + "." + engine.QuoteDotted(c.Name)
 			}
 		}
 	}

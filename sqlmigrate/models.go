@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // modelReferences finds the columns that hold keys of another model's table: in
 // the model, in those it is associated with, however far, and in their join
 // tables. They are the only record of what has no constraint.
-func modelReferences(s *schema.Schema) []reference {
+func modelReferences(s *schema.Schema) []engine.Reference {
 	w := modelWalk{seen: map[*schema.Schema]bool{}}
 	w.visit(s)
 	return w.references
@@ -24,7 +26,7 @@ func modelReferences(s *schema.Schema) []reference {
 
 type modelWalk struct {
 	seen       map[*schema.Schema]bool
-	references []reference
+	references []engine.Reference
 }
 
 func (w *modelWalk) visit(s *schema.Schema) {
@@ -59,14 +61,14 @@ func (w *modelWalk) add(ref *schema.Reference) {
 	from, errFrom := tableOfModel(ref.ForeignKey.Schema.Table)
 	to, errTo := tableOfModel(ref.PrimaryKey.Schema.Table)
 	if errFrom == nil && errTo == nil {
-		w.references = append(w.references, reference{from, ref.ForeignKey.DBName, to, ref.PrimaryKey.DBName})
+		w.references = append(w.references, engine.Reference{Table: from, Column: ref.ForeignKey.DBName, ToTable: to, ToColumn: ref.PrimaryKey.DBName})
 	}
 }
 
 // existing sorts out references to what is not there. One that was named is an
 // error then. One of a model is a note: not every model needs a table.
-func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine) ([]reference, []string, error) {
-	look := columnLook{ctx, conn, e, map[tableName]columnsFound{}}
+func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
+	look := columnLook{ctx, conn, e, map[engine.TableName]columnsFound{}}
 	for _, ref := range c.references {
 		if err := look.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
@@ -87,11 +89,11 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine) ([]refe
 	return sorted(found), slices.Sorted(maps.Keys(missing)), nil
 }
 
-func sorted(references []reference) []reference {
-	slices.SortFunc(references, func(a, b reference) int {
+func sorted(references []engine.Reference) []engine.Reference {
+	slices.SortFunc(references, func(a, b engine.Reference) int {
 		return cmp.Or(
-			cmp.Compare(a.table.schema, b.table.schema), cmp.Compare(a.table.name, b.table.name), cmp.Compare(a.column, b.column),
-			cmp.Compare(a.toTable.schema, b.toTable.schema), cmp.Compare(a.toTable.name, b.toTable.name), cmp.Compare(a.toColumn, b.toColumn))
+			cmp.Compare(a.Table.Schema, b.Table.Schema), cmp.Compare(a.Table.Name, b.Table.Name), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.ToTable.Schema, b.ToTable.Schema), cmp.Compare(a.ToTable.Name, b.ToTable.Name), cmp.Compare(a.ToColumn, b.ToColumn))
 	})
 	return slices.Compact(references)
 }
@@ -100,8 +102,8 @@ func sorted(references []reference) []reference {
 type columnLook struct {
 	ctx    context.Context
 	conn   *sql.Conn
-	engine engine
-	found  map[tableName]columnsFound
+	engine engine.Engine
+	found  map[engine.TableName]columnsFound
 }
 
 type columnsFound struct {
@@ -109,14 +111,14 @@ type columnsFound struct {
 	err   error
 }
 
-func (l columnLook) reference(ref reference) error {
-	if err := l.column(ref.table, ref.column); err != nil {
+func (l columnLook) reference(ref engine.Reference) error {
+	if err := l.column(ref.Table, ref.Column); err != nil {
 		return err
 	}
-	return l.column(ref.toTable, ref.toColumn)
+	return l.column(ref.ToTable, ref.ToColumn)
 }
 
-func (l columnLook) column(table tableName, column string) error {
+func (l columnLook) column(table engine.TableName, column string) error {
 	found, ok := l.found[table]
 	if !ok {
 		found.names, found.err = l.columns(table)
@@ -140,24 +142,24 @@ func (e absentError) Error() string        { return string(e) }
 func (e absentError) Is(target error) bool { return target == errAbsent }
 
 func (l columnLook) same(a, b string) bool {
-	return a == b || l.engine.foldsNames() && strings.EqualFold(a, b)
+	return a == b || l.engine.FoldsNames() && strings.EqualFold(a, b)
 }
 
 // columns asks twice: a driver that has prepared the statement before the
 // table was changed learns of that by its first answer.
-func (l columnLook) columns(table tableName) ([]string, error) {
+func (l columnLook) columns(table engine.TableName) ([]string, error) {
 	names, err := l.columnsOnce(table)
 	if err != nil {
 		names, err = l.columnsOnce(table)
 	}
-	if err != nil && l.engine.absent(err) {
+	if err != nil && l.engine.Absent(err) {
 		return nil, absentError(err.Error())
 	}
 	return names, err
 }
 
-func (l columnLook) columnsOnce(table tableName) ([]string, error) {
-	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+l.engine.quote(table)+" WHERE 1 = 0")
+func (l columnLook) columnsOnce(table engine.TableName) ([]string, error) {
+	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+l.engine.Quote(table)+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err
 	}

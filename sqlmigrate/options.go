@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // An Option changes what [Inspect] looks for. It stands among the targets.
@@ -15,9 +17,9 @@ type Option interface {
 
 type config struct {
 	layout     snowflake.Layout
-	tables     []tableName
-	references []reference // that were named
-	modelled   []reference // that come from models
+	tables     []engine.TableName
+	references []engine.Reference // that were named
+	modelled   []engine.Reference // that come from models
 }
 
 type optionFunc func(*config) error
@@ -33,12 +35,12 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 // [Inspect]. It is an error if a table or a column does not exist.
 func WithReference(column, key string) Option {
 	return optionFunc(func(c *config) error {
-		from, fromColumn, errFrom := parseColumn(column)
-		to, toColumn, errTo := parseColumn(key)
+		from, fromColumn, errFrom := engine.ParseColumn(column)
+		to, toColumn, errTo := engine.ParseColumn(key)
 		if err := errors.Join(errFrom, errTo); err != nil {
 			return fmt.Errorf("WithReference(%q, %q): %w", column, key, err)
 		}
-		c.references = append(c.references, reference{from, fromColumn, to, toColumn})
+		c.references = append(c.references, engine.Reference{Table: from, Column: fromColumn, ToTable: to, ToColumn: toColumn})
 		return nil
 	})
 }
@@ -62,7 +64,7 @@ type ApplyOption interface {
 }
 
 type applyConfig struct {
-	settings
+	engine.Settings
 
 	progress func(Progress)
 	phases   map[PhaseName]bool // nil: all
@@ -93,7 +95,7 @@ func WithLockTimeout(d time.Duration) ApplyOption {
 		if d < 0 {
 			return fmt.Errorf("WithLockTimeout(%v): want zero or more", d)
 		}
-		c.lockTimeout = d
+		c.LockTimeout = d
 		return nil
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/types"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // A Plan is what has to be done to move a set of connected tables, made by
@@ -28,7 +30,7 @@ type Plan struct {
 	// Notes are what the plan cannot do, and what to know before applying it.
 	Notes []string
 
-	engine engine // nil: that of Dialect
+	engine engine.Engine // nil: that of Dialect
 }
 
 // A Table is one of the connected set.
@@ -57,7 +59,7 @@ type Blocker struct {
 	Table  string
 	Object string // as the database describes it: view v_orders, policy p on table orders
 	Reason string
-	Mend   string
+	Fix    string
 }
 
 // PhaseName names a phase.

@@ -35,7 +35,6 @@ func TestPostgres(t *testing.T) {
 		{"OneConnection", postgresOneConnection},
 		{"Silence", postgresSilence},
 		{"Stuck", postgresStuck},
-		{"Others", postgresOthers},
 		{"NextKey", postgresNextKey},
 		{"LargeKeys", postgresLargeKeys},
 	} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // pageWidth is that of a printed plan, in characters.
@@ -29,10 +31,10 @@ func (p *Plan) String() string {
 }
 
 func (p *Plan) headline() string {
-	what := fmt.Sprintf("%s: %s", p.Dialect, count(len(p.Tables), "table"))
+	what := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
 	case len(p.Blockers) > 0:
-		return what + ", " + count(len(p.Blockers), "blocker") + ": nothing will be changed"
+		return what + ", " + engine.Count(len(p.Blockers), "blocker") + ": nothing will be changed"
 	case p.Empty():
 		return what + ", nothing to do"
 	default:
@@ -40,7 +42,7 @@ func (p *Plan) headline() string {
 		for _, phase := range p.Phases {
 			total += phase.estimate()
 		}
-		return what + ", " + count(len(p.Phases), "phase") + ", " + duration(total)
+		return what + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(total)
 	}
 }
 
@@ -63,7 +65,7 @@ func (out *page) blockers(blockers []Blocker) {
 	for _, b := range blockers {
 		out.line(2, fmt.Sprintf("%s: %s", b.Table, b.Object))
 		out.line(4, b.Reason)
-		out.line(4, "mend: "+b.Mend)
+		out.line(4, "fix: "+b.Fix)
 	}
 }
 
@@ -84,7 +86,7 @@ func (out *page) tables(tables []Table) {
 	}
 }
 
-func (t *Table) qualified() string { return tableName{t.Schema, t.Name}.String() }
+func (t *Table) qualified() string { return engine.TableName{Schema: t.Schema, Name: t.Name}.String() }
 
 // String describes the column in one line.
 func (c Column) String() string {
@@ -105,7 +107,7 @@ func (c Column) String() string {
 }
 
 func (out *page) phase(p *Phase) {
-	out.line(0, fmt.Sprintf("\nPhase %s: %s, %s", p.Name, count(len(p.Steps), "step"), duration(p.estimate())))
+	out.line(0, fmt.Sprintf("\nPhase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.estimate())))
 	for _, step := range p.Steps {
 		out.step(&step)
 	}
@@ -180,9 +182,9 @@ func (out *page) row(text string) {
 // volume leaves out a size that the database does not tell.
 func volume(rows, bytes int64) string {
 	if bytes == 0 {
-		return count(rows, "row")
+		return engine.Count(rows, "row")
 	}
-	return count(rows, "row") + ", " + size(bytes)
+	return engine.Count(rows, "row") + ", " + size(bytes)
 }
 
 // size is in decimal units.
@@ -193,7 +195,7 @@ func size(bytes int64) string {
 		value, unit = value/1000, unit+1
 	}
 	if unit == 0 {
-		return count(bytes, "byte")
+		return engine.Count(bytes, "byte")
 	}
 	return significant(value) + " " + units[unit]
 }
@@ -219,5 +221,5 @@ func significant(x float64) string {
 	if x < 9.95 {
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	}
-	return thousands(int64(math.Round(x)))
+	return engine.Thousands(int64(math.Round(x)))
 }

@@ -61,10 +61,10 @@ func TestStringOfBlocked(t *testing.T) {
 Blocked by
   orders: view v_orders
     it uses column id
-    mend: drop it before and create it afterwards
+    fix: drop it before and create it afterwards
   users: policy p
     it uses column id
-    mend: drop it
+    fix: drop it
 
 Tables
 `

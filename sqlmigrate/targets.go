@@ -9,6 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/snowflake"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 const accepted = `want the name of a table, a GORM model, or an option such as sqlmigrate.WithReference`
@@ -28,7 +30,7 @@ func configure(db *gorm.DB, targets []any) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-func (c *config) addTable(table tableName) {
+func (c *config) addTable(table engine.TableName) {
 	if !slices.Contains(c.tables, table) {
 		c.tables = append(c.tables, table)
 	}
@@ -41,7 +43,7 @@ func (c *config) add(db *gorm.DB, target any) error {
 	case Option:
 		return target.apply(c)
 	case string:
-		table, err := parseTable(target)
+		table, err := engine.ParseTable(target)
 		if err != nil {
 			return err
 		}
@@ -68,12 +70,12 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 }
 
 // tableOfModel splits a name as GORM does where it quotes it.
-func tableOfModel(name string) (tableName, error) {
+func tableOfModel(name string) (engine.TableName, error) {
 	parts := strings.Split(name, ".")
 	for _, part := range parts {
 		if part == "" || len(parts) > 2 {
-			return tableName{}, fmt.Errorf("its table is named %q: want table or schema.table", name)
+			return engine.TableName{}, fmt.Errorf("its table is named %q: want table or schema.table", name)
 		}
 	}
-	return tableOf(parts), nil
+	return engine.TableOf(parts), nil
 }

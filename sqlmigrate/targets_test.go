@@ -27,51 +27,6 @@ func mysqlHandle(t *testing.T) *gorm.DB {
 	return db
 }
 
-func TestNames(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name          string
-		table, column []string // nil: refused
-	}{
-		{"orders", []string{"", "orders"}, nil},
-		{"shop.orders", []string{"shop", "orders"}, []string{"", "shop", "orders"}},
-		{"shop.orders.id", nil, []string{"shop", "orders", "id"}},
-		{"a.b.c.d", nil, nil},
-		{`"my.table"`, []string{"", "my.table"}, nil},
-		{`"my.table".id`, []string{"my.table", "id"}, []string{"", "my.table", "id"}},
-		{`"say ""hi"""`, []string{"", `say "hi"`}, nil},
-		{`od"d name`, []string{"", `od"d name`}, nil},
-		{"Ünï cödé", []string{"", "Ünï cödé"}, nil},
-		{"", nil, nil},
-		{".", nil, nil},
-		{"shop.", nil, nil},
-		{".orders", nil, nil},
-		{"a..b", nil, nil},
-		{`""`, nil, nil},
-		{`"open`, nil, nil},
-		{`"a"b`, nil, nil},
-		{`"a"bc`, nil, nil},
-		{`a."b`, nil, nil},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			checkName(t, sqlmigrate.ParseTable, test.name, test.table, "is not the name of a table: want table or schema.table")
-			checkName(t, sqlmigrate.ParseColumn, test.name, test.column, "is not the name of a column: want table.column or schema.table.column")
-		})
-	}
-}
-
-func checkName(t *testing.T, parse func(string) ([]string, error), name string, want []string, refusal string) {
-	t.Helper()
-	got, err := parse(name)
-	if want == nil {
-		wantError(t, err, refusal)
-	} else if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s is read as %q, %v, want %q", name, got, err, want)
-	}
-}
-
 type (
 	person struct {
 		ID        int64

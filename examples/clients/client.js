@@ -35,7 +35,7 @@ function show(result) {
 }
 
 function say(text, className) {
-  Object.assign($('verdict'), { textContent: text, className });
+  Object.assign($('outcome'), { textContent: text, className });
 }
 
 async function run() {

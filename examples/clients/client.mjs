@@ -21,7 +21,7 @@ async function main(args) {
   print(`Keys of orders, ${orders}`, result.orders);
   const { crowd } = result;
   console.log(`${crowd.ids} IDs taken at once are ${crowd.strings} different strings and ${crowd.numbers} different numbers.\n`);
-  return verdict(lost(result));
+  return outcome(lost(result));
 }
 
 function print(title, trips) {
@@ -33,7 +33,7 @@ function print(title, trips) {
   console.log();
 }
 
-function verdict(sentences) {
+function outcome(sentences) {
   sentences.forEach((sentence) => console.error(sentence));
   if (sentences.length > 0) return 1;
   console.log('Strings and BigInt lost no digit.');

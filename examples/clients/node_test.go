@@ -105,7 +105,7 @@ func TestNodeClientCannotTry(t *testing.T) {
 		"one argument":  {[]string{service}, "usage: node client.mjs"},
 		"no address":    {[]string{"8080", shop}, "usage: node client.mjs"},
 		"no server":     {[]string{service, unusedAddress(t)}, "/orders does not answer: ECONNREFUSED"},
-		"wrong server":  {[]string{shop, service}, "/v1/ids?count=200: 404, there is nothing at /v1/ids"},
+		"wrong server":  {[]string{shop, service}, "/v1/ids?count=200 answers 404 without JSON"},
 		"no JSON":       {[]string{mute.URL, shop}, "/v1/ids?count=200 answers 200 without JSON"},
 		"issues no IDs": {[]string{start(t, "gormflake", "serve", "--addr", "127.0.0.1:0"), shop}, "404, this server issues no IDs"},
 	}

@@ -152,16 +152,16 @@ func value[T any](p page, expression string) T {
 // wantVerdict waits until the page is done; the button then works again.
 func (p page) wantVerdict(class, want string) {
 	p.t.Helper()
-	for !value[bool](p, `document.getElementById("verdict").className !== "" && !document.getElementById("run").disabled`) {
+	for !value[bool](p, `document.getElementById("outcome").className !== "" && !document.getElementById("run").disabled`) {
 		select {
 		case <-p.ctx.Done():
 			p.t.Fatal("the page is never done")
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	got := value[[]string](p, `[document.getElementById("verdict").className, document.getElementById("verdict").textContent]`)
+	got := value[[]string](p, `[document.getElementById("outcome").className, document.getElementById("outcome").textContent]`)
 	if got[0] != class || !strings.Contains(got[1], want) {
-		p.t.Errorf("verdict %q, want %s with %q", got, class, want)
+		p.t.Errorf("outcome %q, want %s with %q", got, class, want)
 	}
 }
 

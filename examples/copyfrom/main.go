@@ -1,6 +1,6 @@
 // Command copyfrom writes orders and their lines to PostgreSQL by COPY, which is
-// faster than INSERT but returns no keys: Assign gives them before. It needs a
-// server:
+// faster than INSERT but returns no keys: Assign sets them first. COPY and GORM
+// share one pgxpool. It needs a server:
 //
 //	go run ./examples/copyfrom -dsn postgres://user:password@localhost:5432/database
 //
@@ -28,14 +28,14 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Order is the master.
+// Order is the parent.
 type Order struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Customer string   `gorm:"not null"`
 	Lines    []Line
 }
 
-// Line is the detail. The database checks that its order exists.
+// Line is the child. The database checks that its order exists.
 type Line struct {
 	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
 	OrderID  types.ID `gorm:"not null;index"`
@@ -48,10 +48,10 @@ const (
 	lineTable  = "copyfrom_example_lines"
 )
 
-// TableName keeps clear of an orders table that is already there.
+// TableName differs from the orders table that your database may have.
 func (Order) TableName() string { return orderTable }
 
-// TableName keeps clear of a lines table that is already there.
+// TableName differs from the lines table that your database may have.
 func (Line) TableName() string { return lineTable }
 
 func main() {
@@ -65,9 +65,9 @@ func main() {
 
 func run(ctx context.Context, w io.Writer, url string) (err error) {
 	if url == "" {
-		return errors.New("COPY is PostgreSQL's own: name a database, such as -dsn postgres://user:password@localhost:5432/database")
+		return errors.New("COPY needs PostgreSQL: want -dsn postgres://user:password@localhost:5432/database")
 	}
-	// Another number for each process that writes at the same time.
+	// Give each process that writes at the same time another worker.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err

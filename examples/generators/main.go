@@ -1,7 +1,8 @@
 // Command generators gives one table keys of another layout: the accountant's
 // spreadsheet keeps 15 digits of a number, so invoices get short keys from a
-// generator of their own, and customers the default ones. Run it with
-// go run ./examples/generators; it uses SQLite in memory.
+// generator of their own, and customers the default ones.
+//
+//	go run ./examples/generators
 package main
 
 import (
@@ -13,10 +14,11 @@ import (
 	"os"
 	"strings"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -56,11 +58,7 @@ func run(ctx context.Context, w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, sheet.Close(ctx)) }()
 
-	dialector, err := dsn.Open("sqlite://:memory:")
-	if err != nil {
-		return err
-	}
-	db, err := gorm.Open(dialector)
+	db, err := openMemory()
 	if err != nil {
 		return err
 	}
@@ -71,6 +69,22 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	return report(log.New(w, "", 0), db.WithContext(ctx), sheet.Layout())
+}
+
+// openMemory opens a database in memory. Each connection would have one of its
+// own, so the pool has a single connection.
+func openMemory() (*gorm.DB, error) {
+	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
+	db, err := gorm.Open(dialector)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	return db, nil
 }
 
 func write(db *gorm.DB) error {
@@ -109,7 +123,7 @@ const (
 	tooLong types.ID = 1_000_000_000_000_000
 )
 
-// spreadsheet replaces the digits that are lost by zeros.
+// spreadsheet replaces the digits that are lost with zeros.
 func spreadsheet(id types.ID) string {
 	text := id.String()
 	if len(text) <= digits {

@@ -1,7 +1,9 @@
 // Command jsonapi serves messages from SQLite in memory: keys go out as JSON
 // strings, which JavaScript cannot round, and come back in paths, queries and
-// bodies. Run it with go run ./examples/jsonapi, or with -addr localhost:9090;
-// it prints requests to try.
+// bodies. It prints requests to try.
+//
+//	go run ./examples/jsonapi                       on localhost:8080
+//	go run ./examples/jsonapi -addr localhost:9090  elsewhere
 package main
 
 import (
@@ -19,11 +21,12 @@ import (
 	"os/signal"
 	"time"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -55,11 +58,7 @@ func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	}
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 
-	dialector, err := dsn.Open("sqlite://:memory:")
-	if err != nil {
-		return err
-	}
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	db, err := openMemory()
 	if err != nil {
 		return err
 	}
@@ -80,6 +79,22 @@ func run(ctx context.Context, w io.Writer, addr string) (err error) {
 	return nil
 }
 
+// openMemory opens a database in memory. Each connection would have one of its
+// own, so the pool has a single connection.
+func openMemory() (*gorm.DB, error) {
+	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	return db, nil
+}
+
 func handler(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 
@@ -89,13 +104,13 @@ func handler(db *gorm.DB) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		m.ID = 0 // not for clients to choose
+		m.ID = 0 // clients do not choose keys
 		err := db.WithContext(r.Context()).Create(&m).Error
 		answer(w, http.StatusCreated, m, err)
 	})
 
 	mux.HandleFunc("GET /messages/{id}", func(w http.ResponseWriter, r *http.Request) {
-		// Parse first: GORM reads a condition that is a string as SQL.
+		// Parse first: GORM takes a condition that is a string for SQL.
 		id, err := types.ParseID(r.PathValue("id"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)

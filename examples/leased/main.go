@@ -1,61 +1,178 @@
-// Command leased shows worker leases at work: processes that write orders to one
-// database share its worker numbers, one of them is killed and another one
-// paused for longer than its window, and still no key exists twice.
+// Command leased shows what happens to the worker of a process that dies: three
+// generators share one worker in a SQLite file. The first is never closed, as if
+// its process were killed, and the second gets the worker when its window is over.
 //
-//	go run ./examples/leased                               a temporary SQLite file
-//	go run ./examples/leased -dsn postgres://user@host/db  a database of yours
+//	go run ./examples/leased
 //
-// The processes are this program, started again for each. The place to start
-// reading is open, in writer.go: all that a process needs for its keys.
+// It takes about two seconds. Package leasetest pauses and kills real processes.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"log"
+	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
+// Order is what the processes write.
+type Order struct {
+	gormflake.Model
+	Process string
+}
+
 func main() {
-	if isWriter() {
-		os.Exit(writerMain())
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
+	if err := run(context.Background(), log.New(os.Stdout, "", 0)); err != nil {
 		fmt.Fprintln(os.Stderr, "leased:", err)
 		os.Exit(1)
 	}
 }
 
-// run is the whole program. When it returns, because the time is over or ctx has
-// ended, no process and no temporary file is left.
-func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
-	cfg, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printUsage(stdout)
-	}
+func run(ctx context.Context, out *log.Logger) (err error) {
+	dir, err := os.MkdirTemp("", "leased-example-")
 	if err != nil {
 		return err
 	}
-	if cfg.dsn == "" {
-		dir, mkErr := os.MkdirTemp("", "leased-example-")
-		if mkErr != nil {
-			return mkErr
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	d := &demo{out: out, file: filepath.Join(dir, "shop.db"), began: time.Now()}
+
+	a, err := d.start(ctx, "A")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.write(ctx, a), d.kill(a)); err != nil {
+		return err
+	}
+	b, err := d.start(ctx, "B")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.write(ctx, b), d.wake(ctx, a), d.stop(ctx, b)); err != nil {
+		return err
+	}
+	c, err := d.start(ctx, "C")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.write(ctx, c), d.list(ctx, c), d.stop(ctx, c))
+}
+
+// A process is what a program of yours has: a database and a generator.
+type process struct {
+	name string
+	db   *gorm.DB
+	gen  *snowflake.Generator
+}
+
+type demo struct {
+	out   *log.Logger
+	file  string
+	began time.Time
+}
+
+// start opens the database and leases the worker, as soon as it is free.
+func (d *demo) start(ctx context.Context, name string) (*process, error) {
+	// Processes wait for each other's transactions instead of failing.
+	dsn := d.file + "?_pragma=busy_timeout(5000)&_txlock=immediate"
+	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn}), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, err
+	}
+	gen, err := d.open(ctx, name, db)
+	if err != nil {
+		return nil, err
+	}
+	d.say("%s has leased the worker", name)
+	return &process{name, db, gen}, db.AutoMigrate(&Order{})
+}
+
+func (d *demo) open(ctx context.Context, name string, db *gorm.DB) (*snowflake.Generator, error) {
+	for {
+		gen, err := gormflake.Open(ctx, db, gormflake.WithLease(
+			lease.WithWindow(2*time.Second),                  // by default a minute
+			lease.WithDatacenter(0), lease.WithWorkers(0, 0), // by default 1,024 workers
+			lease.WithLogger(slog.New(slog.DiscardHandler)),
+		))
+		var held *lease.NoFreeWorkerError
+		if !errors.As(err, &held) {
+			return gen, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		cfg.dsn = fileIn(dir)
+		d.say("%s waits: %v", name, err)
+		time.Sleep(held.Wait)
 	}
-	s, err := openShow(ctx, cfg, stdout)
+}
+
+// write inserts an order. Its ID must not exist: the primary key would reject it.
+func (d *demo) write(ctx context.Context, p *process) error {
+	order := Order{Process: p.name}
+	if err := p.db.WithContext(ctx).Create(&order).Error; err != nil {
+		return err
+	}
+	d.say("%s has written order %d, worker %d", p.name, order.ID, p.gen.Layout().Decompose(order.ID).Worker)
+	return nil
+}
+
+// kill cuts the process off from the database without closing its generator:
+// nobody renews its lease, and nobody releases the worker.
+func (d *demo) kill(p *process) error {
+	d.say("%s dies: it does not close its generator", p.name)
+	return closePool(p.db)
+}
+
+// wake asks the generator of a process whose window has ended for an ID, as one
+// does that was only paused. It gets none, or it could be one of its successor's.
+func (d *demo) wake(ctx context.Context, p *process) error {
+	id, err := p.gen.Next(ctx)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s got ID %d after its window: want %w", p.name, id, snowflake.ErrFenced)
+	case !errors.Is(err, snowflake.ErrFenced):
+		return err
+	}
+	d.say("%s wakes up and wants an ID: %v", p.name, err)
+	return nil
+}
+
+// list reads the orders in the sequence of their keys.
+func (d *demo) list(ctx context.Context, p *process) error {
+	var names []string
+	if err := p.db.WithContext(ctx).Model(&Order{}).Order("id").Pluck("process", &names).Error; err != nil {
+		return err
+	}
+	d.say("in the sequence of their keys, the orders are those that %s wrote", strings.Join(names, ", "))
+	return nil
+}
+
+// stop is how a process should end: Close releases the worker.
+func (d *demo) stop(ctx context.Context, p *process) error {
+	if err := p.gen.Close(ctx); err != nil {
+		return err
+	}
+	d.say("%s has closed its generator, which releases the worker", p.name)
+	return closePool(p.db)
+}
+
+func closePool(db *gorm.DB) error {
+	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	return s.run(ctx)
+	return pool.Close()
+}
+
+func (d *demo) say(format string, args ...any) {
+	d.out.Printf("%4.1fs  "+format, append([]any{time.Since(d.began).Seconds()}, args...)...)
 }

@@ -1,33 +1,40 @@
-// Command migrate moves a small shop from auto-increment to Snowflake keys
-// while a program writes to it: first the columns are widened, under the old
-// program, then the new program is deployed, and then the database is told to
-// assign no more keys.
+// Command migrate moves a small shop from auto-increment to Snowflake keys while a
+// program writes to it: the columns are widened under the old program, the new
+// program is deployed, and then the database stops assigning keys.
 //
 //	go run ./examples/migrate                               a temporary SQLite file
-//	go run ./examples/migrate -dsn postgres://user@host/db  or mysql://… (MariaDB), sqlite://file.db
+//	go run ./examples/migrate -dsn postgres://user@host/db  your server, also mysql://…
 //
-// Its tables, migrate_example_…, are made anew by each run.
+// Each run drops its tables, migrate_example_…, and creates them again.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 )
 
 func main() {
-	url := flag.String("dsn", "", "`URL` of the database (default a temporary SQLite file)")
-	pause := flag.Duration("pause", time.Second, "how long each program writes before the next thing is done to its tables")
+	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL, MySQL or MariaDB database (default a temporary SQLite file)")
+	pause := flag.Duration("pause", time.Second, "how long each program writes before and after each change of its tables")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelWarn)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := runOn(ctx, os.Stdout, *url, *pause)
+	err := run(ctx, os.Stdout, *dsn, *pause)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "migrate:", err)
@@ -35,20 +42,34 @@ func main() {
 	}
 }
 
-// runOn makes a place for the database where none was given.
-func runOn(ctx context.Context, out io.Writer, url string, pause time.Duration) error {
-	if url == "" {
-		dir, err := os.MkdirTemp("", "migrate")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		url = "sqlite://" + filepath.Join(dir, "shop.db")
+func run(ctx context.Context, out io.Writer, dsn string, pause time.Duration) error {
+	dir, err := os.MkdirTemp("", "migrate-example-")
+	if err != nil {
+		return err
 	}
-	shop, err := openShop(url)
+	defer func() { _ = os.RemoveAll(dir) }()
+	shop, err := openShop(dsn, filepath.Join(dir, "shop.db"))
 	if err != nil {
 		return err
 	}
 	defer shop.close()
 	return shop.run(ctx, out, pause)
+}
+
+// dialectorOf is for the server that the URL names, or for the SQLite file if
+// there is no URL.
+func dialectorOf(dsn, file string) (gorm.Dialector, error) {
+	u, err := url.Parse(dsn)
+	switch {
+	case dsn == "":
+		// Connections wait for each other's transactions instead of failing.
+		const settings = "?_pragma=busy_timeout(10000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
+		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings}), nil
+	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+		return postgres.Open(dsn), nil
+	case err == nil && u.Scheme == "mysql":
+		password, _ := u.User.Password()
+		return mysql.Open(fmt.Sprintf("%s:%s@tcp(%s)%s?parseTime=true&%s", u.User.Username(), password, u.Host, u.Path, u.RawQuery)), nil
+	}
+	return nil, errors.New("-dsn: want postgres://user:password@host:5432/database or mysql://user:password@host:3306/database")
 }

@@ -15,8 +15,12 @@ func TestRun(t *testing.T) {
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
+			dsn := "" // a temporary SQLite file
+			if target != testdb.SQLite {
+				dsn = testdb.URL(t, target)
+			}
 			var out bytes.Buffer
-			if err := runOn(t.Context(), &out, testdb.URL(t, target), 200*time.Millisecond); err != nil {
+			if err := run(t.Context(), &out, dsn, 200*time.Millisecond); err != nil {
 				t.Fatalf("%v:\n%s", err, &out)
 			}
 			if target == testdb.Postgres && strings.Contains(out.String(), "deadlock") {

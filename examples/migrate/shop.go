@@ -5,21 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shop is its database, as three programs have it open: the old one, the new
-// one, and this one, which moves the tables.
+// A shop is a database that three programs have open: the old one, the new one,
+// and this one, which moves the tables.
 type shop struct {
 	old, new, mover *gorm.DB
 	pause           time.Duration
@@ -27,27 +25,19 @@ type shop struct {
 	written         int // orders that were acknowledged
 }
 
-func openShop(url string) (*shop, error) {
+func openShop(dsn, file string) (*shop, error) {
+	dialector, err := dialectorOf(dsn, file)
+	if err != nil {
+		return nil, err
+	}
 	s := &shop{}
 	for _, db := range []**gorm.DB{&s.old, &s.new, &s.mover} {
-		var err error
-		if *db, err = open(url); err != nil {
+		if *db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
 			s.close()
 			return nil, err
 		}
 	}
 	return s, nil
-}
-
-func open(url string) (*gorm.DB, error) {
-	if strings.HasPrefix(url, "sqlite://") && !strings.Contains(url, "?") {
-		url += "?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)"
-	}
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		return nil, err
-	}
-	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
 func (s *shop) close() {
@@ -61,7 +51,7 @@ func (s *shop) close() {
 	}
 }
 
-// run tells the story from the old tables to the new ones.
+// run goes from the old tables to the new ones.
 func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) error {
 	s.out, s.pause = out, pause
 	if err := s.build(); err != nil {
@@ -78,7 +68,7 @@ func (s *shop) run(ctx context.Context, out io.Writer, pause time.Duration) erro
 	if err := s.underNewProgram(ctx, plan); err != nil {
 		return err
 	}
-	return s.judge(ctx)
+	return s.check(ctx)
 }
 
 func (s *shop) build() error {
@@ -114,9 +104,9 @@ func (s *shop) underNewProgram(ctx context.Context, plan *sqlmigrate.Plan) (err 
 	return s.apply(ctx, plan, w, sqlmigrate.Detach, sqlmigrate.Guard)
 }
 
-// apply carries out phases while the writer writes, before and after them too.
+// apply runs phases while the writer writes, as it does before and after them.
 func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phases ...sqlmigrate.PhaseName) error {
-	s.tell(w, "before")
+	s.report(w, "before")
 	for _, phase := range phases {
 		start := time.Now()
 		if err := plan.Apply(ctx, s.mover, sqlmigrate.WithPhases(phase), sqlmigrate.WithLockTimeout(5*time.Second)); err != nil {
@@ -124,24 +114,24 @@ func (s *shop) apply(ctx context.Context, plan *sqlmigrate.Plan, w *writer, phas
 		}
 		s.print("%s took %v\n", phase, time.Since(start).Round(time.Millisecond))
 	}
-	s.tell(w, "during and after")
+	s.report(w, "during and after")
 	return ctx.Err()
 }
 
-// tell lets the writer write for a while, and says what it did.
-func (s *shop) tell(w *writer, when string) {
+// report lets the writer write for a while, and prints what it did.
+func (s *shop) report(w *writer, when string) {
 	time.Sleep(s.pause)
 	written, errs, longest := w.lap()
 	s.written += written
-	s.print("  %s: %d orders written, the longest wait was %v, %d were tried again\n",
+	s.print("  %s: %d orders written, longest wait %v, %d tried again\n",
 		when, written, longest.Round(time.Millisecond), len(errs))
 	if len(errs) > 0 {
 		s.print("     %v\n", errs[0])
 	}
 }
 
-// judge looks for what may have gone wrong.
-func (s *shop) judge(ctx context.Context) error {
+// check looks for lost rows and for keys that overlap.
+func (s *shop) check(ctx context.Context) error {
 	db := s.new.WithContext(ctx)
 	var orders, lines, orphans int64
 	var lastOld, firstNew types.ID
@@ -167,13 +157,13 @@ func (s *shop) judge(ctx context.Context) error {
 	case orders < int64(s.written) || lines != 2*orders || orphans > 0:
 		return fmt.Errorf("rows are missing: %d orders were acknowledged", s.written)
 	case lastOld >= firstNew:
-		return errors.New("old and new keys have met")
+		return errors.New("old and new keys overlap")
 	case !again.Empty():
-		return fmt.Errorf("there is something left to do:\n%v", again)
+		return fmt.Errorf("something is left to do:\n%v", again)
 	}
-	s.print("nothing is left to do, and gormflake.Check is content\n")
+	s.print("nothing is left to do, and gormflake.Check finds no mistake\n")
 	return nil
 }
 
-// print ignores that nobody reads any more: the tables have to be finished.
+// print ignores errors: a reader that is gone must not stop the move half-way.
 func (s *shop) print(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }

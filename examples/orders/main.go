@@ -1,12 +1,12 @@
-// Command orders writes orders with their lines to a database, under Snowflake
-// keys that are known before the first INSERT, and compares that with writing
-// them one by one under keys that the database makes up.
+// Command orders inserts orders with their lines in three ways, reads one back as
+// JSON and takes its key apart; with -serve it is a JSON API with a page. ways.go
+// is the place to start reading.
 //
 //	go run ./examples/orders                               a temporary SQLite file
-//	go run ./examples/orders -dsn postgres://user@host/db  a database of yours
-//	go run ./examples/orders -serve :8080                  a JSON API and a page
+//	go run ./examples/orders -dsn postgres://user@host/db  your server, also mysql://…
+//	go run ./examples/orders -serve :8080                  the API and the page
 //
-// The place to start reading is insertBatches, in ways.go.
+// Its tables, orders_example_…, stay on your server, and each run adds to them.
 package main
 
 import (
@@ -14,16 +14,29 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"log"
+	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
+
+	"github.com/gormflake/gormflake"
 )
 
 func main() {
+	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL, MySQL or MariaDB database (default a temporary SQLite file)")
+	address := flag.String("serve", "", "serve the API and the page on this `address` until Ctrl-C, for example :8080")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx, *dsn, *address, log.New(os.Stdout, "", 0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "orders:", err)
@@ -31,24 +44,66 @@ func main() {
 	}
 }
 
-// run is the whole program. It returns when the work is done or ctx has ended,
-// and leaves no temporary file behind.
-func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
-	cfg, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return printUsage(stdout)
-	}
+func run(ctx context.Context, dsn, address string, out *log.Logger) (err error) {
+	dir, err := os.MkdirTemp("", "orders-example-")
 	if err != nil {
 		return err
 	}
-	shop, err := openShop(ctx, cfg)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	dialector, err := dialectorOf(dsn, filepath.Join(dir, "orders.db"))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shop.close()) }()
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
 
-	if cfg.serve != "" {
-		return serve(ctx, shop, cfg.serve, stdout)
+	// All that gormflake needs: a worker leased from the database itself, a
+	// generator that issues under it, and the plugin that fills tagged fields.
+	gen, err := gormflake.Open(ctx, db)
+	if err != nil {
+		return err
 	}
-	return demonstrate(ctx, shop, cfg, stdout)
+	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
+
+	if err := prepare(db.WithContext(ctx)); err != nil {
+		return err
+	}
+	if address != "" {
+		return serve(ctx, address, api{db}.handler(), out)
+	}
+	return demonstrate(db.WithContext(ctx), gen.Layout(), out)
+}
+
+// dialectorOf is for the server that the URL names, or for the SQLite file if
+// there is no URL.
+func dialectorOf(dsn, file string) (gorm.Dialector, error) {
+	u, err := url.Parse(dsn)
+	switch {
+	case dsn == "":
+		// Connections wait for each other's transactions instead of failing.
+		const settings = "?_pragma=busy_timeout(5000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
+		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings}), nil
+	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+		return postgres.Open(dsn), nil
+	case err == nil && u.Scheme == "mysql":
+		password, _ := u.User.Password()
+		return mysql.Open(fmt.Sprintf("%s:%s@tcp(%s)%s?parseTime=true&%s", u.User.Username(), password, u.Host, u.Path, u.RawQuery)), nil
+	}
+	return nil, errors.New("-dsn: want postgres://user:password@host:5432/database or mysql://user:password@host:3306/database")
+}
+
+// prepare creates the tables. Check finds tags that cannot work, and tables whose
+// database still assigns keys, before the first row does.
+func prepare(db *gorm.DB) error {
+	if err := db.AutoMigrate(&Order{}, &Line{}); err != nil {
+		return err
+	}
+	return gormflake.Check(db, &Order{}, &Line{})
 }

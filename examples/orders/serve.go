@@ -2,61 +2,139 @@ package main
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/types"
 )
 
-const (
-	shutdownTimeout = 10 * time.Second
-	maxBodyBytes    = 1 << 20
-)
+//go:embed page.html
+var page []byte
 
-// serve answers on address until ctx ends, then lets the requests that are
-// under way finish.
-func serve(ctx context.Context, s *shop, address string, stdout io.Writer) error {
-	listener, err := net.Listen("tcp", listenAddress(address))
+// serve answers requests until ctx ends, then finishes those that have begun. It
+// has no login, so an address without a host is localhost.
+func serve(ctx context.Context, address string, h http.Handler, out *log.Logger) error {
+	if strings.HasPrefix(address, ":") {
+		address = "localhost" + address
+	}
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler:           newHandler(s),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       60 * time.Second,
-	}
+	server := &http.Server{Handler: h, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	(&report{w: stdout}).printf("Open http://%s/ in a browser; Ctrl-C stops.\n", listener.Addr())
+	out.Printf("Open http://%s/ in a browser; Ctrl-C stops.", listener.Addr())
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
-		return shutdown(ctx, server)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		return server.Shutdown(ctx)
 	}
 }
 
-func shutdown(ctx context.Context, server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("requests still under way after %v were cut off: %w", shutdownTimeout, server.Close())
-	}
-	return nil
+type api struct{ db *gorm.DB }
+
+func (a api) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", servePage)
+	mux.HandleFunc("POST /orders", a.create)
+	mux.HandleFunc("GET /orders/{id}", a.get)
+	// No page of another site may place orders through a visitor's browser.
+	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// listenAddress completes a bare port, written 8080 or :8080. It is not opened
-// to the network, for there is no login here.
-func listenAddress(address string) string {
-	if !strings.Contains(address, ":") {
-		address = ":" + address
+func (a api) create(w http.ResponseWriter, r *http.Request) {
+	order, err := readOrder(http.MaxBytesReader(w, r.Body, 1<<20))
+	if err != nil {
+		respondError(w, http.StatusBadRequest, err)
+		return
 	}
-	if strings.HasPrefix(address, ":") {
-		address = "localhost" + address
+	if err := a.db.WithContext(r.Context()).Create(&order).Error; err != nil {
+		respondInternal(w, r, err)
+		return
 	}
-	return address
+	w.Header().Set("Location", "/orders/"+order.ID.String())
+	respond(w, http.StatusCreated, order)
+}
+
+func (a api) get(w http.ResponseWriter, r *http.Request) {
+	// Parse first: GORM takes a condition that is a string for SQL.
+	id, err := types.ParseID(r.PathValue("id"))
+	if err != nil {
+		respondError(w, http.StatusBadRequest, err)
+		return
+	}
+	var order Order
+	err = a.db.WithContext(r.Context()).Preload("Lines", byID).First(&order, id).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		respondError(w, http.StatusNotFound, fmt.Errorf("there is no order %d", id))
+	case err != nil:
+		respondInternal(w, r, err)
+	default:
+		respond(w, http.StatusOK, order)
+	}
+}
+
+// readOrder reads an order without its keys, which are not for clients to choose.
+func readOrder(body io.Reader) (Order, error) {
+	var order Order
+	if err := json.NewDecoder(body).Decode(&order); err != nil {
+		return Order{}, fmt.Errorf("the body is not an order: %w", err)
+	}
+	switch {
+	case order.Customer == "":
+		return Order{}, errors.New("customer is missing")
+	case len(order.Lines) == 0:
+		return Order{}, errors.New("lines is empty: want one line or more")
+	}
+	order.ID = 0
+	for i := range order.Lines {
+		l := &order.Lines[i]
+		switch l.ID = 0; {
+		case l.SKU == "":
+			return Order{}, fmt.Errorf("lines[%d].sku is missing", i)
+		case l.Quantity < 1:
+			return Order{}, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, l.Quantity)
+		case l.UnitCents < 0:
+			return Order{}, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, l.UnitCents)
+		}
+	}
+	return order, nil
+}
+
+func servePage(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "+
+		"img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	_, _ = w.Write(page) // fails if the client has gone
+}
+
+func respondInternal(w http.ResponseWriter, r *http.Request, err error) {
+	slog.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	respondError(w, http.StatusInternalServerError, errors.New("the database failed"))
+}
+
+func respondError(w http.ResponseWriter, status int, err error) {
+	respond(w, status, map[string]string{"error": err.Error()})
+}
+
+func respond(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // fails if the client has gone
 }

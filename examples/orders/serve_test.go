@@ -3,40 +3,128 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
 )
 
-func TestServe(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	base, ended := startServer(ctx, t)
+const goodOrder = `{"id":"1","customer":"Zoë","lines":[{"sku":"TEA","quantity":2,"unit_cents":450},{"id":"2","sku":"CUP","quantity":1,"unit_cents":0}]}`
 
-	created, err := http.Post(base+"orders", "application/json", strings.NewReader(goodOrder))
-	if err != nil {
+func TestAPI(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db)
+		handler := api{db}.handler()
+		created := request(handler, "POST", "/orders", goodOrder)
+		wantStatus(t, created, http.StatusCreated)
+
+		var order Order
+		if err := json.Unmarshal(created.Body.Bytes(), &order); err != nil {
+			t.Fatal(err)
+		}
+		if len(order.Lines) != 2 || order.ID < 1<<53 || order.Lines[1].ID <= order.ID {
+			t.Fatalf("created %+v, want keys of the generator", order)
+		}
+		wantJSON := fmt.Sprintf(`{"id":"%d","customer":"Zoë","lines":[{"id":"%d","sku":"TEA","quantity":2,"unit_cents":450},`+
+			`{"id":"%d","sku":"CUP","quantity":1,"unit_cents":0}]}`+"\n", order.ID, order.Lines[0].ID, order.Lines[1].ID)
+		if got := created.Body.String(); got != wantJSON {
+			t.Errorf("created %s, want %s", got, wantJSON)
+		}
+		location := created.Result().Header.Get("Location")
+		if want := "/orders/" + order.ID.String(); location != want {
+			t.Errorf("Location %q, want %q", location, want)
+		}
+		reopened := request(handler, "GET", location, "")
+		wantStatus(t, reopened, http.StatusOK)
+		if got := reopened.Body.String(); got != wantJSON {
+			t.Errorf("reopened %s, want %s", got, wantJSON)
+		}
+		missing := request(handler, "GET", "/orders/"+(order.ID+1).String(), "")
+		wantError(t, missing, http.StatusNotFound, "there is no order "+(order.ID+1).String())
+	})
+}
+
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	use(t, db)
+	handler := api{db}.handler()
+	line := func(text string) string { return `{"customer":"Z","lines":[` + text + `]}` }
+	for _, test := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
+	}{
+		{"empty body", "POST", "/orders", "", 400, "the body is not an order"},
+		{"cut off", "POST", "/orders", goodOrder[:40], 400, "the body is not an order"},
+		{"too large", "POST", "/orders", `{"customer":"` + strings.Repeat("x", 1<<20), 400, "too large"},
+		{"no customer", "POST", "/orders", `{}`, 400, "customer is missing"},
+		{"no lines", "POST", "/orders", `{"customer":"Z"}`, 400, "want one line or more"},
+		{"no sku", "POST", "/orders", line(`{"quantity":1}`), 400, "lines[0].sku is missing"},
+		{"no quantity", "POST", "/orders", line(`{"sku":"A"}`), 400, "lines[0].quantity is 0: want 1 or more"},
+		{"half a cup", "POST", "/orders", line(`{"sku":"A","quantity":0.5}`), 400, "quantity"},
+		{"negative price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":-1}`), 400, "unit_cents is -1"},
+		{"id too large", "GET", "/orders/9223372036854775808", "", 400, "9223372036854775808"},
+		{"id with a condition", "GET", "/orders/1%20or%201=1", "", 400, "1 or 1=1"},
+		{"no order", "GET", "/orders/7", "", 404, "there is no order 7"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			wantError(t, request(handler, test.method, test.path, test.body), test.status, test.want)
+		})
+	}
+	wantRows(t, db, &Order{}, 0)
+	wantRows(t, db, &Line{}, 0)
+}
+
+func TestOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	got := httptest.NewRecorder()
+	api{}.handler().ServeHTTP(got, r)
+	wantStatus(t, got, http.StatusForbidden)
+}
+
+func TestDatabaseErrorsAreNotShown(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	use(t, db)
+	if err := db.Migrator().DropTable(&Line{}); err != nil {
 		t.Fatal(err)
 	}
-	defer created.Body.Close()
-	reopened, err := http.Get(base + strings.TrimPrefix(created.Header.Get("Location"), "/"))
-	if err != nil {
-		t.Fatal(err)
+	got := request(api{db}.handler(), "POST", "/orders", goodOrder)
+	wantError(t, got, http.StatusInternalServerError, "the database failed")
+	wantRows(t, db, &Order{}, 0)
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	got := request(api{}.handler(), "GET", "/", "")
+	wantStatus(t, got, http.StatusOK)
+	if kind := got.Header().Get("Content-Type"); kind != "text/html; charset=utf-8" {
+		t.Errorf("Content-Type %q", kind)
 	}
-	defer reopened.Body.Close()
-	if created.StatusCode != http.StatusCreated || reopened.StatusCode != http.StatusOK {
-		t.Errorf("status %d and %d", created.StatusCode, reopened.StatusCode)
+	for _, outside := range []string{"http://", "https://", "src=", "@import"} {
+		if strings.Contains(got.Body.String(), outside) {
+			t.Errorf("the page has %q: it must not load anything from outside", outside)
+		}
 	}
-	cancel()
-	wantEnd(t, ended)
 }
 
 // A request whose body is still on its way when the program is told to stop is
 // answered.
-func TestShutdownLetsRequestsFinish(t *testing.T) {
+func TestServe(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -67,7 +155,14 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	if got := <-status; got != http.StatusCreated {
 		t.Errorf("status %d, want 201", got)
 	}
-	wantEnd(t, ended)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(15 * time.Second):
+		t.Error("still running")
+	}
 }
 
 // startServer runs the program and reads its address from what it prints.
@@ -76,8 +171,9 @@ func startServer(ctx context.Context, t *testing.T) (base string, ended <-chan e
 	printed, stdout := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"-serve", "127.0.0.1:0"}, stdout)
+		err := run(ctx, "", "127.0.0.1:0", log.New(stdout, "", 0))
 		stdout.Close()
+		done <- err
 	}()
 	first, err := bufio.NewReader(printed).ReadString('\n')
 	if err != nil {
@@ -90,29 +186,28 @@ func startServer(ctx context.Context, t *testing.T) (base string, ended <-chan e
 	return base, done
 }
 
-func wantEnd(t *testing.T, ended <-chan error) {
+func request(handler http.Handler, method, path, body string) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return answer
+}
+
+func wantStatus(t *testing.T, got *httptest.ResponseRecorder, want int) {
 	t.Helper()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("ended with %v", err)
-		}
-	case <-time.After(shutdownTimeout + 5*time.Second):
-		t.Error("still running")
+	if got.Code != want {
+		t.Fatalf("status %d, want %d: %s", got.Code, want, got.Body)
 	}
 }
 
-func TestListenAddress(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"8080":           "localhost:8080",
-		":8080":          "localhost:8080",
-		"0.0.0.0:8080":   "0.0.0.0:8080",
-		"[::]:8080":      "[::]:8080",
-		"shop.test:http": "shop.test:http",
-	} {
-		if got := listenAddress(address); got != want {
-			t.Errorf("listenAddress(%q) = %q, want %q", address, got, want)
-		}
+// wantError wants a JSON object whose field error contains the text.
+func wantError(t *testing.T, got *httptest.ResponseRecorder, status int, text string) {
+	t.Helper()
+	wantStatus(t, got, status)
+	if kind := got.Header().Get("Content-Type"); kind != "application/json" {
+		t.Errorf("Content-Type %q", kind)
+	}
+	var body struct{ Error string }
+	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || !strings.Contains(body.Error, text) {
+		t.Errorf("got %s, want %q: %v", got.Body, text, err)
 	}
 }

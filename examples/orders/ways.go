@@ -1,64 +1,87 @@
 package main
 
 import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
 )
 
-// batchRows is how many rows one INSERT carries. Every server takes 500 rows of
-// 5 columns, and larger batches save little. SQLite is no server that would
-// have to be asked less often, and its driver without cgo takes a time that
-// grows with the square of a statement's parameters.
-func batchRows(db *gorm.DB) int {
-	if db.Name() == "sqlite" {
-		return 100
-	}
-	return 500
+// batchSize is the number of rows in one INSERT. Larger batches save little, and
+// every database limits the parameters of a statement.
+const batchSize = 100
+
+// insertNested lets GORM do everything: it inserts a batch of orders, sets the
+// foreign keys of their lines and inserts these. The plugin fills both keys.
+func insertNested(db *gorm.DB, orders []Order) error {
+	return db.CreateInBatches(&orders, batchSize).Error
 }
 
-// insertBatches is what this example is about. Assign gives every order and
-// every line its key, and every line the key of its order, before anything is
-// sent. Then both tables are written in batches, orders first, and no key has
-// to be read back.
-//
-// If the transaction fails, nothing is stored and the same orders can be tried
-// again: keys that are set are kept.
-func insertBatches(db *gorm.DB, orders []Order) error {
+// insertAssigned numbers and links all rows first, then inserts each table by
+// itself in full batches. If the transaction fails, the same orders can be
+// inserted again: Assign keeps the keys that are set.
+func insertAssigned(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {
 		return err
 	}
-	rows := batchRows(db)
 	return db.Transaction(func(tx *gorm.DB) error {
-		if err := tx.Omit("Lines").CreateInBatches(orders, rows).Error; err != nil {
+		if err := tx.Omit("Lines").CreateInBatches(&orders, batchSize).Error; err != nil {
 			return err
 		}
-		return tx.CreateInBatches(linesOf(orders), rows).Error
+		return tx.CreateInBatches(linesOf(orders), batchSize).Error
 	})
 }
 
-// insertOneByOne is what programs do that wait for the database to make up the
-// keys: for each order one INSERT, whose key comes back, and another one for
-// its lines.
-func insertOneByOne(db *gorm.DB, orders []AutoOrder) error {
-	return db.Transaction(func(tx *gorm.DB) error {
-		for i := range orders {
-			if err := tx.Create(&orders[i]).Error; err != nil {
-				return err
-			}
-		}
-		return nil
+// insertCopied uses COPY, the fastest way into PostgreSQL. COPY returns no keys,
+// so parents and children need keys that are known beforehand.
+func insertCopied(db *gorm.DB, orders []Order) error {
+	if err := gormflake.Assign(db, &orders); err != nil {
+		return err
+	}
+	ctx := db.Statement.Context
+	return withPgx(ctx, db, func(conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyAll(ctx, tx, orders, linesOf(orders)) })
 	})
+}
+
+func copyAll(ctx context.Context, tx pgx.Tx, orders []Order, lines []Line) error {
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{Order{}.TableName()}, []string{"id", "customer"},
+		pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) {
+			return []any{orders[i].ID, orders[i].Customer}, nil
+		}))
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{Line{}.TableName()}, []string{"id", "order_id", "sku", "quantity", "unit_cents"},
+		pgx.CopyFromSlice(len(lines), func(i int) ([]any, error) {
+			l := &lines[i]
+			return []any{l.ID, l.OrderID, l.SKU, l.Quantity, l.UnitCents}, nil
+		}))
+	return err
+}
+
+// withPgx borrows one connection from GORM's pool, as the pgx connection that it
+// wraps.
+func withPgx(ctx context.Context, db *gorm.DB, use func(*pgx.Conn) error) error {
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // returns it to the pool
+	return conn.Raw(func(c any) error { return use(c.(*stdlib.Conn).Conn()) })
 }
 
 func linesOf(orders []Order) []Line {
-	count := 0
-	for _, order := range orders {
-		count += len(order.Lines)
-	}
-	lines := make([]Line, 0, count)
-	for _, order := range orders {
-		lines = append(lines, order.Lines...)
+	var lines []Line
+	for _, o := range orders {
+		lines = append(lines, o.Lines...)
 	}
 	return lines
 }

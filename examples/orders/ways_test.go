@@ -2,53 +2,39 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"testing"
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
-// Here the tables have foreign keys: rows in a wrong order, or with a wrong
-// key, would be refused.
-
-func TestInsertBatches(t *testing.T) {
+func TestInsertNested(t *testing.T) {
 	t.Parallel()
-	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		wantStored(t, shopIn(t, db).db, insertBatches)
-	})
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantStored(t, db, insertNested) })
 }
 
-func TestCopyIn(t *testing.T) {
+func TestInsertAssigned(t *testing.T) {
 	t.Parallel()
-	wantStored(t, shopIn(t, testdb.Open(t, testdb.Postgres)).db, copyIn)
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantStored(t, db, insertAssigned) })
 }
 
-func TestInsertOneByOne(t *testing.T) {
+func TestInsertCopied(t *testing.T) {
 	t.Parallel()
-	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		shopIn(t, db)
-		orders := sampleAutoOrders(size{orders: 50, lines: 3})
-		if err := insertOneByOne(db, orders); err != nil {
-			t.Fatal(err)
-		}
-		wantRows(t, db, &AutoOrder{}, 50)
-		wantRows(t, db, &AutoLine{}, 150)
-		if err := remove(db, orders[:20]); err != nil {
-			t.Fatal(err)
-		}
-		wantRows(t, db, &AutoOrder{}, 30)
-		wantRows(t, db, &AutoLine{}, 90)
-	})
+	wantStored(t, testdb.Open(t, testdb.Postgres), insertCopied)
 }
 
-// wantStored writes more orders than one batch holds, and wants to read back
-// exactly what is in memory.
-func wantStored(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) error) {
+// wantStored inserts more orders than one batch holds, and wants to read exactly
+// these back.
+func wantStored(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) error) {
 	t.Helper()
-	orders := sampleOrders(size{orders: batchRows(db) + 1, lines: 3})
-	if err := write(db, orders); err != nil {
+	use(t, db)
+	orders := sampleOrders()[:batchSize+1]
+	if err := insert(db, orders); err != nil {
 		t.Fatal(err)
 	}
 	var stored []Order
@@ -61,69 +47,63 @@ func wantStored(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) error) 
 	if !slices.IsSortedFunc(linesOf(orders), func(a, b Line) int { return cmp.Compare(a.ID, b.ID) }) {
 		t.Error("keys of lines do not rise: INSERT would go to all parts of the index")
 	}
-	if err := remove(db, orders); err != nil {
-		t.Fatal(err)
-	}
-	wantRows(t, db, &Order{}, 0)
-	wantRows(t, db, &Line{}, 0)
 }
 
 func equal(a, b Order) bool {
 	return a.ID == b.ID && !a.ID.IsZero() && a.Customer == b.Customer && slices.Equal(a.Lines, b.Lines)
 }
 
-// A line that is refused leaves nothing behind, and the same orders can be
-// written once it is mended.
+// A line that the database rejects leaves nothing behind, and the same orders can
+// be inserted once it is fixed.
 func TestFailureLeavesNothing(t *testing.T) {
 	t.Parallel()
-	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		shopIn(t, db)
-		wantAllOrNothing(t, db, insertBatches)
-	})
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) { wantAllOrNothing(t, db, insertAssigned) })
 }
 
 func TestFailedCopyLeavesNothing(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.Postgres)
-	shopIn(t, db)
-	wantAllOrNothing(t, db, copyIn)
+	wantAllOrNothing(t, testdb.Open(t, testdb.Postgres), insertCopied)
 }
 
-func wantAllOrNothing(t *testing.T, db *gorm.DB, write func(*gorm.DB, []Order) error) {
+func wantAllOrNothing(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) error) {
 	t.Helper()
-	orders := sampleOrders(size{orders: batchRows(db) + 1, lines: 2})
+	use(t, db)
+	orders := sampleOrders()[:batchSize+1]
 	last := &orders[len(orders)-1].Lines[1]
-	last.ID = -1
-	if err := write(db, orders); err == nil {
-		t.Fatal("a line with the key -1 was stored")
+	orders[0].Lines[0].ID, last.ID = 7, 7
+	if err := insert(db, orders); err == nil {
+		t.Fatal("two lines with one key were stored")
 	}
 	wantRows(t, db, &Order{}, 0)
 	wantRows(t, db, &Line{}, 0)
 
 	first := orders[0].ID
 	last.ID = 0
-	if err := write(db, orders); err != nil {
+	if err := insert(db, orders); err != nil {
 		t.Fatal(err)
 	}
 	if orders[0].ID != first {
 		t.Errorf("key of the first order: got %d, want %d as before", orders[0].ID, first)
 	}
-	wantRows(t, db, &Line{}, int64(2*len(orders)))
+	wantRows(t, db, &Line{}, int64(linesPerOrder*len(orders)))
 }
 
-// shopIn opens a shop in an empty database.
-func shopIn(t *testing.T, db *gorm.DB) *shop {
+// use prepares an empty database as run does.
+func use(t *testing.T, db *gorm.DB) snowflake.Layout {
 	t.Helper()
-	s := &shop{db: db, release: func() error { return nil }}
-	if err := s.prepare(t.Context()); err != nil {
+	gen, err := gormflake.Open(t.Context(), db)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.close(); err != nil {
+		if err := gen.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
+	if err := prepare(db); err != nil {
+		t.Fatal(err)
+	}
+	return gen.Layout()
 }
 
 func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {

@@ -4,8 +4,10 @@ go 1.25.0
 
 require (
 	github.com/gormflake/gormflake v0.0.0
+	gorm.io/driver/sqlite v1.6.0
 	gorm.io/gorm v1.31.2
 	gorm.io/sharding v0.6.2
+	modernc.org/sqlite v1.59.0
 )
 
 require (
@@ -31,11 +33,9 @@ require (
 	golang.org/x/text v0.41.0 // indirect
 	gorm.io/driver/mysql v1.6.0 // indirect
 	gorm.io/driver/postgres v1.6.3 // indirect
-	gorm.io/driver/sqlite v1.6.0 // indirect
 	modernc.org/libc v1.75.7 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.59.0 // indirect
 )
 
 replace github.com/gormflake/gormflake => ../..

@@ -1,31 +1,30 @@
-// Command sharding uses gorm.io/sharding in two ways: beside the gormflake
-// plugin, with orders sharded by their own keys, and without it, with a
-// generator as the key function that gives keys to INSERTs written by hand.
+// Command sharding uses gorm.io/sharding in two ways: with the gormflake plugin,
+// where orders are sharded by their own keys, and without it, where a generator is
+// the key function for INSERTs that are written by hand.
 //
 // It is a module of its own. Run it from the root of the repository:
 //
-//	go run -C examples/sharding .                                    SQLite in memory
-//	go run -C examples/sharding . -dsn postgres://user@host/database  or mysql://…
+//	go run -C examples/sharding .
 //
-// Its tables, sharding_example_…, are made anew by each run.
+// It uses SQLite in memory.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 	"gorm.io/sharding"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -52,26 +51,25 @@ type Event struct {
 	Text      string
 }
 
-// TableName keeps clear of an orders table that is already there.
+// TableName is the name without a shard.
 func (Order) TableName() string { return "sharding_example_orders" }
 
-// TableName keeps clear of a lines table that is already there.
+// TableName is the name without a shard.
 func (Line) TableName() string { return "sharding_example_lines" }
 
-// TableName keeps clear of an events table that is already there.
+// TableName is the name without a shard.
 func (Event) TableName() string { return "sharding_example_events" }
 
 func main() {
-	url := flag.String("dsn", "sqlite://:memory:", "`URL` of the database")
-	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *url); err != nil {
+	if err := run(context.Background(), os.Stdout, openMemory); err != nil {
 		fmt.Fprintln(os.Stderr, "sharding:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, url string) (err error) {
-	// Another number for each process that writes at the same time.
+// run opens two databases: GORM takes one sharding configuration for each.
+func run(ctx context.Context, w io.Writer, open func(*gorm.Config) (*gorm.DB, error)) (err error) {
+	// Give each process that writes at the same time another worker.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
@@ -79,20 +77,50 @@ func run(ctx context.Context, w io.Writer, url string) (err error) {
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
 
 	out := log.New(w, "", 0)
-	if err := besidePlugin(ctx, out, url, gen); err != nil {
-		return err
+	for _, way := range []func(context.Context, *log.Logger, *gorm.DB, *snowflake.Generator) error{withPlugin, asKeyFunction} {
+		db, err := open(newConfig())
+		if err != nil {
+			return err
+		}
+		if err := way(ctx, out, db, gen); err != nil {
+			return err
+		}
 	}
-	return asKeyFunction(ctx, out, url, gen)
+	return nil
+}
+
+func newConfig() *gorm.Config {
+	return &gorm.Config{
+		// Sharding v0.6.2 reads a result that is nil to log a statement that failed.
+		Logger: logger.Discard,
+		// A foreign key would refer to the table without a suffix.
+		DisableForeignKeyConstraintWhenMigrating: true,
+	}
+}
+
+// openMemory opens a database in memory. Each connection would have one of its
+// own, so the pool has a single connection.
+func openMemory(config *gorm.Config) (*gorm.DB, error) {
+	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:"}), config)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	return db, nil
 }
 
 const shards = 4
 
-// shard is the number of the shard that holds an order. Keys spread evenly over
-// the shards, for their low bits start at random.
+// shard returns the shard that holds an order. Keys spread evenly over the shards
+// because their sequence starts at random.
 func shard(order types.ID) int64 { return order.Int64() % shards }
 
-func besidePlugin(ctx context.Context, out *log.Logger, url string, gen *snowflake.Generator) error {
-	db, closePool, err := open(url, sharding.Config{
+func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
+	err := shardTables(db, sharding.Config{
 		ShardingKey:    "order_id",
 		NumberOfShards: shards,
 		// The default algorithm knows no types.ID.
@@ -109,23 +137,22 @@ func besidePlugin(ctx context.Context, out *log.Logger, url string, gen *snowfla
 			}
 			return suffixes
 		},
-		// The function is called for each row, also where the plugin has given
-		// it a key: 0 adds none, and an ID would be lost.
+		// The function is called for every row, even if the plugin has set its
+		// key: 0 adds none, and an ID would be lost.
 		PrimaryKeyGenerator:   sharding.PKCustom,
 		PrimaryKeyGeneratorFn: func(int64) int64 { return 0 },
 	}, &Order{}, &Line{})
 	if err != nil {
 		return err
 	}
-	defer closePool()
 	if err := db.Use(gormflake.New(gen)); err != nil {
 		return err
 	}
 	return insertOrders(out, db.WithContext(ctx))
 }
 
-// insertOrders writes one batch per shard, for sharding refuses an INSERT whose
-// rows belong to several. Assign tells the shards of the orders before.
+// insertOrders writes one batch per shard: sharding rejects an INSERT whose rows
+// belong to several. The shards are known after Assign.
 func insertOrders(out *log.Logger, db *gorm.DB) error {
 	orders := make([]Order, 20)
 	for i := range orders {
@@ -138,7 +165,7 @@ func insertOrders(out *log.Logger, db *gorm.DB) error {
 	for _, o := range orders {
 		batches[shard(o.ID)] = append(batches[shard(o.ID)], o)
 	}
-	out.Printf("Beside the plugin, %d orders sharded by their keys:", len(orders))
+	out.Printf("With the plugin, %d orders sharded by their keys:", len(orders))
 	for i, batch := range batches {
 		if len(batch) == 0 {
 			continue
@@ -153,8 +180,8 @@ func insertOrders(out *log.Logger, db *gorm.DB) error {
 	return nil
 }
 
-// insertBatch writes lines by themselves: GORM saves associations by an upsert,
-// and sharding cannot read that of MySQL.
+// insertBatch inserts the lines separately: GORM saves associations with an
+// upsert, and sharding cannot parse MySQL's.
 func insertBatch(db *gorm.DB, orders []Order) error {
 	if err := db.Omit(clause.Associations).Create(&orders).Error; err != nil {
 		return err
@@ -179,15 +206,15 @@ func reportOrder(out *log.Logger, db *gorm.DB, number int, batch []Order) error 
 	return nil
 }
 
-func asKeyFunction(ctx context.Context, out *log.Logger, url string, gen *snowflake.Generator) error {
-	db, closePool, err := open(url, sharding.Config{
+func asKeyFunction(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflake.Generator) error {
+	err := shardTables(db, sharding.Config{
 		ShardingKey:         "account_id",
 		NumberOfShards:      shards,
 		PrimaryKeyGenerator: sharding.PKCustom,
 		PrimaryKeyGeneratorFn: func(int64) int64 {
 			id, err := gen.Next(ctx)
 			if err != nil {
-				return -1 // refused by the check of the column; 0 would leave the key to the database
+				return -1 // rejected by the check of the column; 0 would leave the key to the database
 			}
 			return id.Int64()
 		},
@@ -195,11 +222,10 @@ func asKeyFunction(ctx context.Context, out *log.Logger, url string, gen *snowfl
 	if err != nil {
 		return err
 	}
-	defer closePool()
 	return insertEvents(out, db.WithContext(ctx))
 }
 
-// insertEvents writes SQL by hand, which no plugin that fills structs can see.
+// insertEvents sends SQL of its own, without structs that a plugin could fill.
 func insertEvents(out *log.Logger, db *gorm.DB) error {
 	out.Print("As the key function, events sharded by account_id:")
 	for account := int64(6); account <= 8; account++ {
@@ -216,31 +242,10 @@ func insertEvents(out *log.Logger, db *gorm.DB) error {
 	return nil
 }
 
-// open makes the tables anew. GORM takes one sharding configuration per database.
-func open(url string, config sharding.Config, models ...any) (db *gorm.DB, closePool func(), err error) {
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		return nil, nil, err
+// shardTables creates the tables, one for each shard.
+func shardTables(db *gorm.DB, config sharding.Config, models ...any) error {
+	if err := db.Use(sharding.Register(config, models...)); err != nil {
+		return err
 	}
-	db, err = gorm.Open(dialector, &gorm.Config{
-		// Sharding v0.6.2 reads a result that is nil to log a statement that failed.
-		Logger: logger.Discard,
-		// A foreign key would refer to the table without a suffix.
-		DisableForeignKeyConstraintWhenMigrating: true,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, nil, err
-	}
-	closePool = func() { pool.Close() }
-	if err = db.Use(sharding.Register(config, models...)); err == nil {
-		err = errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...))
-	}
-	if err != nil {
-		closePool()
-	}
-	return db, closePool, err
+	return db.AutoMigrate(models...)
 }

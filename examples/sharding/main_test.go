@@ -6,15 +6,19 @@ import (
 	"strconv"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { check(t, "sqlite://:memory:") })
+	t.Run("sqlite", func(t *testing.T) { check(t, openMemory) })
 	t.Run("postgres", func(t *testing.T) {
-		check(t, testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
+		check(t, func(config *gorm.Config) (*gorm.DB, error) {
+			return testdb.Open(t, testdb.Postgres, config), nil
+		})
 	})
 }
 
@@ -23,10 +27,10 @@ var (
 	eventLine = regexp.MustCompile(`(?m)^  shard (\d)  account (\d)  event (\d+)$`)
 )
 
-func check(t *testing.T, url string) {
+func check(t *testing.T, open func(*gorm.Config) (*gorm.DB, error)) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, url); err != nil {
+	if err := run(t.Context(), &out, open); err != nil {
 		t.Fatal(err)
 	}
 	orders := 0

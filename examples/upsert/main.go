@@ -1,33 +1,32 @@
-// Command upsert stores two feeds of products, where the SKU and not the key
-// says which product is meant: whether a row was made or found, its struct ends
-// with the key that the row really has, so that offers can refer to it.
+// Command upsert stores two feeds of products that are identified by SKU, not by
+// key. Whether a row is inserted or found, its struct ends with the row's real
+// key, to which offers can refer.
 //
-//	go run ./examples/upsert                               SQLite in memory
-//	go run ./examples/upsert -dsn postgres://user@host/db  or mysql://… (MariaDB), sqlite://file.db
+//	go run ./examples/upsert
 //
-// Its tables, upsert_example_…, are made anew by each run.
+// It uses SQLite in memory. PostgreSQL and MariaDB do the same; see store for MySQL.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // the driver "sqlite", which needs no C compiler
 
 	"github.com/gormflake/gormflake"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// Product is known to the world by its SKU.
+// Product is identified by its SKU.
 type Product struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	SKU    string   `gorm:"size:40;not null;unique"`
@@ -42,57 +41,47 @@ type Offer struct {
 	Cents     int64    `gorm:"not null"`
 }
 
-// TableName keeps clear of a products table that is already there.
-func (Product) TableName() string { return "upsert_example_products" }
-
-// TableName keeps clear of an offers table that is already there.
-func (Offer) TableName() string { return "upsert_example_offers" }
-
 func main() {
-	url := flag.String("dsn", "sqlite://:memory:", "`URL` of the database")
-	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *url); err != nil {
+	db, err := openMemory()
+	if err == nil {
+		err = run(context.Background(), os.Stdout, db)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "upsert:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, url string) (err error) {
-	// Another number for each process that writes at the same time.
+func run(ctx context.Context, w io.Writer, db *gorm.DB) (err error) {
+	// Give each process that writes at the same time another worker.
 	gen, err := snowflake.New(snowflake.Static(0, 0))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
-
-	db, err := open(url, gen)
-	if err != nil {
+	if err := db.Use(gormflake.New(gen)); err != nil {
 		return err
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
 	return feeds(log.New(w, "", 0), db.WithContext(ctx))
 }
 
-func open(url string, gen *snowflake.Generator) (*gorm.DB, error) {
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		return nil, err
-	}
+// openMemory opens a database in memory. Each connection would have one of its
+// own, so the pool has a single connection.
+func openMemory() (*gorm.DB, error) {
+	dialector := sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: ":memory:?_pragma=foreign_keys(1)"})
 	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return nil, err
 	}
-	return db, db.Use(gormflake.New(gen))
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	return db, nil
 }
 
 func feeds(out *log.Logger, db *gorm.DB) error {
-	if err := db.Migrator().DropTable(&Offer{}, &Product{}); err != nil {
-		return err
-	}
 	if err := db.AutoMigrate(&Product{}, &Offer{}); err != nil {
 		return err
 	}

@@ -5,23 +5,31 @@ import (
 	"regexp"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { check(t, "sqlite://:memory:") })
-	t.Run("postgres", func(t *testing.T) {
-		check(t, testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
+	t.Run("memory", func(t *testing.T) {
+		db, err := openMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, db)
 	})
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.Postgres} {
+		t.Run(string(target), func(t *testing.T) { check(t, testdb.Open(t, target)) })
+	}
 }
 
 var productLine = regexp.MustCompile(`(?m)^  (\S+)  (.{10})  key (\d+)(?:  offers (\d))?$`)
 
-func check(t *testing.T, url string) {
+func check(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, url); err != nil {
+	if err := run(t.Context(), &out, db); err != nil {
 		t.Fatal(err)
 	}
 	lines := productLine.FindAllStringSubmatch(out.String(), -1)

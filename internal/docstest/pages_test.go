@@ -186,13 +186,10 @@ func TestCommandsInPages(t *testing.T) {
 }
 
 // TestGoInPages runs every program of the pages and compiles every fragment.
-// README.md has a separate test, which checks what its program prints.
+// TestReadme checks what the READMEs' programs print.
 func TestGoInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
-		if p.path == "README.md" {
-			continue
-		}
 		for i, block := range goBlock.FindAllStringSubmatch(p.text, -1) {
 			t.Run(fmt.Sprintf("%s/%d", p.path, i+1), func(t *testing.T) {
 				t.Parallel()
@@ -230,8 +227,8 @@ var (
 )
 
 // compileFragment compiles part of a program: declarations, or statements that
-// may use ctx, db, gen, l, layout, store and err. What they declare need not be
-// used.
+// may use ctx, db, dsn, gen, l, layout, store and err. What they declare may be
+// unused.
 func compileFragment(t *testing.T, fragment string) {
 	t.Helper()
 	var source strings.Builder
@@ -275,7 +272,7 @@ import (
 	givenSnowflake "github.com/gormflake/gormflake/snowflake"
 )
 
-func _(ctx givenContext.Context, db *givenGORM.DB, gen *givenSnowflake.Generator, l *givenLease.Lease, layout givenSnowflake.Layout, store givenLease.Store, err error) {
+func _(ctx givenContext.Context, db *givenGORM.DB, dsn string, gen *givenSnowflake.Generator, l *givenLease.Lease, layout givenSnowflake.Layout, store givenLease.Store, err error) {
 	{
 %s	}
 }

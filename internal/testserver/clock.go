@@ -15,9 +15,11 @@ import (
 var clockSource []byte
 
 // SetClock puts the server's wall clock ahead of the machine's, or behind if the
-// duration is negative, in whole seconds and from its next start on. PostgreSQL,
-// MariaDB and Redis can be had so. It needs Linux, and a C compiler: where there is
-// none, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc.
+// duration is negative, in whole seconds, from its next start. It works for
+// PostgreSQL, MariaDB and Redis, and needs Linux and a C compiler: where there is
+// none, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's
+// libfaketime does not work for Redis, whose memory allocator asks for the time
+// before that is ready.
 func (s *Server) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	if runtime.GOOS != "linux" {

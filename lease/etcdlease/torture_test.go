@@ -27,5 +27,5 @@ func dial(_ context.Context, endpoint, namespace string) (lease.Store, func(), e
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	storetest.Torture(t, testserver.Etcd(t))
+	storetest.Torture(t, testserver.Etcd(t), leasetest.TortureConfig{})
 }

@@ -36,7 +36,7 @@ func (s firstWrite) Write(p []byte) (int, error) {
 
 func (c *child) String() string { return fmt.Sprintf("process %d", c.number) }
 
-func startChild(l life, number int) (*child, error) {
+func startChild(l script, number int) (*child, error) {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func startChild(l life, number int) (*child, error) {
 	}
 	c := &child{number: number, journal: l.Journal, ready: make(firstWrite), gone: make(chan struct{})}
 	c.command = exec.Command(program, "-test.run=^$")
-	c.command.Env = append(os.Environ(), lifeVariable+"="+string(text))
+	c.command.Env = append(os.Environ(), scriptVariable+"="+string(text))
 	c.command.Stdout, c.command.Stderr = c.ready, &c.output
 	c.command.SysProcAttr = apart()
 	if c.stdin, err = c.command.StdinPipe(); err != nil {

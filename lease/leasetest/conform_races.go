@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gormflake/gormflake/lease"
 )
 
+// errorsFor is how long a store that others are busy in may answer with errors
+// alone.
+const errorsFor = 5 * time.Second
+
 // insist writes a record that nobody else writes. A store may answer with an
 // error while others are busy in it, and then the write has to be looked for.
 func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, errorsFor)
 	defer cancel()
 	for {
 		swapped, err := store.CompareAndSwap(ctx, key, from, to)

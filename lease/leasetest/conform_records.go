@@ -213,17 +213,23 @@ func (s *suite) manyWorkers() {
 	for key := range workers {
 		want[key] = lease.Record{Bound: now + int64(key), Owner: fmt.Sprint("owner", key)}
 	}
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
 	var wg sync.WaitGroup
 	for writer := range writers {
 		wg.Go(func() {
-			for key := writer; key < workers; key += writers {
-				if err := insist(s.Context(), handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil {
+			for key := writer; key < workers && ctx.Err() == nil; key += writers {
+				if err := insist(ctx, handles[writer%len(handles)], key, lease.Record{}, want[key]); err != nil && ctx.Err() == nil {
 					s.Errorf("key %d: %v", key, err)
+					cancel() // a store that fails for one key fails for the others too
 				}
 			}
 		})
 	}
 	wg.Wait()
+	if s.Failed() {
+		return
+	}
 	for _, h := range handles {
 		h.holdsAll(want)
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// WithBreaker has all processes play a broken variant.
-var WithBreaker = withBreaker
-
 // MakeBreaker returns a breaker.
 func MakeBreaker(store func(lease.Store) lease.Store, source func(*lease.Lease) snowflake.WorkerSource) breaker {
 	return breaker{store, source}
@@ -24,10 +21,13 @@ func MainWith(m *testing.M, dial Dialer, breakers map[string]breaker) { runMain(
 // A Breaker breaks a rule.
 type Breaker = breaker
 
-// Findings runs a torture without judging it.
-func Findings(t *testing.T, address string, opts ...TortureOption) *findings {
+// Findings runs a torture, with all processes playing a broken variant, without
+// judging it.
+func Findings(t *testing.T, address string, config TortureConfig, breaker string) *findings {
 	t.Helper()
-	return torment(t, address, newTorture(t, opts))
+	c := newTorture(t, config)
+	c.breaker = breaker
+	return runTorture(t, address, c)
 }
 
 // An Entry is one of a journal.
@@ -60,27 +60,27 @@ func Grant(worker, boundary int64) Entry { return grantMarker(worker, testEpoch+
 // some bytes of another.
 func Examine(t *testing.T, lives ...[]Entry) *findings {
 	t.Helper()
-	tm := &tormentor{began: time.Now()}
+	r := &runner{began: time.Now()}
 	for number, entries := range lives {
 		c := &child{number: number, journal: filepath.Join(t.TempDir(), "journal")}
 		j, err := openJournal(c.journal)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tm.lives = append(tm.lives, c)
+		r.children = append(r.children, c)
 		err = j.append(entries, nil)
 		_, cutErr := j.file.WriteString("cut")
 		if err := errors.Join(err, cutErr, j.close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return tm.examine()
+	return r.examine()
 }
 
-// Judge judges findings of a torture with these options.
-func Judge(t *testing.T, f *findings, opts ...TortureOption) {
+// Judge judges findings of a torture with this config.
+func Judge(t *testing.T, f *findings, config TortureConfig) {
 	t.Helper()
-	newTorture(t, opts).judge(t, f)
+	newTorture(t, config).judge(t, f)
 }
 
 // Counts are the findings that tests compare.

@@ -12,7 +12,7 @@ import (
 
 // findings are what all journals show together.
 type findings struct {
-	deeds
+	faultCounts
 	took                   time.Duration
 	lives, grants, workers int
 	ids, refusals, steps   int
@@ -56,12 +56,12 @@ func (c *torture) judge(t *testing.T, f *findings) {
 	for _, example := range f.examples {
 		t.Log(example)
 	}
-	if c.loseOneIn > 0 && f.lost == 0 {
+	if c.LoseOneIn > 0 && f.lost == 0 {
 		t.Error("no answer was lost, want at least one")
 	}
-	if f.ids < c.ids || f.pauses < c.pauses || c.server != nil && f.outages == 0 {
+	if f.ids < c.IDs || f.pauses < c.Pauses || c.Server != nil && f.outages == 0 {
 		t.Errorf("%d IDs, %d pauses longer than the window and %d outages within %v, want at least %d, %d and, with a server, one",
-			f.ids, f.pauses, f.outages, c.limit, c.ids, c.pauses)
+			f.ids, f.pauses, f.outages, c.limit, c.IDs, c.Pauses)
 	}
 }
 
@@ -86,9 +86,9 @@ type examiner struct {
 }
 
 // examine reads all journals.
-func (tm *tormentor) examine() *findings {
-	e := &examiner{findings: findings{deeds: tm.done, took: time.Since(tm.began), lives: len(tm.lives)}}
-	for _, c := range tm.lives {
+func (r *runner) examine() *findings {
+	e := &examiner{findings: findings{faultCounts: r.done, took: time.Since(r.began), lives: len(r.children)}}
+	for _, c := range r.children {
 		if err := e.read(c.number, c.journal); err != nil {
 			e.unreadable++
 			e.example("%v: %v", c, err)

@@ -110,31 +110,36 @@ func TestFailingTortures(t *testing.T) {
 		t.Skip("played by TestTortureFails")
 	}
 	good := []leasetest.Entry{leasetest.Grant(1, 0), leasetest.ID(1, 5, 0), leasetest.ID(1, 6, 0)}
-	few := []leasetest.TortureOption{leasetest.WithIDs(2), leasetest.WithPauses(0)}
-	t.Run("none", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good), few...) })
-	t.Run("twice", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good, good), few...) })
+	few := leasetest.TortureConfig{IDs: 2, Pauses: -1}
+	with := func(change func(*leasetest.TortureConfig)) leasetest.TortureConfig {
+		config := few
+		change(&config)
+		return config
+	}
+	lose := with(func(c *leasetest.TortureConfig) { c.LoseOneIn = 2 })
+	t.Run("none", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good), few) })
+	t.Run("twice", func(t *testing.T) { leasetest.Judge(t, leasetest.Examine(t, good, good), few) })
 	t.Run("few IDs", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithIDs(3))...)
+		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.IDs = 3 }))
 	})
 	t.Run("few pauses", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithPauses(1))...)
+		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Pauses = 1 }))
 	})
 	t.Run("no outage", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithServer(serve(t, nil)))...)
+		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Server = serve(t, nil) }))
 	})
 	t.Run("some answers lost", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, append(good, leasetest.Lost)), append(few, leasetest.WithLostAnswers(2))...)
+		leasetest.Judge(t, leasetest.Examine(t, append(good, leasetest.Lost)), lose)
 	})
 	t.Run("no answer lost", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), append(few, leasetest.WithLostAnswers(2))...)
+		leasetest.Judge(t, leasetest.Examine(t, good), lose)
 	})
 	t.Run("process gives up", func(t *testing.T) {
-		leasetest.Torture(t, serve(t, nil).address, quick(leasetest.WithBreaker("quitter"))...)
+		leasetest.Judge(t, leasetest.Findings(t, serve(t, nil).address, quick(), "quitter"), few)
 	})
 	t.Run("options", func(t *testing.T) {
 		leasetest.Torture(t, serve(t, nil).address,
-			leasetest.WithProcesses(0), leasetest.WithWorkers(33), leasetest.WithWindow(0), leasetest.WithSkew(-1), leasetest.WithServer(nil),
-			leasetest.WithLostAnswers(0))
+			leasetest.TortureConfig{Processes: -1, Workers: 33, Window: -1, Duration: -1, LoseOneIn: -1})
 	})
 }
 
@@ -160,14 +165,13 @@ func TestTortureFails(t *testing.T) {
 		"--- FAIL: TestFailingTortures/no_answer_lost (",
 		"no answer was lost, want at least one",
 		"--- FAIL: TestFailingTortures/process_gives_up (",
-		"has ended by itself: exit status 1: torture process: quits",
+		"has ended without being told to: exit status 1: torture process: quits",
 		"--- FAIL: TestFailingTortures/options (",
-		"leasetest: WithProcesses(0), want at least 1",
-		"leasetest: WithWorkers(33), want at most 32",
-		"leasetest: WithWindow(0s), want more than 0",
-		"leasetest: WithSkew(-1ns), want at least 0",
-		"leasetest: WithServer(nil), want a server",
-		"leasetest: WithLostAnswers(0), want at least 1",
+		"leasetest: TortureConfig.Processes is -1: want 1 or more",
+		"leasetest: TortureConfig.Workers is 33: want 1 to 32",
+		"leasetest: TortureConfig.Window is -1ns: want more than 0",
+		"leasetest: TortureConfig.Duration is -1ns: want more than 0",
+		"leasetest: TortureConfig.LoseOneIn is -1: want 0 or more",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q", want)

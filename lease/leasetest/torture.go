@@ -27,18 +27,18 @@ type breaker struct {
 }
 
 func runMain(m *testing.M, dial Dialer, breakers map[string]breaker) {
-	if text := os.Getenv(lifeVariable); text != "" {
+	if text := os.Getenv(scriptVariable); text != "" {
 		os.Exit(play(text, dial, breakers))
 	}
 	m.Run()
 }
 
 // Torture has processes of their own issue IDs under leases of the store at
-// address, in a fresh namespace, and torments them: it stops them for longer
-// than their window and lets them go on (SIGSTOP, SIGCONT), kills them and
-// starts others (SIGKILL), ends them in order (SIGTERM), gives them clocks that
-// are off by seconds and sometimes by an hour, and steps these clocks while
-// they run. With [WithServer] it kills the store too, and starts it again. It
+// address, in a fresh namespace, and injects faults: it pauses them for longer
+// than their window (SIGSTOP, SIGCONT), kills them and starts others (SIGKILL),
+// ends them in order (SIGTERM), gives them clocks that are off by seconds and
+// sometimes by an hour, and steps these clocks while they run. With a Server it
+// kills the store too, and starts it again. It
 // then reads back every ID and fails the test if
 //
 //   - an ID was issued twice, or a tick of a worker under two grants,
@@ -50,10 +50,10 @@ func runMain(m *testing.M, dial Dialer, breakers map[string]breaker) {
 // The processes are the test binary, started again: TestMain has to call
 // [Main]. On systems without these signals the test is skipped.
 //
-// The environment variable GORMFLAKE_TEST_TORTURE=long makes the run go on
+// The environment variable GORMFLAKE_TEST_TORTURE=long makes the run last
 // until there are two million IDs and twenty pauses longer than the window.
-func Torture(t *testing.T, address string, opts ...TortureOption) {
+func Torture(t *testing.T, address string, config TortureConfig) {
 	t.Helper()
-	c := newTorture(t, opts)
-	c.judge(t, torment(t, address, c))
+	c := newTorture(t, config)
+	c.judge(t, runTorture(t, address, c))
 }

@@ -17,25 +17,20 @@ func TestMain(m *testing.M) {
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	remote := serve(t, nil)
-	leasetest.Torture(t, remote.address, leasetest.WithServer(remote))
+	leasetest.Torture(t, remote.address, leasetest.TortureConfig{Server: remote})
 }
 
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, serve(t, nil).address, leasetest.WithWorkers(2), leasetest.WithDuration(4*time.Second))
+	leasetest.Torture(t, serve(t, nil).address, leasetest.TortureConfig{Workers: 2, Duration: 4 * time.Second})
 }
 
 // quick is a torture in which a broken variant shows within seconds.
-func quick(opts ...leasetest.TortureOption) []leasetest.TortureOption {
-	return append([]leasetest.TortureOption{
-		leasetest.WithProcesses(4),
-		leasetest.WithWorkers(2),
-		leasetest.WithWindow(brokenWindow),
-		leasetest.WithSkew(time.Second),
-		leasetest.WithDuration(3 * time.Second),
-		leasetest.WithIDs(2000),
-		leasetest.WithPauses(2),
-	}, opts...)
+func quick() leasetest.TortureConfig {
+	return leasetest.TortureConfig{
+		Processes: 4, Workers: 2, Window: brokenWindow, Skew: time.Second,
+		Duration: 3 * time.Second, IDs: 2000, Pauses: 2,
+	}
 }
 
 // faulty loses a third of all writes or their answers, or holds them up.
@@ -48,7 +43,7 @@ func faulty(call leasetest.Call) leasetest.Fault {
 
 func TestTortureFaults(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, serve(t, faulty).address, quick()...)
+	leasetest.Torture(t, serve(t, faulty).address, quick())
 }
 
 // unanswered loses the answers to most writes.
@@ -82,7 +77,7 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 				start = func() *Remote { return serveVolatile(t, unanswered) }
 			}
 			for range 20 {
-				f := leasetest.Findings(t, start().address, quick(leasetest.WithBreaker(name))...)
+				f := leasetest.Findings(t, start().address, quick(), name)
 				t.Log(f)
 				c := f.Counts()
 				t.Logf("%d IDs issued twice, %d ticks of a worker under two grants", c.Duplicates, c.Shared)
@@ -98,5 +93,5 @@ func TestTortureFindsBrokenVariants(t *testing.T) {
 // What was written and not acknowledged may vanish, however long it was visible.
 func TestTortureVolatile(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, serveVolatile(t, unanswered).address, quick()...)
+	leasetest.Torture(t, serveVolatile(t, unanswered).address, quick())
 }

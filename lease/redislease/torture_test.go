@@ -27,11 +27,11 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	storetest.Torture(t, testserver.Redis(t, durable...))
+	storetest.Torture(t, testserver.Redis(t, durable...), leasetest.TortureConfig{})
 }
 
 // Two workers for eight processes: they change hands all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, testserver.Redis(t, durable...).URL(), leasetest.WithWorkers(2))
+	leasetest.Torture(t, testserver.Redis(t, durable...).URL(), leasetest.TortureConfig{Workers: 2})
 }

@@ -60,7 +60,7 @@ const (
 // A finding is a setting under which the database can forget.
 type finding struct {
 	refuse bool
-	text   string // what is found and how to mend it
+	text   string // what is found and how to fix it
 }
 
 // table is a table's name, with the schema or without.

@@ -60,7 +60,7 @@ func TestThousandGenerators(t *testing.T) {
 		return
 	}
 	_, err := lease.Acquire(t.Context(), sqllease.New(db), snowflake.TwitterLayout())
-	if !errors.Is(err, lease.ErrNoFreeWorker) || !strings.Contains(err.Error(), "all 1024 workers are leased") || !strings.Contains(err.Error(), "by ") {
+	if !errors.Is(err, lease.ErrNoFreeWorker) || !strings.Contains(err.Error(), "all 1024 leased") || !strings.Contains(err.Error(), "by ") {
 		t.Errorf("the 1025th: %v, want ErrNoFreeWorker with names", err)
 	}
 	t.Log(err)

@@ -42,7 +42,7 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 // themselves.
 func TestTortureSQLite(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, sqliteURL(t), leasetest.WithLostAnswers(4))
+	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{LoseOneIn: 4})
 }
 
 func sqliteURL(t *testing.T) string {
@@ -52,7 +52,7 @@ func sqliteURL(t *testing.T) string {
 // Two workers for eight processes: they change hands all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, sqliteURL(t), leasetest.WithWorkers(2), leasetest.WithWindow(300*time.Millisecond))
+	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond})
 }
 
 // The server is killed while it is set to forget what it has acknowledged: the
@@ -60,13 +60,13 @@ func TestTortureFewWorkers(t *testing.T) {
 func TestTorturePostgres(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t, "fsync=on", "synchronous_commit=off", "wal_writer_delay=10s")
-	storetest.Torture(t, server)
+	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
 func TestTortureMariaDB(t *testing.T) {
 	t.Parallel()
 	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=1")
-	storetest.Torture(t, server)
+	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
 // A server that is set to forget is refused, before a worker is taken.

@@ -27,5 +27,5 @@ func dial(_ context.Context, address, namespace string) (lease.Store, func(), er
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	storetest.Torture(t, testserver.ZooKeeper(t))
+	storetest.Torture(t, testserver.ZooKeeper(t), leasetest.TortureConfig{})
 }

@@ -28,7 +28,7 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 		t.Errorf("key %q: want a number above 2^53", placed.Key)
 	}
 
-	// A reload starts the page anew, with nothing but the key in its address.
+	// After a reload the page has nothing but the key in its address.
 	p.do(chromedp.Reload())
 	if again := p.order(); again != placed {
 		t.Errorf("after a reload: %+v, want %+v", again, placed)
@@ -43,19 +43,21 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 	p.screenshot("phone", 360)
 }
 
-// A mistake is answered by the server's sentence, and the page goes on working.
+const firstQuantity = ".row [name=Quantity]"
+
+// A mistake is answered by the server's error, and the page still works.
 func TestMistakeIsExplained(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)
 	p := page{t, testbrowser.Start(t)}
 
-	p.do(chromedp.Navigate(address), chromedp.SetValue("#quantity-1", "0"), chromedp.Click("#create"))
-	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity must be 1 to") {
+	p.do(chromedp.Navigate(address), chromedp.SetValue(firstQuantity, "0"), chromedp.Click("#create"))
+	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity is 0: want 1 or more") {
 		t.Errorf("message %q", got)
 	}
-	p.do(chromedp.SetValue("#quantity-1", "7777"), chromedp.Click("#create"))
+	p.do(chromedp.SetValue(firstQuantity, "7777"), chromedp.Click("#create"))
 	if order := p.order(); !strings.Contains(order.Lines, "7777") {
-		t.Errorf("after the mistake was mended: %+v", order)
+		t.Errorf("after the mistake was fixed: %+v", order)
 	}
 }
 
@@ -102,13 +104,13 @@ func (p page) wantLostAsNumber(o order) {
 	p.t.Helper()
 	number := p.text("#as-number")
 	p.do(chromedp.Click("#try-number"))
-	value(p, chromedp.Poll[bool](`document.getElementById("number-verdict").textContent.includes("404")`))
-	if got := p.text("#number-verdict"); number == o.Key || !strings.Contains(got, "there is no order "+number) {
+	value(p, chromedp.Poll[bool](`document.getElementById("number-result").textContent.includes("404")`))
+	if got := p.text("#number-result"); number == o.Key || !strings.Contains(got, "there is no order "+number) {
 		p.t.Errorf("key %s as the number %s: %q", o.Key, number, got)
 	}
 	p.do(chromedp.Click("#try-string"))
-	value(p, chromedp.Poll[bool](`document.getElementById("string-verdict").textContent.includes("Found")`))
-	if got := p.text("#string-verdict"); !strings.Contains(got, o.Customer) {
+	value(p, chromedp.Poll[bool](`document.getElementById("string-result").textContent.includes("Found")`))
+	if got := p.text("#string-result"); !strings.Contains(got, o.Customer) {
 		p.t.Errorf("key %s as a string: %q", o.Key, got)
 	}
 }

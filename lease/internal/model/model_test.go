@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/lease/internal/model"
 )
 
@@ -49,10 +50,10 @@ var (
 
 func sizes() []model.Config {
 	all := slices.Clone(small)
-	if !testing.Short() && !raceEnabled {
+	if !testing.Short() && !race.Enabled {
 		all = append(all, usual...)
 	}
-	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" && !raceEnabled {
+	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" && !race.Enabled {
 		all = append(all, long...)
 	}
 	return all

@@ -68,9 +68,7 @@ func (f *clockFleet) stop() {
 			seen[id] = true
 		}
 		ids, failures, longest = ids+len(p.ids), failures+p.failures, max(longest, p.longest)
-		if p.gen != nil {
-			_ = p.gen.Close(context.Background())
-		}
+		p.end()
 	}
 	f.t.Logf("%d IDs, %d errors of processes whose clocks are right, whose longest call took %v", ids, failures, longest.Round(time.Microsecond))
 }
@@ -140,6 +138,16 @@ func (p *clockProcess) next() (err error) {
 		p.ids = append(p.ids, id)
 	}
 	return err
+}
+
+// end ends the process in order, which fails where it was killed.
+func (p *clockProcess) end() {
+	switch {
+	case p.gen != nil:
+		_ = p.gen.Close(context.Background())
+	case p.lease != nil:
+		_ = p.lease.Release(context.Background())
+	}
 }
 
 // issue takes IDs in the background until the fleet stops. No call may fail.

@@ -67,21 +67,25 @@ func (w wrongClock) options() []lease.Option {
 // this machine's.
 func WrongClocks(t *testing.T, open func() Client) {
 	t.Helper()
-	f := newClockFleet(t, open)
+	f, wrong := newClockFleet(t, open), wrongClocks()
+	doomed := make([]Client, len(wrong))
+	for i := range doomed {
+		doomed[i] = open()
+	}
+	defer f.stop()
 	for worker := range int64(2) {
 		f.healthy(worker).issue()
 	}
 	var wg sync.WaitGroup
-	for i, w := range wrongClocks() {
+	for i, w := range wrong {
 		worker := int64(2 + 2*i)
-		killed := f.add(w.name, open(), worker, w.options()...).skewed()
+		killed := f.add(w.name, doomed[i], worker, w.options()...).skewed()
 		corrected := f.add(w.name, f.client, worker+1, w.options()...).skewed()
 		successor := f.healthy(worker)
 		wg.Go(func() { killed.beKilled(w, successor) })
 		wg.Go(func() { corrected.beCorrected(w) })
 	}
 	wg.Wait()
-	f.stop()
 }
 
 // beKilled ends the process, whose worker another one wants.
@@ -158,6 +162,7 @@ func (p *clockProcess) setRight() time.Duration {
 func WrongServerClock(t *testing.T, server *testserver.Server, open func() Client) {
 	t.Helper()
 	const wrong = 2 * time.Hour
+	server.SetClock(0) // or skips the test
 	f := newClockFleet(t, open)
 	defer f.stop()
 	running := []*clockProcess{f.starts(0)}

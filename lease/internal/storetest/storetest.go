@@ -118,7 +118,7 @@ const loseEvery = 4
 
 // Torture runs the torture over a proxy that loses answers to writes, while the
 // server is killed and started again.
-func Torture(t *testing.T, server *testserver.Server, opts ...leasetest.TortureOption) {
+func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureConfig) {
 	t.Helper()
 	proxy, url := server.Proxy(t)
 	host, err := os.Hostname()
@@ -126,7 +126,8 @@ func Torture(t *testing.T, server *testserver.Server, opts ...leasetest.TortureO
 		t.Fatal(err)
 	}
 	proxy.LoseSome(host+"/", loseEvery, time.Second) // as the tokens of the processes begin
-	leasetest.Torture(t, url, append(opts, leasetest.WithServer(server))...)
+	config.Server = server
+	leasetest.Torture(t, url, config)
 	t.Logf("%d answers to writes lost", proxy.Lost())
 	if proxy.Lost() == 0 {
 		t.Error("no answer was lost: want at least one")

@@ -164,7 +164,7 @@ func TestDoctorExpiry(t *testing.T) {
 		{6 * year, ok, "ok       layout", "expires on 2080-07-10"},
 		{4 * year, findings, "warning  layout", "expires on 2080-07-10"},
 		{year / 2, findings, "problem  layout", "expires on 2080-07-10"},
-		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   mend: move to a layout"},
+		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   fix: move to a layout"},
 	} {
 		t.Run(test.left.String(), func(t *testing.T) {
 			var out, errs strings.Builder

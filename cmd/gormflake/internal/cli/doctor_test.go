@@ -23,7 +23,7 @@ import (
 // A diagnosis is what doctor prints with --json.
 type diagnosis struct {
 	Problems, Warnings int
-	Findings           []struct{ Severity, Check, Subject, Text, Mend string }
+	Findings           []struct{ Severity, Check, Subject, Text, Fix string }
 }
 
 // diagnose runs doctor and reads its JSON. The exit code must fit what it says.
@@ -44,18 +44,18 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	return d
 }
 
-// has wants a finding whose text and mend begin or end so.
-func (d diagnosis) has(t *testing.T, severity, check, subject, text, mend string) {
+// has wants a finding whose text and fix begin or end so.
+func (d diagnosis) has(t *testing.T, severity, check, subject, text, fix string) {
 	t.Helper()
 	for _, f := range d.Findings {
-		if f.Severity == severity && f.Check == check && f.Subject == subject && strings.Contains(f.Text, text) && strings.Contains(f.Mend, mend) {
-			if (f.Mend == "") != (f.Severity == "ok") || strings.Contains(f.Text+f.Mend, "\n") {
-				t.Errorf("a finding wants its mend in one line: %+v", f)
+		if f.Severity == severity && f.Check == check && f.Subject == subject && strings.Contains(f.Text, text) && strings.Contains(f.Fix, fix) {
+			if (f.Fix == "") != (f.Severity == "ok") || strings.Contains(f.Text+f.Fix, "\n") {
+				t.Errorf("a finding wants its fix in one line: %+v", f)
 			}
 			return
 		}
 	}
-	t.Errorf("no finding %s %s %s: %q, mend %q in\n%s", severity, check, subject, text, mend, d)
+	t.Errorf("no finding %s %s %s: %q, fix %q in\n%s", severity, check, subject, text, fix, d)
 }
 
 // only wants nothing but ok for all other checks.
@@ -69,7 +69,7 @@ func (d diagnosis) only(t *testing.T, problems, warnings int) {
 func (d diagnosis) String() string {
 	var lines []string
 	for _, f := range d.Findings {
-		lines = append(lines, fmt.Sprintf("%s %s %s: %s (mend: %s)", f.Severity, f.Check, f.Subject, f.Text, f.Mend))
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s (fix: %s)", f.Severity, f.Check, f.Subject, f.Text, f.Fix))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -223,8 +223,8 @@ ok       settings  the server keeps what it has acknowledged
 ok       workers   there is no table snowflake_workers: no worker is leased from this database
 ok       layout    41 bits of 1ms since 2015-01-01T00:00:00Z, 5 datacenter, 5 worker, 12 sequence expires on 2084-09-06
 problem  keys      orders: its largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock or another layout
-                   mend: correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip orders
+                   fix: correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip orders
 problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
-                   mend: gormflake migrate plan orders
+                   fix: gormflake migrate plan orders
 2 problems, 0 warnings
 `

@@ -189,7 +189,7 @@ func TestMigrateBlocked(t *testing.T) {
 		before := schema(t, url)
 		plan := command(t, "migrate", "plan", "--dsn", url, "late")
 		wantOneLine(t, plan, "blocker stands in the way")
-		wantOutcome(t, plan, failed, "Blocked by", "mend: ")
+		wantOutcome(t, plan, failed, "Blocked by", "fix: ")
 		wantOneLine(t, command(t, "migrate", "apply", "--dsn", url, "--yes", "late"), `see "gormflake migrate plan"`)
 		wantOneLine(t, command(t, "migrate", "files", "--dsn", url, "--format", "goose", "--dir", t.TempDir(), "late"), "blocker stands in the way")
 		if schema(t, url) != before {

@@ -88,7 +88,7 @@ func mistakes() []struct{ args, want string } {
 		{"min -1h --tick", "flag needs an argument: --tick"},
 		{"-1x min", `time "-1x": want a time such as`},
 		{"max -h1", "unknown shorthand flag: '1' in -1"},
-		{"min --tick -1ms now", "layout's tick -1ms, want whole milliseconds"},
+		{"min --tick -1ms now", "layout's tick -1ms: want whole milliseconds"},
 		{"min now --tick=-1x", `invalid argument "-1x" for "--tick" flag`},
 		{"max 1960-01-01", "is outside the layout"},
 		{"workers", "no database: give --dsn or set GORMFLAKE_DSN"},

@@ -13,10 +13,10 @@ import (
 
 var metric = regexp.MustCompile(`\bgormflake_\w+`)
 
-// TestMetricsInPages compares docs/operating.md with what a service exports.
+// TestMetricsInPages compares docs/metrics.md with what a service exports.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
-	p := read(t, filepath.Join(root, "docs", "operating.md"))
+	p := read(t, filepath.Join(root, "docs", "metrics.md"))
 	row := regexp.MustCompile("(?m)^\\| `(gormflake_\\w+)(?:{[a-z,]+})?` \\|")
 	var listed []string
 	for _, found := range row.FindAllStringSubmatch(p.text, -1) {

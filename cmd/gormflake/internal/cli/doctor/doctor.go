@@ -30,7 +30,7 @@ func New(now func() time.Time) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor --dsn URL",
 		Short: "Look for what endangers the keys of a database",
-		Long: `Look for what endangers the keys of a database, and say how to mend it:
+		Long: `Look for what endangers the keys of a database, and say how to fix it:
 
   clock     this machine's clock against the database's: a warning from 500ms on,
             a problem from 1m on, beyond what the round trip leaves open
@@ -132,9 +132,9 @@ func (d *doctor) awake() error {
 
 // unseen reports what could not be looked at.
 func (d *doctor) unseen(check, subject string, err error) {
-	mend := "look at the error, and run doctor again"
+	fix := "look at the error, and run doctor again"
 	if readonly.Denied(err) {
-		mend = "grant the account SELECT on it, or take another account"
+		fix = "grant the account SELECT on it, or take another account"
 	}
-	d.report.warn(check, subject, "could not be looked at: "+terminal.OneLine(err), mend)
+	d.report.warn(check, subject, "could not be looked at: "+terminal.OneLine(err), fix)
 }

@@ -23,7 +23,7 @@ type finding struct {
 	Check    string   `json:"check"`
 	Subject  string   `json:"subject,omitempty"` // a table, a column, a worker
 	Text     string   `json:"text"`
-	Mend     string   `json:"mend,omitempty"`
+	Fix      string   `json:"fix,omitempty"`
 }
 
 type report struct {
@@ -36,14 +36,14 @@ func (r *report) ok(check, subject, text string) {
 	r.Findings = append(r.Findings, finding{fine, check, subject, text, ""})
 }
 
-func (r *report) warn(check, subject, text, mend string) {
+func (r *report) warn(check, subject, text, fix string) {
 	r.Warnings++
-	r.Findings = append(r.Findings, finding{warning, check, subject, text, mend})
+	r.Findings = append(r.Findings, finding{warning, check, subject, text, fix})
 }
 
-func (r *report) problem(check, subject, text, mend string) {
+func (r *report) problem(check, subject, text, fix string) {
 	r.Problems++
-	r.Findings = append(r.Findings, finding{problem, check, subject, text, mend})
+	r.Findings = append(r.Findings, finding{problem, check, subject, text, fix})
 }
 
 func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
@@ -61,8 +61,8 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 			text = f.Subject + ": " + text
 		}
 		terminal.Say(out, "%-8s %-9s %s", f.Severity, f.Check, text)
-		if f.Mend != "" {
-			terminal.Say(out, "%18s mend: %s", "", f.Mend)
+		if f.Fix != "" {
+			terminal.Say(out, "%18s fix: %s", "", f.Fix)
 		}
 	}
 	terminal.Say(out, "%s", r.summary())

@@ -67,14 +67,14 @@ func (d *doctor) checkExpiry() {
 	expires := d.layout.Expires()
 	left := expires.Sub(d.flags.now())
 	text := fmt.Sprintf("%s expires on %s", name, expires.Format(time.DateOnly))
-	const mend = "move to a layout with more time bits, a longer tick or a later epoch, whose IDs are all above the old ones"
+	const fix = "move to a layout with more time bits, a longer tick or a later epoch, whose IDs are all above the old ones"
 	switch {
 	case left <= 0:
-		d.report.problem(layoutCheck, "", fmt.Sprintf("%s has expired on %s: no ID can be issued", name, expires.Format(time.DateOnly)), mend)
+		d.report.problem(layoutCheck, "", fmt.Sprintf("%s has expired on %s: no ID can be issued", name, expires.Format(time.DateOnly)), fix)
 	case left < expiryProblem:
-		d.report.problem(layoutCheck, "", text, mend)
+		d.report.problem(layoutCheck, "", text, fix)
 	case left < expiryWarning:
-		d.report.warn(layoutCheck, "", text, mend)
+		d.report.warn(layoutCheck, "", text, fix)
 	default:
 		d.report.ok(layoutCheck, "", text)
 	}
@@ -110,12 +110,12 @@ func (d *doctor) checkFree(busy map[int64]int64, taken int64) {
 	each := int64(1) << layout.WorkerBits
 	total := each << layout.DatacenterBits
 	text := fmt.Sprintf("%d of %d are free", total-taken, total)
-	const mend = "stop processes, share one generator within each, or move to a layout with more worker bits"
+	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
 	switch free := total - taken; {
 	case free == 0:
-		d.report.problem(workersCheck, "", text+": no other process can start", mend)
+		d.report.problem(workersCheck, "", text+": no other process can start", fix)
 	case free*10 < total:
-		d.report.warn(workersCheck, "", text, mend)
+		d.report.warn(workersCheck, "", text, fix)
 	default:
 		d.report.ok(workersCheck, "", text)
 	}

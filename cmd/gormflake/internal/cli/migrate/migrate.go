@@ -121,8 +121,8 @@ func blocked(plan *sqlmigrate.Plan, more string) error {
 		return nil
 	}
 	b := plan.Blockers[0]
-	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first that of table %s: %s: %s: mend: %s%s",
-		terminal.Counted(len(plan.Blockers), "blocker stands", "blockers stand"), b.Table, b.Object, b.Reason, b.Mend, more)
+	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first that of table %s: %s: %s: fix: %s%s",
+		terminal.Counted(len(plan.Blockers), "blocker stands", "blockers stand"), b.Table, b.Object, b.Reason, b.Fix, more)
 }
 
 // A phasesFlag is the flag --phases.

@@ -36,7 +36,7 @@ must be nobody else's. With neither, IDs are only taken apart.
 
 While the database is away, IDs are issued until the window is over (see
 --window), then refused with 503 until it is back. Use /healthz to take the
-process out of a load balancer, not to restart it: that mends nothing.
+process out of a load balancer, not to restart it: that fixes nothing.
 
 Only this machine is served unless --addr says otherwise. Whoever reaches the
 address may use up the sequence; nothing else can be changed. With a token, in

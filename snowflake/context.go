@@ -1,0 +1,41 @@
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// sleep lets d pass, or some of it, unless ctx ends first.
+func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
+	if g.clock.Sleep(ctx, d) != nil {
+		return waiting(ctx)
+	}
+	return nil
+}
+
+// waiting is the error of a call whose context has ended.
+func waiting(ctx context.Context) error {
+	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
+}
+
+// untilClosed derives a context that also ends with the generator. The caller
+// releases it.
+func (g *Generator) untilClosed(ctx context.Context) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// reason is why the context has ended: its error, and the cause if it has one.
+func reason(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// How a generator comes by its grants: openFirst takes the first one. At the end
+// of a window requestSlot asks the source, which extends the grant or returns
+// another one; replaceGrant then continues under that.
+
+// maxStartSleep bounds New's sleep.
+const maxStartSleep = 20 * time.Millisecond
+
+// openFirst takes the first grant.
+func (g *Generator) openFirst(c config) error {
+	ctx := context.Background()
+	grant, err := g.source.Grant(ctx, g.layout)
+	if err != nil {
+		return err
+	}
+	if grant != nil {
+		g.skipStartTick(grant)
+	}
+	if err := g.accept(ctx, grant, 0); err != nil {
+		return err
+	}
+	if err := c.setDefaults(grant); err != nil {
+		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
+	}
+	g.policy = *c.policy
+	g.origin = g.begin(grant, 0)
+	g.grant.Store(grant)
+	return nil
+}
+
+// skipStartTick keeps a fixed worker out of the tick in which the process was
+// started, and sleeps until that is over if it soon is, so that a program's first
+// TryNext finds a slot.
+func (g *Generator) skipStartTick(grant *Grant) {
+	if !grant.fixed || g.clock.Scripted() {
+		return
+	}
+	first := g.layout.tickAfterStart()
+	if left := g.clock.Until(uint64(first)); left <= maxStartSleep {
+		time.Sleep(left)
+	}
+	grant.from = max(grant.from, first)
+}
+
+// accept makes a grant this generator's, to begin at the tick least or later, or
+// releases it and returns why. A grant already in use belongs to another
+// generator, which alone may release it.
+func (g *Generator) accept(ctx context.Context, grant *Grant, least int64) error {
+	if grant == nil {
+		return errors.New("snowflake: the source has granted nothing")
+	}
+	if !grant.used.CompareAndSwap(false, true) {
+		return fmt.Errorf("snowflake: %v has been granted before, and two generators under one grant would issue the same IDs: make a new one for each call", grant)
+	}
+	if err := g.checkGrant(grant, least); err != nil {
+		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
+	}
+	return nil
+}
+
+func (g *Generator) checkGrant(grant *Grant, least int64) error {
+	if !grant.layout.Equal(g.layout) {
+		return fmt.Errorf("snowflake: the source has granted %v of another layout, %v: want %v", grant, grant.layout, g.layout)
+	}
+	first := max(uint64(grant.from), uint64(max(0, least)), g.clock.TickAt(g.clock.Now().Logical))
+	if first<<g.sequenceBits < grant.limit.Load() {
+		return nil
+	}
+	if grant.expires() {
+		return g.expired()
+	}
+	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
+}
+
+// begin opens the grant at the current tick, or at the first one that the grant
+// allows and that is not below least. It returns the state, the slot before the
+// first.
+func (g *Generator) begin(grant *Grant, least int64) slot {
+	g.clock.Lock()
+	defer g.clock.Unlock()
+	now := g.clock.TickAt(g.clock.Now().Logical)
+	first := max(uint64(grant.from), uint64(least))
+	if first > now+1 {
+		g.clock.StartAt(first)
+	}
+	return grant.begin(g, max(first, now))
+}
+
+// requestSlot asks the source for a window that has the slot: of this grant, or
+// of another.
+func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) error {
+	if held.expires() {
+		return g.expired()
+	}
+	ctx, release := g.untilClosed(ctx)
+	defer release()
+	err := g.askSource(ctx, held, need)
+	if err != nil && g.closing.Load() {
+		return ErrClosed
+	}
+	return err
+}
+
+func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error {
+	if err := g.lockGrant(ctx); err != nil {
+		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
+	}
+	defer g.unlockGrant()
+	switch {
+	case g.closing.Load():
+		return ErrClosed
+	case g.grant.Load() != held || need < held.limit.Load():
+		return nil // the call that held the lock before has done it
+	}
+	next, err := g.source.Extend(ctx, held, held.timeOf(need))
+	switch {
+	case err != nil:
+		return err
+	case next != held:
+		return g.replaceGrant(context.WithoutCancel(ctx), held, next)
+	case need >= held.limit.Load():
+		return held.fenced()
+	}
+	return nil
+}
+
+// replaceGrant continues under another grant, and releases the one of the two
+// under which nothing will be issued.
+func (g *Generator) replaceGrant(ctx context.Context, old, next *Grant) error {
+	if err := g.accept(ctx, next, old.tickOf(old.last())+1); err != nil {
+		if errors.Is(err, ErrFenced) || errors.Is(err, ErrExpired) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	last, ok := g.swapGrants(old, next)
+	if !ok {
+		return errors.Join(ErrClosed, g.source.Retire(ctx, next, next.unused()))
+	}
+	if err := g.source.Retire(ctx, old, old.timeOf(last)); err != nil {
+		slog.Warn("snowflake: a replaced worker could not be released", "worker", old.String(), "error", err)
+	}
+	return nil
+}
+
+// swapGrants puts the next grant in the old one's place. The old one is retired
+// first: only then is its last slot known.
+func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
+	g.handover.Lock()
+	defer g.handover.Unlock()
+	if g.closing.Load() {
+		return 0, false
+	}
+	last = old.retire()
+	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
+	g.grant.Store(next)
+	return last, true
+}
+
+// lockGrant locks the right to change the grant. It is a channel so that a call
+// can stop waiting for the source's answer to another.
+func (g *Generator) lockGrant(ctx context.Context) error {
+	select {
+	case g.changing <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case g.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return reason(ctx)
+	}
+}
+
+func (g *Generator) unlockGrant() { <-g.changing }

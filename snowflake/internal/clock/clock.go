@@ -1,0 +1,163 @@
+package clock
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Reading returns what both clocks show at one instant: the wall clock, and how
+// much time has passed since some start, which never goes back.
+type Reading func() (wall time.Time, elapsed time.Duration)
+
+// maxPeriod is how long a step of the wall clock may go unnoticed where ticks
+// are longer.
+const maxPeriod = 10 * time.Millisecond
+
+// Config configures a [Clock].
+type Config struct {
+	Epoch   time.Time     // of logical time
+	Tick    time.Duration // ticks are counted from the epoch
+	MaxJump time.Duration // the largest step forward that is taken at once
+
+	Wall func() time.Time // replaces the machine's wall clock, from which elapsed time is then derived
+	Read Reading          // replaces both clocks
+}
+
+// A Clock tells logical time, base + elapsed, counted from the epoch. All methods
+// may be called concurrently, those that say so only with the clock locked.
+type Clock struct {
+	epoch    time.Time
+	tick     uint64 // nanoseconds
+	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
+	start    time.Time
+	scripted bool
+	maxJump  time.Duration
+	wallOnly bool // elapsed time is derived from the wall clock
+	wakeup   wakeup
+
+	// Read reads both clocks. Only a test replaces it, before the clock is used.
+	Read Reading
+
+	comparing sync.Mutex // held to change what follows
+	ahead     ahead
+
+	base     atomic.Int64  // logical time at elapsed zero, in nanoseconds since the epoch
+	offset   atomic.Int64  // wall minus logical time when last compared; 0 after a step forward was taken
+	compared atomic.Uint64 // the period of the last comparison
+
+	stepsBack       atomic.Uint64
+	largestStepBack atomic.Int64
+}
+
+// New starts a clock.
+func New(config Config) *Clock {
+	c := &Clock{
+		epoch:    config.Epoch,
+		tick:     uint64(config.Tick),
+		period:   uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod)),
+		start:    time.Now(),
+		scripted: config.Wall != nil || config.Read != nil,
+		Read:     config.Read,
+		maxJump:  config.MaxJump,
+	}
+	switch {
+	case c.Read != nil:
+	case config.Wall != nil:
+		c.wallOnly = true
+		c.Read = derived(config.Wall, 20*config.Tick)
+	default:
+		c.Read = c.machine
+	}
+	wall, elapsed := c.Read()
+	c.base.Store(int64(wall.Sub(c.epoch) - elapsed))
+	return c
+}
+
+// machine takes both readings from one call, so that they belong together.
+func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
+	now := time.Now()
+	return now.Round(0), now.Sub(c.start)
+}
+
+// derived derives elapsed time from the wall clock. A small step forward is time
+// passing, unless it only makes up for a small step back just before; a larger
+// one is a step of the clock, in which no time has passed.
+func derived(wall func() time.Time, small time.Duration) Reading {
+	var (
+		mu      sync.Mutex
+		last    = wall()
+		behind  time.Duration
+		elapsed time.Duration
+	)
+	return func() (time.Time, time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := wall()
+		step := now.Sub(last)
+		last = now
+		switch {
+		case step < 0 || step > small:
+			behind = max(0, behind-step)
+		case behind > small:
+			elapsed += step
+		default:
+			elapsed += max(0, step-behind)
+			behind = max(0, behind-step)
+		}
+		return now, elapsed
+	}
+}
+
+// Scripted reports whether the clock is not the machine's. It is then compared
+// at every call, and never slept on for long.
+func (c *Clock) Scripted() bool { return c.scripted }
+
+// Start returns when the clock was started: on the machine's clock, elapsed time
+// is [time.Since] Start.
+func (c *Clock) Start() time.Time { return c.start }
+
+// elapsed is the cheap reading: the monotonic clock alone.
+func (c *Clock) elapsed() time.Duration {
+	if c.scripted {
+		_, elapsed := c.Read()
+		return elapsed
+	}
+	return time.Since(c.start)
+}
+
+// A Moment is one reading of a clock.
+type Moment struct {
+	Logical time.Duration // since the epoch, by the base of then
+	elapsed time.Duration
+}
+
+// Now reads the clock.
+func (c *Clock) Now() Moment {
+	base, elapsed := time.Duration(c.base.Load()), c.elapsed()
+	return Moment{base + elapsed, elapsed}
+}
+
+// TickAt returns the tick of a logical time.
+func (c *Clock) TickAt(logical time.Duration) uint64 { return uint64(max(0, logical)) / c.tick }
+
+// Until returns how long it takes, by logical time, until the tick begins.
+func (c *Clock) Until(tick uint64) time.Duration {
+	if tick > math.MaxInt64/c.tick {
+		return math.MaxInt64
+	}
+	return time.Duration(tick*c.tick) - c.Now().Logical
+}
+
+func (c *Clock) periodOf(logical time.Duration) uint64 {
+	return uint64(max(0, logical)) / c.period
+}
+
+// PeriodEnd returns the elapsed time at which the clocks are to be compared again
+// after the moment. It is never more than a period later: the base may have been
+// moved since.
+func (c *Clock) PeriodEnd(at Moment) time.Duration {
+	end := time.Duration((c.periodOf(at.Logical) + 1) * c.period)
+	return min(end-time.Duration(c.base.Load()), at.elapsed+time.Duration(c.period))
+}

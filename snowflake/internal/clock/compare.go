@@ -1,0 +1,104 @@
+package clock
+
+import "time"
+
+// noise is how far the wall clock may seem behind because time passes between
+// the two readings; beyond it, the clock was stepped back.
+const noise = 50 * time.Microsecond
+
+// Lock locks the clock, to compare and to move it.
+func (c *Clock) Lock() { c.comparing.Lock() }
+
+// Unlock unlocks the clock.
+func (c *Clock) Unlock() { c.comparing.Unlock() }
+
+// TryLock locks the clock unless another call holds the lock, and reports whether
+// it did.
+func (c *Clock) TryLock() bool { return c.comparing.TryLock() }
+
+// Due reports whether the caller is to compare the clocks in this period.
+func (c *Clock) Due(at Moment) bool {
+	if c.scripted {
+		return true
+	}
+	now, last := c.periodOf(at.Logical), c.compared.Load()
+	return last != now && c.compared.CompareAndSwap(last, now)
+}
+
+// Compare compares logical time with the wall clock, whose time it returns. A
+// step forward is taken at once, or once it is believed: the machine was
+// suspended, or its clock was corrected. A step back is only recorded. The offset
+// is what remains, negative where the wall clock is behind. The caller holds the
+// lock.
+func (c *Clock) Compare() (wall time.Time, offset time.Duration) {
+	wall, elapsed, offset := c.measure()
+	if c.believes(wall, elapsed, offset) && offset > 0 {
+		c.base.Add(int64(offset))
+		offset = 0
+	}
+	c.record(time.Duration(c.offset.Swap(int64(offset))), offset)
+	return wall, offset
+}
+
+// measure repeats a suspicious reading: the process may have been paused
+// between the two clocks. As the wall clock is read first, it then seems behind;
+// that it is ahead is always true, and taken however little it is.
+func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
+	for i := range 3 {
+		w, e := c.Read()
+		o := w.Sub(c.epoch) - time.Duration(c.base.Load()) - e
+		if i == 0 || o.Abs() < offset.Abs() {
+			wall, elapsed, offset = w, e, o
+		}
+		if c.scripted || offset.Abs() < noise {
+			break
+		}
+	}
+	if !c.scripted && offset < 0 && -offset < noise {
+		return wall, elapsed, 0
+	}
+	return wall, elapsed, offset
+}
+
+func (c *Clock) record(before, now time.Duration) {
+	back := min(before, 0) - now
+	if back < time.Duration(c.tick) {
+		return
+	}
+	c.stepsBack.Add(1)
+	c.largestStepBack.Store(max(c.largestStepBack.Load(), int64(back)))
+}
+
+// Offset returns how far the wall clock was ahead of logical time when last
+// compared; negative where it was behind.
+func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
+
+// Follow moves logical time by the offset that Compare returned, to the wall
+// clock's, and moves it back if commit, which is called after the move, fails.
+// The caller holds the lock.
+func (c *Clock) Follow(offset time.Duration, commit func() bool) {
+	c.base.Add(int64(offset))
+	if !commit() {
+		c.base.Add(-int64(offset))
+		return
+	}
+	c.offset.Store(0)
+}
+
+// StartAt moves logical time forward to a tick that the wall clock has not
+// reached; the difference counts as a step back. The caller holds the lock.
+func (c *Clock) StartAt(tick uint64) {
+	lead := c.Until(tick)
+	if lead <= 0 {
+		return
+	}
+	c.base.Add(int64(lead))
+	offset := time.Duration(c.offset.Add(-int64(lead)))
+	c.record(offset+lead, offset)
+}
+
+// StepsBack returns how often the wall clock has stepped back by at least a tick,
+// and the largest of these steps.
+func (c *Clock) StepsBack() (steps uint64, largest time.Duration) {
+	return c.stepsBack.Load(), time.Duration(c.largestStepBack.Load())
+}

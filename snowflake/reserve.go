@@ -1,0 +1,179 @@
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
+)
+
+// A reservation is a block of contiguous slots of one grant.
+type reservation struct {
+	grant   *Grant
+	last    slot // the state that the reservation follows
+	first   slot
+	count   uint64        // zero where something has to be done first: see waitOrFail
+	at      clock.Moment  // when the reservation was made
+	now     uint64        // the tick of at
+	due     uint64        // the tick of the last slot
+	catchUp time.Duration // until the wall clock has caught up, if the policy waits for that
+
+	pastWindow bool // first is not in the grant's window
+}
+
+// ready reports whether the slots can be committed and used at once.
+func (r *reservation) ready() bool { return r.count > 0 && r.due <= r.now }
+
+// reserve reserves up to n slots, fewer only where the window ends, and then
+// waits, without holding a lock, until the last of them is due. If the wait is
+// canceled the slots are lost, never reissued. If the grant is revoked during the
+// wait they are lost too, and reserve starts over.
+func (g *Generator) reserve(ctx context.Context, n uint64, wait bool) (reservation, error) {
+	for {
+		r, err := g.nextReservation(n)
+		if err == nil && !r.ready() {
+			err = g.waitOrFail(ctx, r, wait)
+		}
+		if err != nil {
+			g.refusals.Add(1)
+			return r, err
+		}
+		if r.count > 0 && g.commit(r) {
+			if err = g.waitUntilDue(ctx, r); !errors.Is(err, errRevoked) {
+				return r, err
+			}
+		}
+		if ctx.Err() != nil {
+			g.refusals.Add(1)
+			return r, waiting(ctx)
+		}
+	}
+}
+
+// nextReservation returns the reservation that the state and the clock allow.
+func (g *Generator) nextReservation(n uint64) (reservation, error) {
+	r := reservation{grant: g.grant.Load()}
+	r.last = r.grant.last() // before the clock: see absorbStepBack
+	if r.grant.retired.Load() {
+		if g.closing.Load() {
+			return r, ErrClosed
+		}
+		return r, nil
+	}
+	var err error
+	if r.at, r.catchUp, err = g.now(r.grant); err != nil || r.catchUp > 0 {
+		return r, err
+	}
+	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
+	r.first = g.firstFree(r, n)
+	limit := r.grant.limit.Load()
+	r.count = min(n, limit-min(r.first, limit))
+	r.pastWindow = r.count == 0
+	r.due = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1))
+	return r, nil
+}
+
+// firstFree returns the first free slot for a block of n: right after the last
+// one, or in a fresh tick where there is no last one or it is too old.
+func (g *Generator) firstFree(r reservation, n uint64) slot {
+	following := r.last + 1
+	oldest := (r.now - min(r.now, g.lag)) << g.sequenceBits
+	if following != r.grant.first && (g.logical || following >= oldest) {
+		return following
+	}
+	if g.logical {
+		oldest = 0
+	}
+	return max(following, oldest) + g.start.at(1<<g.sequenceBits, n, g.random)
+}
+
+// waitOrFail waits for what stands in the reservation's way, or returns why that
+// cannot succeed. A call that may not wait does not ask the source either.
+func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
+	switch {
+	case r.grant.retired.Load(): // another grant is being installed
+		runtime.Gosched()
+		return nil
+	case r.catchUp > 0 && !wait:
+		return fmt.Errorf("%w: it will have caught up in %v", ErrClockBackwards, r.catchUp)
+	case r.catchUp > 0:
+		return g.sleep(ctx, r.catchUp)
+	case r.pastWindow && !wait && !r.grant.expires():
+		return r.grant.fenced()
+	case r.pastWindow:
+		return g.requestSlot(ctx, r.grant, r.first)
+	case !wait:
+		return ErrSequenceExhausted
+	}
+	return g.checkDeadline(ctx, r.due)
+}
+
+// checkDeadline fails before slots are lost to a wait that cannot succeed: under
+// overload every call that gives up would push the others further back.
+func (g *Generator) checkDeadline(ctx context.Context, due uint64) error {
+	if ctx.Err() != nil {
+		return waiting(ctx)
+	}
+	left := g.clock.Until(due)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < left {
+		return fmt.Errorf("snowflake: the next free slot is %v away: %w", left, context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// commit makes the reservation's last slot the state, unless another call has
+// moved it. Slots that are skipped, or not due yet, do not count as issued.
+func (g *Generator) commit(r reservation) bool {
+	uncounted := int64(r.first - r.last - 1)
+	if r.due > r.now {
+		uncounted += int64(r.count)
+	}
+	if uncounted > 0 {
+		g.skipped.Add(uncounted)
+	}
+	if r.grant.advance(r.last, r.first+r.count-1) {
+		return true
+	}
+	if uncounted > 0 {
+		g.skipped.Add(-uncounted)
+	}
+	return false
+}
+
+// errRevoked is the error of a wait during which the grant was revoked.
+var errRevoked = errors.New("snowflake: grant revoked")
+
+// waitUntilDue returns when the reservation is due, or when its grant has been
+// revoked during the wait. It then opens the tick to nextFast.
+func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
+	if r.due > r.now {
+		if err := g.sleepUntilDue(ctx, &r); err != nil {
+			return err
+		}
+		g.skipped.Add(-int64(r.count))
+	}
+	if !g.clock.Scripted() && !g.logical && r.now <= r.due+g.lag {
+		r.grant.openTick(r.due, g.clock.PeriodEnd(r.at))
+	}
+	return nil
+}
+
+// sleepUntilDue moves the reservation's time to the tick in which it is due.
+func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) error {
+	g.waits.Add(1)
+	for r.due > r.now {
+		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
+			g.refusals.Add(1)
+			return err
+		}
+		r.at = g.observe(r.grant)
+		r.now = g.clock.TickAt(r.at.Logical)
+		if r.grant.revoked.Load() {
+			return errRevoked
+		}
+	}
+	return nil
+}

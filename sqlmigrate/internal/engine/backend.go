@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// EndTimeout is how long a server may take to end what it was told to, and
+// a connection to be had over which it is told.
+const EndTimeout = 5 * time.Second
+
+// A Backend is the server's side of a connection.
+type Backend interface {
+	// End ends it over another connection, if it is the one that it was.
+	End(ctx context.Context, other *sql.Conn) error
+
+	// Ended reports whether it holds no locks any more and waits for none.
+	Ended(ctx context.Context, other *sql.Conn) (bool, error)
+
+	// EndSQL is the statement that ends it by hand.
+	EndSQL() string
+}
+
+// EndBackend ends b after conn was lost, and waits until it has ended: a server
+// that waits for a lock does not notice that its client is gone, and everybody
+// who comes later waits behind it. It returns err, which says so if b may
+// continue.
+func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, err error) error {
+	Discard(conn)
+	if failed := endElsewhere(ctx, pool, b); failed != nil && err != nil {
+		return fmt.Errorf("%w; the server may still be at it, and others wait for it: %s ends it (%w)", err, b.EndSQL(), failed)
+	}
+	return err
+}
+
+// Discard ends a connection of which nothing is known. Its place in the pool,
+// which may be the only one, is free then.
+func Discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
+	if pool == nil {
+		return errors.New("db was opened on one connection, and there is no other to end it over")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), EndTimeout)
+	defer cancel()
+	other, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, GiveBack(other)) }()
+	if err := b.End(ctx, other); err != nil {
+		return err
+	}
+	return awaitEnd(ctx, other, b)
+}
+
+func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		ended, err := b.Ended(ctx, other)
+		if ended || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// GiveBack does not mind that the engine, or the database, has ended the
+// connection.
+func GiveBack(conn *sql.Conn) error {
+	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Package engine is what package sqlmigrate and its databases have in common: what
+// a database is asked for, and what it answers.
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// An Engine is one database's part of the work.
+type Engine interface {
+	// Inspect finds the connected set of what is wanted and plans what is to
+	// be done about it, or what stands in its way. It reads only.
+	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
+
+	// Run carries statements out on a connection of their own, which it puts
+	// right for that and afterwards back: in one transaction where the
+	// database has that for such statements, and else one by one, leaving out
+	// those that have been done. done is called after each, also after one
+	// that was left out; it is never nil.
+	Run(ctx context.Context, conn *sql.Conn, statements []Statement, s Settings, done func(Statement)) error
+
+	// Script is the text of a migration file, or of one half of it, that does
+	// the same under the tool of the format, on a connection over which
+	// nothing is known. The lines "-- +goose Up" and "-- +goose Down" are not
+	// part of it; "-- +goose NO TRANSACTION" is.
+	Script(statements []Statement, format Format) string
+
+	// Quote quotes a name for use in SQL.
+	Quote(t TableName) string
+
+	// FoldsNames reports whether names of columns that differ in case only
+	// are equal.
+	FoldsNames() bool
+
+	// Absent reports whether an error means that a table or its schema does
+	// not exist.
+	Absent(err error) bool
+
+	// LikelyReferences are the queries for columns that may be references.
+	LikelyReferences() LikelyQueries
+
+	// AfterFailure says what a phase that has failed has changed, of which
+	// that many statements have been carried out. all is true if the failure
+	// came after the last one.
+	AfterFailure(changed int, all bool) string
+}
+
+// LikelyQueries find columns of a schema, by default the current one. Each has
+// a table and a column in a row; one that is empty finds nothing.
+type LikelyQueries struct {
+	// Narrow finds the columns that would hold keys but no Snowflake IDs. Its
+	// argument is the schema.
+	Narrow string
+
+	// Other finds those among them that have a foreign key, and the views,
+	// which have no name of a column. The schema is its argument twice.
+	Other string
+
+	// Types finds the columns that may tell which table another one, of the
+	// same name with _id, refers to. Its argument is the schema.
+	Types string
+}
+
+// NothingChanged is for a phase that is one transaction.
+const NothingChanged = "nothing of this phase has been changed"
+
+// A Request is what Inspect was asked for.
+type Request struct {
+	Tables     []TableName
+	References []Reference
+	Limit      int64 // keys in use must be below: the generator's next one
+}
+
+// A TableName has an empty schema where none was given.
+type TableName struct{ Schema, Name string }
+
+// A Reference is a column that holds keys of another table, whether or not the
+// database has a constraint for it.
+type Reference struct {
+	Table    TableName
+	Column   string
+	ToTable  TableName
+	ToColumn string
+}
+
+// CompositeNote is for a table and how many columns its key has. Once the
+// database assigns none of them, there is no telling which one it was.
+const CompositeNote = "Table %s has a key of %d columns, none of them assigned by the database: only those that are connected with another key that is moved are changed."
+
+// Settings are those of Apply and Revert.
+type Settings struct {
+	LockTimeout time.Duration // zero: the database's own
+	Pool        *sql.DB       // for other connections; nil: there are none
+}

@@ -1,0 +1,35 @@
+package engine
+
+import "strings"
+
+// A Format is that of a migration tool's files.
+type Format string
+
+// The formats.
+const (
+	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
+	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
+)
+
+// Script writes statements as the tool reads them. Goose splits at semicolons
+// unless it is told otherwise.
+func (f Format) Script(statements []string) string {
+	begin, end := "", ";\n"
+	if f == Goose {
+		begin, end = "-- +goose StatementBegin\n", ";\n-- +goose StatementEnd\n"
+	}
+	var text strings.Builder
+	for _, statement := range statements {
+		text.WriteString(begin + statement + end)
+	}
+	return text.String()
+}
+
+// SQLOf are the texts of statements.
+func SQLOf(statements []Statement) []string {
+	sql := make([]string, len(statements))
+	for i, s := range statements {
+		sql[i] = s.SQL
+	}
+	return sql
+}

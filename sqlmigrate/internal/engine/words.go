@@ -1,0 +1,20 @@
+package engine
+
+import "strconv"
+
+// Count is a number of things: what, with an s if there is not just one.
+func Count[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return Thousands(int64(n)) + " " + what
+}
+
+// Thousands is n with commas.
+func Thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,134 @@
+package migrationfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+const (
+	// stampForm is that of a version that is a timestamp.
+	stampForm = "20060102150405"
+
+	// firstStamp is the smallest of them, above numbers in sequence and above
+	// Unix times.
+	firstStamp = 1000_01_01_00_00_00
+)
+
+var (
+	versioned = regexp.MustCompile(`^(\d+)_(.*)\.sql$`)
+	half      = regexp.MustCompile(`\.(up|down)\.sql$`)
+)
+
+// A folder is what is in the directory of migrations.
+type folder struct {
+	dir   string
+	names []string // of migrations
+}
+
+func readFolder(dir string, format engine.Format) (*folder, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: %w", err)
+	}
+	f := &folder{dir: dir}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !versioned.MatchString(name) {
+			continue
+		}
+		if half.MatchString(name) != (format == engine.GolangMigrate) {
+			return nil, fmt.Errorf("sqlmigrate: %s is no file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
+		}
+		f.names = append(f.names, name)
+	}
+	return f, nil
+}
+
+// A version is what the name of a file begins with.
+type version struct {
+	name   string // of the file
+	digits string
+	number uint64
+}
+
+// versions are n that are above all in the folder: the tools leave out files
+// below what has been run. Where files are numbered, these are too, or a number
+// given later would be below their timestamps.
+func (f *folder) versions(n int, now time.Time) ([]string, error) {
+	newest, err := f.newest()
+	if err != nil {
+		return nil, err
+	}
+	if len(f.names) > 0 && newest.number < firstStamp {
+		return newest.numbers(n), nil
+	}
+	stamp, err := f.stampAfter(newest, now)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]string, n)
+	for i := range versions {
+		versions[i] = stamp.Add(time.Duration(i) * time.Second).Format(stampForm)
+	}
+	return versions, nil
+}
+
+func (f *folder) newest() (version, error) {
+	var newest version
+	for _, name := range f.names {
+		v := version{name: name, digits: versioned.FindStringSubmatch(name)[1]}
+		var err error
+		if v.number, err = strconv.ParseUint(v.digits, 10, 64); err != nil {
+			return version{}, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(f.dir, name), err)
+		}
+		if v.number >= newest.number {
+			newest = v
+		}
+	}
+	return newest, nil
+}
+
+// numbers are the next n, with as many digits.
+func (v version) numbers(n int) []string {
+	numbers := make([]string, n)
+	for i := range numbers {
+		numbers[i] = fmt.Sprintf("%0*d", len(v.digits), v.number+1+uint64(i))
+	}
+	return numbers
+}
+
+func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
+	next := now.Truncate(time.Second)
+	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); newest.number < first {
+		return next, nil
+	}
+	stamp, err := time.Parse(stampForm, strconv.FormatUint(newest.number, 10))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, newest.name))
+	}
+	return stamp.Add(time.Second), nil
+}
+
+// has is an error if the migration is there under another version. One of the
+// same name for other tables is none.
+func (f *folder) has(m Migration, format engine.Format) error {
+	for _, name := range f.names {
+		base, _, _ := strings.Cut(name, ".")
+		if !strings.HasSuffix(base, "_"+m.Name) {
+			continue
+		}
+		same := m.files(base, format)[0]
+		path := filepath.Join(f.dir, same.name)
+		if text, err := os.ReadFile(path); err == nil && string(text) == same.text {
+			return fmt.Errorf("sqlmigrate: %s is this migration already: remove it, or write to another directory", path)
+		}
+	}
+	return nil
+}

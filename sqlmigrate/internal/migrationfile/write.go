@@ -1,0 +1,82 @@
+// Package migrationfile writes the files of migration tools.
+package migrationfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A Migration is the text of one phase's files.
+type Migration struct{ Name, Up, Down string }
+
+// A file is one to be written.
+type file struct{ name, text string }
+
+// Write writes all migrations to dir, which it creates, or none. No file is
+// overwritten.
+func Write(dir string, format engine.Format, migrations []Migration) error {
+	if format != engine.GolangMigrate && format != engine.Goose {
+		return fmt.Errorf("sqlmigrate: unknown format %q: want %s or %s", format, engine.GolangMigrate, engine.Goose)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("sqlmigrate: %w", err)
+	}
+	present, err := readFolder(dir, format)
+	if err != nil {
+		return err
+	}
+	versions, err := present.versions(len(migrations), time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	var files []file
+	for i, m := range migrations {
+		if err := present.has(m, format); err != nil {
+			return err
+		}
+		files = append(files, m.files(versions[i]+"_"+m.Name, format)...)
+	}
+	return writeAll(dir, files)
+}
+
+func (m Migration) files(base string, format engine.Format) []file {
+	if format == engine.Goose {
+		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.Up) + "\n-- +goose Down\n" + ended(m.Down)}}
+	}
+	return []file{{base + ".up.sql", ended(m.Up)}, {base + ".down.sql", ended(m.Down)}}
+}
+
+func ended(text string) string { return strings.TrimRight(text, "\n") + "\n" }
+
+// writeAll writes all files or none.
+func writeAll(dir string, files []file) error {
+	for i, f := range files {
+		if err := writeNew(filepath.Join(dir, f.name), f.text); err != nil {
+			errs := []error{fmt.Errorf("sqlmigrate: no file has been written: %w", err)}
+			for _, earlier := range files[:i] {
+				errs = append(errs, os.Remove(filepath.Join(dir, earlier.name)))
+			}
+			return errors.Join(errs...)
+		}
+	}
+	return nil
+}
+
+// writeNew never overwrites, and leaves nothing behind if it fails.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package mysql
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+const (
+	// sqlMode keeps values from being cut when they are changed, and a key of
+	// 0 from becoming 1 when AUTO_INCREMENT comes back. What it leaves out
+	// would refuse columns that are already there, or quote names another way.
+	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
+
+	// inspectWait is for a run that has lost its client: the server ends
+	// its statement first.
+	inspectWait = 10 * time.Second
+
+	restoreTimeout = 5 * time.Second
+)
+
+// Run implements [engine.Engine].
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	session, err := openSession(ctx, conn, s.LockTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if session.restore() != nil {
+			err = engine.EndBackend(ctx, conn, s.Pool, backend{session.id, session.name}, err)
+		}
+	}()
+	if err := session.lockTimeout(s.LockTimeout); err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if err := carryOut(ctx, conn, statement); err != nil {
+			return err
+		}
+		done(statement)
+	}
+	return nil
+}
+
+func carryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
+	if s.Unless != "" {
+		var over bool
+		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {
+			return fmt.Errorf("ask whether that has been done: %w", err)
+		}
+		if over {
+			return nil
+		}
+	}
+	_, err := conn.ExecContext(ctx, s.SQL)
+	return err
+}
+
+// A session has settings of the package's own, and the name of the
+// database's runs, so that there is one at a time.
+type session struct {
+	ctx  context.Context
+	conn *sql.Conn
+
+	id               int64
+	mode             string
+	checks           int
+	lockWait, innodb int64
+	autocommit       int
+	name             string
+}
+
+func openSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*session, error) {
+	s := &session{ctx: ctx, conn: conn}
+	var database string
+	err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
+		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
+		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &database)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
+	}
+	sum := sha256.Sum256([]byte(database))
+	s.name = "sqlmigrate " + hex.EncodeToString(sum[:])[:40]
+	if err := s.claim(wait); err != nil {
+		return nil, err
+	}
+	if err := s.set(sqlMode, 1, 1); err != nil {
+		return nil, s.close(err)
+	}
+	return s, nil
+}
+
+// claim waits for another run to end.
+func (s *session) claim(wait time.Duration) error {
+	seconds := wholeSeconds(wait)
+	if seconds == 0 {
+		seconds = s.lockWait
+	}
+	var got sql.NullBool
+	if err := s.conn.QueryRowContext(s.ctx, fmt.Sprintf("SELECT GET_LOCK('%s', %d)", s.name, seconds)).Scan(&got); err != nil {
+		return fmt.Errorf("sqlmigrate: wait for another run to end: %w", err)
+	}
+	if !got.Bool {
+		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it is over")
+	}
+	return nil
+}
+
+func (s *session) set(mode string, checks, autocommit int) error {
+	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d",
+		literal(mode), checks, autocommit))
+	return err
+}
+
+// lockTimeout is that of locks on tables, and on rows.
+func (s *session) lockTimeout(d time.Duration) error {
+	seconds := wholeSeconds(d)
+	if seconds == 0 {
+		return nil
+	}
+	return s.setTimeouts(seconds, seconds)
+}
+
+func (s *session) setTimeouts(lockWait, innodb int64) error {
+	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
+	return err
+}
+
+// wholeSeconds rounds up: the servers count in seconds.
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// close puts the connection back as it was, or ends it if that cannot be done.
+func (s *session) close(err error) error {
+	if s.restore() != nil {
+		engine.Discard(s.conn)
+	}
+	return err
+}
+
+func (s *session) restore() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), restoreTimeout)
+	defer cancel()
+	s.ctx = ctx
+	return errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
+}
+
+func (s *session) release() error {
+	_, err := s.conn.ExecContext(s.ctx, "DO RELEASE_LOCK('"+s.name+"')")
+	return err
+}
+
+// A backend is the connection that has the name of the database's runs.
+type backend struct {
+	id   int64
+	name string
+}
+
+func (b backend) End(ctx context.Context, other *sql.Conn) error {
+	ended, err := b.Ended(ctx, other)
+	if ended || err != nil {
+		return err
+	}
+	_, err = other.ExecContext(ctx, b.EndSQL())
+	if ended, _ := b.Ended(ctx, other); ended { // it was faster
+		return nil
+	}
+	return err
+}
+
+// Ended is true once the name is given back, which comes after the locks.
+func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
+	var ended bool
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
+	return ended, err
+}
+
+func (b backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }

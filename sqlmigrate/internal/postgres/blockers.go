@@ -1,0 +1,208 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// findBlockers finds what stands in the way.
+func (p *inspection) findBlockers(ctx context.Context) error {
+	var narrow []*column
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			p.blockColumn(c)
+			if c.narrow() {
+				narrow = append(narrow, c.members...)
+			}
+		}
+		p.blockTable(t)
+	}
+	for _, find := range []func(context.Context, []*column) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
+		if err := find(ctx, narrow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digits are those of the largest ID in decimal.
+const digits = 19
+
+// blockColumn judges the type of a column and what is in it.
+func (p *inspection) blockColumn(c *column) {
+	table, column := p.display(c.schema, c.table), "column "+c.name
+	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
+		p.blocker(table, column,
+			fmt.Sprintf("it holds key %d, and the generator would go on from %d", c.largest.Int64, p.want.Limit),
+			"give the generator a layout or an epoch whose next ID is above it")
+	}
+	switch c.base {
+	case "int8":
+	case "text":
+		p.blockKey(c)
+	case "int2", "int4":
+		if c.domain {
+			p.blocker(table, column, "its type is domain "+c.typ+" over an integer that is too small",
+				"change the column to a domain over bigint, or to bigint, with all columns of the domain that refer to it")
+		}
+	case "numeric", "varchar", "bpchar":
+		if !p.blockKey(c) && c.length >= 0 && c.length < digits {
+			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, digits), "change its type")
+		}
+	default:
+		if !p.blockKey(c) {
+			p.blocker(table, column, "its type "+c.typ+" does not hold every ID", "change its type to bigint")
+		}
+	}
+}
+
+// blockKey refuses a key that is not an integer; text can refer to one.
+func (p *inspection) blockKey(c *column) bool {
+	if c.key {
+		p.blocker(p.display(c.schema, c.table), "column "+c.name, "it is a key of type "+c.typ+", not an integer", "leave the table out")
+	}
+	return c.key
+}
+
+func (p *inspection) blockTable(t *table) {
+	for _, c := range t.narrow() {
+		if c.typed {
+			p.blocker(p.display(t.schema, t.name), "table "+p.display(t.schema, t.name),
+				"it is a table of a composite type, and column "+c.name+" can be changed with that only",
+				"ALTER TABLE … NOT OF, or change the type with CASCADE")
+		}
+		if c.kind != "r" && c.kind != "p" {
+			p.blocker(p.display(t.schema, t.name), "foreign table "+p.display(t.schema, t.name),
+				"column "+c.name+" is in another database", "move the table there, and then change the type of the column here")
+		}
+	}
+}
+
+// dependentsSQL finds what uses a column, without what follows by itself:
+// constraints, indexes, statistics, defaults and sequences. A trigger that a
+// partition has from its parent is left out.
+const dependentsSQL = `
+SELECT DISTINCT node.rel::bigint, node.att, d.classid::regclass::text,
+       CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+            WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
+            ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END AS object
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
+LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
+WHERE d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
+  AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (node.rel, node.att)))
+  AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (node.rel, node.att))
+  AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
+ORDER BY 1, 2, 3, 4`
+
+// reasons are those for which PostgreSQL does not change the type of a
+// column, by the catalog in which its user is.
+var reasons = map[string][2]string{
+	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "drop it before, and create it again afterwards with its owner, grants and comment"},
+	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
+	"pg_class":           {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
+	"pg_trigger":         {"it names column %s in UPDATE OF or WHEN, so PostgreSQL does not change the column's type", "drop it before, and create it again afterwards"},
+	"pg_policy":          {"it uses column %s, whose type PostgreSQL then does not change", "drop it before, and create it again afterwards, in one transaction"},
+	"pg_proc":            {"its body uses column %s, whose type PostgreSQL then does not change", "drop it before, and create it again afterwards, or write its body as a string"},
+	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
+}
+
+func (p *inspection) blockDependents(ctx context.Context, columns []*column) error {
+	tables, numbers := nodes(columns)
+	seen := map[string]bool{}
+	return each(ctx, p.tx, dependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
+		var n node
+		var catalog, object string
+		if err := rows.Scan(&n.table, &n.column, &catalog, &object); err != nil {
+			return err
+		}
+		c := p.columns[n]
+		if key := c.table + "\x00" + object; !seen[key] { // of several columns, the first is enough
+			seen[key] = true
+			p.blockDependent(c, strings.TrimPrefix(catalog, "pg_catalog."), object)
+		}
+		return nil
+	})
+}
+
+func (p *inspection) blockDependent(c *column, catalog, object string) {
+	texts, ok := reasons[catalog]
+	if !ok {
+		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
+	}
+	p.blocker(p.display(c.schema, c.table), object, fmt.Sprintf(texts[0], c.name), texts[1])
+}
+
+func (p *inspection) blockPartitionKeys(ctx context.Context, columns []*column) error {
+	tables, numbers := nodes(columns)
+	return each(ctx, p.tx, `
+SELECT node.rel::bigint, node.att
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
+WHERE node.att = ANY (t.partattrs::int2[])
+   OR EXISTS (SELECT FROM pg_catalog.pg_depend d
+              WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
+                AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
+ORDER BY 1, 2`, []any{tables, numbers}, func(rows *sql.Rows) error {
+		var n node
+		if err := rows.Scan(&n.table, &n.column); err != nil {
+			return err
+		}
+		c := p.columns[n]
+		p.blocker(p.display(c.schema, c.table), "partition key of table "+p.display(c.schema, c.table),
+			"it has column "+c.name+", whose type PostgreSQL then does not change",
+			"create a table that is partitioned by a bigint, and copy the rows")
+		return nil
+	})
+}
+
+// rowTypesSQL finds columns whose type is a table's row, directly or in an
+// array, a domain or a composite type.
+const rowTypesSQL = `
+WITH RECURSIVE uses (rel, type) AS (
+  SELECT oid, reltype FROM pg_catalog.pg_class WHERE oid = ANY ($1::text::oid[]) AND reltype <> 0
+  UNION
+  SELECT uses.rel, more.type
+  FROM uses CROSS JOIN LATERAL (
+    SELECT t.oid FROM pg_catalog.pg_type t WHERE t.typelem = uses.type OR t.typbasetype = uses.type
+    UNION ALL
+    SELECT c.reltype FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    WHERE a.atttypid = uses.type AND c.relkind = 'c' AND NOT a.attisdropped
+  ) AS more (type)
+)
+SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, a.attrelid, a.attnum)
+FROM uses
+JOIN pg_catalog.pg_attribute a ON a.atttypid = uses.type AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'm', 'f')
+ORDER BY 1, 2`
+
+func (p *inspection) blockRowTypes(ctx context.Context, columns []*column) error {
+	tables, _ := nodes(columns)
+	names := map[int64]string{}
+	for _, c := range columns {
+		names[c.node.table] = p.display(c.schema, c.table)
+	}
+	return each(ctx, p.tx, rowTypesSQL, []any{tables}, func(rows *sql.Rows) error {
+		var table int64
+		var object string
+		if err := rows.Scan(&table, &object); err != nil {
+			return err
+		}
+		p.blocker(names[table], object, "its type is made of rows of the table, which PostgreSQL then does not change",
+			"drop it before, and add it again afterwards")
+		return nil
+	})
+}
+
+func nodes(columns []*column) (tables, numbers string) {
+	var t, n []int64
+	for _, c := range columns {
+		t, n = append(t, c.node.table), append(n, c.node.column)
+	}
+	return arrayLiteral(t), arrayLiteral(n)
+}

@@ -1,0 +1,140 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// blockRebuilt finds indexes and constraints that would not come back as they
+// are when they are made anew, whatever is said afterwards.
+func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error {
+	names := map[int64]string{}
+	for _, c := range columns {
+		names[c.node.table] = p.display(c.schema, c.table)
+	}
+	for _, b := range rebuilt {
+		err := p.users(ctx, usersSQL+b.query, columns, func(rows *sql.Rows) error {
+			var table int64
+			var object, detail string
+			if err := rows.Scan(&table, &object, &detail); err != nil {
+				return err
+			}
+			p.blocker(names[table], object, fmt.Sprintf(b.reason, detail), b.fix)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rebuilt are queries for a table, an object of it and what there is to say
+// about it.
+var rebuilt = []struct{ query, reason, fix string }{
+	{
+		// Those of other columns are made anew too, because the table is copied.
+		// That of a partitioned table holds nothing.
+		query: `
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = ANY ($1::text::oid[]) AND NOT (i.indisvalid AND i.indisready AND i.indislive)
+  AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))
+ORDER BY 2`,
+		reason: "it is invalid, and is built when the table is copied, or fails to be%s",
+		fix:    "drop it, or build it with REINDEX; that of a partitioned table wants one attached for each partition",
+	},
+	{
+		query: `
+SELECT DISTINCT t.tgrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), t.tgrelid::regclass::text
+FROM made
+JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
+JOIN pg_catalog.pg_trigger t ON t.tgconstraint = c.oid
+WHERE t.tgisinternal AND t.tgenabled <> 'O'
+ORDER BY 2`,
+		reason: "its triggers on table %s are not enabled as usual, and will be when PostgreSQL makes the constraint anew",
+		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
+	},
+	{
+		query: `
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), o.opcname::text
+FROM made
+JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
+CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) AS k (att, opclass)
+JOIN unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) ON node.rel = i.indrelid AND node.att = k.att
+JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
+WHERE NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)
+ORDER BY 2`,
+		reason: "its operator class %s does not take a bigint",
+		fix:    "drop it before, and create it again afterwards with that for bigint",
+	},
+	{
+		query: `
+SELECT DISTINCT c.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), pg_describe_object(d.classid, d.objid, 0)
+FROM made
+JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
+JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_constraint'::regclass AND d.refobjid = c.oid AND d.deptype = 'n'
+WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass)
+  AND NOT EXISTS (SELECT FROM made m WHERE (m.classid, m.objid) = (d.classid, d.objid))
+ORDER BY 2`,
+		reason: "%s uses it, and PostgreSQL then does not make it anew",
+		fix:    "drop what uses it before, and create it again afterwards",
+	},
+	{
+		query: `
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), pc.relname::text
+FROM made
+JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid AND x.contype IN ('p', 'u')
+JOIN pg_catalog.pg_index i ON i.indexrelid = x.conindid
+JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid
+JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
+LEFT JOIN pg_catalog.pg_constraint px ON px.conindid = pc.oid AND px.contype IN ('p', 'u')
+WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)
+ORDER BY 2`,
+		reason: "it belongs to a constraint that its parent %s does not have, and would come back without",
+		fix:    "make it the same as the parent's",
+	},
+	{
+		query: `
+SELECT DISTINCT x.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, x.oid, 0), y.conname::text
+FROM made
+JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid AND x.contype = 'f' AND x.conparentid = 0
+JOIN pg_catalog.pg_constraint y ON y.contype = 'f' AND y.conparentid <> 0
+ AND (y.conrelid, y.confrelid, y.conkey, y.confkey) = (x.conrelid, x.confrelid, x.conkey, x.confkey)
+ AND pg_get_constraintdef(y.oid) = pg_get_constraintdef(x.oid)
+ORDER BY 2`,
+		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
+		fix:    "drop it",
+	},
+	{
+		query: `
+SELECT DISTINCT x.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, x.indexrelid, 0), yc.relname::text
+FROM made
+JOIN pg_catalog.pg_index x ON made.classid = 'pg_catalog.pg_class'::regclass AND x.indexrelid = made.objid
+JOIN pg_catalog.pg_class xc ON xc.oid = x.indexrelid AND NOT xc.relispartition
+JOIN pg_catalog.pg_index y ON y.indrelid = x.indrelid
+JOIN pg_catalog.pg_class yc ON yc.oid = y.indexrelid AND yc.relispartition AND yc.relam = xc.relam
+WHERE (x.indisunique, x.indnkeyatts, x.indkey, x.indclass, x.indcollation) = (y.indisunique, y.indnkeyatts, y.indkey, y.indclass, y.indcollation)
+  AND (pg_get_expr(x.indexprs, x.indrelid), pg_get_expr(x.indpred, x.indrelid))
+      IS NOT DISTINCT FROM (pg_get_expr(y.indexprs, y.indrelid), pg_get_expr(y.indpred, y.indrelid))
+  AND (EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conindid = x.indexrelid AND c.contype IN ('p', 'u'))
+       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))
+ORDER BY 2`,
+		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
+		fix:    "drop it",
+	},
+	{
+		query: `
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pc.relname::text
+FROM made
+JOIN pg_catalog.pg_class c ON made.classid = 'pg_catalog.pg_class'::regclass AND c.oid = made.objid AND c.relkind = 'I'
+JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
+JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
+WHERE c.reloptions IS DISTINCT FROM pc.reloptions
+ORDER BY 2`,
+		reason: "its parameters are not those of its parent %s, and would be: PostgreSQL sets none of a partitioned index",
+		fix:    "create it again with those of the parent",
+	},
+}

@@ -1,0 +1,53 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
+)
+
+// Another backend that has the number of the process by now is not ended.
+func TestEndOthers(t *testing.T) {
+	t.Parallel()
+	pool, err := sql.Open("pgx", testserver.Postgres(t).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	for _, test := range []struct {
+		name        string
+		server      int64
+		transaction string
+		ended       bool
+	}{
+		{"the same", 0, "", true},
+		{"another transaction", 0, "0", false},
+		{"another server", 1, "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var conns [2]*sql.Conn
+			for i := range conns {
+				conn, err := pool.Conn(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				conns[i] = conn
+			}
+			if _, err := conns[0].ExecContext(t.Context(), "BEGIN"); err != nil {
+				t.Fatal(err)
+			}
+			if err := postgres.End(t.Context(), conns[0], conns[1], test.server, test.transaction); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conns[0].ExecContext(t.Context(), "ROLLBACK"); (err != nil) != test.ended {
+				t.Errorf("afterwards: %v, want it ended: %v", err, test.ended)
+			}
+		})
+	}
+}

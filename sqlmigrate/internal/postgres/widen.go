@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB in
+// 4.1 to 4.5 s.
+const rewriteRate = 45_000_000
+
+func estimate(bytes, rate int64) time.Duration {
+	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second)).Round(time.Millisecond)
+}
+
+// widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
+// stay: PostgreSQL compares an integer with a bigint.
+func (p *inspection) widen() engine.Phase {
+	phase := engine.Phase{Name: engine.Widen}
+	var tables []*table
+	for _, t := range p.tables {
+		columns := t.narrow()
+		if len(columns) == 0 {
+			continue
+		}
+		tables = append(tables, t)
+		narrow := has(columns, "atttypid <> 'bigint'::regtype")
+		phase.Steps = append(phase.Steps, engine.Step{
+			Table:    p.display(t.schema, t.name),
+			Text:     join(columns, func(c *column) string { return c.name }) + plural(columns, " becomes bigint", " become bigint"),
+			Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
+			Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
+			Rows:     t.rows,
+			Bytes:    t.bytes,
+			Rewrites: true,
+			Locks:    p.widenLocks(t),
+			Estimate: estimate(t.bytes, rewriteRate),
+		})
+		phase.Check = append(phase.Check, statementsUnless("", p.widenCheck(t, columns))...)
+	}
+	p.lockFirst(&phase, tables)
+	p.rejectNewReferences(&phase)
+	return phase
+}
+
+func (t *table) up(columns []*column) []string {
+	return append([]string{alter(t, columns, func(*column) string { return "bigint" })}, t.kept...)
+}
+
+func (t *table) down(columns []*column) []string {
+	texts := t.recreated.around(alter(t, columns, func(c *column) string { return c.typ }))
+	for _, c := range columns {
+		for _, m := range c.members {
+			if s := m.ownIdentity(); s != nil && s.typ != c.typ {
+				texts = append(texts, s.retype())
+			}
+		}
+	}
+	return append(texts, t.kept...)
+}
+
+func alter(t *table, columns []*column, typ func(*column) string) string {
+	return "ALTER TABLE " + t.target() + " " + join(columns, func(c *column) string {
+		return "ALTER COLUMN " + quote(c.name) + " TYPE " + typ(c)
+	})
+}
+
+func join(columns []*column, text func(*column) string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = text(c)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func plural(columns []*column, one, many string) string {
+	if len(columns) == 1 {
+		return one
+	}
+	return many
+}
+
+func (p *inspection) widenLocks(t *table) string {
+	text := "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name)
+	if len(t.members) > 1 {
+		text += ", its partitions and children"
+	}
+	return text + " and every table whose foreign key refers to it, until the end of the phase: reads and writes wait"
+}
+
+func (p *inspection) widenCheck(t *table, columns []*column) string {
+	var rejections []string
+	for _, c := range columns {
+		low, high := c.bounds()
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), quote(c.name), low, high),
+			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
+				c.name, p.display(t.schema, t.name), c.typ, low, high)))
+	}
+	return checkAll(rejections)
+}

@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// Run is one transaction, which begins with the writer lock: one that took it
+// later could not wait for it.
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+	restore, err := busyTimeout(ctx, conn, s.LockTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		if ctx.Err() != nil { // it may have begun all the same
+			err = errors.Join(err, endTransaction(ctx, conn))
+		}
+		return fmt.Errorf("take the writer lock: %w", err)
+	}
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(ctx, statement.SQL); err != nil {
+			return errors.Join(err, rollback(ctx, conn))
+		}
+		done(statement)
+	}
+	// Once begun, a commit is not cancelled: nobody would know how it ended. A
+	// driver can miss that the context ended during a short statement.
+	err = ctx.Err()
+	if err == nil {
+		err = uncancelled(ctx, conn, "COMMIT")
+	}
+	if err != nil {
+		return errors.Join(err, rollback(ctx, conn))
+	}
+	return nil
+}
+
+// rollback ends the transaction, and puts back what does not end with it.
+func rollback(ctx context.Context, conn *sql.Conn) error {
+	return errors.Join(endTransaction(ctx, conn), uncancelled(ctx, conn, "PRAGMA writable_schema = RESET"))
+}
+
+// endTransaction does not mind that an error has ended the transaction itself.
+func endTransaction(ctx context.Context, conn *sql.Conn) error {
+	err := uncancelled(ctx, conn, "ROLLBACK")
+	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
+		return nil
+	}
+	return err
+}
+
+func uncancelled(ctx context.Context, conn *sql.Conn, statement string) error {
+	if _, err := conn.ExecContext(context.WithoutCancel(ctx), statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+// busyTimeout sets how long a statement waits, and returns what sets it
+// back.
+func busyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) (restore func() error, err error) {
+	if d == 0 {
+		return func() error { return nil }, nil
+	}
+	var before int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
+		return nil, fmt.Errorf("read busy_timeout: %w", err)
+	}
+	set := func(milliseconds int64) error {
+		return uncancelled(ctx, conn, fmt.Sprintf("PRAGMA busy_timeout = %d", milliseconds))
+	}
+	return func() error { return set(before) }, set(max(1, d.Milliseconds()))
+}
+
+// Script needs no transaction of its own: either tool makes one by default, and
+// without one each statement can be repeated.
+func (Engine) Script(statements []engine.Statement, format engine.Format) string {
+	return format.Script(engine.SQLOf(statements))
+}
