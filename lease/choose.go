@@ -154,7 +154,7 @@ type observation struct {
 }
 
 // dead notes what the records are now, and returns a test for holders that have
-// written nothing for two windows.
+// written nothing for two windows, their own or ours, whichever is longer.
 func (l liveness) dead(used []candidate, window time.Duration) func(candidate) bool {
 	now := time.Now()
 	for _, c := range used {
@@ -162,5 +162,9 @@ func (l liveness) dead(used []candidate, window time.Duration) func(candidate) b
 			l[c.key] = observation{c.record, now}
 		}
 	}
-	return func(c candidate) bool { return now.Sub(l[c.key].since) >= 2*window }
+	return func(c candidate) bool {
+		t, _ := parseToken(c.record.Owner)
+		theirs := milliseconds(t.window)
+		return now.Sub(l[c.key].since) >= 2*min(max(window, theirs), maxWindow)
+	}
 }

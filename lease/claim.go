@@ -81,7 +81,7 @@ func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 			err = extendErr
 		}
 	}
-	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w, w.start))
+	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w))
 }
 
 func (c *claim) search(ctx context.Context) (*heldWorker, error) {
@@ -190,7 +190,7 @@ func (c *claim) backOff() time.Duration {
 func (c *claim) worker(key int) *heldWorker {
 	datacenter, worker := c.numbers(key)
 	return &heldWorker{
-		key: key, datacenter: datacenter, worker: worker, start: c.starts[key],
+		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],
 		acquired: time.UnixMilli(c.now()), acquiredAt: time.Now(), token: c.token,
 	}
 }

@@ -633,3 +633,23 @@ func issue(gen *snowflake.Generator, n int) func() []types.ID {
 		return slices.Concat(all...)
 	}
 }
+
+// A holder with a longer window writes more rarely. It is alive as long as it
+// writes within its own two windows.
+func TestHolderWithALongerWindowIsAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory()
+		one := lease.WithWorkers(0, 0)
+		zero := lease.WithDatacenter(0)
+		short := acquire(t, store, one, zero, lease.WithWindow(time.Second), lease.WithMaxAhead(time.Hour))
+		generate(t, short)
+		long := acquire(t, store, one, zero, lease.WithMaxAhead(time.Minute)) // takes it
+		generate(t, long)
+		time.Sleep(10 * time.Minute)
+		if s := long.Stats(); s.Losses != 0 {
+			t.Errorf("stats %+v, want no loss", s)
+		}
+	})
+}
+

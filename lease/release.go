@@ -17,7 +17,7 @@ const maxReleases = 3
 // worker is released, so that another process can acquire it at once. The lease
 // ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
-	w := l.retire(held)
+	w := l.retire(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil {
 		return nil
 	}
@@ -26,17 +26,21 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 	}
 	defer l.unlock()
 	return errors.Join(
-		l.release(ctx, w, last.Add(l.layout.Tick).UnixMilli()),
+		l.release(ctx, w),
 		l.releaseReplacement(ctx))
 }
 
 // retire takes the grant off the list, and returns what it was made for if
 // there is anything to release: a generator that continues under another worker
-// does not wait for storeMu.
-func (l *Lease) retire(grant *snowflake.Grant) *heldWorker {
+// does not wait for storeMu. Who releases the worker, if this call gives up,
+// finds the tick from which on nothing was issued.
+func (l *Lease) retire(grant *snowflake.Grant, unused int64) *heldWorker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.grants[grant]
+	if w != nil {
+		w.unused = max(w.unused, unused)
+	}
 	delete(l.grants, grant)
 	if len(l.grants) == 0 {
 		l.end()
@@ -66,7 +70,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		return l.notReleased(l.held, err)
 	}
 	defer l.unlock()
-	return errors.Join(l.release(ctx, l.held, l.held.start), l.releaseReplacement(ctx))
+	return errors.Join(l.release(ctx, l.held), l.releaseReplacement(ctx))
 }
 
 // endUnused ends the lease unless it serves a generator.
@@ -93,17 +97,17 @@ func (l *Lease) releaseReplacement(ctx context.Context) error {
 	if replacement == nil || !ended {
 		return nil
 	}
-	return l.release(ctx, replacement, replacement.start)
+	return l.release(ctx, replacement)
 }
 
-// release frees the worker at bound, which lies above all that was issued under
-// it.
-func (l *Lease) release(ctx context.Context, w *heldWorker, bound int64) error {
+// release frees the worker at a bound above all that was issued under it.
+func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if w.lost {
 		return nil
 	}
-	l.update(func() { w.lost = true })
-	if err := l.releaseAt(ctx, w, max(bound, w.start)); err != nil {
+	var bound int64
+	l.update(func() { w.lost, bound = true, w.unused })
+	if err := l.releaseAt(ctx, w, bound); err != nil {
 		return l.notReleased(w, err)
 	}
 	l.log.Log(ctx, l.level(), "lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))

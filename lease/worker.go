@@ -15,6 +15,7 @@ type heldWorker struct {
 	key                int
 	datacenter, worker int64
 	start              int64                           // nobody has issued this tick or a later one before
+	unused             int64                           // nor has this lease, by the grants that were retired
 	acquired           time.Time                       // on the wall clock
 	acquiredAt         time.Time                       // the same on the monotonic clock
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it

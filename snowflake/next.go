@@ -37,8 +37,9 @@ func (g *Generator) TryNext() (types.ID, error) {
 }
 
 // nextFast is the fast path: as long as a tick is open the next ID is the last one
-// plus one. It costs one look at the time, one load for the fence and one
-// compare-and-swap. All else is left to reserve, which opens the ticks.
+// plus one. It costs one reading of the processor's counter or the clock, one load
+// for the fence and one compare-and-swap. All else is left to reserve, which opens
+// the ticks.
 func (g *Generator) nextFast() (id types.ID, ok bool) {
 	grant, count := g.grant.Load(), clock.Count()
 	if !grant.tickEnd.AfterCount(count) && !grant.tickEnd.AfterTime(time.Since(g.monotonic), &g.counter, count) {

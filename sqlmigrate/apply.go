@@ -31,7 +31,7 @@ type Progress struct {
 
 // Apply carries out the plan, on one connection. On PostgreSQL and SQLite each
 // phase is one transaction. MySQL and MariaDB have none for such statements:
-// after an error, call Apply of the same plan or of a new one, and it goes on
+// after an error, call Apply of the same plan or of a new one, and it resumes
 // where the last one stopped: a journal in the database knows the foreign keys
 // that are dropped for the time being.
 //

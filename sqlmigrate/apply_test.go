@@ -100,7 +100,7 @@ func TestFailure(t *testing.T) {
 		{"check", 1, false, true, sqlmigrate.Guard, "sqlmigrate: phase guard, statement 1 of 1, check 2: broken " + rolledBack + ")"},
 		{"mysql first", 1, true, false, sqlmigrate.Widen, "up 1: broken (no statement of this phase has been carried out)"},
 		{"mysql checks, which change nothing", 2, true, true, sqlmigrate.Guard, "after its last statement: broken (no statement of this phase has been carried out)"},
-		{"mysql second", 2, true, false, sqlmigrate.Widen, "up 2: broken (the first 1 statements of this phase have been carried out and stay; when the cause is fixed, run the same plan again, which goes on from there)"},
+		{"mysql second", 2, true, false, sqlmigrate.Widen, "up 2: broken (1 statement of this phase applied and kept: fix the cause and run the same plan again to resume)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestRefusesToRun(t *testing.T) {
 		opts []sqlmigrate.ApplyOption
 		want string
 	}{
-		{"blockers", blocked(), nil, "view v_orders stands in the way"},
+		{"blockers", blocked(), nil, "blocked by view v_orders"},
 		{"other dialect", &sqlmigrate.Plan{Dialect: "postgres", Phases: handPlan(nil).Phases}, nil, "sqlmigrate: the plan is for postgres and db is sqlite"},
 		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option is nil"},
 		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},

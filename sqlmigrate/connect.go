@@ -18,7 +18,7 @@ func checkHandle(db *gorm.DB) error {
 	return nil
 }
 
-// withConn calls fn with one connection: that of db if it is a handle of
+// withConn calls fn with one connection: db's own if it is a handle of
 // [gorm.DB.Connection] or was opened on one, and else one of its pool, which
 // goes back afterwards.
 func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error {
@@ -56,7 +56,7 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	return nil, pool, err
 }
 
-// otherConns is the pool for connections beside the one of withConn, or nil if
+// otherConns is the pool for connections in addition to withConn's, or nil if
 // db was opened on one.
 func otherConns(db *gorm.DB) *sql.DB {
 	pool, err := unwrap(db.Config.ConnPool)

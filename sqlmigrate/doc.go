@@ -9,7 +9,7 @@
 //
 // Nothing is renumbered: the old keys stay, and are smaller than any Snowflake
 // ID. [Inspect] follows references in both directions, so that no foreign-key
-// column is forgotten, and names what stands in the way before anything is
+// column is forgotten, and names what blocks the move before anything is
 // changed.
 //
 // # Phases
@@ -17,8 +17,9 @@
 // A plan has up to three phases, which can be deployed apart:
 //
 //   - widen: keys and the columns that refer to them become 64 bits wide. The
-//     database still assigns keys, and programs of before and after work. SQLite
-//     needs none: its integer columns are 64 bits wide, whatever they are called.
+//     database still assigns keys; old and new versions of the application both
+//     work. SQLite needs none: its integer columns are 64 bits wide, whatever
+//     they are called.
 //   - detach: the database assigns no more keys, so a program that forgets one
 //     fails instead of mixing two kinds. On SQLite an omitted key is still
 //     assigned by the engine, which cannot be told otherwise.

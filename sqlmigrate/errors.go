@@ -10,7 +10,7 @@ import (
 func (p *Plan) Err() error {
 	errs := make([]error, len(p.Blockers))
 	for i, b := range p.Blockers {
-		errs[i] = fmt.Errorf("sqlmigrate: table %s: %s stands in the way: %s: %s", b.Table, b.Object, b.Reason, b.Fix)
+		errs[i] = fmt.Errorf("sqlmigrate: table %s: blocked by %s: %s: %s", b.Table, b.Object, b.Reason, b.Fix)
 	}
 	return errors.Join(errs...)
 }

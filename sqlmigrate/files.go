@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
 )
 
-// A Format is that of a migration tool's files.
+// A Format is the format of a migration tool's files.
 type Format string
 
 // The formats.
@@ -21,8 +21,8 @@ const (
 )
 
 // WriteFiles writes each phase as a migration of its own: a file for goose, a
-// pair of files for golang-migrate. Their versions are timestamps, those of now
-// in UTC or after the newest one in dir; in a dir whose files are numbered, such
+// pair of files for golang-migrate. Their versions are timestamps, now in UTC or
+// after the newest one in dir; in a dir whose files are numbered, such
 // as 000012_name.up.sql, they are the next numbers. Their names end with
 // snowflake_widen, snowflake_detach and snowflake_guard.
 //

@@ -112,7 +112,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 		present string
 		want    string
 	}{
-		{"blockers", blocked(), sqlmigrate.Goose, "", "view v_orders stands in the way"},
+		{"blockers", blocked(), sqlmigrate.Goose, "", "blocked by view v_orders"},
 		{"empty", &sqlmigrate.Plan{Dialect: "sqlite"}, sqlmigrate.Goose, "", "sqlmigrate: the plan is empty: there is nothing to write"},
 		{"format", shortPlan(), "flyway", "", `sqlmigrate: unknown format "flyway": want golang-migrate or goose`},
 		{"pairs under goose", shortPlan(), sqlmigrate.Goose, "1_a.up.sql", "1_a.up.sql is no file of goose"},

@@ -19,17 +19,17 @@ import (
 //
 //   - the name of a table, as "orders" or "shop.orders", used exactly as it is
 //     written; a name that has a dot stands in double quotes,
-//   - a GORM model, pointer or value: its table, and what its associations tell
-//     of references that have no constraint, join tables and polymorphic owners
+//   - a GORM model, pointer or value: its table, and the references of its
+//     associations that have no constraint, join tables and polymorphic owners
 //     included,
 //   - an [Option].
 //
 // Integer columns that are named after one of the tables, as order_id, and are
 // not connected with it are left alone, and pointed out in [Plan.Notes].
 //
-// What stands in the way is no error: it is in [Plan.Blockers], and [Plan.Err]
-// makes an error of it. An error is a target that does not exist or means
-// nothing, a database that is not supported, a right that is missing.
+// A blocker is not an error: it is in [Plan.Blockers], and [Plan.Err] makes an
+// error of it. An error is a target that does not exist or means nothing, a
+// database that is not supported, a right that is missing.
 //
 // db must not be a transaction. If it is pinned to one connection, as in
 // [gorm.DB.Connection], that is used.

@@ -133,7 +133,7 @@ func (l columnLook) column(table engine.TableName, column string) error {
 	return nil
 }
 
-// errAbsent is that of a table or a column that does not exist.
+// errAbsent is for a table or a column that does not exist.
 var errAbsent = errors.New("absent")
 
 type absentError string

@@ -83,7 +83,7 @@ func TestMySQLCancelledOnOneConnection(t *testing.T) {
 	defer cancel()
 	var id string
 	waiting, err := mysqlWaits(t, db, func(waiting string) { id = waiting; cancel() }, func() error { return plan.Apply(ctx, one) })
-	wantError(t, err, "the server may still be at it", fmt.Sprintf("KILL %s ends it", id), "there is no other to end it over")
+	wantError(t, err, "the statement may still be running and blocking others", fmt.Sprintf("stop it with: KILL %s (", id), "there is no other to end it over")
 	for _, id := range waiting {
 		mysqlExec(t, db, "KILL "+id)
 	}

@@ -19,8 +19,8 @@ type Plan struct {
 	// with them by references, sorted by name.
 	Tables []Table
 
-	// Blockers are what stands in the way. While there are any, nothing is
-	// written or changed.
+	// Blockers keep the plan from being carried out. While there are any,
+	// nothing is written or changed.
 	Blockers []Blocker
 
 	// Phases are what is to be done, in order, without those that have

@@ -194,7 +194,7 @@ func postgresOneConnection(t *testing.T, server *pgServer) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err = d.waits(t, cancel, func() error { return plan.Apply(ctx, pgOver(t, conn)) })
-	wantError(t, err, "the server may still be at it", "SELECT pg_terminate_backend(", "there is no other to end it over")
+	wantError(t, err, "the statement may still be running and blocking others", "stop it with: SELECT pg_terminate_backend(", "there is no other to end it over")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -241,5 +241,5 @@ func postgresStuck(t *testing.T, server *pgServer) {
 		cancel()
 	}, func() error { return plan.Apply(ctx, d.DB) })
 	signal("-CONT")
-	wantError(t, err, "the server may still be at it", "SELECT pg_terminate_backend("+pid+")", context.DeadlineExceeded.Error())
+	wantError(t, err, "the statement may still be running and blocking others", "stop it with: SELECT pg_terminate_backend("+pid+")", context.DeadlineExceeded.Error())
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// pageWidth is that of a printed plan, in characters.
+// pageWidth is the width of a printed plan, in characters.
 const pageWidth = 100
 
-// String is the plan for people: what stands in the way, the tables, and for
+// String is the plan for people: the blockers, the tables, and for
 // each phase what is done, how long it takes and who has to wait. It is at most
 // 100 characters wide, except for words that are longer, and is the same for the
 // same plan.

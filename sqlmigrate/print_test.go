@@ -86,8 +86,8 @@ func TestErr(t *testing.T) {
 	if err := handPlan(nil).Err(); err != nil {
 		t.Errorf("Err without blockers: %v", err)
 	}
-	const want = `sqlmigrate: table orders: view v_orders stands in the way: it uses column id: drop it before and create it afterwards
-sqlmigrate: table users: policy p stands in the way: it uses column id: drop it`
+	const want = `sqlmigrate: table orders: blocked by view v_orders: it uses column id: drop it before and create it afterwards
+sqlmigrate: table users: blocked by policy p: it uses column id: drop it`
 	if err := blocked().Err(); err == nil || err.Error() != want {
 		t.Errorf("Err: %v, want %s", err, want)
 	}

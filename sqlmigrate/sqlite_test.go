@@ -353,14 +353,14 @@ func TestSQLiteBlockers(t *testing.T) {
 		setup []string
 		want  string
 	}{
-		{"no key", []string{"CREATE TABLE t (n INT)"}, "sqlmigrate: table t: primary key stands in the way: the table has none"},
-		{"text", []string{"CREATE TABLE t (id TEXT PRIMARY KEY)"}, `sqlmigrate: table t: column id of table t stands in the way: its type is "TEXT", which is not an integer's`},
+		{"no key", []string{"CREATE TABLE t (n INT)"}, "sqlmigrate: table t: blocked by primary key: the table has none"},
+		{"text", []string{"CREATE TABLE t (id TEXT PRIMARY KEY)"}, `sqlmigrate: table t: blocked by column id of table t: its type is "TEXT", which is not an integer's`},
 		{"null key", []string{"CREATE TABLE t (id BIGINT PRIMARY KEY)", "INSERT INTO t VALUES (NULL), (5)"}, "1 row has a key that is NULL or no integer: give them keys"},
 		{"null in descending", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY DESC)", "INSERT INTO t VALUES (NULL)"}, "1 row has a key that is NULL or no integer"},
 		{"text in bigint", []string{"CREATE TABLE t (id BIGINT PRIMARY KEY)", "INSERT INTO t VALUES ('a'), (NULL)"}, "2 rows have a key that is NULL or no integer"},
 		{"large key", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", fmt.Sprintf("INSERT INTO t VALUES (%d)", large)}, fmt.Sprintf("its largest key is %d, and the next Snowflake ID may be as small as", large)},
-		{"virtual", []string{"CREATE VIRTUAL TABLE t USING rtree(id, a, b)"}, "virtual table t stands in the way"},
-		{"guard's name", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TRIGGER t_Snowflake_Guard BEFORE DELETE ON t BEGIN SELECT 1; END"}, "trigger t_Snowflake_Guard stands in the way: it has the name of the guard and another text"},
+		{"virtual", []string{"CREATE VIRTUAL TABLE t USING rtree(id, a, b)"}, "blocked by virtual table t"},
+		{"guard's name", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TRIGGER t_Snowflake_Guard BEFORE DELETE ON t BEGIN SELECT 1; END"}, "blocked by trigger t_Snowflake_Guard: it has the name of the guard and another text"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 )
@@ -35,11 +34,16 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunOnPostgres(t *testing.T) {
+func TestRunOnServer(t *testing.T) {
 	t.Parallel()
-	out := output(t, testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres)))
-	if n := strings.Count(out, "10000 lines stored"); n != 3 {
-		t.Errorf("%d ways stored all lines, want 3:\n%s", n, out)
+	for target, ways := range map[testdb.Target]int{testdb.MySQL: 2, testdb.Postgres: 3} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			out := output(t, testdb.URL(t, target))
+			if n := strings.Count(out, "10000 lines stored"); n != ways {
+				t.Errorf("%d ways stored all lines, want %d:\n%s", n, ways, out)
+			}
+		})
 	}
 }
 
@@ -85,16 +89,4 @@ func TestMySQLURL(t *testing.T) {
 	if got, want := got.(*mysql.Dialector).DSN, "app:p@ss@tcp(db.example:3307)/shop?parseTime=true&timeout=3s"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-}
-
-// The demonstration runs on every database, from its tables on.
-func TestDemonstrate(t *testing.T) {
-	t.Parallel()
-	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		layout := use(t, db)
-		var out bytes.Buffer
-		if err := demonstrate(db, layout, log.New(&out, "", 0)); err != nil {
-			t.Fatalf("%v\n%s", err, &out)
-		}
-	})
 }

@@ -20,8 +20,8 @@ func insertNested(db *gorm.DB, orders []Order) error {
 	return db.CreateInBatches(&orders, batchSize).Error
 }
 
-// insertAssigned numbers and links all rows first, then inserts each table by
-// itself in full batches. If the transaction fails, the same orders can be
+// insertAssigned numbers and links all rows in memory, then inserts one table after
+// the other in full batches. If the transaction fails, the same orders can be
 // inserted again: Assign keeps the keys that are set.
 func insertAssigned(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/snowflake"
 )
 
 func TestInsertNested(t *testing.T) {
@@ -89,7 +88,7 @@ func wantAllOrNothing(t *testing.T, db *gorm.DB, insert func(*gorm.DB, []Order) 
 }
 
 // use prepares an empty database as run does.
-func use(t *testing.T, db *gorm.DB) snowflake.Layout {
+func use(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	gen, err := gormflake.Open(t.Context(), db)
 	if err != nil {
@@ -103,7 +102,6 @@ func use(t *testing.T, db *gorm.DB) snowflake.Layout {
 	if err := prepare(db); err != nil {
 		t.Fatal(err)
 	}
-	return gen.Layout()
 }
 
 func wantRows(t *testing.T, db *gorm.DB, model any, want int64) {

@@ -157,6 +157,31 @@ func testsOfRepository(t *testing.T) map[string][]string {
 	return exists
 }
 
+var namedFunc = regexp.MustCompile("`(\\w+)` \\(\\[[^]]+\\]\\(([^)]+\\.go)\\)\\)")
+
+// TestFunctionsNamedInPages looks in each linked file for the function that a
+// page names before the link.
+func TestFunctionsNamedInPages(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, p := range pages(t) {
+		for _, found := range namedFunc.FindAllStringSubmatch(p.text, -1) {
+			checked++
+			source, err := os.ReadFile(filepath.Join(filepath.Dir(p.path), found[2]))
+			if err != nil {
+				t.Errorf("%s: %v", p.path, err)
+				continue
+			}
+			if !regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + found[1] + `\b`).Match(source) {
+				t.Errorf("%s: %s has no function %s", p.path, found[2], found[1])
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no page names a function")
+	}
+}
+
 var (
 	goCommand   = regexp.MustCompile(`\bgo (?:-C (\S+) )?(?:run|test)(?: -\S+)* (\./[\w/.-]+|\.)`)
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    |^)make ([a-z-]+)")

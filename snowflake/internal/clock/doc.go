@@ -11,8 +11,8 @@
 //
 // Reading the clock is most of what an ID costs. On Linux on x86-64, [Count]
 // reads the processor's time stamp counter instead, in a third of the time. With
-// it an ID takes about a third of the time of one by bwmarrin/snowflake, and
-// without it about as long: 0.34 × and 0.97 × in the README.
+// it an ID takes 0.34 × the time of one by bwmarrin/snowflake, 10 ns instead of
+// 31, and without it 0.97 × (AMD EPYC, Linux, Go 1.26).
 //
 // A count is not a time. Its rate differs between processors, two processors
 // need not agree, and a virtual machine that is moved or resumed may continue

@@ -27,12 +27,12 @@ type Backend interface {
 
 // EndBackend ends b after conn was lost, and waits until it has ended: a server
 // that waits for a lock does not notice that its client is gone, and everybody
-// who comes later waits behind it. It returns err, which says so if b may
-// continue.
+// who comes later waits behind it. It returns err, with a hint if b may still be
+// running.
 func EndBackend(ctx context.Context, conn *sql.Conn, pool *sql.DB, b Backend, err error) error {
 	Discard(conn)
 	if failed := endElsewhere(ctx, pool, b); failed != nil && err != nil {
-		return fmt.Errorf("%w; the server may still be at it, and others wait for it: %s ends it (%w)", err, b.EndSQL(), failed)
+		return fmt.Errorf("%w; the statement may still be running and blocking others; stop it with: %s (%w)", err, b.EndSQL(), failed)
 	}
 	return err
 }
@@ -74,8 +74,8 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// GiveBack does not mind that the engine, or the database, has ended the
-// connection.
+// GiveBack returns conn to its pool. That the engine, or the database, has ended
+// the connection is not an error.
 func GiveBack(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
 		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)

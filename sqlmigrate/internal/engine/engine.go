@@ -1,5 +1,5 @@
-// Package engine is what package sqlmigrate and its databases have in common: what
-// a database is asked for, and what it answers.
+// Package engine is what package sqlmigrate and its databases have in common:
+// what a database is asked for, and what it answers.
 package engine
 
 import (
@@ -11,11 +11,11 @@ import (
 // An Engine is one database's part of the work.
 type Engine interface {
 	// Inspect finds the connected set of what is wanted and plans what is to
-	// be done about it, or what stands in its way. It reads only.
+	// be done about it, or what blocks that. It reads only.
 	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
 
-	// Run carries statements out on a connection of their own, which it puts
-	// right for that and afterwards back: in one transaction where the
+	// Run carries statements out on a connection of their own, which it sets
+	// up for that and restores afterwards: in one transaction where the
 	// database has that for such statements, and else one by one, leaving out
 	// those that have been done. done is called after each, also after one
 	// that was left out; it is never nil.
@@ -41,7 +41,7 @@ type Engine interface {
 	// LikelyReferences are the queries for columns that may be references.
 	LikelyReferences() LikelyQueries
 
-	// AfterFailure says what a phase that has failed has changed, of which
+	// AfterFailure describes what a phase that has failed has changed, of which
 	// that many statements have been carried out. all is true if the failure
 	// came after the last one.
 	AfterFailure(changed int, all bool) string
@@ -89,7 +89,7 @@ type Reference struct {
 // database assigns none of them, there is no telling which one it was.
 const CompositeNote = "Table %s has a key of %d columns, none of them assigned by the database: only those that are connected with another key that is moved are changed."
 
-// Settings are those of Apply and Revert.
+// Settings are what the options of Apply and Revert set.
 type Settings struct {
 	LockTimeout time.Duration // zero: the database's own
 	Pool        *sql.DB       // for other connections; nil: there are none

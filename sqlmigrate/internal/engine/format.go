@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// A Format is that of a migration tool's files.
+// A Format is the format of a migration tool's files.
 type Format string
 
 // The formats.

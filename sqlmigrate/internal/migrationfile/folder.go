@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// stampForm is that of a version that is a timestamp.
+	// stampForm is how a version that is a timestamp is written.
 	stampForm = "20060102150405"
 
 	// firstStamp is the smallest of them, above numbers in sequence and above
@@ -117,7 +117,7 @@ func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
 }
 
 // has is an error if the migration is there under another version. One of the
-// same name for other tables is none.
+// same name for other tables is not an error.
 func (f *folder) has(m Migration, format engine.Format) error {
 	for _, name := range f.names {
 		base, _, _ := strings.Cut(name, ".")

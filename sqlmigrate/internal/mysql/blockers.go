@@ -40,7 +40,7 @@ func parseInt(s string) int64 {
 
 func above(s string, than int64) bool { return s != "" && parseInt(s) > than }
 
-// findBlockers finds what stands in the way of what has to be done.
+// findBlockers finds what would keep the plan from being carried out.
 func (in *inspection) findBlockers() error {
 	var unsigned []string
 	for _, columns := range byTable(slices.Concat(in.moved, in.resumed)) {

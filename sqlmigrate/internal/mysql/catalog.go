@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"fmt"
 	"regexp"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -27,7 +26,7 @@ func (Engine) AfterFailure(changed int, all bool) string {
 	case all:
 		return "all statements of this phase have been carried out"
 	default:
-		return fmt.Sprintf("the first %d statements of this phase have been carried out and stay; when the cause is fixed, run the same plan again, which goes on from there", changed)
+		return engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
 	}
 }
 

@@ -181,8 +181,8 @@ func (in *inspection) neighbours(c *column) ([]*column, error) {
 	return found, nil
 }
 
-// otherEnd is nil if the reference has nothing to do with c, or is that of a
-// view, which follows by itself.
+// otherEnd is nil if the reference has nothing to do with c, or is a view's: its
+// columns follow.
 func (in *inspection) otherEnd(c *column, r engine.Reference) (*column, error) {
 	is := func(t engine.TableName, column string) bool {
 		return in.normal(t) == c.table.name && strings.EqualFold(column, c.name)

@@ -105,8 +105,8 @@ func (t integerType) String() string {
 	return t.base
 }
 
-// condition is that of its columns in information_schema.COLUMNS. The width,
-// which some servers write, says nothing of the values.
+// condition finds its columns in information_schema.COLUMNS. The width, which
+// some servers write, has no effect on the values.
 func (t integerType) condition() string {
 	not := "NOT "
 	if t.unsigned {

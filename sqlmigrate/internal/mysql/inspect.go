@@ -10,9 +10,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// Engine is that of MySQL and MariaDB. They have no transactions for
-// changes of a schema, so each statement says when it is done already, and a
-// journal in the database keeps what a run that has stopped half-way would
+// Engine is for MySQL and MariaDB. They have no transactions for changes of a
+// schema, so each statement has a query that tells whether it has been done, and
+// a journal in the database keeps what a run that has stopped half-way would
 // otherwise have lost: see journal.go.
 //
 // A narrow key becomes bigint, also if it is unsigned, because that is what

@@ -15,9 +15,9 @@ import (
 // The journal is a table in the current database. A phase that a failure could
 // leave half-way writes into it first what its statements take away: foreign
 // keys that are dropped for the time being, and columns as they were. It is
-// dropped when the phase is over. What is inspected in between is the schema
-// of before, so that the same plan is made again, and its statements leave out
-// what is done. Programs other than the package have no use for it.
+// dropped when the phase is over. An inspection in between sees the schema as it
+// was, so the plan is the same again, and its statements leave out what is
+// done. Programs other than the package have no use for it.
 type journal struct{ entries []entry }
 
 const journalTable = "sqlmigrate_journal"
@@ -111,7 +111,7 @@ func (j *journal) pairs() []pair {
 	return pairs
 }
 
-// id names what the entry is about: the first one of a name is that of before.
+// id names what the entry is about: the first one of a name has the old state.
 func (e entry) id() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(e.kind), e.table.Schema, e.table.Name, e.name}, "\x00")))
 	return hex.EncodeToString(sum[:])

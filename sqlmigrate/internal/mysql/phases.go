@@ -148,8 +148,8 @@ func (in *inspection) widenStep(columns []*column) engine.Step {
 
 // ownIndexes makes an index the table's own that a foreign key has brought: the
 // server replaces such a one when the foreign key is added back, under another
-// name or at another place among the others. Those that come after it are made
-// anew too, so that they stay in their order. The table is copied anyway.
+// name or at another place among the others. Those that come after it are
+// created again too, which keeps their order. The table is copied anyway.
 func (in *inspection) ownIndexes(t *table) []string {
 	var drop, add []string
 	for _, e := range in.ownElements(t) {
@@ -239,7 +239,7 @@ func unchecked(s engine.Statement) []engine.Statement {
 }
 
 // oldKeysOnly refuses to let the database assign keys again where IDs have been
-// issued: it would go on from the largest, with IDs that are issued too.
+// issued: it would continue from the largest, with IDs that are issued too.
 func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would go on from them", c),
@@ -247,8 +247,8 @@ func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Limit, 10)))
 }
 
-// guardPhase is for the keys that are not those of another table, which has a
-// guard of its own.
+// guardPhase leaves out keys that refer to another table's, which has a guard of
+// its own.
 func (in *inspection) guardPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
 	for _, columns := range byTable(in.moved) {
@@ -265,7 +265,7 @@ func (in *inspection) guardPhase() engine.Phase {
 	return phase
 }
 
-// guarded reports whether a CHECK of this meaning is there, whoever made it.
+// guarded reports whether a CHECK of this meaning is there, under any name.
 func (c *column) guarded() bool {
 	condition := quote(c.name) + " > 0"
 	return slices.ContainsFunc(c.table.elements, func(e string) bool {

@@ -106,9 +106,9 @@ func (in *inspection) assigned() []*column {
 	return slices.DeleteFunc(slices.Clone(in.moved), func(c *column) bool { return c.assigned() == "" })
 }
 
-// dropped are the foreign keys that have to be away while types change, and
-// those that an unfinished run has dropped: by table, and in the order of their
-// indexes, which a server may make anew when they are added back.
+// dropped are the foreign keys that have to be away while types change, and the
+// ones that an unfinished run has dropped: by table, and in the order of their
+// indexes, which a server may create again when they are added back.
 func (in *inspection) dropped() []foreignKey {
 	seen := map[engine.TableName]bool{}
 	var keys []foreignKey
@@ -138,7 +138,7 @@ func isIndexOf(element string, f foreignKey) bool {
 	return strings.HasPrefix(element, "KEY `") && slices.EqualFunc(f.columns, quotedNames(element)[1:], strings.EqualFold)
 }
 
-// columnsOf are those of the foreign key, on either side, that change.
+// columnsOf are the columns of the foreign key, on either side, that change.
 func (in *inspection) columnsOf(f foreignKey) []*column {
 	var columns []*column
 	add := func(t *table, names []string) {
@@ -156,8 +156,8 @@ func (in *inspection) columnsOf(f foreignKey) []*column {
 	return columns
 }
 
-// cost is that of a rewrite, and with verify of a check of each row against
-// another table.
+// cost estimates a rewrite and, with verify, a check of each row against another
+// table.
 func (in *inspection) cost(t *table, verify bool) time.Duration {
 	row, perByte, check := 1600*time.Nanosecond, 12.0, 2500*time.Nanosecond
 	if !in.mariadb {

@@ -118,7 +118,7 @@ func (s *session) set(mode string, checks, autocommit int) error {
 	return err
 }
 
-// lockTimeout is that of locks on tables, and on rows.
+// lockTimeout limits the wait for locks on tables, and on rows.
 func (s *session) lockTimeout(d time.Duration) error {
 	seconds := wholeSeconds(d)
 	if seconds == 0 {
@@ -173,7 +173,7 @@ func (b backend) End(ctx context.Context, other *sql.Conn) error {
 	return err
 }
 
-// Ended is true once the name is given back, which comes after the locks.
+// Ended is true once the name is released, which comes after the locks.
 func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)

@@ -6,8 +6,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// The settings of a script are put back at its end. One that has failed keeps
-// what was set before, so that it can be run again on its connection.
+// The settings of a script are restored at its end. One that has failed keeps
+// the original ones, so it can be run again on its connection.
 const (
 	scriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
 		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)"

@@ -29,7 +29,7 @@ type column struct {
 	table      *table
 	name       string
 	columnType string     // as information_schema has it
-	definition definition // that of before, if an unfinished run has changed it
+	definition definition // the old one, if an unfinished run has changed it
 	primary    bool
 	generated  string // the expression
 	preset     string // the default, see defaultIs

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// findBlockers finds what stands in the way.
+// findBlockers finds what would keep the plan from being carried out.
 func (p *inspection) findBlockers(ctx context.Context) error {
 	var narrow []*column
 	for _, t := range p.tables {
@@ -27,10 +27,10 @@ func (p *inspection) findBlockers(ctx context.Context) error {
 	return nil
 }
 
-// digits are those of the largest ID in decimal.
+// digits is how many the largest ID has in decimal.
 const digits = 19
 
-// blockColumn judges the type of a column and what is in it.
+// blockColumn checks the type of a column and what is in it.
 func (p *inspection) blockColumn(c *column) {
 	table, column := p.display(c.schema, c.table), "column "+c.name
 	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
@@ -80,7 +80,7 @@ func (p *inspection) blockTable(t *table) {
 	}
 }
 
-// dependentsSQL finds what uses a column, without what follows by itself:
+// dependentsSQL finds what uses a column, without what follows automatically:
 // constraints, indexes, statistics, defaults and sequences. A trigger that a
 // partition has from its parent is left out.
 const dependentsSQL = `

@@ -73,7 +73,7 @@ func (c *column) dropped() []*sequence {
 	return slices.DeleteFunc(c.allSequences(), func(s *sequence) bool { return !s.drop })
 }
 
-// allSequences are those of the column and of all below it.
+// allSequences are the column's and those below it.
 func (c *column) allSequences() []*sequence {
 	var found []*sequence
 	for _, m := range c.members {
@@ -186,7 +186,7 @@ func (c *column) attach(root *column) []string {
 	}
 }
 
-// detachCheck is for keys from which the database must not go on, as they are
+// detachCheck is for keys from which the database must not continue, as they are
 // issued too, and for sequences that would have no next key to give.
 func (p *inspection) detachCheck(columns []*column) string {
 	var rejections []string

@@ -112,7 +112,7 @@ func (p *inspection) expressions(ctx context.Context) ([]expression, error) {
 }
 
 // cast is a column that the expression casts to an integer. PostgreSQL writes
-// such casts by itself where the column is a smallint.
+// such casts where the column is a smallint.
 func (e expression) cast() string {
 	for _, column := range e.columns {
 		if strings.Contains(e.text, "("+column+")::integer") || strings.Contains(e.text, "("+column+")::smallint") {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// PostgreSQL makes indexes, constraints and statistics anew when the type of one
-// of their columns changes, and forgets what is not in their definitions. keep
-// plans to say that again, after the change and after it was taken back.
-// Whatever it has not forgotten may be said twice.
+// PostgreSQL builds indexes, constraints and statistics again when the type of
+// one of their columns changes, and forgets what is not in their definitions.
+// keep plans to state that again, after the change and after it was taken back.
+// What it has not forgotten may be stated twice.
 func (p *inspection) keep(ctx context.Context) error {
 	for _, read := range []func(context.Context, *table, []*column) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
 		for _, t := range p.tables {
@@ -32,7 +32,7 @@ func (p *inspection) keep(ctx context.Context) error {
 	return nil
 }
 
-// An index is one that is made anew.
+// An index is one that is built again.
 type index struct {
 	OID                 int64
 	Schema, Name, Table string
@@ -67,7 +67,7 @@ func (i *index) top() *index {
 func (i *index) target() string { return qualified(i.Schema, i.Name) }
 func (i *index) table() string  { return qualified(i.Schema, i.Table) }
 
-// usersSQL are the indexes, constraints and statistics that are made anew.
+// usersSQL are the indexes, constraints and statistics that are built again.
 const usersSQL = `
 WITH RECURSIVE made AS (
   SELECT DISTINCT d.classid, d.objid

@@ -9,9 +9,9 @@ import (
 
 // lockFirst makes the phase begin with the locks of all its tables: one that
 // cannot be had ends the transaction before a table is copied, not after.
-// Masters come before details, as programs write them: the other way round, a
-// program that has written a master and goes on to its details would wait for
-// the phase, and the phase for it.
+// Parents come before children, as programs write them: the other way round, a
+// program that has written a parent and continues with its children would wait
+// for the phase, and the phase for it.
 func (p *inspection) lockFirst(phase *engine.Phase, tables []*table) {
 	if len(tables) < 2 {
 		return

@@ -7,7 +7,7 @@ import (
 )
 
 // blockRebuilt finds indexes and constraints that would not come back as they
-// are when they are made anew, whatever is said afterwards.
+// are when they are built again, whatever statements follow.
 func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error {
 	names := map[int64]string{}
 	for _, c := range columns {
@@ -34,8 +34,8 @@ func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error 
 // about it.
 var rebuilt = []struct{ query, reason, fix string }{
 	{
-		// Those of other columns are made anew too, because the table is copied.
-		// That of a partitioned table holds nothing.
+		// Indexes of other columns are built again too, because the table is copied.
+		// A partitioned table's holds nothing.
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
@@ -53,7 +53,7 @@ JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::re
 JOIN pg_catalog.pg_trigger t ON t.tgconstraint = c.oid
 WHERE t.tgisinternal AND t.tgenabled <> 'O'
 ORDER BY 2`,
-		reason: "its triggers on table %s are not enabled as usual, and will be when PostgreSQL makes the constraint anew",
+		reason: "its triggers on table %s are not enabled as usual, and will be when PostgreSQL creates the constraint again",
 		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
 	{
@@ -78,7 +78,7 @@ JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_constraint'::regcla
 WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass)
   AND NOT EXISTS (SELECT FROM made m WHERE (m.classid, m.objid) = (d.classid, d.objid))
 ORDER BY 2`,
-		reason: "%s uses it, and PostgreSQL then does not make it anew",
+		reason: "%s uses it, and PostgreSQL then does not create it again",
 		fix:    "drop what uses it before, and create it again afterwards",
 	},
 	{

@@ -66,7 +66,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 	return nil
 }
 
-// recreateIndex creates that of a partition by itself, to keep its name, and
+// recreateIndex creates a partition's index separately, to keep its name, and
 // attaches it to its parent, with which it was dropped.
 func (p *inspection) recreateIndex(ctx context.Context, into *recreated, oid int64) error {
 	var schema, name, definition, parentSchema, parent string
@@ -105,8 +105,8 @@ WHERE s.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition)
 	return nil
 }
 
-// noTablespace is before anything is created: that of the connection would be
-// taken otherwise, and what has one gets it afterwards.
+// noTablespace comes before anything is created: the connection's would be used
+// otherwise, and what has one gets it afterwards.
 const noTablespace = "SET LOCAL default_tablespace = ''"
 
 // around puts the statements around that which changes the type.

@@ -75,7 +75,7 @@ func (s *sequence) create(c *column) []string {
 }
 
 // ownerOf is a part of the body of a DO statement. It gives an object to the
-// owner of a table, whoever that is by then.
+// user who owns a table at that time.
 func ownerOf(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
@@ -101,7 +101,7 @@ func (s *sequence) trimmings() []string {
 // given then, or the first in its series that is past the largest in use.
 func (s *sequence) follow(c *column) string {
 	column, from := quote(c.name), c.target()
-	if !s.drop && !s.internal { // it has gone on meanwhile
+	if !s.drop && !s.internal { // it has continued since
 		return s.catchUp(column, from)
 	}
 	if s.increment == 1 && s.called {
@@ -130,7 +130,7 @@ func (s *sequence) catchUp(column, from string) string {
 		s.regclass(), edge+"("+column+")", from, past, s.target())
 }
 
-// auto says how the database assigns the column.
+// auto is how the database assigns the column.
 func (c *column) auto() string {
 	for _, m := range c.members {
 		switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A session is one transaction. It is no [sql.Tx], because that is rolled back
-// with the context that it began with, or behind the caller's back.
+// A session is one transaction. It is not an [sql.Tx], because that is rolled
+// back with the context that it began with, or behind the caller's back.
 type session struct {
 	conn    *sql.Conn
 	pool    *sql.DB
@@ -61,8 +61,8 @@ func (s *session) rollback(ctx context.Context, err error) error {
 	return engine.EndBackend(ctx, s.conn, s.pool, s.backend, err)
 }
 
-// A backend is one by its transaction, which no other has until the server
-// starts anew: a process ID alone may be that of somebody else by now.
+// A backend is identified by its transaction, which no other has until the
+// server restarts: a process ID alone may belong to another backend by now.
 type backend struct {
 	server      int64 // when it was started
 	pid         int64

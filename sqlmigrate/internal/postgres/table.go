@@ -12,8 +12,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// A column is a column of the connected set. That of a partition or of a
-// child that has it from its parent stands under that of the parent.
+// A column is a column of the connected set. One that a partition or a child has
+// from its parent is a member of the parent's.
 type column struct {
 	node          node
 	schema, table string

@@ -85,8 +85,8 @@ func (in *inspection) measure() error {
 	return nil
 }
 
-// key is the moved column of a table that is its key by itself or, of several,
-// the first one.
+// key is the moved column of a table that is its key or, of several, the first
+// one.
 func (in *inspection) key(t *table) *column {
 	for _, c := range t.columns {
 		if c.key > 0 && in.moved[c.id] {

@@ -71,7 +71,7 @@ func (in *inspection) public(t *table) engine.Table {
 	return table
 }
 
-// findBlockers finds keys that cannot be, or be beside, Snowflake IDs.
+// findBlockers finds keys that cannot be Snowflake IDs, or be in use with them.
 func (in *inspection) findBlockers(t *table, c *column) {
 	column := fmt.Sprintf("column %s of table %s", c.name, t.name)
 	if !c.integer() {
@@ -150,7 +150,7 @@ func (t *table) detach(text string) engine.Step {
 	}
 }
 
-// detachCheck is for keys from which AUTOINCREMENT must not go on: they are
+// detachCheck is for keys from which AUTOINCREMENT must not continue: they are
 // issued too.
 func (t *table) detachCheck(c *column, limit int64) []engine.Statement {
 	return failUnless(
@@ -159,7 +159,7 @@ func (t *table) detachCheck(c *column, limit int64) []engine.Statement {
 }
 
 // needsGuard leaves out keys that refer to others, which have a guard of their
-// own, and those of several columns.
+// own, and keys of several columns.
 func (in *inspection) needsGuard(t *table, c *column) bool {
 	if len(t.keys()) != 1 || slices.ContainsFunc(c.refers, func(e edge) bool { return e.enforced && e.to != e.from }) {
 		return false

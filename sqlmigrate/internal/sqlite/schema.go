@@ -135,7 +135,7 @@ func (in *inspection) readReferences() error {
 	}
 	for _, r := range in.want.References {
 		if in.isView(r.Table) || in.isView(r.ToTable) {
-			continue // it follows by itself
+			continue // it follows its table
 		}
 		from, err := in.wanted(r.Table)
 		if err != nil {

@@ -3,7 +3,7 @@ package sqlite
 import "strings"
 
 // A token is a word, a quoted name or text, or one other character of an
-// SQL text. Comments and blanks are none.
+// SQL text. Comments and blanks are left out.
 type token struct {
 	start, end int
 	word       bool   // a keyword, or a name without quotes
