@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
@@ -22,7 +23,7 @@ var completions = []struct{ typed, want string }{
 // The completions work in the shells that they are for.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
-	program := build(t)
+	program := clitest.Build(t)
 	for name, test := range map[string]func(*testing.T, string, string){"bash": inBash, "zsh": inZsh, "fish": inFish} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +69,7 @@ func tabs(t *testing.T, setup, folder, shell string, args ...string) {
 		term.typed(eraseLine)
 	}
 	term.typed("exit 0\n")
-	term.exits(ok, "loaded")
+	term.exits(clitest.OK, "loaded")
 	if shown := term.shown(); strings.Contains(shown, "not found") || strings.Contains(shown, "error") {
 		t.Errorf("the shell complains:\n%s", shown)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -59,9 +60,9 @@ func memoryOfParse(t *testing.T, program string) {
 		in   io.Reader
 		args []string
 	}{
-		"lines":          {in: &logReader{id: sample(t)}},
-		"lines as JSON":  {&logReader{id: sample(t)}, []string{"--json"}},
-		"lines as table": {&logReader{id: sample(t)}, []string{"--table"}},
+		"lines":          {in: &logReader{id: clitest.Sample(t)}},
+		"lines as JSON":  {&logReader{id: clitest.Sample(t)}, []string{"--json"}},
+		"lines as table": {&logReader{id: clitest.Sample(t)}, []string{"--table"}},
 	} {
 		cmd, stderr := process(t, program, append([]string{"parse"}, test.args...)...)
 		in, err := cmd.StdinPipe()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
@@ -79,7 +80,7 @@ func mistakes() []struct{ args, want string } {
 		{"min", `"gormflake min" wants one argument, TIME, got 0; see "gormflake min --help"`},
 		{"min a b", `"gormflake min" wants one argument, TIME, got 2`},
 		{"min -1h -2h", `"gormflake min" wants one argument, TIME, got 2`},
-		{"min soon", wantTimeText},
+		{"min soon", clitest.WantTimeText},
 		{"max -1x", `time "-1x": want a time such as`},
 		{"max -- -1x", `time "-1x": want a time such as`},
 		{"max now-1x", `time "now-1x": want a time such as`},
@@ -118,13 +119,13 @@ func mistakes() []struct{ args, want string } {
 func TestMistakes(t *testing.T) {
 	t.Setenv("GORMFLAKE_DSN", "")
 	for _, test := range mistakes() {
-		wantUsage(t, commandWith(t.Context(), strings.NewReader(""), strings.Fields(test.args)...), test.want)
+		clitest.WantUsage(t, clitest.CommandWith(t.Context(), strings.NewReader(""), strings.Fields(test.args)...), test.want)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	long, short := printed(t, command(t, "version")), printed(t, command(t, "--version"))
+	long, short := clitest.Printed(t, clitest.Command(t, "version")), clitest.Printed(t, clitest.Command(t, "--version"))
 	if long != short || !strings.HasPrefix(long, "gormflake version ") || !strings.Contains(long, " go1.") {
 		t.Errorf("version: %q, --version: %q", long, short)
 	}
@@ -133,14 +134,14 @@ func TestVersion(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out := printed(t, command(t, "completion", shell)); !strings.Contains(out, "gormflake") {
+		if out := clitest.Printed(t, clitest.Command(t, "completion", shell)); !strings.Contains(out, "gormflake") {
 			t.Errorf("completion of %s: %.100q", shell, out)
 		}
 	}
-	if out := command(t, "__complete", "parse", "--file", "x", "--fi").out; !strings.HasPrefix(out, "--file") {
+	if out := clitest.Command(t, "__complete", "parse", "--file", "x", "--fi").Out; !strings.HasPrefix(out, "--file") {
 		t.Errorf("completions of a flag that may be repeated: %q", out)
 	}
-	if out := command(t, "__complete", "gen", "--as", "base").out; !strings.Contains(out, "base58\n") {
+	if out := clitest.Command(t, "__complete", "gen", "--as", "base").Out; !strings.Contains(out, "base58\n") {
 		t.Errorf("completions of --as: %q", out)
 	}
 }
@@ -149,7 +150,7 @@ func TestCompletion(t *testing.T) {
 func TestEmptyArguments(t *testing.T) {
 	t.Parallel()
 	existing := testdb.URL(t, testdb.SQLite)
-	touch(t, existing)
+	clitest.Touch(t, existing)
 	for _, test := range []struct {
 		args []string
 		want string
@@ -162,7 +163,7 @@ func TestEmptyArguments(t *testing.T) {
 		{[]string{"migrate", "plan", "--dsn", existing, ""}, `"" is not the name of a table`},
 		{[]string{"doctor", "--dsn", existing, ""}, `takes no arguments, got ""`},
 	} {
-		wantUsage(t, command(t, test.args...), test.want)
+		clitest.WantUsage(t, clitest.Command(t, test.args...), test.want)
 	}
 }
 
@@ -170,16 +171,16 @@ func TestEmptyArguments(t *testing.T) {
 // that this one lacks are not.
 func TestMistakenNames(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		shop(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Shop(t, url)
 		for _, args := range []string{"migrate plan a.b.c.d", "migrate plan orders --reference audit=orders.id", "migrate apply --yes orders --reference ="} {
-			wantUsage(t, command(t, append(strings.Fields(args), "--dsn", url)...), "is not the name of a")
+			clitest.WantUsage(t, clitest.Command(t, append(strings.Fields(args), "--dsn", url)...), "is not the name of a")
 		}
 		for args, want := range map[string]string{
 			"migrate plan none": "table none",
 			"migrate plan orders --reference none.x=audit.y": "none",
 		} {
-			wantOneLine(t, command(t, append(strings.Fields(args), "--dsn", url)...), want)
+			clitest.WantOneLine(t, clitest.Command(t, append(strings.Fields(args), "--dsn", url)...), want)
 		}
 	})
 }
@@ -189,20 +190,20 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, name := range commands(t) {
 		words := strings.Fields(name)
-		text := printed(t, command(t, append(words, "--help")...))
-		if got := printed(t, command(t, append([]string{"help"}, words...)...)); got != text {
+		text := clitest.Printed(t, clitest.Command(t, append(words, "--help")...))
+		if got := clitest.Printed(t, clitest.Command(t, append([]string{"help"}, words...)...)); got != text {
 			t.Errorf("help %s:\n%s\n%s --help:\n%s", name, got, name, text)
 		}
 		if strings.Contains(text, "(default 0s)") || strings.Contains(text, "(default [])") {
 			t.Errorf("the help of %q shows what stands for no default:\n%s", name, text)
 		}
-		for _, line := range lines(text) {
+		for _, line := range clitest.Lines(text) {
 			if n := utf8.RuneCountInString(line); n > 100 {
 				t.Errorf("help of %q: a line of %d characters: %s", name, n, line)
 			}
 		}
 	}
-	if text := printed(t, command(t)); !strings.Contains(text, "Exit codes:") {
+	if text := clitest.Printed(t, clitest.Command(t)); !strings.Contains(text, "Exit codes:") {
 		t.Errorf("no exit codes in\n%s", text)
 	}
 }
@@ -213,7 +214,7 @@ func commands(t *testing.T) []string {
 	t.Helper()
 	all := []string{""}
 	for i := 0; i < len(all); i++ {
-		text := printed(t, command(t, append(strings.Fields(all[i]), "--help")...))
+		text := clitest.Printed(t, clitest.Command(t, append(strings.Fields(all[i]), "--help")...))
 		_, rest, _ := strings.Cut(text, "\nAvailable Commands:\n")
 		list, _, _ := strings.Cut(rest, "\n\n")
 		for line := range strings.Lines(list) {
@@ -247,10 +248,10 @@ func TestDatabaseErrors(t *testing.T) {
 		"postgres://app:" + secret + "@no-such-host.invalid/app?connect_timeout=9": "no-such-host.invalid",
 	} {
 		for _, args := range []string{"gen --dsn", "workers --dsn", "workers release 0/1 --yes --dsn"} {
-			got := command(t, append(strings.Fields(args), url)...)
-			wantOneLine(t, got, want)
-			if strings.Contains(got.err, secret) {
-				t.Errorf("%s tells the password: %s", args, got.err)
+			got := clitest.Command(t, append(strings.Fields(args), url)...)
+			clitest.WantOneLine(t, got, want)
+			if strings.Contains(got.Err, secret) {
+				t.Errorf("%s tells the password: %s", args, got.Err)
 			}
 		}
 	}
@@ -265,9 +266,9 @@ func TestDatabaseURLErrors(t *testing.T) {
 		"app:%s@tcp(host)/app", "host=db password=%s", "ftp://app:%s@host",
 	} {
 		for _, args := range []string{"gen --dsn", "workers --dsn"} {
-			got := command(t, append(strings.Fields(args), fmt.Sprintf(form, secret))...)
-			if got.code == 0 || strings.Count(got.err, "\n") != 1 || strings.Contains(got.err, secret) {
-				t.Errorf("%s %s: code %d, %s", args, form, got.code, got.err)
+			got := clitest.Command(t, append(strings.Fields(args), fmt.Sprintf(form, secret))...)
+			if got.Code == 0 || strings.Count(got.Err, "\n") != 1 || strings.Contains(got.Err, secret) {
+				t.Errorf("%s %s: code %d, %s", args, form, got.Code, got.Err)
 			}
 		}
 	}
@@ -284,10 +285,10 @@ func TestRefusedByServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			u.User = url.UserPassword("gormflake_nobody", secret)
-			got := command(t, "workers", "--dsn", u.String())
-			wantOneLine(t, got, want)
-			if strings.Contains(got.err, secret) {
-				t.Errorf("the password is told: %s", got.err)
+			got := clitest.Command(t, "workers", "--dsn", u.String())
+			clitest.WantOneLine(t, got, want)
+			if strings.Contains(got.Err, secret) {
+				t.Errorf("the password is told: %s", got.Err)
 			}
 		})
 	}

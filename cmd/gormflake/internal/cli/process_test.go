@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 )
@@ -43,7 +44,7 @@ func exitOf(t *testing.T, err error) int {
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	program := build(t)
+	program := clitest.Build(t)
 	for name, test := range map[string]func(*testing.T, string){
 		"mistakes": processMistakes, "examples": processExamples, "closed pipe": closedPipe, "interrupt": interruptGen,
 		"waiting": interruptParse, "permissions": permissions, "full disk": fullDisk,
@@ -60,7 +61,7 @@ func processMistakes(t *testing.T, program string) {
 	for _, test := range mistakes() {
 		cmd, stderr := process(t, program, strings.Fields(test.args)...)
 		out, err := cmd.Output()
-		wantUsage(t, outcome{exitOf(t, err), string(out), stderr.String()}, test.want)
+		clitest.WantUsage(t, clitest.Outcome{Code: exitOf(t, err), Out: string(out), Err: stderr.String()}, test.want)
 	}
 }
 
@@ -68,18 +69,18 @@ func processMistakes(t *testing.T, program string) {
 // log.
 func processExamples(t *testing.T, program string) {
 	for _, command := range []string{"gen", "parse", "min", "max", "workers", "workers release", "workers ddl", "version"} {
-		text := printed(t, commandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
+		text := clitest.Printed(t, clitest.CommandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
 		_, rest, _ := strings.Cut(text, "\nExamples:\n")
 		examples, _, _ := strings.Cut(rest, "\n\n")
 		if examples == "" {
 			t.Errorf("%s has no example", command)
 		}
-		for _, line := range lines(examples) {
+		for _, line := range clitest.Lines(examples) {
 			line = strings.TrimSpace(line)
 			shell, stderr := process(t, "/bin/sh", "-c", line)
 			shell.Env = append(shell.Env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
-			records(t, "sqlite://"+filepath.Join(shell.Dir, "app.db"), map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
-			if err := os.WriteFile(filepath.Join(shell.Dir, "app.log"), []byte(sample(t).String()), 0o600); err != nil {
+			clitest.Records(t, "sqlite://"+filepath.Join(shell.Dir, "app.db"), map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
+			if err := os.WriteFile(filepath.Join(shell.Dir, "app.log"), []byte(clitest.Sample(t).String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			out, err := shell.Output()
@@ -93,7 +94,7 @@ func processExamples(t *testing.T, program string) {
 // wantEnd waits for a process that fails with one line.
 func wantEnd(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, text string) {
 	t.Helper()
-	wantOneLine(t, outcome{code: exitOf(t, cmd.Wait()), err: stderr.String()}, text)
+	clitest.WantOneLine(t, clitest.Outcome{Code: exitOf(t, cmd.Wait()), Err: stderr.String()}, text)
 }
 
 func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
@@ -111,7 +112,7 @@ func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
 // wantGivenBack checks that nobody holds a worker any more.
 func wantGivenBack(t *testing.T, url string) {
 	t.Helper()
-	got := printed(t, command(t, "workers", "--dsn", url))
+	got := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url))
 	if strings.Contains(got, "held") || !strings.Contains(got, "DATACENTER") {
 		t.Errorf("the worker was not given back:\n%s", got)
 	}
@@ -119,7 +120,7 @@ func wantGivenBack(t *testing.T, url string) {
 
 func closedPipe(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.SQLite)
-	touch(t, url)
+	clitest.Touch(t, url)
 	log := filepath.Join(t.TempDir(), "app.log")
 	if err := os.WriteFile(log, bytes.Repeat([]byte("GET /\n"), 1<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -141,8 +142,8 @@ func closedPipe(t *testing.T, program string) {
 }
 
 func interruptGen(t *testing.T, program string) {
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
 		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 			cmd, stderr := process(t, program, "gen", "--dsn", url, "-n", "1000000000")
 			out := bufio.NewReader(startPiped(t, cmd))
@@ -191,7 +192,7 @@ func liveText(t *testing.T, program string) {
 	}
 	out := bufio.NewReader(startPiped(t, cmd))
 	for range 3 {
-		if _, err := io.WriteString(in, sample(t).String()+"\n"); err != nil {
+		if _, err := io.WriteString(in, clitest.Sample(t).String()+"\n"); err != nil {
 			t.Fatal(err)
 		}
 		if line, err := out.ReadString('\n'); err != nil || !strings.HasSuffix(line, " sequence 42)\n") {
@@ -238,7 +239,7 @@ func fullDisk(t *testing.T, program string) {
 		t.Skip("no /dev/full")
 	}
 	defer full.Close()
-	id := sample(t).String()
+	id := clitest.Sample(t).String()
 	for _, args := range []string{"gen --worker 1", "parse " + id, "parse --table " + id, "min now", "version", "workers ddl --dialect mysql", "--help", "help", "completion bash"} {
 		cmd, stderr := process(t, program, strings.Fields(args)...)
 		cmd.Stdout = full

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,11 +15,9 @@ import (
 	"github.com/creack/pty"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
-
-// patience is for what a loaded machine does late.
-const patience = time.Minute
 
 // A terminal is a real one, with the real program in it.
 type terminal struct {
@@ -30,17 +27,6 @@ type terminal struct {
 
 	mu   sync.Mutex
 	text bytes.Buffer
-}
-
-// build returns the path of the program.
-func build(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "gormflake")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/gormflake/gormflake/cmd/gormflake").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
-	}
-	return path
 }
 
 func inTerminal(t *testing.T, program string, args ...string) *terminal {
@@ -80,7 +66,7 @@ func (term *terminal) shown() string {
 // await waits until the terminal shows the text.
 func (term *terminal) await(text string) {
 	term.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(term.shown(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.Patience); !strings.Contains(term.shown(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			term.t.Fatalf("the terminal does not show %q:\n%s", text, term.shown())
 		}
@@ -100,7 +86,7 @@ func (term *terminal) exits(code int, text string) {
 	var err error
 	select {
 	case err = <-term.ended:
-	case <-time.After(patience):
+	case <-time.After(clitest.Patience):
 		term.t.Fatalf("the program goes on:\n%s", term.shown())
 	}
 	got := 0
@@ -117,7 +103,7 @@ const interrupt = "\x03" // Ctrl-C, as a terminal sends it
 
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	program := build(t)
+	program := clitest.Build(t)
 	t.Run("confirmation", func(t *testing.T) {
 		t.Parallel()
 		confirmation(t, program)
@@ -135,23 +121,23 @@ func confirmation(t *testing.T, program string) {
 		text       string
 		changes    bool
 	}{
-		{"yes", "y\n", ok, "applied: detach, guard", true},
-		{"in full", "YES\n", ok, "applied: detach, guard", true},
-		{"no", "n\n", failed, "not confirmed: nothing has been changed", false},
-		{"nothing", "\n", failed, "not confirmed: nothing has been changed", false},
-		{"end of input", "\x04", failed, "not confirmed: nothing has been changed", false},
-		{"Ctrl-C", interrupt, failed, "nothing has been changed (interrupted)", false},
+		{"yes", "y\n", clitest.OK, "applied: detach, guard", true},
+		{"in full", "YES\n", clitest.OK, "applied: detach, guard", true},
+		{"no", "n\n", clitest.Failed, "not confirmed: nothing has been changed", false},
+		{"nothing", "\n", clitest.Failed, "not confirmed: nothing has been changed", false},
+		{"end of input", "\x04", clitest.Failed, "not confirmed: nothing has been changed", false},
+		{"Ctrl-C", interrupt, clitest.Failed, "nothing has been changed (interrupted)", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			url := testdb.URL(t, testdb.SQLite)
-			shop(t, url)
-			before := schema(t, url)
+			clitest.Shop(t, url)
+			before := clitest.Schema(t, url)
 			term := inTerminal(t, program, "migrate", "apply", "--dsn", url, "orders")
 			term.await("Apply these 11 statements to orders? [y/N] ")
 			term.typed(test.keys)
 			term.exits(test.code, test.text)
-			if changed := schema(t, url) != before; changed != test.changes {
+			if changed := clitest.Schema(t, url) != before; changed != test.changes {
 				t.Errorf("the database has changed: %v, want %v", changed, test.changes)
 			}
 			if bar := strings.Contains(term.shown(), "100% |████"); bar != test.changes {
@@ -165,8 +151,8 @@ func confirmation(t *testing.T, program string) {
 // to go on.
 func interrupted(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.Postgres)
-	db := shop(t, url)
-	before := schema(t, url)
+	db := clitest.Shop(t, url)
+	before := clitest.Schema(t, url)
 	tx := db.Begin()
 	defer tx.Rollback()
 	lock(t, tx)
@@ -174,7 +160,7 @@ func interrupted(t *testing.T, program string) {
 	term.await("detach ")
 	term.await("(0/")
 	term.typed(interrupt)
-	term.exits(failed, "run the same command again to go on")
+	term.exits(clitest.Failed, "run the same command again to go on")
 	term.await("gormflake: interrupted: ")
 	term.await("nothing of this phase has been changed")
 	// Whoever reads the table would wait behind a statement that is left over.
@@ -184,7 +170,7 @@ func interrupted(t *testing.T, program string) {
 		t.Errorf("%d wait for the lock after the program has ended, error %v, want none", waiting, err)
 	}
 	tx.Rollback()
-	if schema(t, url) != before {
+	if clitest.Schema(t, url) != before {
 		t.Error("the database has been changed")
 	}
 }
@@ -199,9 +185,9 @@ func lock(t *testing.T, tx *gorm.DB) {
 func TestLockTimeout(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.Postgres)
-	tx := shop(t, url).Begin()
+	tx := clitest.Shop(t, url).Begin()
 	defer tx.Rollback()
 	lock(t, tx)
-	got := command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "orders")
-	wantOutcome(t, got, failed, "", "another transaction holds a lock on the table")
+	got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "orders")
+	clitest.WantOutcome(t, got, clitest.Failed, "", "another transaction holds a lock on the table")
 }

@@ -1,4 +1,4 @@
-package cli_test
+package serve_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
@@ -41,13 +42,13 @@ func (l *locked) String() string {
 }
 
 // serveBriefly runs serve until it listens.
-func serveBriefly(t *testing.T, args ...string) outcome {
+func serveBriefly(t *testing.T, args ...string) clitest.Outcome {
 	t.Helper()
 	return serveWhile(t, func(string) {}, args...)
 }
 
 // serveWhile runs serve until it listens and fn has returned.
-func serveWhile(t *testing.T, fn func(url string), args ...string) outcome {
+func serveWhile(t *testing.T, fn func(url string), args ...string) clitest.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -59,7 +60,7 @@ func serveWhile(t *testing.T, fn func(url string), args ...string) outcome {
 		}
 	}}
 	code := cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
-	return outcome{code, out.String(), err.String()}
+	return clitest.Outcome{Code: code, Out: out.String(), Err: err.String()}
 }
 
 func TestServeMistakes(t *testing.T) {
@@ -83,33 +84,33 @@ func TestServeMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"port in use", []string{"--addr", taken.Addr().String()}, failed, "address already in use"},
-		{"foreign address", []string{"--addr", "192.0.2.1:0"}, failed, "cannot assign requested address"},
-		{"no port", []string{"--addr", "localhost"}, usage, `--addr "localhost": address localhost: missing port in address; want host:port, such as 127.0.0.1:8080`},
-		{"no such host", []string{"--addr", "no-such-host.invalid:0"}, failed, "no-such-host.invalid"},
-		{"high port", []string{"--addr", "127.0.0.1:65536"}, usage, "invalid port; want host:port"},
-		{"no token file", []string{"--token-file", filepath.Join(folder, "none")}, failed, "--token-file: open "},
-		{"empty token file", []string{"--token-file", file("empty", "\n")}, usage, "is empty: want a token"},
-		{"short token", []string{"--token-file", file("short", "secret\n")}, usage, "a token of 6 characters, want at least 16"},
-		{"token in two lines", []string{"--token-file", file("lines", "0123456789\n0123456789\n")}, usage, "the token has a blank"},
-		{"count of zero", []string{"--max-count", "0"}, usage, "--max-count 0: want more than zero"},
-		{"high count", []string{"--max-count", "1000001"}, usage, "limit of 1000001 IDs for a request, want 1 to 1000000"},
-		{"no time", []string{"--timeout", "0s"}, usage, "--timeout 0s: want more than zero"},
-		{"no time to end", []string{"--shutdown-timeout", "-1s"}, usage, "--shutdown-timeout -1s: want more than zero"},
-		{"origin", []string{"--allow-origin", "app.example.com"}, usage, `origin "app.example.com", want one such as https://app.example.com`},
-		{"worker", []string{"--addr", "127.0.0.1:0", "--worker", "32"}, usage, "worker 32 out of range [0, 31]"},
-		{"layout", []string{"--layout", "nobody's"}, usage, `--layout "nobody's"`},
-		{"database down", []string{"--addr", "127.0.0.1:0", "--dsn", "postgres://nobody@127.0.0.1:1/none"}, failed, "database does not answer: "},
-		{"database unknown", []string{"--addr", "127.0.0.1:0", "--dsn", "oracle://x"}, usage, `unknown scheme "oracle"`},
-		{"no such file", []string{"--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.Join(folder, "none.db")}, failed, "there is no file"},
-		{"operand", []string{"8080"}, usage, "8080"},
+		{"port in use", []string{"--addr", taken.Addr().String()}, clitest.Failed, "address already in use"},
+		{"foreign address", []string{"--addr", "192.0.2.1:0"}, clitest.Failed, "cannot assign requested address"},
+		{"no port", []string{"--addr", "localhost"}, clitest.Usage, `--addr "localhost": address localhost: missing port in address; want host:port, such as 127.0.0.1:8080`},
+		{"no such host", []string{"--addr", "no-such-host.invalid:0"}, clitest.Failed, "no-such-host.invalid"},
+		{"high port", []string{"--addr", "127.0.0.1:65536"}, clitest.Usage, "invalid port; want host:port"},
+		{"no token file", []string{"--token-file", filepath.Join(folder, "none")}, clitest.Failed, "--token-file: open "},
+		{"empty token file", []string{"--token-file", file("empty", "\n")}, clitest.Usage, "is empty: want a token"},
+		{"short token", []string{"--token-file", file("short", "secret\n")}, clitest.Usage, "a token of 6 characters, want at least 16"},
+		{"token in two lines", []string{"--token-file", file("lines", "0123456789\n0123456789\n")}, clitest.Usage, "the token has a blank"},
+		{"count of zero", []string{"--max-count", "0"}, clitest.Usage, "--max-count 0: want more than zero"},
+		{"high count", []string{"--max-count", "1000001"}, clitest.Usage, "limit of 1000001 IDs for a request, want 1 to 1000000"},
+		{"no time", []string{"--timeout", "0s"}, clitest.Usage, "--timeout 0s: want more than zero"},
+		{"no time to end", []string{"--shutdown-timeout", "-1s"}, clitest.Usage, "--shutdown-timeout -1s: want more than zero"},
+		{"origin", []string{"--allow-origin", "app.example.com"}, clitest.Usage, `origin "app.example.com", want one such as https://app.example.com`},
+		{"worker", []string{"--addr", "127.0.0.1:0", "--worker", "32"}, clitest.Usage, "worker 32 out of range [0, 31]"},
+		{"layout", []string{"--layout", "nobody's"}, clitest.Usage, `--layout "nobody's"`},
+		{"database down", []string{"--addr", "127.0.0.1:0", "--dsn", "postgres://nobody@127.0.0.1:1/none"}, clitest.Failed, "database does not answer: "},
+		{"database unknown", []string{"--addr", "127.0.0.1:0", "--dsn", "oracle://x"}, clitest.Usage, `unknown scheme "oracle"`},
+		{"no such file", []string{"--addr", "127.0.0.1:0", "--dsn", "sqlite://" + filepath.Join(folder, "none.db")}, clitest.Failed, "there is no file"},
+		{"operand", []string{"8080"}, clitest.Usage, "8080"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := serveBriefly(t, append([]string{"serve"}, test.args...)...)
-			wantOutcome(t, got, test.code, "", test.want)
-			if strings.Count(got.err, "\n") != 1 || !strings.HasPrefix(got.err, "gormflake: ") {
-				t.Errorf("standard error is not one line of gormflake:\n%s", got.err)
+			clitest.WantOutcome(t, got, test.code, "", test.want)
+			if strings.Count(got.Err, "\n") != 1 || !strings.HasPrefix(got.Err, "gormflake: ") {
+				t.Errorf("standard error is not one line of gormflake:\n%s", got.Err)
 			}
 		})
 	}
@@ -117,9 +118,9 @@ func TestServeMistakes(t *testing.T) {
 
 func TestServeTokenVariable(t *testing.T) {
 	t.Setenv("GORMFLAKE_TOKEN", "")
-	wantOutcome(t, serveBriefly(t, "serve", "--addr", "127.0.0.1:0"), usage, "", "$GORMFLAKE_TOKEN is empty: want a token")
+	clitest.WantOutcome(t, serveBriefly(t, "serve", "--addr", "127.0.0.1:0"), clitest.Usage, "", "$GORMFLAKE_TOKEN is empty: want a token")
 	t.Setenv("GORMFLAKE_TOKEN", "0123456789abcdef")
-	if got := serveBriefly(t, "serve", "--addr", ":0"); got.code != ok || strings.Contains(got.err, "WARN") {
+	if got := serveBriefly(t, "serve", "--addr", ":0"); got.Code != clitest.OK || strings.Contains(got.Err, "WARN") {
 		t.Errorf("with a token: %+v", got)
 	}
 }
@@ -128,8 +129,8 @@ func TestServeWarnsWithoutAToken(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{":0": true, "0.0.0.0:0": true, "127.0.0.1:0": false, "localhost:0": false} {
 		got := serveBriefly(t, "serve", "--addr", address)
-		if warned := strings.Contains(got.err, "other machines can reach this address"); got.code != ok || warned != want {
-			t.Errorf("%s: code %d, warned %v, want %v:\n%s", address, got.code, warned, want, got.err)
+		if warned := strings.Contains(got.Err, "other machines can reach this address"); got.Code != clitest.OK || warned != want {
+			t.Errorf("%s: code %d, warned %v, want %v:\n%s", address, got.Code, warned, want, got.Err)
 		}
 	}
 }
@@ -156,7 +157,7 @@ func TestServeForeignHost(t *testing.T) {
 			}
 		}
 	}, "serve", "--addr", "127.0.0.1:0")
-	wantOutcome(t, got, ok, "listening on", "none are issued")
+	clitest.WantOutcome(t, got, clitest.OK, "listening on", "none are issued")
 }
 
 // The layout that the database has is that of the IDs, and of all that is told
@@ -164,8 +165,8 @@ func TestServeForeignHost(t *testing.T) {
 func TestServeLayoutOfDatabase(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
-	open(t, url)
-	printed(t, command(t, "gen", "--layout", "js-safe", "--dsn", url))
+	clitest.Open(t, url)
+	clitest.Printed(t, clitest.Command(t, "gen", "--layout", "js-safe", "--dsn", url))
 	got := serveWhile(t, func(base string) {
 		response, err := http.Get(base + "/v1/layout")
 		if err != nil {
@@ -178,19 +179,19 @@ func TestServeLayoutOfDatabase(t *testing.T) {
 			t.Errorf("GET /v1/layout: %v, %s", err, text)
 		}
 	}, "serve", "--addr", "127.0.0.1:0", "--dsn", url)
-	wantOutcome(t, got, ok, "listening on", "IDs are issued under")
+	clitest.WantOutcome(t, got, clitest.OK, "listening on", "IDs are issued under")
 }
 
 // The examples of the help work as they stand there, but for the address, which
 // may be in use.
 func TestServeExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	open(t, "sqlite://app.db")
+	clitest.Open(t, "sqlite://app.db")
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range examples(t, []string{"serve"}) {
+	for _, args := range clitest.Examples(t, []string{"serve"}) {
 		for i, arg := range args {
 			switch {
 			case strings.HasPrefix(arg, "postgres://"):
@@ -200,6 +201,6 @@ func TestServeExamples(t *testing.T) {
 			}
 		}
 		got := serveBriefly(t, append(args, "--addr", "127.0.0.1:0")...)
-		wantOutcome(t, got, ok, "listening on http://127.0.0.1:", "IDs are issued under ")
+		clitest.WantOutcome(t, got, clitest.OK, "listening on http://127.0.0.1:", "IDs are issued under ")
 	}
 }

@@ -1,4 +1,4 @@
-package cli_test
+package doctor_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -29,17 +30,17 @@ type diagnosis struct {
 // diagnose runs doctor and reads its JSON. The exit code must fit what it says.
 func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	t.Helper()
-	got := command(t, append([]string{"doctor", "--dsn", url, "--json"}, args...)...)
+	got := clitest.Command(t, append([]string{"doctor", "--dsn", url, "--json"}, args...)...)
 	var d diagnosis
-	if err := json.Unmarshal([]byte(got.out), &d); err != nil {
-		t.Fatalf("code %d, standard output is no JSON: %v\n%s%s", got.code, err, got.out, got.err)
+	if err := json.Unmarshal([]byte(got.Out), &d); err != nil {
+		t.Fatalf("code %d, standard output is no JSON: %v\n%s%s", got.Code, err, got.Out, got.Err)
 	}
-	want := ok
+	want := clitest.OK
 	if d.Problems+d.Warnings > 0 {
-		want = findings
+		want = clitest.Findings
 	}
-	if got.code != want || got.err != "" {
-		t.Errorf("code %d, want %d for %d problems and %d warnings; standard error: %q", got.code, want, d.Problems, d.Warnings, got.err)
+	if got.Code != want || got.Err != "" {
+		t.Errorf("code %d, want %d for %d problems and %d warnings; standard error: %q", got.Code, want, d.Problems, d.Warnings, got.Err)
 	}
 	return d
 }
@@ -98,7 +99,7 @@ var snowflakeKey = map[string]string{"sqlite": "INTEGER", "mysql": "BIGINT", "po
 // moved makes a table of Snowflake IDs and serial numbers, with some rows.
 func moved(t *testing.T, db *gorm.DB, table, numberColumn string) {
 	t.Helper()
-	execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
+	clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY CHECK (id > 0), number %s)", table, snowflakeKey[db.Name()], numberColumn))
 	for age := range 5 {
 		id := idAt(t, time.Now().Add(-time.Duration(age+1)*time.Hour))
 		insert(t, db, table, id, number(t, id))
@@ -141,8 +142,8 @@ func record(t *testing.T, store lease.Store, key int, next lease.Record) {
 
 func TestDoctorHealthy(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		db := open(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
 		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
 		leased(t, db, snowflake.TwitterLayout())
 		before := dump(t, url)
@@ -152,7 +153,7 @@ func TestDoctorHealthy(t *testing.T) {
 		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart, and the newest 5 values are serial numbers", "")
 		d.has(t, "ok", "layout", "", "expires on 2080-07-10", "")
 		d.has(t, "ok", "workers", "", "of 1024 are free", "")
-		wantOutcome(t, command(t, "doctor", "--dsn", url), ok, "all is well\n", "")
+		clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url), clitest.OK, "all is well\n", "")
 		diagnose(t, url, "--layout", "twitter").has(t, "ok", "layout", "", "that of the leased workers is the given one", "")
 		if after := dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
@@ -163,12 +164,12 @@ func TestDoctorHealthy(t *testing.T) {
 // An empty database stays empty: not even the table of the workers is made.
 func TestDoctorChangesNothing(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		shop(t, url)
-		before := schema(t, url) + dump(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Shop(t, url)
+		before := clitest.Schema(t, url) + dump(t, url)
 		d := diagnose(t, url)
 		d.has(t, "ok", "workers", "", "there is no table snowflake_workers", "")
-		if after := schema(t, url) + dump(t, url); after != before {
+		if after := clitest.Schema(t, url) + dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}
 	})
@@ -183,7 +184,7 @@ var tablesSQL = map[string]string{
 // dump is all tables with all rows.
 func dump(t *testing.T, url string) string {
 	t.Helper()
-	db := open(t, url)
+	db := clitest.Open(t, url)
 	var tables []string
 	if err := db.Raw(tablesSQL[db.Name()]).Scan(&tables).Error; err != nil || len(tables) == 0 {
 		t.Fatalf("no tables to dump: %v", err)
@@ -203,8 +204,8 @@ func dump(t *testing.T, url string) string {
 func TestDoctorPrints(t *testing.T) {
 	t.Parallel()
 	url := testdb.URL(t, testdb.SQLite)
-	db := open(t, url)
-	execute(
+	db := clitest.Open(t, url)
+	clitest.Execute(
 		t, db,
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)",
 		"INSERT INTO orders VALUES (1795280400000000000)",
@@ -212,7 +213,7 @@ func TestDoctorPrints(t *testing.T) {
 	var out, errs bytes.Buffer
 	now := func() time.Time { return time.Date(2026, 11, 21, 17, 0, 0, 0, time.UTC) }
 	code := cli.Main(t.Context(), []string{"doctor", "--dsn", url, "--epoch", "2015-01-01T00:00:00Z"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Now: now})
-	wantOutcome(t, outcome{code, out.String(), errs.String()}, findings, "2 problems, 0 warnings\n", "")
+	clitest.WantOutcome(t, clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}, clitest.Findings, "2 problems, 0 warnings\n", "")
 	if out.String() != goldenDoctor {
 		t.Errorf("got\n%swant\n%s", out.String(), goldenDoctor)
 	}

@@ -1,10 +1,11 @@
-package cli_test
+package ids_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -34,23 +35,23 @@ func TestMinMax(t *testing.T) {
 		{"1795280400", time.Unix(1795280400, 0)},
 		{"99999999999999", time.UnixMilli(99999999999999)},
 		{"1795280400123", time.UnixMilli(1795280400123)},
-		{"now", noon},
-		{"-1h", noon.Add(-time.Hour)},
-		{"+1h30m", noon.Add(90 * time.Minute)},
-		{"-250ms", noon.Add(-250 * time.Millisecond)},
-		{"-1.5h", noon.Add(-90 * time.Minute)},
-		{"-7d", noon.AddDate(0, 0, -7)},
-		{"-7d12h", noon.AddDate(0, 0, -7).Add(-12 * time.Hour)},
-		{"now-1h", noon.Add(-time.Hour)},
+		{"now", clitest.Noon},
+		{"-1h", clitest.Noon.Add(-time.Hour)},
+		{"+1h30m", clitest.Noon.Add(90 * time.Minute)},
+		{"-250ms", clitest.Noon.Add(-250 * time.Millisecond)},
+		{"-1.5h", clitest.Noon.Add(-90 * time.Minute)},
+		{"-7d", clitest.Noon.AddDate(0, 0, -7)},
+		{"-7d12h", clitest.Noon.AddDate(0, 0, -7).Add(-12 * time.Hour)},
+		{"now-1h", clitest.Noon.Add(-time.Hour)},
 	} {
 		if test.want.After(layout.Expires()) {
-			wantUsage(t, atNoon(nil, "min", test.text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
+			clitest.WantUsage(t, clitest.AtNoon(nil, "min", test.text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
 			continue
 		}
-		if got := printed(t, atNoon(nil, "min", test.text)); got != layout.Min(test.want).String()+"\n" {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "min", test.text)); got != layout.Min(test.want).String()+"\n" {
 			t.Errorf("min %s = %s, want the ID of %v", test.text, got, test.want)
 		}
-		if got := printed(t, atNoon(nil, "max", test.text)); got != layout.Max(test.want).String()+"\n" {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "max", test.text)); got != layout.Max(test.want).String()+"\n" {
 			t.Errorf("max %s = %s, want the ID of %v", test.text, got, test.want)
 		}
 	}
@@ -65,7 +66,7 @@ func TestMinMaxGolden(t *testing.T) {
 		"min 2026-01-01 --layout js-safe": "310294609920000",
 		"min -1h --layout discord":        "1573654206873600000",
 	} {
-		if got := printed(t, atNoon(nil, strings.Fields(args)...)); got != want+"\n" {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, strings.Fields(args)...)); got != want+"\n" {
 			t.Errorf("%s = %s, want %s", args, got, want)
 		}
 	}
@@ -77,13 +78,13 @@ func TestTimeMistakes(t *testing.T) {
 		"", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "-1", "-1y", "--", "+", "-", "-d", "now-", "-h", "-1h-1h",
 		"-99999999999999999h", "1795280400.5", "9223372036854775808", "\x1b[31m", "２０２６", "-7 d",
 	} {
-		got := atNoon(nil, "min", "--", text)
+		got := clitest.AtNoon(nil, "min", "--", text)
 		if text == "" || text[0] != '-' {
-			got = atNoon(nil, "min", text)
+			got = clitest.AtNoon(nil, "min", text)
 		}
-		wantUsage(t, got, "")
+		clitest.WantUsage(t, got, "")
 	}
 	for _, text := range []string{"2010-11-04T01:42:54.656Z", "2080-07-10T17:30:30.209Z", "1969-01-01", "-99999d", "+999999d", "9223372036854775807", "0"} {
-		wantUsage(t, atNoon(nil, "max", text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
+		clitest.WantUsage(t, clitest.AtNoon(nil, "max", text), "is outside the layout: want one from 2010-11-04T01:42:54.657Z to before 2080-07-10T17:30:30.209Z")
 	}
 }

@@ -1,4 +1,4 @@
-package cli_test
+package ids_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -20,10 +21,10 @@ import (
 // Golden, but for the time zone of the machine.
 func TestParseBlock(t *testing.T) {
 	t.Parallel()
-	id := sample(t)
+	id := clitest.Sample(t)
 	want := `id          2124095476331606058
 time        2026-11-21T11:00:00.000Z
-local time  ` + noon.Add(-time.Hour).Local().Format("2006-01-02T15:04:05.000Z07:00") + `
+local time  ` + clitest.Noon.Add(-time.Hour).Local().Format("2006-01-02T15:04:05.000Z07:00") + `
 age         1h 0m ago
 datacenter  1
 worker      7
@@ -31,14 +32,14 @@ sequence    42
 base32      ` + id.Base32() + `
 base58      ` + id.Base58() + `
 base62      ` + id.Base62() + "\n"
-	if got := printed(t, atNoon(nil, "parse", id.String())); got != want {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", id.String())); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	serial := "serial      PAY20261121110000000" + "01070042\n"
-	if got := printed(t, atNoon(nil, "parse", id.String(), "--code", "PAY")); got != want+serial {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", id.String(), "--code", "PAY")); got != want+serial {
 		t.Errorf("got\n%s\nwant\n%s", got, want+serial)
 	}
-	if got := printed(t, atNoon(nil, "parse", id.String(), id.String())); got != want+"\n"+want {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", id.String(), id.String())); got != want+"\n"+want {
 		t.Errorf("two IDs give\n%s", got)
 	}
 }
@@ -50,7 +51,7 @@ func TestParseTable(t *testing.T) {
 2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  base32
 4294967296           2010-11-04T01:42:55.681Z           0       0         0  decimal
 `
-	if got := printed(t, atNoon(nil, "parse", "--table", sample(t).Base32(), "4294967296")); got != want {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--table", clitest.Sample(t).Base32(), "4294967296")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -58,10 +59,10 @@ func TestParseTable(t *testing.T) {
 // Golden.
 func TestParseJSON(t *testing.T) {
 	t.Parallel()
-	id := sample(t)
+	id := clitest.Sample(t)
 	want := fmt.Sprintf(`{"input":"%[1]s","form":"decimal","id":"%[1]s","time":"2026-11-21T11:00:00.000Z","unix_ms":1795258800000,"datacenter":1,"worker":7,"sequence":42,"base32":"%s","base58":"%s","base62":"%s"}`+"\n",
 		id, id.Base32(), id.Base58(), id.Base62())
-	if got := printed(t, atNoon(nil, "parse", "--json", id.String())); got != want {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--json", id.String())); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -75,22 +76,22 @@ func TestParseForms(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		id := compose(t, snowflake.Parts{
-			Time:       noon.Add(-time.Duration(random.Int64N(int64(15 * 365 * 24 * time.Hour)))),
+		id := clitest.Compose(t, snowflake.Parts{
+			Time:       clitest.Noon.Add(-time.Duration(random.Int64N(int64(15 * 365 * 24 * time.Hour)))),
 			Datacenter: random.Int64N(32), Worker: random.Int64N(32), Sequence: random.Int64N(4096),
 		})
 		for form, text := range map[string]string{
 			"decimal": id.String(), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "serial": pay.Format(id),
 		} {
 			row := id.String() + " "
-			if got := printed(t, atNoon(nil, "parse", "--as", form, "--code", "PAY", "--table", text)); len(lines(got)) != 2 || !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
+			if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--as", form, "--code", "PAY", "--table", text)); len(clitest.Lines(got)) != 2 || !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
 				t.Fatalf("--as %s %s gives\n%s", form, text, got)
 			}
-			got := printed(t, atNoon(nil, "parse", "--code", "PAY", "--table", text))
+			got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--code", "PAY", "--table", text))
 			if !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
 				t.Fatalf("%s as %s gives\n%s", text, form, got)
 			}
-			if n := len(lines(got)); n > 2 && !strings.HasPrefix(form, "base") || n > 3 {
+			if n := len(clitest.Lines(got)); n > 2 && !strings.HasPrefix(form, "base") || n > 3 {
 				t.Fatalf("%s gives\n%s", text, got)
 			}
 		}
@@ -100,12 +101,12 @@ func TestParseForms(t *testing.T) {
 func TestParseAmbiguous(t *testing.T) {
 	t.Parallel()
 	const both = "2WuoLaixQLF" // no digit that base 58 lacks
-	got := printed(t, atNoon(nil, "parse", both))
+	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", both))
 	if strings.Count(got, "read as") != 2 || !strings.Contains(got, "read as     base58\ntime        2017-") || !strings.Contains(got, "read as     base62\ntime        2026-") {
 		t.Errorf("got\n%s", got)
 	}
-	wantUsage(t, atNoon(nil, "parse", "--json", both), "is ambiguous: 835533801908298343 of 2017-02-25T16:55:56.499Z as base58, 2124189854310229301 of 2026-11-21T17:15:01.463Z as base62: say which with --as")
-	if got := printed(t, atNoon(nil, "parse", "--since", "2020-01-01", "--json", both)); !strings.Contains(got, `"form":"base62"`) {
+	clitest.WantUsage(t, clitest.AtNoon(nil, "parse", "--json", both), "is ambiguous: 835533801908298343 of 2017-02-25T16:55:56.499Z as base58, 2124189854310229301 of 2026-11-21T17:15:01.463Z as base62: say which with --as")
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--since", "2020-01-01", "--json", both)); !strings.Contains(got, `"form":"base62"`) {
 		t.Error(got)
 	}
 }
@@ -113,7 +114,7 @@ func TestParseAmbiguous(t *testing.T) {
 // A layout that begins tomorrow leaves no time to guess from, and none is needed.
 func TestParseEpochAhead(t *testing.T) {
 	t.Parallel()
-	if got := printed(t, atNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "5", "--epoch", "2030-01-01T00:00:00Z")); !strings.Contains(got, "2030-01-01T00:00:00.000Z") {
 		t.Error(got)
 	}
 }
@@ -143,24 +144,22 @@ func TestParseMistakes(t *testing.T) {
 		{[]string{"1", "--code", "pay"}, "--code: serial:"},
 		{[]string{"1", "--json", "--table"}, "none of the others can be"},
 		{[]string{"1", "--file", "x"}, "IDs and --file are both given"},
-		{[]string{"1", "--since", "long ago"}, wantTimeText},
+		{[]string{"1", "--since", "long ago"}, clitest.WantTimeText},
 		{[]string{"4194304", "text"}, `"text" is no ID`},
 		{[]string{"1", "-"}, `"-" is no ID`},
 	} {
-		wantUsage(t, atNoon(strings.NewReader(""), append([]string{"parse"}, test.args...)...), test.want)
+		clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), append([]string{"parse"}, test.args...)...), test.want)
 	}
 	folder := t.TempDir()
-	wantOneLine(t, command(t, "parse", "--file", filepath.Join(folder, "missing")), "no such file")
-	wantOneLine(t, command(t, "parse", "--file", folder), "is a directory")
+	clitest.WantOneLine(t, clitest.Command(t, "parse", "--file", filepath.Join(folder, "missing")), "no such file")
+	clitest.WantOneLine(t, clitest.Command(t, "parse", "--file", folder), "is a directory")
 	broken := iotest.TimeoutReader(strings.NewReader(strings.Repeat("x", 1<<10)))
-	wantOneLine(t, commandWith(t.Context(), broken, "parse"), "timeout")
+	clitest.WantOneLine(t, clitest.CommandWith(t.Context(), broken, "parse"), "timeout")
 }
-
-const wantTimeText = "want a time such as"
 
 func TestParseText(t *testing.T) {
 	t.Parallel()
-	id := sample(t).String()
+	id := clitest.Sample(t).String()
 	with := id + "(2026-11-21T11:00:00.000Z datacenter 1 worker 7 sequence 42)"
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", ""},
@@ -187,7 +186,7 @@ func TestParseText(t *testing.T) {
 			"whole": strings.NewReader(test.text), "bytes": iotest.OneByteReader(strings.NewReader(test.text)),
 			"halves": iotest.HalfReader(strings.NewReader(test.text)), "with the end": iotest.DataErrReader(strings.NewReader(test.text)),
 		} {
-			if got := printed(t, atNoon(in, "parse")); got != test.want {
+			if got := clitest.Printed(t, clitest.AtNoon(in, "parse")); got != test.want {
 				t.Errorf("%s, %s: got %q, want %q", test.name, how, got, test.want)
 			}
 		}
@@ -197,21 +196,21 @@ func TestParseText(t *testing.T) {
 // Golden.
 func TestParseTextRecords(t *testing.T) {
 	t.Parallel()
-	id := sample(t)
+	id := clitest.Sample(t)
 	text := "one\n" + id.String() + "\n\n" + id.String() + " and PAY2026112111000000001070042\n"
 	const want = `ID                   TIME                      DATACENTER  WORKER  SEQUENCE  FORM
 2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  decimal
 2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  decimal
 2124095476331606058  2026-11-21T11:00:00.000Z           1       7        42  serial
 `
-	if got := printed(t, atNoon(strings.NewReader(text), "parse", "--table", "--code", "PAY", "-")); got != want {
+	if got := clitest.Printed(t, clitest.AtNoon(strings.NewReader(text), "parse", "--table", "--code", "PAY", "-")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	file := filepath.Join(t.TempDir(), "app.log")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := lines(printed(t, atNoon(nil, "parse", "--json", "--as", "decimal", "-f", file, "-f", file)))
+	got := clitest.Lines(clitest.Printed(t, clitest.AtNoon(nil, "parse", "--json", "--as", "decimal", "-f", file, "-f", file)))
 	if len(got) != 4 {
 		t.Fatalf("lines = %q, want 4", got)
 	}
@@ -220,7 +219,7 @@ func TestParseTextRecords(t *testing.T) {
 			t.Errorf("line %d is %s, want %s…", i, line, part)
 		}
 	}
-	if got := printed(t, atNoon(strings.NewReader("a "+id.Base58()+" b"), "parse", "--as", "base58", "--table")); !strings.Contains(got, "  base58\n") {
+	if got := clitest.Printed(t, clitest.AtNoon(strings.NewReader("a "+id.Base58()+" b"), "parse", "--as", "base58", "--table")); !strings.Contains(got, "  base58\n") {
 		t.Error(got)
 	}
 }
@@ -228,7 +227,7 @@ func TestParseTextRecords(t *testing.T) {
 // Ten lines of just under 1 MiB, and one that is longer.
 func TestParseLongLine(t *testing.T) {
 	t.Parallel()
-	id := sample(t).String()
+	id := clitest.Sample(t).String()
 	random := rand.New(rand.NewPCG(3, 4))
 	var text bytes.Buffer
 	want := 0
@@ -240,7 +239,7 @@ func TestParseLongLine(t *testing.T) {
 		}
 		text.WriteString(line.String() + strings.Repeat("y", 1<<20-line.Len()-1) + "\n")
 	}
-	got := printed(t, atNoon(&text, "parse"))
+	got := clitest.Printed(t, clitest.AtNoon(&text, "parse"))
 	if n := strings.Count(got, id+"(2026-11-21T11:00:00.000Z "); n != want {
 		t.Errorf("%d IDs found, want %d", n, want)
 	}
@@ -248,7 +247,7 @@ func TestParseLongLine(t *testing.T) {
 		t.Errorf("%d lines, want 10", n)
 	}
 	long := "a\n" + strings.Repeat("x ", 1<<19) + "\n"
-	wantOneLine(t, commandWith(t.Context(), strings.NewReader(long), "parse"), `line 2 of standard input is longer than 1 MiB: break it first, as tr , '\n' does`)
+	clitest.WantOneLine(t, clitest.CommandWith(t.Context(), strings.NewReader(long), "parse"), `line 2 of standard input is longer than 1 MiB: break it first, as tr , '\n' does`)
 }
 
 // Text is what it was but for the notes, however it is cut, and the notes do
@@ -259,8 +258,8 @@ func FuzzParseText(f *testing.F) {
 	f.Add([]byte("PAY-20220628160740105-11-26-0000 PAY-20220628160740105-11-26-00000 A.20220628160740105.11.26.0000"), uint8(2))
 	f.Add(bytes.Repeat([]byte("2124095476331606058"), 20), uint8(7))
 	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
-		whole := printed(t, atNoon(bytes.NewReader(text), "parse"))
-		cut := printed(t, atNoon(cutReader{bytes.NewReader(text), int(size) + 1}, "parse"))
+		whole := clitest.Printed(t, clitest.AtNoon(bytes.NewReader(text), "parse"))
+		cut := clitest.Printed(t, clitest.AtNoon(cutReader{bytes.NewReader(text), int(size) + 1}, "parse"))
 		if whole != cut {
 			t.Errorf("whole: %q, in pieces: %q", whole, cut)
 		}

@@ -1,4 +1,4 @@
-package cli_test
+package ids_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
@@ -17,7 +18,7 @@ import (
 func TestParseSerial(t *testing.T) {
 	t.Parallel()
 	const golden = "PAY2022062816074010511260000"
-	got := printed(t, atNoon(nil, "parse", golden))
+	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", golden))
 	if !strings.HasPrefix(got, "id          1541815603606036480\nread as     serial\ntime        2022-06-28T16:07:40.105Z\n") ||
 		!strings.HasSuffix(got, "\nserial      "+golden+"\n") {
 		t.Errorf("got\n%s", got)
@@ -27,12 +28,12 @@ func TestParseSerial(t *testing.T) {
 		"7" + golden[3:], "2022" + golden[3:], "7.20220628160740105.11.26.0000", strings.Repeat("Z", 32) + golden[3:],
 	} {
 		const row = "1541815603606036480  2022-06-28T16:07:40.105Z          11      26         0  serial\n"
-		if got := printed(t, atNoon(nil, "parse", "--table", text)); !strings.HasSuffix(got, row) || len(lines(got)) != 2 {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--table", text)); !strings.HasSuffix(got, row) || len(clitest.Lines(got)) != 2 {
 			t.Errorf("%s gives\n%s", text, got)
 		}
 		log := "paid: " + text + ", x-" + text + "-1 " + text + ".\n"
 		const note = "(2022-06-28T16:07:40.105Z datacenter 11 worker 26 sequence 0)"
-		if got, want := printed(t, atNoon(strings.NewReader(log), "parse")), strings.ReplaceAll(log, text, text+note); got != want {
+		if got, want := clitest.Printed(t, clitest.AtNoon(strings.NewReader(log), "parse")), strings.ReplaceAll(log, text, text+note); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -54,9 +55,9 @@ func TestParseSerialMistakes(t *testing.T) {
 		{"2022062816074010511260000 --as serial", "is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in 0000000000000000000000000"},
 	} {
 		args := append([]string{"parse"}, strings.Fields(test.args)...)
-		wantUsage(t, atNoon(strings.NewReader(""), args...), test.want)
+		clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), args...), test.want)
 		if text := args[1] + "\n"; len(args) == 2 && !strings.ContainsAny(text, "-_") { // which stand between words
-			if got := printed(t, atNoon(strings.NewReader(text), "parse")); got != text {
+			if got := clitest.Printed(t, clitest.AtNoon(strings.NewReader(text), "parse")); got != text {
 				t.Errorf("in a log: got %q, want %q", got, text)
 			}
 		}
@@ -77,18 +78,18 @@ func FuzzParseSerial(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		first, last := layout.Min(layout.Epoch.Add(48*time.Hour)), layout.Max(noon)
+		first, last := layout.Min(layout.Epoch.Add(48*time.Hour)), layout.Max(clitest.Noon)
 		id := first + types.ID(max(number, ^number))%(last-first)
 		text := format.Format(id)
 		var got struct{ Input, Form, ID, Serial string }
-		if err := json.Unmarshal([]byte(printed(t, atNoon(nil, append(flags, "parse", "--json", text)...))), &got); err != nil {
+		if err := json.Unmarshal([]byte(clitest.Printed(t, clitest.AtNoon(nil, append(flags, "parse", "--json", text)...))), &got); err != nil {
 			t.Fatal(err)
 		}
 		if got.ID != id.String() || got.Form != "serial" || got.Serial != text {
 			t.Errorf("%s of %v: got %+v", text, id, got)
 		}
 		in := cutReader{bytes.NewReader([]byte("<" + text + ">")), 1 + int(kind)/4}
-		if got := printed(t, atNoon(in, append(flags, "parse")...)); !strings.HasPrefix(got, "<"+text+"("+layout.Time(id).Format("2006-01-02T15:04:05.000Z")) {
+		if got := clitest.Printed(t, clitest.AtNoon(in, append(flags, "parse")...)); !strings.HasPrefix(got, "<"+text+"("+layout.Time(id).Format("2006-01-02T15:04:05.000Z")) {
 			t.Errorf("<%s> gives %s", text, got)
 		}
 	})

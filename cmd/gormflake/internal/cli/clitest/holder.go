@@ -1,4 +1,4 @@
-package cli_test
+package clitest
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// holder issues IDs under worker 3 or 4 of datacenter 0 until it is stopped.
-func holder(t *testing.T, url string) (stop func(), ids <-chan types.ID) {
+// Holder issues IDs under worker 3 or 4 of datacenter 0 until it is stopped.
+func Holder(t *testing.T, url string) (stop func(), ids <-chan types.ID) {
 	t.Helper()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
-	l, err := lease.Acquire(t.Context(), sqllease.New(open(t, url)), snowflake.TwitterLayout(), quiet,
+	l, err := lease.Acquire(t.Context(), sqllease.New(Open(t, url)), snowflake.TwitterLayout(), quiet,
 		lease.WithWorkers(3, 4), lease.WithDatacenter(0), lease.WithWindow(2*time.Second))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli_test
+package ids_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
@@ -33,7 +34,7 @@ func TestGenForms(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) {
 			t.Parallel()
 			args := append([]string{"gen", "--worker", test.worker, "--datacenter", "2", "-n", "5000"}, strings.Fields(test.args)...)
-			got := lines(printed(t, command(t, args...)))
+			got := clitest.Lines(clitest.Printed(t, clitest.Command(t, args...)))
 			if len(got) != 5000 {
 				t.Fatalf("%d lines, want 5000", len(got))
 			}
@@ -54,7 +55,7 @@ func TestGenForms(t *testing.T) {
 
 func TestGenLayout(t *testing.T) {
 	t.Parallel()
-	out := printed(t, command(t, "gen", "--worker", "9", "--layout", "js-safe"))
+	out := clitest.Printed(t, clitest.Command(t, "gen", "--worker", "9", "--layout", "js-safe"))
 	if id := types.MustParseID(strings.TrimSpace(out)); id >= 1<<53 || snowflake.JSSafeLayout().Decompose(id).Worker != 9 {
 		t.Errorf("ID %v is not of the layout", id)
 	}
@@ -62,7 +63,7 @@ func TestGenLayout(t *testing.T) {
 
 func TestGenJSON(t *testing.T) {
 	t.Parallel()
-	got := lines(printed(t, command(t, "gen", "--worker", "8", "-n", "2", "--json", "--code", "PAY")))
+	got := clitest.Lines(clitest.Printed(t, clitest.Command(t, "gen", "--worker", "8", "-n", "2", "--json", "--code", "PAY")))
 	if len(got) != 2 {
 		t.Fatalf("lines = %q, want 2", got)
 	}
@@ -84,21 +85,21 @@ func TestGenJSON(t *testing.T) {
 // layout that the database knows.
 func TestGenLeased(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		open(t, url) // SQLite: the file must be there
-		touch(t, url)
-		results := make(chan outcome)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Open(t, url) // SQLite: the file must be there
+		clitest.Touch(t, url)
+		results := make(chan clitest.Outcome)
 		const processes, each = 4, 1000
 		for range processes {
 			go func() {
-				results <- commandWith(t.Context(), nil, "gen", "--dsn", url, "-n", "1000", "--layout", "js-safe")
+				results <- clitest.CommandWith(t.Context(), nil, "gen", "--dsn", url, "-n", "1000", "--layout", "js-safe")
 			}()
 		}
 		var ids []string
 		for range processes {
-			ids = append(ids, lines(printed(t, <-results))...)
+			ids = append(ids, clitest.Lines(clitest.Printed(t, <-results))...)
 		}
-		ids = append(ids, lines(printed(t, command(t, "gen", "--dsn", url)))...)
+		ids = append(ids, clitest.Lines(clitest.Printed(t, clitest.Command(t, "gen", "--dsn", url)))...)
 		slices.Sort(ids)
 		if n := len(slices.Compact(ids)); n != processes*each+1 {
 			t.Errorf("%d different IDs, want %d", n, processes*each+1)
@@ -106,10 +107,10 @@ func TestGenLeased(t *testing.T) {
 		if id := types.MustParseID(ids[len(ids)-1]); id >= 1<<53 {
 			t.Errorf("ID %v is not of the database's layout", id)
 		}
-		if out := printed(t, command(t, "workers", "--dsn", url)); strings.Contains(out, "held") || strings.Contains(out, "lapsed") {
+		if out := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url)); strings.Contains(out, "held") || strings.Contains(out, "lapsed") {
 			t.Errorf("a worker was not given back:\n%s", out)
 		}
-		wantOneLine(t, command(t, "gen", "--dsn", url, "--layout", "twitter"), "use the stored layout, or a new namespace")
+		clitest.WantOneLine(t, clitest.Command(t, "gen", "--dsn", url, "--layout", "twitter"), "use the stored layout, or a new namespace")
 	})
 }
 
@@ -117,15 +118,17 @@ func TestGenLeased(t *testing.T) {
 // the database names the layout, and nothing is done.
 func TestGenLeaseMistakes(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
-		gen := func(args ...string) outcome { return command(t, append([]string{"gen", "--dsn", url}, args...)...) }
-		wantUsage(t, gen("--worker", "40"), "--worker: lease: WithWorker: worker 40 out of range [0, 31]")
-		wantOneLine(t, command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
-		printed(t, gen("--worker", "40", "--layout", "js-safe"))
-		printed(t, gen("--worker", "41"))
-		wantUsage(t, gen("--worker", "64"), "--worker: lease: WithWorker: worker 64 out of range [0, 63]")
-		wantUsage(t, gen("--datacenter", "1"), "--datacenter: lease: WithDatacenter: datacenter 1 out of range [0, 0]")
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
+		gen := func(args ...string) clitest.Outcome {
+			return clitest.Command(t, append([]string{"gen", "--dsn", url}, args...)...)
+		}
+		clitest.WantUsage(t, gen("--worker", "40"), "--worker: lease: WithWorker: worker 40 out of range [0, 31]")
+		clitest.WantOneLine(t, clitest.Command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
+		clitest.Printed(t, gen("--worker", "40", "--layout", "js-safe"))
+		clitest.Printed(t, gen("--worker", "41"))
+		clitest.WantUsage(t, gen("--worker", "64"), "--worker: lease: WithWorker: worker 64 out of range [0, 63]")
+		clitest.WantUsage(t, gen("--datacenter", "1"), "--datacenter: lease: WithDatacenter: datacenter 1 out of range [0, 0]")
 	})
 }
 
@@ -133,5 +136,5 @@ func TestGenLeaseMistakes(t *testing.T) {
 func TestGenLongTick(t *testing.T) {
 	t.Parallel()
 	args := "gen --dsn sqlite://none.db --layout js-safe --tick 1m --window 3m --worker 1"
-	wantOneLine(t, command(t, strings.Fields(args)...), "there is no file none.db")
+	clitest.WantOneLine(t, clitest.Command(t, strings.Fields(args)...), "there is no file none.db")
 }

@@ -1,4 +1,4 @@
-package cli_test
+package workers_test
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -14,7 +15,7 @@ import (
 // stored are the records of workers in a database.
 func stored(t *testing.T, url string) map[int]lease.Record {
 	t.Helper()
-	got, err := sqllease.New(open(t, url)).Load(t.Context())
+	got, err := sqllease.New(clitest.Open(t, url)).Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,21 +25,21 @@ func stored(t *testing.T, url string) map[int]lease.Record {
 
 func TestWorkersRaise(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, crew())
-		raise := func(args ...string) outcome {
-			return atNoon(nil, append([]string{"workers", "raise", "--dsn", url}, args...)...)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, crew())
+		raise := func(args ...string) clitest.Outcome {
+			return clitest.AtNoon(nil, append([]string{"workers", "raise", "--dsn", url}, args...)...)
 		}
 		plan := "1023 of 1024 bounds are below 2026-11-21T12:00:10.000Z and would be raised to it, 1020 of them of workers without a record\n"
-		wantOutcome(t, raise("--to", "now+10s", "--dry-run"), 0, plan, "")
+		clitest.WantOutcome(t, raise("--to", "now+10s", "--dry-run"), 0, plan, "")
 		if got := stored(t, url); !maps.Equal(got, crew()) {
 			t.Errorf("a dry run has written %v", got)
 		}
-		wantOutcome(t, raise("--to", "now+10s"), usage, "", "give --yes; nothing has been changed")
+		clitest.WantOutcome(t, raise("--to", "now+10s"), clitest.Usage, "", "give --yes; nothing has been changed")
 		const done = "1023 bounds have been raised; no worker whose bound was raised is free before 2026-11-21T12:00:10.000Z, in 10.0s\n"
-		wantOutcome(t, raise("--to", "now+10s", "--yes"), 0, done, plan)
+		clitest.WantOutcome(t, raise("--to", "now+10s", "--yes"), 0, done, plan)
 		got := stored(t, url)
-		at := noon.Add(10 * time.Second).UnixMilli()
+		at := clitest.Noon.Add(10 * time.Second).UnixMilli()
 		if len(got) != 1024 || got[0] != crew()[0] || got[7].Bound != at || !strings.HasSuffix(got[7].Owner, "/released") {
 			t.Errorf("%d records, of which %v and %v", len(got), got[0], got[7])
 		}
@@ -47,7 +48,7 @@ func TestWorkersRaise(t *testing.T) {
 				t.Errorf("record %d = %v, want a bound of %d or more", key, r, at)
 			}
 		}
-		wantOutcome(t, raise("--to", "-1h", "--yes"), 0, "1 bound has been raised; nobody has to wait: that time has passed\n",
+		clitest.WantOutcome(t, raise("--to", "-1h", "--yes"), 0, "1 bound has been raised; nobody has to wait: that time has passed\n",
 			"with that write the database acknowledges the others")
 	})
 }
@@ -55,9 +56,9 @@ func TestWorkersRaise(t *testing.T) {
 // The processes that hold a worker are named by their number.
 func TestWorkersRaiseHeld(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, crew())
-		got := printed(t, atNoon(nil, "workers", "raise", "--to", "+1h", "--dsn", url, "--dry-run"))
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, crew())
+		got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "raise", "--to", "+1h", "--dsn", url, "--dry-run"))
 		if !strings.Contains(got, "1 of these workers is held now: the processes that hold them stop under them") {
 			t.Error(got)
 		}
@@ -66,19 +67,19 @@ func TestWorkersRaiseHeld(t *testing.T) {
 
 func TestWorkersRaiseRefuses(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, crew())
-		raise := func(args ...string) outcome {
-			return atNoon(nil, append([]string{"workers", "raise", "--yes", "--dsn", url, "--to"}, args...)...)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, crew())
+		raise := func(args ...string) clitest.Outcome {
+			return clitest.AtNoon(nil, append([]string{"workers", "raise", "--yes", "--dsn", url, "--to"}, args...)...)
 		}
-		wantUsage(t, raise("+25h"), "--to: 2026-11-22T13:00:00.000Z is 1d 1h ahead of the clock, and nobody could issue until then: want at most a day, or --force")
-		wantUsage(t, raise("soon"), `--to: time "soon": want a time such as`)
-		wantOutcome(t, raise("2000-01-01"), failed, "", "out of range [2010-11-04T01:42:54.657Z, 2080-07-10T17:30:30.209Z) of the layout\n")
-		wantOneLine(t, raise("now", "--namespace", "other"), "no worker was ever leased in this namespace: there is no bound to raise")
+		clitest.WantUsage(t, raise("+25h"), "--to: 2026-11-22T13:00:00.000Z is 1d 1h ahead of the clock, and nobody could issue until then: want at most a day, or --force")
+		clitest.WantUsage(t, raise("soon"), `--to: time "soon": want a time such as`)
+		clitest.WantOutcome(t, raise("2000-01-01"), clitest.Failed, "", "out of range [2010-11-04T01:42:54.657Z, 2080-07-10T17:30:30.209Z) of the layout\n")
+		clitest.WantOneLine(t, raise("now", "--namespace", "other"), "no worker was ever leased in this namespace: there is no bound to raise")
 		if got := stored(t, url); !maps.Equal(got, crew()) {
 			t.Errorf("a command that was refused has written %v", got)
 		}
-		wantOutcome(t, raise("+25h", "--force"), 0, "1024 bounds have been raised", "1024 of 1024")
+		clitest.WantOutcome(t, raise("+25h", "--force"), 0, "1024 bounds have been raised", "1024 of 1024")
 	})
 }
 
@@ -86,9 +87,9 @@ func TestWorkersRaiseRefuses(t *testing.T) {
 // first process starts.
 func TestRestoreRunbook(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
-		stop, ids := holder(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
+		stop, ids := clitest.Holder(t, url)
 		<-ids
 		backup := stored(t, url)
 		last := <-ids
@@ -96,19 +97,19 @@ func TestRestoreRunbook(t *testing.T) {
 			last = <-ids
 		}
 		stop()
-		db := open(t, url)
+		db := clitest.Open(t, url)
 		for key, r := range backup {
 			if err := db.Exec("UPDATE snowflake_workers SET bound = ?, owner = ? WHERE worker_id = ?", r.Bound, r.Owner, key).Error; err != nil {
 				t.Fatal(err)
 			}
 		}
 		to := time.Now().Add(time.Second)
-		got := command(t, "workers", "raise", "--to", to.Format(time.RFC3339Nano), "--yes", "--dsn", url)
-		if got.code != 0 {
-			t.Fatal(got.err)
+		got := clitest.Command(t, "workers", "raise", "--to", to.Format(time.RFC3339Nano), "--yes", "--dsn", url)
+		if got.Code != 0 {
+			t.Fatal(got.Err)
 		}
 		time.Sleep(time.Until(to.Add(100 * time.Millisecond)))
-		stop, ids = holder(t, url)
+		stop, ids = clitest.Holder(t, url)
 		defer stop()
 		if next := <-ids; next <= last || next < snowflake.TwitterLayout().Min(to) {
 			t.Errorf("ID %v after the restore, want it above %v and not before %v", next, last, to)

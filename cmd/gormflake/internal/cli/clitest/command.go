@@ -1,4 +1,5 @@
-package cli_test
+// Package clitest runs the command line in tests, and makes what it works on.
+package clitest
 
 import (
 	"bytes"
@@ -15,30 +16,31 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
-// An outcome is what a command has done.
-type outcome struct {
-	code     int
-	out, err string
+// An Outcome is what a command has done.
+type Outcome struct {
+	Code     int
+	Out, Err string
 }
 
-// command runs the command line as main does.
-func command(t *testing.T, args ...string) outcome {
+// Command runs the command line as main does.
+func Command(t *testing.T, args ...string) Outcome {
 	t.Helper()
-	return commandWith(t.Context(), strings.NewReader(""), args...)
+	return CommandWith(t.Context(), strings.NewReader(""), args...)
 }
 
-func commandWith(ctx context.Context, in io.Reader, args ...string) outcome {
+// CommandWith is Command with a context and a standard input.
+func CommandWith(ctx context.Context, in io.Reader, args ...string) Outcome {
 	var out, err bytes.Buffer
 	code := cli.Main(ctx, args, cli.Streams{In: in, Out: &out, Err: &err})
-	return outcome{code, out.String(), err.String()}
+	return Outcome{code, out.String(), err.String()}
 }
 
-// wantOutcome checks the code, and that each stream holds its text; an empty
+// WantOutcome checks the code, and that each stream holds its text; an empty
 // text stands for an empty stream.
-func wantOutcome(t *testing.T, got outcome, code int, out, err string) {
+func WantOutcome(t *testing.T, got Outcome, code int, out, err string) {
 	t.Helper()
-	if got.code != code || !holds(got.out, out) || !holds(got.err, err) {
-		t.Errorf("got code %d\nstdout: %s\nstderr: %s\nwant code %d, stdout with %q, stderr with %q", got.code, got.out, got.err, code, out, err)
+	if got.Code != code || !holds(got.Out, out) || !holds(got.Err, err) {
+		t.Errorf("got code %d\nstdout: %s\nstderr: %s\nwant code %d, stdout with %q, stderr with %q", got.Code, got.Out, got.Err, code, out, err)
 	}
 }
 
@@ -46,17 +48,17 @@ func holds(text, part string) bool {
 	return strings.Contains(text, part) && (part != "" || text == "")
 }
 
-// wantOneLine is for commands that fail: one line, with the name of the program.
-func wantOneLine(t *testing.T, got outcome, text string) {
+// WantOneLine is for commands that fail: one line, with the name of the program.
+func WantOneLine(t *testing.T, got Outcome, text string) {
 	t.Helper()
-	wantOutcome(t, got, failed, got.out, text)
-	if strings.Count(got.err, "\n") != 1 || !strings.HasPrefix(got.err, "gormflake: ") {
-		t.Errorf("standard error is not one line of gormflake:\n%s", got.err)
+	WantOutcome(t, got, Failed, got.Out, text)
+	if strings.Count(got.Err, "\n") != 1 || !strings.HasPrefix(got.Err, "gormflake: ") {
+		t.Errorf("standard error is not one line of gormflake:\n%s", got.Err)
 	}
 }
 
-// servers runs fn on each kind of database, with its URL.
-func servers(t *testing.T, fn func(t *testing.T, url string)) {
+// Servers runs fn on each kind of database, with its URL.
+func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) {
@@ -66,8 +68,8 @@ func servers(t *testing.T, fn func(t *testing.T, url string)) {
 	}
 }
 
-// open opens a database of the test beside the command's own connection.
-func open(t *testing.T, url string) *gorm.DB {
+// Open opens a database of the test beside the command's own connection.
+func Open(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	dialector, err := dsn.Open(url)
 	if err != nil {
@@ -85,7 +87,8 @@ func open(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
-func execute(t *testing.T, db *gorm.DB, statements ...string) {
+// Execute runs statements that must succeed.
+func Execute(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if err := db.Exec(statement).Error; err != nil {
@@ -101,12 +104,12 @@ var autoKey = map[string]string{
 	"postgres": "SERIAL PRIMARY KEY",
 }
 
-// shop makes orders and their lines, with keys that the database assigns.
-func shop(t *testing.T, url string) *gorm.DB {
+// Shop makes orders and their lines, with keys that the database assigns.
+func Shop(t *testing.T, url string) *gorm.DB {
 	t.Helper()
-	db := open(t, url)
+	db := Open(t, url)
 	key := autoKey[db.Name()]
-	execute(
+	Execute(
 		t, db,
 		"CREATE TABLE orders (id "+key+", number VARCHAR(40))",
 		"CREATE TABLE order_lines (id "+key+", order_id INT NOT NULL, FOREIGN KEY (order_id) REFERENCES orders (id))",
@@ -117,12 +120,12 @@ func shop(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
-// examples are the command lines that the help of a command shows, without the
+// Examples are the command lines that the help of a command shows, without the
 // name of the program.
-func examples(t *testing.T, command []string) [][]string {
+func Examples(t *testing.T, command []string) [][]string {
 	t.Helper()
 	var lines [][]string
-	_, rest, _ := strings.Cut(commandWith(t.Context(), nil, append(command, "--help")...).out, "\nExamples:\n")
+	_, rest, _ := strings.Cut(CommandWith(t.Context(), nil, append(command, "--help")...).Out, "\nExamples:\n")
 	for line := range strings.SplitSeq(rest, "\n") {
 		if line == "" {
 			break

@@ -1,9 +1,10 @@
-package cli_test
+package doctor_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -13,21 +14,21 @@ import (
 // A table without a key, in which two processes already hold one worker.
 func TestDoctorBrokenTable(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		create, err := sqllease.DDL(db.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		create = strings.Replace(create, ",\n  PRIMARY KEY (namespace, worker_id)", "", 1)
-		execute(t, db, create)
+		clitest.Execute(t, db, create)
 		subject := strings.ReplaceAll(`"snowflake_workers"`, `"`, map[string]string{"sqlite": `"`, "mysql": "`", "postgres": `"`}[db.Name()])
 		d := diagnose(t, dsn)
 		d.has(t, "problem", "workers", subject, "it has no unique key over namespace and worker_id alone: want UNIQUE (namespace, worker_id)", "(namespace, worker_id)")
 		d.only(t, 1, 0)
 
 		for range 2 {
-			execute(t, db, "INSERT INTO snowflake_workers VALUES ('default', 7, 1, 'a'), ('other', 9, 1, 'b')")
+			clitest.Execute(t, db, "INSERT INTO snowflake_workers VALUES ('default', 7, 1, 'a'), ('other', 9, 1, 'b')")
 		}
 		d = diagnose(t, dsn)
 		d.has(t, "problem", "workers", subject, "each row can have a holder: worker 7 of namespace default has 2, worker 9 of namespace other has 2", "keep only the row with the highest bound")
@@ -38,7 +39,7 @@ func TestDoctorBrokenTable(t *testing.T) {
 func TestDoctorManyDoubledWorkers(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
-	execute(t, open(t, dsn), "CREATE TABLE snowflake_workers (namespace TEXT NOT NULL, worker_id INTEGER NOT NULL, bound INTEGER, owner TEXT)",
+	clitest.Execute(t, clitest.Open(t, dsn), "CREATE TABLE snowflake_workers (namespace TEXT NOT NULL, worker_id INTEGER NOT NULL, bound INTEGER, owner TEXT)",
 		"INSERT INTO snowflake_workers SELECT 'default', value / 2, 1, '' FROM (WITH RECURSIVE n(value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM n LIMIT 20) SELECT value FROM n)")
 	diagnose(t, dsn).has(t, "problem", "workers", `"snowflake_workers"`, "worker 4 of namespace default has 2, and 5 more", "")
 }
@@ -47,9 +48,9 @@ func TestDoctorManyDoubledWorkers(t *testing.T) {
 func TestDoctorSecondTable(t *testing.T) {
 	t.Parallel()
 	dsn, other := testdb.URL(t, testdb.Postgres), testdb.URL(t, testdb.Postgres)
-	leased(t, open(t, dsn), snowflake.TwitterLayout())
+	leased(t, clitest.Open(t, dsn), snowflake.TwitterLayout())
 	diagnose(t, dsn).only(t, 0, 0)
-	leased(t, open(t, other), snowflake.TwitterLayout())
+	leased(t, clitest.Open(t, other), snowflake.TwitterLayout())
 	first, second := currentSchema(t, dsn), currentSchema(t, other)
 	d := diagnose(t, with(t, dsn, "search_path", first+","+second))
 	d.has(t, "warning", "workers", `"`+second+`"."snowflake_workers"`,
@@ -60,7 +61,7 @@ func TestDoctorSecondTable(t *testing.T) {
 
 func currentSchema(t *testing.T, dsn string) (schema string) {
 	t.Helper()
-	if err := open(t, dsn).Raw("SELECT current_schema()").Scan(&schema).Error; err != nil {
+	if err := clitest.Open(t, dsn).Raw("SELECT current_schema()").Scan(&schema).Error; err != nil {
 		t.Fatal(err)
 	}
 	return schema
@@ -72,35 +73,35 @@ func TestDoctorTableElsewhere(t *testing.T) {
 	t.Parallel()
 	const second = "it is a second table of workers in this database"
 	dsn := testserver.Postgres(t, "fsync=on").URL()
-	db := open(t, dsn)
+	db := clitest.Open(t, dsn)
 	for _, schema := range []string{"app", "tenant", "views"} {
-		execute(t, db, "CREATE SCHEMA "+schema)
+		clitest.Execute(t, db, "CREATE SCHEMA "+schema)
 	}
 	at := func(schema string) string { return with(t, dsn, "search_path", schema) }
-	leased(t, open(t, at("app")), snowflake.TwitterLayout())
-	execute(t, db, "CREATE VIEW views.snowflake_workers AS SELECT * FROM app.snowflake_workers")
+	leased(t, clitest.Open(t, at("app")), snowflake.TwitterLayout())
+	clitest.Execute(t, db, "CREATE VIEW views.snowflake_workers AS SELECT * FROM app.snowflake_workers")
 	diagnose(t, at("app")).only(t, 0, 0)
 
-	leased(t, open(t, at("tenant")), snowflake.TwitterLayout())
+	leased(t, clitest.Open(t, at("tenant")), snowflake.TwitterLayout())
 	d := diagnose(t, at("app"))
 	d.has(t, "ok", "workers", "", `there are other tables of workers: "tenant"."snowflake_workers"; processes that write to the same tables`, "")
 	d.only(t, 0, 0)
 	diagnose(t, dsn).has(t, "ok", "workers", "", `"app"."snowflake_workers", "tenant"."snowflake_workers"`, "")
 
-	execute(t, db, "CREATE ROLE tenant")
+	clitest.Execute(t, db, "CREATE ROLE tenant")
 	diagnose(t, at("app")).has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
-	execute(t, db, "DROP ROLE tenant")
+	clitest.Execute(t, db, "DROP ROLE tenant")
 	diagnose(t, at("app")).only(t, 0, 0)
 
 	database := db.Migrator().CurrentDatabase()
-	execute(t, db, "ALTER DATABASE "+database+` SET search_path = "$user", "tenant"`)
+	clitest.Execute(t, db, "ALTER DATABASE "+database+` SET search_path = "$user", "tenant"`)
 	d = diagnose(t, at("app"))
 	d.has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
 	d.only(t, 0, 1)
-	execute(t, db, "ALTER DATABASE "+database+" RESET search_path")
+	clitest.Execute(t, db, "ALTER DATABASE "+database+" RESET search_path")
 	diagnose(t, at("app")).only(t, 0, 0)
 
-	leased(t, open(t, at("public")), snowflake.TwitterLayout())
+	leased(t, clitest.Open(t, at("public")), snowflake.TwitterLayout())
 	diagnose(t, at("app")).has(t, "warning", "workers", `"public"."snowflake_workers"`, second, "")
 	diagnose(t, at("public")).has(t, "warning", "workers", `"app"."snowflake_workers"`, second, "")
 	diagnose(t, dsn, "--table", "public.snowflake_workers").has(t, "warning", "workers", `"tenant"."snowflake_workers"`, second, "")
@@ -110,7 +111,7 @@ func TestDoctorTableInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	dsn, other := testdb.URL(t, testdb.MySQL), testdb.URL(t, testdb.MySQL)
 	for _, url := range []string{dsn, other} {
-		leased(t, open(t, url), snowflake.TwitterLayout())
+		leased(t, clitest.Open(t, url), snowflake.TwitterLayout())
 	}
 	d := diagnose(t, dsn)
 	d.has(t, "ok", "workers", "", "there are other tables of workers: ", "")

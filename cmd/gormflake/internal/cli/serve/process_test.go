@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli_test
+package serve_test
 
 import (
 	"bufio"
@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -98,7 +99,7 @@ func request(method, base, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: clitest.Patience}
 	response, err := client.Do(r)
 	if err != nil {
 		return answer{}, err
@@ -120,7 +121,7 @@ func (a answer) ids(t *testing.T) []types.ID {
 // until asks again and again until the answer is as wanted.
 func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(clitest.Patience); ; time.Sleep(5 * time.Millisecond) {
 		a, err := fetch(base, path)
 		if err == nil && wanted(a) {
 			return a
@@ -133,7 +134,7 @@ func until(t *testing.T, base, path string, wanted func(answer) bool) answer {
 
 func holders(t *testing.T, url string) []lease.Holder {
 	t.Helper()
-	in, err := lease.Inspect(t.Context(), sqllease.New(open(t, url)))
+	in, err := lease.Inspect(t.Context(), sqllease.New(clitest.Open(t, url)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func gather(t *testing.T, first, second *instance) *crowd {
 
 func (c *crowd) ask(client int) {
 	var own []types.ID
-	connection := &http.Client{Timeout: patience, Transport: &http.Transport{}}
+	connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
 	defer connection.CloseIdleConnections()
 	for n := 0; !c.stop.Load(); n++ {
 		response, err := connection.Get(fmt.Sprintf("%s/v1/ids?count=%d", *c.urls[client%2].Load(), 1+n*n%200))
@@ -198,7 +199,7 @@ func (c *crowd) end() (total, duplicates int) {
 // Real processes of the real program.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	program := build(t)
+	program := clitest.Build(t)
 	for name, test := range map[string]func(t *testing.T, program string){
 		"issues nothing twice":       serveIssuesNothingTwice,
 		"a fixed number twice":       serveFixedTwice,
@@ -226,8 +227,8 @@ func torment() time.Duration {
 // and started again, many times: it takes the same worker each time.
 func serveIssuesNothingTwice(t *testing.T, program string) {
 	t.Helper()
-	servers(t, func(t *testing.T, url string) {
-		open(t, url) // creates SQLite's file
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Open(t, url) // creates SQLite's file
 		args := []string{"--dsn", url, "--window", "300ms", "--datacenter-bits", "0", "--worker-bits", "1"}
 		steady, killed := start(t, program, args...), start(t, program, args...)
 		clients := gather(t, steady, killed)
@@ -243,7 +244,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 			t.Errorf("%d of %d IDs are duplicates", duplicates, total)
 		}
 		t.Logf("%d IDs, %d duplicates, %d kills", total, duplicates, kills)
-		if a, b := steady.end(t), killed.end(t); a != ok || b != ok {
+		if a, b := steady.end(t), killed.end(t); a != clitest.OK || b != clitest.OK {
 			t.Errorf("SIGTERM ends them with %d and %d, want 0:\n%s\n%s", a, b, &steady.log, &killed.log)
 		}
 		for _, h := range holders(t, url) {
@@ -257,7 +258,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 // restart tries until the worker of the process that was killed is free again.
 func restart(t *testing.T, program string, args ...string) *instance {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(clitest.Patience); ; {
 		i, err := launch(t, program, args...)
 		if err == nil {
 			return i
@@ -304,13 +305,13 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 		Since  time.Time
 	}
 	if err := json.Unmarshal([]byte(a.text), &health); err != nil || a.status != http.StatusServiceUnavailable ||
-		health.Status != "fenced" || health.Since.After(time.Now()) || time.Since(health.Since) > patience {
+		health.Status != "fenced" || health.Since.After(time.Now()) || time.Since(health.Since) > clitest.Patience {
 		t.Errorf("%v: %d %s", err, a.status, a.text)
 	}
 	proxy.Pass()
 	until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusOK })
 	until(t, i.url, "/healthz", func(a answer) bool { return a.status == http.StatusOK })
-	if code := i.end(t); code != ok {
+	if code := i.end(t); code != clitest.OK {
 		t.Errorf("SIGTERM ends it with %d:\n%s", code, &i.log)
 	}
 	for _, want := range []string{"lease: fenced", "lease: the window is extended again"} {
@@ -323,7 +324,7 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 // contents is the list of tables, and every row of the workers.
 func contents(t *testing.T, url string) string {
 	t.Helper()
-	db := open(t, url)
+	db := clitest.Open(t, url)
 	tables, err := db.Migrator().GetTables()
 	if err != nil || !slices.Contains(tables, "snowflake_workers") {
 		t.Fatalf("tables %q, %v", tables, err)
@@ -338,8 +339,8 @@ func contents(t *testing.T, url string) string {
 // Only the sequence can be changed: no request does anything to the database.
 func serveChangesNothing(t *testing.T, program string) {
 	t.Helper()
-	servers(t, func(t *testing.T, url string) {
-		open(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Open(t, url)
 		i := start(t, program, "--dsn", url, "--window", "1h") // no extension meanwhile
 		before := contents(t, url)
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
@@ -355,7 +356,7 @@ func serveChangesNothing(t *testing.T, program string) {
 		if after := contents(t, url); after != before {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
-		if code := i.end(t); code != ok || contents(t, url) == before {
+		if code := i.end(t); code != clitest.OK || contents(t, url) == before {
 			t.Errorf("SIGTERM ends it with %d, want 0 and the worker given back:\n%s", code, &i.log)
 		}
 	})
@@ -367,12 +368,12 @@ var slow = []string{"--datacenter-bits", "0", "--worker-bits", "8", "--sequence-
 func serveFinishesWhatIsUnderWay(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
-	open(t, url)
+	clitest.Open(t, url)
 	i := start(t, program, append([]string{"--dsn", url}, slow...)...)
 	done := underWay(t, i, 20)
 	code := i.end(t)
 	a := <-done
-	if a.status != http.StatusOK || len(a.ids(t)) != 20 || code != ok {
+	if a.status != http.StatusOK || len(a.ids(t)) != 20 || code != clitest.OK {
 		t.Fatalf("%d %s, exit code %d, want 20 IDs and 0", a.status, a.text, code)
 	}
 	if _, err := fetch(i.url, "/healthz"); err == nil {
@@ -405,10 +406,10 @@ func underWay(t *testing.T, i *instance, count int) <-chan answer {
 func serveCutsOffAtLast(t *testing.T, program string) {
 	t.Helper()
 	url := testdb.URL(t, testdb.SQLite)
-	open(t, url)
+	clitest.Open(t, url)
 	i := start(t, program, append([]string{"--dsn", url, "--timeout", "1h", "--shutdown-timeout", "200ms"}, slow...)...)
 	done := underWay(t, i, 3000)
-	if code := i.end(t); code != failed || !strings.Contains(i.log.String(), "gormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
+	if code := i.end(t); code != clitest.Failed || !strings.Contains(i.log.String(), "gormflake: requests under way were cut off after 200ms: see --shutdown-timeout\n") {
 		t.Errorf("exit code %d:\n%s", code, &i.log)
 	}
 	if a := <-done; a.status != 0 {

@@ -1,4 +1,4 @@
-package cli_test
+package workers_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -31,38 +32,38 @@ var wrong = lease.Record{
 // wrongClock has worker 7 with that bound, one with a window of 5m, and two tables.
 func wrongClock(t *testing.T, url string) *gorm.DB {
 	t.Helper()
-	records(t, url, map[int]lease.Record{
+	clitest.Records(t, url, map[int]lease.Record{
 		7: wrong,
 		8: {Bound: time.Now().UnixMilli(), Owner: "web-2/12/ABCDEFGHIJKLMNOPQRSTUVWXYZ/5/0/300000"},
 	})
-	db := open(t, url)
-	execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, parent_id BIGINT)", "CREATE TABLE notes (name VARCHAR(20) PRIMARY KEY)")
+	db := clitest.Open(t, url)
+	clitest.Execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, parent_id BIGINT)", "CREATE TABLE notes (name VARCHAR(20) PRIMARY KEY)")
 	return db
 }
 
 func insertKey(t *testing.T, db *gorm.DB, node int64, at time.Time) types.ID {
 	t.Helper()
-	id := compose(t, snowflake.Parts{Time: at, Datacenter: node >> 5, Worker: node & 31, Sequence: 42})
-	execute(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id))
+	id := clitest.Compose(t, snowflake.Parts{Time: at, Datacenter: node >> 5, Worker: node & 31, Sequence: 42})
+	clitest.Execute(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id))
 	return id
 }
 
 // reset runs the command, whose wait is what wait does.
-func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) outcome {
+func reset(t *testing.T, wait func(time.Duration) error, url string, args ...string) clitest.Outcome {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code := cli.Main(t.Context(), append([]string{"workers", "reset", "--dsn", url}, args...), cli.Streams{
 		In: strings.NewReader(""), Out: &out, Err: &errs,
 		Wait: func(_ context.Context, d time.Duration) error { return wait(d) },
 	})
-	return outcome{code, out.String(), errs.String()}
+	return clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}
 }
 
 func noWait(time.Duration) error { return nil }
 
 func TestWorkersReset(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
+	clitest.Servers(t, func(t *testing.T, url string) {
 		db := wrongClock(t, url)
 		insertKey(t, db, 7, time.Now())                                     // below the new bound
 		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another worker
@@ -76,10 +77,10 @@ func TestWorkersReset(t *testing.T) {
 			}
 			return nil
 		}, url, "0/7", "--yes")
-		wantOutcome(t, got, 0, "datacenter 0 worker 7: the bound is lowered from 2050-01-01T00:01:00.000Z to ", "searched for keys of the worker: orders.id\n")
+		clitest.WantOutcome(t, got, 0, "datacenter 0 worker 7: the bound is lowered from 2050-01-01T00:01:00.000Z to ", "searched for keys of the worker: orders.id\n")
 		for _, want := range []string{"not searched, for want of a BIGINT primary key: ", "notes", "stop every process that has held the worker", "taken from web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ\n"} {
-			if !strings.Contains(got.err, want) {
-				t.Errorf("want %q in\n%s", want, got.err)
+			if !strings.Contains(got.Err, want) {
+				t.Errorf("want %q in\n%s", want, got.Err)
 			}
 		}
 		if waited != 5*time.Minute {
@@ -88,20 +89,20 @@ func TestWorkersReset(t *testing.T) {
 		if bound := time.UnixMilli(stored(t, url)[7].Bound); time.Until(bound) < 4*time.Minute || time.Until(bound) > 6*time.Minute {
 			t.Errorf("bound = %v, want it 5m ahead of the clock", bound)
 		}
-		wantOneLine(t, reset(t, noWait, url, "0/7", "--yes"), "waiting for it is enough")
+		clitest.WantOneLine(t, reset(t, noWait, url, "0/7", "--yes"), "waiting for it is enough")
 	})
 }
 
 func TestWorkersResetShows(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
+	clitest.Servers(t, func(t *testing.T, url string) {
 		wrongClock(t, url)
 		before := stored(t, url)
-		got := printed(t, reset(t, noWait, url, "0/7", "--dry-run"))
+		got := clitest.Printed(t, reset(t, noWait, url, "0/7", "--dry-run"))
 		if !strings.Contains(got, "datacenter 0 worker 7 by web-1/11/ABCDEFGHIJKLMNOPQRSTUVWXYZ until 2050-01-01T00:01:00.000Z: its bound is 23y ") {
 			t.Error(got)
 		}
-		wantOutcome(t, reset(t, noWait, url, "0/7"), usage, "", "give --yes; nothing has been changed")
+		clitest.WantOutcome(t, reset(t, noWait, url, "0/7"), clitest.Usage, "", "give --yes; nothing has been changed")
 		if after := stored(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
@@ -112,15 +113,15 @@ func TestWorkersResetShows(t *testing.T) {
 // where one comes while it waits.
 func TestWorkersResetFindsKeys(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
+	clitest.Servers(t, func(t *testing.T, url string) {
 		db := wrongClock(t, url)
 		before := stored(t, url)
 		id := insertKey(t, db, 7, time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC))
 		want := fmt.Sprintf("orders.id has keys of this worker from above the new bound, the highest is %d, of 2049-12-31T00:00:00.000Z: they would be issued once more", id)
-		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), failed, "", want)
-		wantOutcome(t, reset(t, noWait, url, "0/7", "--dry-run"), failed, "searched for keys", want)
-		execute(t, db, "DELETE FROM orders", fmt.Sprintf("INSERT INTO orders (id, parent_id) VALUES (1, %d)", id))
-		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes", "--column", "orders.parent_id"), failed, "", "orders.parent_id has keys of this worker")
+		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), clitest.Failed, "", want)
+		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--dry-run"), clitest.Failed, "searched for keys", want)
+		clitest.Execute(t, db, "DELETE FROM orders", fmt.Sprintf("INSERT INTO orders (id, parent_id) VALUES (1, %d)", id))
+		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes", "--column", "orders.parent_id"), clitest.Failed, "", "orders.parent_id has keys of this worker")
 		if after := stored(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
@@ -128,7 +129,7 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 			insertKey(t, db, 7, time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC))
 			return nil
 		}
-		wantOutcome(t, reset(t, late, url, "0/7", "--yes"), failed, "", "the bound is not lowered, and nobody holds the worker: run the same command again")
+		clitest.WantOutcome(t, reset(t, late, url, "0/7", "--yes"), clitest.Failed, "", "the bound is not lowered, and nobody holds the worker: run the same command again")
 		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
 			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
 		}
@@ -138,11 +139,11 @@ func TestWorkersResetFindsKeys(t *testing.T) {
 // A key in a transaction that is open is not seen before that ends.
 func TestWorkersResetWaitsForTransactions(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
+	clitest.Servers(t, func(t *testing.T, url string) {
 		db := wrongClock(t, url)
 		tx := db.Begin()
 		defer tx.Rollback()
-		id := compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
+		id := clitest.Compose(t, snowflake.Parts{Time: time.Date(2049, 12, 31, 0, 0, 0, 0, time.UTC), Worker: 7, Sequence: 42})
 		begin := func(time.Duration) error {
 			if db.Name() == "sqlite" { // where the lock would keep the worker from being taken before
 				tx = db.Begin()
@@ -152,7 +153,7 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 		if db.Name() == "sqlite" {
 			tx.Rollback()
 		}
-		wantOutcome(t, reset(t, begin, url, "0/7", "--yes", "--timeout", "500ms"), failed, "", "transactions are still open after 500ms (see --timeout): ")
+		clitest.WantOutcome(t, reset(t, begin, url, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", "transactions are still open after 500ms (see --timeout): ")
 		if r := stored(t, url)[7]; r.Bound != wrong.Bound {
 			t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
 		}
@@ -161,7 +162,7 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 			time.Sleep(time.Second)
 			done <- tx.Commit().Error
 		}()
-		wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), failed, "", "orders.id has keys of this worker")
+		clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), clitest.Failed, "", "orders.id has keys of this worker")
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -171,13 +172,13 @@ func TestWorkersResetWaitsForTransactions(t *testing.T) {
 // A process that takes the worker in the meantime keeps it.
 func TestWorkersResetTaken(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
+	clitest.Servers(t, func(t *testing.T, url string) {
 		db := wrongClock(t, url)
 		taken := wrong.Bound + 60_000
 		take := func(time.Duration) error {
 			return db.Exec("UPDATE snowflake_workers SET bound = ?, owner = 'taker' WHERE worker_id = 7", taken).Error
 		}
-		wantOutcome(t, reset(t, take, url, "0/7", "--yes"), failed, "", "the record has changed in the meantime: datacenter 0 worker 7 by taker")
+		clitest.WantOutcome(t, reset(t, take, url, "0/7", "--yes"), clitest.Failed, "", "the record has changed in the meantime: datacenter 0 worker 7 by taker")
 		if r := stored(t, url)[7]; r.Bound != taken {
 			t.Errorf("record = %v, want it as the taker has written it", r)
 		}
@@ -189,14 +190,14 @@ func TestWorkersResetInterrupted(t *testing.T) {
 	url := testdb.URL(t, testdb.SQLite)
 	wrongClock(t, url)
 	got := reset(t, func(time.Duration) error { return errors.New("signal") }, url, "0/7", "--yes")
-	wantOutcome(t, got, failed, "", "interrupted: signal; the bound is not lowered, and nobody holds the worker: run the same command again")
-	wantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), 0, "the bound is lowered", "by nobody until 2050")
+	clitest.WantOutcome(t, got, clitest.Failed, "", "interrupted: signal; the bound is not lowered, and nobody holds the worker: run the same command again")
+	clitest.WantOutcome(t, reset(t, noWait, url, "0/7", "--yes"), 0, "the bound is lowered", "by nobody until 2050")
 }
 
 func TestWorkersResetRefuses(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, map[int]lease.Record{
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, map[int]lease.Record{
 			3: {Bound: time.Now().Add(23 * time.Hour).UnixMilli(), Owner: "web-1/11/AAAA/5/0/60000"},
 			7: wrong,
 		})
@@ -210,11 +211,11 @@ func TestWorkersResetRefuses(t *testing.T) {
 			{[]string{"0/7", "orders"}, `table "orders" cannot be seen, or its primary key does not begin with a BIGINT: give its columns of IDs by --column`},
 			{[]string{"0/7", "--column", "orders.parent_id"}, "orders cannot be searched: "},
 		} {
-			wantOutcome(t, reset(t, noWait, url, append(test.args, "--yes")...), failed, "", test.want)
+			clitest.WantOutcome(t, reset(t, noWait, url, append(test.args, "--yes")...), clitest.Failed, "", test.want)
 		}
-		wantUsage(t, reset(t, noWait, url), `wants an argument, WORKER`)
-		wantUsage(t, reset(t, noWait, url, "0/7", "--column", "orders"), `--column "orders": want table.column, such as orders.parent_id`)
-		wantUsage(t, reset(t, noWait, url, "0/7", "--timeout", "0s"), "--timeout 0s: want more than zero")
+		clitest.WantUsage(t, reset(t, noWait, url), `wants an argument, WORKER`)
+		clitest.WantUsage(t, reset(t, noWait, url, "0/7", "--column", "orders"), `--column "orders": want table.column, such as orders.parent_id`)
+		clitest.WantUsage(t, reset(t, noWait, url, "0/7", "--timeout", "0s"), "--timeout 0s: want more than zero")
 		if after := stored(t, url); !maps.Equal(after, before) {
 			t.Errorf("records = %v, want %v", after, before)
 		}
@@ -232,7 +233,7 @@ func TestWorkersResetWrongClock(t *testing.T) {
 			In: strings.NewReader(""), Out: &out, Err: &errs,
 			Now: func() time.Time { return time.Now().Add(-2 * time.Minute) },
 		})
-		wantOneLine(t, outcome{code, out.String(), errs.String()}, "behind the database's: correct the clocks first")
+		clitest.WantOneLine(t, clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}, "behind the database's: correct the clocks first")
 	}
 }
 
@@ -247,16 +248,16 @@ func TestWorkersResetAccount(t *testing.T) {
 			t.Parallel()
 			url := testdb.URL(t, target)
 			db := wrongClock(t, url)
-			as, grantee := account(t, db, url)
-			execute(t, db, "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee, "GRANT INSERT ON orders TO "+grantee)
-			wantOutcome(t, reset(t, noWait, as, "0/7", "--yes"), failed, "", "orders cannot be searched: ")
-			execute(t, db, "GRANT SELECT ON orders TO "+grantee)
+			as, grantee := clitest.Account(t, db, url)
+			clitest.Execute(t, db, "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee, "GRANT INSERT ON orders TO "+grantee)
+			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes"), clitest.Failed, "", "orders cannot be searched: ")
+			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee)
 			tx := db.Begin()
 			defer tx.Rollback()
 			if err := tx.Exec("SELECT 1").Error; err != nil {
 				t.Fatal(err)
 			}
-			wantOutcome(t, reset(t, noWait, as, "0/7", "--yes", "--timeout", "500ms"), failed, "", want)
+			clitest.WantOutcome(t, reset(t, noWait, as, "0/7", "--yes", "--timeout", "500ms"), clitest.Failed, "", want)
 			if r := stored(t, url)[7]; r.Bound != wrong.Bound {
 				t.Errorf("record = %v, want the bound %d", r, wrong.Bound)
 			}
@@ -267,11 +268,11 @@ func TestWorkersResetAccount(t *testing.T) {
 // A process in 2050 leaves its worker, and the next holder issues at the clock.
 func TestWorkersResetAlive(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
 		generator := func(opts ...lease.Option) *snowflake.Generator {
 			opts = append(opts, lease.WithDatacenter(0), lease.WithWindow(2*time.Second), lease.WithLogger(slog.New(slog.DiscardHandler)))
-			l, err := lease.Acquire(t.Context(), sqllease.New(open(t, url)), snowflake.TwitterLayout(), opts...)
+			l, err := lease.Acquire(t.Context(), sqllease.New(clitest.Open(t, url)), snowflake.TwitterLayout(), opts...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,10 +299,10 @@ func TestWorkersResetAlive(t *testing.T) {
 		}
 		name := fmt.Sprint("0/", worker)
 		got := reset(t, wait, url, name, "--yes")
-		for got.code != 0 && strings.Contains(got.err, "it is alive") {
+		for got.Code != 0 && strings.Contains(got.Err, "it is alive") {
 			got = reset(t, wait, url, name, "--yes")
 		}
-		wantOutcome(t, got, 0, "the bound is lowered", "taken from ")
+		clitest.WantOutcome(t, got, 0, "the bound is lowered", "taken from ")
 		if p := next(old); p.Worker == worker {
 			t.Errorf("the old holder issues %+v", p)
 		}
@@ -316,7 +317,7 @@ func TestWorkersResetAlive(t *testing.T) {
 func TestWorkersExamples(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"raise", "reset"} {
-		for _, args := range examples(t, []string{"workers", name}) {
+		for _, args := range clitest.Examples(t, []string{"workers", name}) {
 			url := testdb.URL(t, testdb.SQLite)
 			wrongClock(t, url)
 			args[slices.Index(args, "sqlite://app.db")] = url

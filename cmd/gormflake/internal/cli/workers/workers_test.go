@@ -1,4 +1,4 @@
-package cli_test
+package workers_test
 
 import (
 	"encoding/json"
@@ -9,23 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// touch makes the file of an SQLite database.
-func touch(t *testing.T, url string) {
-	t.Helper()
-	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // crew is one worker in each state, at noon.
 func crew() map[int]lease.Record {
-	at := noon.UnixMilli()
+	at := clitest.Noon.UnixMilli()
 	return map[int]lease.Record{
 		0:  {Bound: at + 42_000, Owner: "web-1/11/AAAA/5/0/60000"},
 		7:  {Bound: at - 3*3600_000, Owner: "web-2/12/BBBB/6/0/60000"},
@@ -46,16 +37,16 @@ DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
 
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, crew())
-		if got := printed(t, atNoon(nil, "workers", "--dsn", url)); got != crewTable {
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, crew())
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
 			t.Errorf("workers prints\n%s\nwant\n%s", got, crewTable)
 		}
 		var doc struct {
 			Layout  map[string]any
 			Workers []map[string]any
 		}
-		if err := json.Unmarshal([]byte(printed(t, atNoon(nil, "workers", "--dsn", url, "--json"))), &doc); err != nil {
+		if err := json.Unmarshal([]byte(clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url, "--json"))), &doc); err != nil {
 			t.Fatal(err)
 		}
 		if w := doc.Workers[1]; len(doc.Workers) != 4 || w["worker"] != 7.0 || w["state"] != "lapsed" || w["lead_ms"] != -3*3600_000.0 || w["bound"] != "2026-11-21T09:00:00.000Z" {
@@ -64,10 +55,10 @@ func TestWorkers(t *testing.T) {
 		if doc.Layout["worker_bits"] != 5.0 || doc.Layout["tick"] != "1ms" {
 			t.Errorf("layout = %v", doc.Layout)
 		}
-		if got := printed(t, atNoon(nil, "workers", "--dsn", url, "--namespace", "other")); got != "no worker was ever taken in this namespace\n" {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url, "--namespace", "other")); got != "no worker was ever taken in this namespace\n" {
 			t.Error(got)
 		}
-		if got := printed(t, atNoon(nil, "workers", "--dsn", url, "--namespace", "other", "--json")); !strings.Contains(got, `"layout": null`) || !strings.Contains(got, `"workers": []`) {
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url, "--namespace", "other", "--json")); !strings.Contains(got, `"layout": null`) || !strings.Contains(got, `"workers": []`) {
 			t.Error(got)
 		}
 	})
@@ -76,38 +67,40 @@ func TestWorkers(t *testing.T) {
 // Looking creates nothing.
 func TestWorkersOfNothing(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
-		wantOneLine(t, command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
-		wantOneLine(t, command(t, "workers", "release", "0/1", "--yes", "--dsn", url), "there is no table snowflake_workers")
-		if open(t, url).Migrator().HasTable("snowflake_workers") {
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
+		clitest.WantOneLine(t, clitest.Command(t, "workers", "--dsn", url), "there is no table snowflake_workers")
+		clitest.WantOneLine(t, clitest.Command(t, "workers", "release", "0/1", "--yes", "--dsn", url), "there is no table snowflake_workers")
+		if clitest.Open(t, url).Migrator().HasTable("snowflake_workers") {
 			t.Error("the table was created")
 		}
 	})
 	missing := filepath.Join(t.TempDir(), "app.db")
 	for _, args := range [][]string{{"workers"}, {"workers", "release", "0/1", "--yes"}, {"gen"}} {
-		wantOneLine(t, command(t, append(args, "--dsn", "sqlite://"+missing)...), "database: there is no file "+missing)
+		clitest.WantOneLine(t, clitest.Command(t, append(args, "--dsn", "sqlite://"+missing)...), "database: there is no file "+missing)
 	}
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("the file was created")
 	}
-	printed(t, command(t, "gen", "--dsn", "sqlite://:memory:"))
+	clitest.Printed(t, clitest.Command(t, "gen", "--dsn", "sqlite://:memory:"))
 }
 
 func TestWorkersRelease(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		records(t, url, crew())
-		release := func(name string) outcome { return atNoon(nil, "workers", "release", name, "--yes", "--dsn", url) }
-		wantOutcome(t, release("0/0"), 0, "datacenter 0 worker 0 is no longer held by web-1/11/AAAA; it is free in 42.0s, at 2026-11-21T12:00:42.000Z\n", "")
-		wantOutcome(t, release("0/7"), 0, "datacenter 0 worker 7 is no longer held by web-2/12/BBBB; it is free\n", "")
-		wantOneLine(t, release("0/7"), "datacenter 0 worker 7 is held by nobody")
-		wantOneLine(t, release("1/1"), "datacenter 1 worker 1 is held by nobody")
-		wantOneLine(t, release("0/5"), "datacenter 0 worker 5 was never taken")
-		for _, name := range []string{"7", "0/", "/7", "0/x", "-1", "0/7/1", "0/-7"} {
-			wantUsage(t, atNoon(nil, "workers", "release", "--yes", "--dsn", url, "--", name), "want DATACENTER/WORKER, such as 0/7")
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Records(t, url, crew())
+		release := func(name string) clitest.Outcome {
+			return clitest.AtNoon(nil, "workers", "release", name, "--yes", "--dsn", url)
 		}
-		got, err := sqllease.New(open(t, url)).Load(t.Context())
+		clitest.WantOutcome(t, release("0/0"), 0, "datacenter 0 worker 0 is no longer held by web-1/11/AAAA; it is free in 42.0s, at 2026-11-21T12:00:42.000Z\n", "")
+		clitest.WantOutcome(t, release("0/7"), 0, "datacenter 0 worker 7 is no longer held by web-2/12/BBBB; it is free\n", "")
+		clitest.WantOneLine(t, release("0/7"), "datacenter 0 worker 7 is held by nobody")
+		clitest.WantOneLine(t, release("1/1"), "datacenter 1 worker 1 is held by nobody")
+		clitest.WantOneLine(t, release("0/5"), "datacenter 0 worker 5 was never taken")
+		for _, name := range []string{"7", "0/", "/7", "0/x", "-1", "0/7/1", "0/-7"} {
+			clitest.WantUsage(t, clitest.AtNoon(nil, "workers", "release", "--yes", "--dsn", url, "--", name), "want DATACENTER/WORKER, such as 0/7")
+		}
+		got, err := sqllease.New(clitest.Open(t, url)).Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,9 +115,9 @@ func TestWorkersRelease(t *testing.T) {
 func TestWorkersReleaseAsks(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
-	records(t, url, crew())
-	wantUsage(t, atNoon(strings.NewReader("y\n"), "workers", "release", "0/0", "--dsn", url), "give --yes; nothing has been changed")
-	if got := printed(t, atNoon(nil, "workers", "--dsn", url)); got != crewTable {
+	clitest.Records(t, url, crew())
+	clitest.WantUsage(t, clitest.AtNoon(strings.NewReader("y\n"), "workers", "release", "0/0", "--dsn", url), "give --yes; nothing has been changed")
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
 		t.Errorf("the records have changed:\n%s", got)
 	}
 }
@@ -132,18 +125,18 @@ func TestWorkersReleaseAsks(t *testing.T) {
 // The holder that loses its worker goes on under another, and repeats nothing.
 func TestWorkersReleaseAlive(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		touch(t, url)
-		stop, ids := holder(t, url)
+	clitest.Servers(t, func(t *testing.T, url string) {
+		clitest.Touch(t, url)
+		stop, ids := clitest.Holder(t, url)
 		defer stop()
 		first := <-ids
 		worker := first.Int64() >> 12 & 1023
 		for {
-			got := command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
-			if got.code == 0 {
+			got := clitest.Command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
+			if got.Code == 0 {
 				break
 			}
-			wantOneLine(t, got, "it is alive") // it has extended its window between the two steps
+			clitest.WantOneLine(t, got, "it is alive") // it has extended its window between the two steps
 		}
 		seen := map[int64]bool{first.Int64(): true}
 		deadline := time.After(time.Minute)
@@ -171,7 +164,7 @@ func TestWorkersDDL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := printed(t, command(t, "workers", "ddl", "--dialect", dialect, "--table", "ids.workers"))
+		got := clitest.Printed(t, clitest.Command(t, "workers", "ddl", "--dialect", dialect, "--table", "ids.workers"))
 		if got != want || !strings.Contains(got, quoted) {
 			t.Errorf("%s: %s, want %s", dialect, got, want)
 		}
@@ -181,12 +174,12 @@ func TestWorkersDDL(t *testing.T) {
 // What ddl prints is what the store wants.
 func TestWorkersDDLWorks(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, url string) {
-		db := open(t, url)
-		execute(t, db, printed(t, command(t, "workers", "ddl", "--dialect", db.Dialector.Name())))
-		if got := printed(t, command(t, "workers", "--dsn", url)); !strings.Contains(got, "no worker was ever taken") {
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		clitest.Execute(t, db, clitest.Printed(t, clitest.Command(t, "workers", "ddl", "--dialect", db.Dialector.Name())))
+		if got := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url)); !strings.Contains(got, "no worker was ever taken") {
 			t.Error(got)
 		}
-		printed(t, command(t, "gen", "--dsn", url))
+		clitest.Printed(t, clitest.Command(t, "gen", "--dsn", url))
 	})
 }

@@ -1,4 +1,4 @@
-package cli_test
+package doctor_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -55,10 +56,10 @@ func TestDoctorClockOfMySQL(t *testing.T) {
 // shadowed puts a function before that of PostgreSQL.
 func shadowed(t *testing.T, dsn, function string) string {
 	t.Helper()
-	db := open(t, dsn)
+	db := clitest.Open(t, dsn)
 	var schema string
 	db.Raw("SELECT current_schema()").Scan(&schema)
-	execute(t, db, "CREATE FUNCTION "+function)
+	clitest.Execute(t, db, "CREATE FUNCTION "+function)
 	return with(t, dsn, "search_path", schema+",pg_catalog")
 }
 
@@ -74,8 +75,8 @@ func TestDoctorClockOfPostgres(t *testing.T) {
 func TestDoctorReadsOnly(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
-	db := open(t, dsn)
-	execute(t, db, "CREATE TABLE touched (n int)")
+	db := clitest.Open(t, dsn)
+	clitest.Execute(t, db, "CREATE TABLE touched (n int)")
 	d := diagnose(t, shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN INSERT INTO touched VALUES (1); RETURN now(); END'`))
 	d.has(t, "warning", "clock", "", "cannot execute INSERT in a read-only transaction", "")
 	d.only(t, 0, 1)
@@ -84,9 +85,9 @@ func TestDoctorReadsOnly(t *testing.T) {
 func TestDoctorSettingsOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)
-	db := open(t, dsn)
+	db := clitest.Open(t, dsn)
 	leased(t, db, snowflake.TwitterLayout())
-	execute(t, db, "ALTER TABLE snowflake_workers SET UNLOGGED")
+	clitest.Execute(t, db, "ALTER TABLE snowflake_workers SET UNLOGGED")
 	d := diagnose(t, with(t, dsn, "synchronous_commit", "off"))
 	d.has(t, "warning", "settings", "synchronous_commit", "it is off", "set it to on")
 	d.has(t, "problem", "settings", `"snowflake_workers"`, "it is unlogged or temporary", `ALTER TABLE "snowflake_workers" SET LOGGED`)
@@ -111,9 +112,9 @@ func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 func TestDoctorSettingsOfMySQL(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.MySQL)
-	db := open(t, dsn)
+	db := clitest.Open(t, dsn)
 	leased(t, db, snowflake.TwitterLayout())
-	execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
+	clitest.Execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
 	d := diagnose(t, with(t, dsn, "autocommit", "0"))
 	d.has(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
 	d.has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
@@ -125,7 +126,7 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	d := diagnose(t, server.URL())
 	d.has(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
 	d.only(t, 1, 0)
-	execute(t, open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+	clitest.Execute(t, clitest.Open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
 	d = diagnose(t, server.URL())
 	d.has(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
 	d.only(t, 0, 1)
@@ -134,7 +135,7 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 func TestDoctorSettingsOfSQLite(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
-	shop(t, dsn)
+	clitest.Shop(t, dsn)
 	d := diagnose(t, dsn+"?_pragma=synchronous(0)")
 	d.has(t, "problem", "settings", "synchronous", "OFF", "set it to FULL")
 	d.only(t, 1, 0)
@@ -142,8 +143,8 @@ func TestDoctorSettingsOfSQLite(t *testing.T) {
 
 func TestDoctorLayout(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		leased(t, open(t, dsn), snowflake.JSSafeLayout())
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		leased(t, clitest.Open(t, dsn), snowflake.JSSafeLayout())
 		diagnose(t, dsn).has(t, "ok", "layout", "", "39 bits of 10ms", "")
 		d := diagnose(t, dsn, "--layout", "twitter")
 		d.has(t, "problem", "layout", "", "the leased workers belong to 39 bits of 10ms", "use the stored layout everywhere")
@@ -154,25 +155,25 @@ func TestDoctorLayout(t *testing.T) {
 func TestDoctorExpiry(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)
-	shop(t, dsn)
+	clitest.Shop(t, dsn)
 	const year = 365 * 24 * time.Hour
 	for _, test := range []struct {
 		left           time.Duration
 		code           int
 		severity, text string
 	}{
-		{6 * year, ok, "ok       layout", "expires on 2080-07-10"},
-		{4 * year, findings, "warning  layout", "expires on 2080-07-10"},
-		{year / 2, findings, "problem  layout", "expires on 2080-07-10"},
-		{-time.Hour, findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   fix: move to a layout"},
+		{6 * year, clitest.OK, "ok       layout", "expires on 2080-07-10"},
+		{4 * year, clitest.Findings, "warning  layout", "expires on 2080-07-10"},
+		{year / 2, clitest.Findings, "problem  layout", "expires on 2080-07-10"},
+		{-time.Hour, clitest.Findings, "problem  layout", "has expired on 2080-07-10: no ID can be issued\n                   fix: move to a layout"},
 	} {
 		t.Run(test.left.String(), func(t *testing.T) {
 			var out, errs strings.Builder
 			now := func() time.Time { return snowflake.TwitterLayout().Expires().Add(-test.left) }
 			code := cli.Main(t.Context(), []string{"doctor", "--dsn", dsn}, cli.Streams{Out: &out, Err: &errs, Now: now})
-			got := outcome{code, out.String(), errs.String()}
-			wantOutcome(t, got, test.code, test.severity, "")
-			wantOutcome(t, got, test.code, test.text, "")
+			got := clitest.Outcome{Code: code, Out: out.String(), Err: errs.String()}
+			clitest.WantOutcome(t, got, test.code, test.severity, "")
+			clitest.WantOutcome(t, got, test.code, test.text, "")
 		})
 	}
 }
@@ -190,11 +191,11 @@ func small(t *testing.T) snowflake.Layout {
 
 func TestDoctorWorkers(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		leased(t, db, small(t))
 		hold := func(key int, ahead time.Duration) {
-			execute(t, db, "DELETE FROM snowflake_workers WHERE worker_id = "+fmt.Sprint(key))
+			clitest.Execute(t, db, "DELETE FROM snowflake_workers WHERE worker_id = "+fmt.Sprint(key))
 			if err := db.Exec("INSERT INTO snowflake_workers VALUES ('default', ?, ?, ?)", key, time.Now().Add(ahead).UnixMilli(), "host/1/x").Error; err != nil {
 				t.Fatal(err)
 			}
@@ -227,8 +228,8 @@ func TestDoctorWorkers(t *testing.T) {
 
 func TestDoctorStrangeRecords(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		store := leased(t, open(t, dsn), small(t))
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		store := leased(t, clitest.Open(t, dsn), small(t))
 		record(t, store, -1, lease.Record{Owner: "another program"})
 		d := diagnose(t, dsn)
 		d.has(t, "warning", "workers", "snowflake_workers", "could not be looked at: ", "look at the error")
@@ -240,8 +241,8 @@ func TestDoctorStrangeRecords(t *testing.T) {
 
 func TestDoctorFutureKeys(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
 		insert(t, db, "orders", idAt(t, time.Now().Add(20*time.Second)), nil)
 		diagnose(t, dsn).only(t, 0, 0)
@@ -262,7 +263,7 @@ func TestDoctorStrangeKeys(t *testing.T) {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			dsn := testdb.URL(t, target)
-			execute(t, open(t, dsn), statements...)
+			clitest.Execute(t, clitest.Open(t, dsn), statements...)
 			d := diagnose(t, dsn)
 			d.has(t, "problem", "keys", "odd", "is no ID", "--skip odd")
 			d.only(t, 1, 0)
@@ -273,8 +274,8 @@ func TestDoctorStrangeKeys(t *testing.T) {
 // What the database may still assign, beside Snowflake IDs.
 func TestDoctorAutoIncrementLeft(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		columns := map[string][]string{
 			"sqlite":   {"INTEGER PRIMARY KEY AUTOINCREMENT"},
 			"mysql":    {"BIGINT AUTO_INCREMENT PRIMARY KEY"},
@@ -282,7 +283,7 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 		}[db.Name()]
 		for i, column := range columns {
 			table := fmt.Sprintf("orders%d", i)
-			execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s, number VARCHAR(10))", table, column))
+			clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE %s (id %s, number VARCHAR(10))", table, column))
 			insert(t, db, table, 7, nil)
 			diagnose(t, dsn).only(t, i, 0)
 			insert(t, db, table, idAt(t, time.Now().Add(-time.Hour)), nil)
@@ -295,8 +296,8 @@ func TestDoctorAutoIncrementLeft(t *testing.T) {
 
 func TestDoctorSerials(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		moved(t, db, "orders", "VARCHAR(60)")
 		const none = "no index keeps them unique; there is no duplicate among the newest 5 values"
 		d := diagnose(t, dsn)
@@ -340,8 +341,8 @@ func fill(t *testing.T, db *gorm.DB, rows int) {
 
 func TestDoctorSerialIndexes(t *testing.T) {
 	t.Parallel()
-	servers(t, func(t *testing.T, dsn string) {
-		db := open(t, dsn)
+	clitest.Servers(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
 		moved(t, db, "orders", "VARCHAR(60)")
 		insufficient := map[string][]string{
 			"sqlite":   {"CREATE UNIQUE INDEX i ON orders (number, id)", "CREATE UNIQUE INDEX i ON orders (number) WHERE id > 5"},
@@ -353,11 +354,11 @@ func TestDoctorSerialIndexes(t *testing.T) {
 			drop += " ON orders"
 		}
 		for _, statement := range insufficient {
-			execute(t, db, statement)
+			clitest.Execute(t, db, statement)
 			diagnose(t, dsn).has(t, "warning", "serials", "orders.number", "no index keeps them unique", "")
-			execute(t, db, drop)
+			clitest.Execute(t, db, drop)
 		}
-		execute(t, db, "CREATE UNIQUE INDEX i ON orders (number)")
+		clitest.Execute(t, db, "CREATE UNIQUE INDEX i ON orders (number)")
 		diagnose(t, dsn).only(t, 0, 0)
 	})
 }

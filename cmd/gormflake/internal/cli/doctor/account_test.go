@@ -1,0 +1,156 @@
+package doctor_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// SELECT is enough, and what an account may not see is named.
+func TestDoctorAccount(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.MySQL, testdb.Postgres} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			dsn := testdb.URL(t, target)
+			db := clitest.Open(t, dsn)
+			moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+			moved(t, db, "payments", "VARCHAR(60) UNIQUE")
+			leased(t, db, snowflake.TwitterLayout())
+			as, grantee := clitest.Account(t, db, dsn)
+
+			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee, "GRANT INSERT ON payments TO "+grantee)
+			d := diagnose(t, as)
+			d.has(t, "warning", "workers", "snowflake_workers", "could not be looked at: ", "grant the account SELECT on it")
+			d.has(t, "warning", "keys", "payments", "could not be looked at: ", "grant the account SELECT on it")
+			d.has(t, "ok", "serials", "orders.number", "the newest 5 values", "")
+			d.only(t, 0, 2)
+
+			clitest.Execute(t, db, "GRANT SELECT ON payments TO "+grantee, "GRANT SELECT ON snowflake_workers TO "+grantee)
+			diagnose(t, as).only(t, 0, 0)
+			text := clitest.Command(t, "doctor", "--dsn", as)
+			if strings.Contains(text.Out+text.Err, clitest.Password) {
+				t.Errorf("the password is shown:\n%s%s", text.Out, text.Err)
+			}
+			wrong := clitest.Command(t, "doctor", "--dsn", strings.Replace(as, clitest.Password, "wrong-"+clitest.Password, 1))
+			if target == testdb.MySQL {
+				clitest.WantOneLine(t, wrong, "Access denied")
+			}
+			if strings.Contains(wrong.Out+wrong.Err, clitest.Password) {
+				t.Errorf("the password is shown:\n%s%s", wrong.Out, wrong.Err)
+			}
+		})
+	}
+}
+
+// What a large table is asked, an index answers.
+func TestDoctorScansNoTable(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.Postgres)
+	db := clitest.Open(t, dsn)
+	moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+	fill(t, db, 20000)
+	clitest.Execute(t, db, "VACUUM ANALYZE orders")
+	before := scans(t, db)
+	diagnose(t, dsn).has(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
+	// A session tells the statistics what it has done when it ends.
+	after := scans(t, db)
+	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = scans(t, db) {
+		if time.Now().After(deadline) {
+			t.Fatal("doctor has not looked into the index")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if after.Tables != before.Tables {
+		t.Errorf("%d rows were read by scans of the table, want none", after.Tables-before.Tables)
+	}
+}
+
+type scanned struct{ Tables, Indexes int64 }
+
+func scans(t *testing.T, db *gorm.DB) (s scanned) {
+	t.Helper()
+	err := db.Raw("SELECT coalesce(seq_tup_read, 0) AS tables, coalesce(idx_tup_fetch, 0) AS indexes FROM pg_stat_user_tables WHERE relid = 'orders'::regclass").Scan(&s).Error
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestDoctorMistakes(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.SQLite)
+	clitest.Shop(t, dsn)
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no database", nil, clitest.Usage, "no database: give --dsn"},
+		{"no URL", []string{"--dsn", "app:" + clitest.Password + "@tcp(db)/shop"}, clitest.Usage, "dsn: not a database URL"},
+		{"no such file", []string{"--dsn", dsn + ".missing"}, clitest.Failed, "database: there is no file"},
+		{"nobody listens", []string{"--dsn", "postgres://app:" + clitest.Password + "@127.0.0.1:1/shop"}, clitest.Failed, "connection refused"},
+		{"argument", []string{"--dsn", dsn, "orders"}, clitest.Usage, `"gormflake doctor" takes no arguments, got "orders"`},
+		{"unknown layout", []string{"--dsn", dsn, "--layout", "odd"}, clitest.Usage, `--layout "odd"`},
+		{"table of workers", []string{"--dsn", dsn, "--table", "a b"}, clitest.Usage, "WithTable"},
+		{"unknown flag", []string{"--dsn", dsn, "--odd"}, clitest.Usage, "unknown flag: --odd"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := clitest.Command(t, append([]string{"doctor"}, test.args...)...)
+			clitest.WantOutcome(t, got, test.code, "", test.want)
+			if strings.Count(got.Err, "\n") != 1 || !strings.HasPrefix(got.Err, "gormflake: ") {
+				t.Errorf("standard error is not one line of gormflake:\n%s", got.Err)
+			}
+			if strings.Contains(got.Err, clitest.Password) {
+				t.Errorf("the password is shown: %s", got.Err)
+			}
+		})
+	}
+	if _, err := os.Stat(strings.TrimPrefix(dsn, "sqlite://") + ".missing"); err == nil {
+		t.Error("a file has been created")
+	}
+}
+
+func TestDoctorExamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	moved(t, clitest.Open(t, "sqlite://shop.db"), "orders", "VARCHAR(60) UNIQUE")
+	for _, args := range clitest.Examples(t, []string{"doctor"}) {
+		if got := clitest.Command(t, args...); got.Code != clitest.OK {
+			t.Errorf("%q ends with code %d:\n%s%s", args, got.Code, got.Out, got.Err)
+		}
+	}
+}
+
+// What is missing because the command was ended is no finding.
+func TestDoctorInterrupted(t *testing.T) {
+	t.Parallel()
+	dsn := testdb.URL(t, testdb.Postgres)
+	db := clitest.Open(t, dsn)
+	slow := shadowed(t, dsn, `clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now() FROM pg_sleep(600)'`)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan clitest.Outcome, 1)
+	go func() { done <- clitest.CommandWith(ctx, nil, "doctor", "--dsn", slow+"&application_name="+t.Name()) }()
+	for asked := 0; asked == 0; time.Sleep(5 * time.Millisecond) {
+		db.Raw("SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND state = 'active' AND query LIKE '%clock_timestamp%'", t.Name()).Scan(&asked)
+		select {
+		case got := <-done:
+			t.Fatalf("doctor has ended: %+v", got)
+		default:
+		}
+	}
+	cancel()
+	got := <-done
+	clitest.WantOneLine(t, got, "interrupted")
+	if got.Out != "" {
+		t.Errorf("an interrupted doctor reports:\n%s", got.Out)
+	}
+}
