@@ -8,9 +8,6 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// idDigits is the length of the largest ID in decimal.
-const idDigits = 19
-
 func checkFields(s *schema.Schema, columns []*model.Column) []error {
 	defer model.ReadLock(s)()
 	var errs []error
@@ -38,8 +35,8 @@ func checkField(c *model.Column) error {
 func checkSize(c *model.Column) error {
 	size := c.Field.Size
 	if c.Kind.IsString() {
-		if size > 0 && size < idDigits {
-			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, idDigits))
+		if size > 0 && size < model.IDDigits {
+			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, model.IDDigits))
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -9,8 +10,9 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checkReferences finds foreign keys that cannot hold the keys or the serial
-// numbers that they refer to.
+// checkReferences finds foreign keys that cannot hold the serial numbers that they
+// refer to, or that the database refuses. Other foreign keys that cannot hold a key
+// are an error of the model.
 func checkReferences(db *gorm.DB, set *model.Set, s *schema.Schema) []error {
 	var errs []error
 	for _, ref := range model.TaggedReferences(s) {
@@ -36,6 +38,16 @@ func checkReference(db *gorm.DB, set *model.Set, ref *schema.Reference) error {
 		}
 		return c.CheckWidth(ref.ForeignKey)
 	}
-	_, err := model.KindOf(ref.ForeignKey.FieldType)
-	return err
+	return checkText(db, ref)
+}
+
+// checkText finds a number that refers to a string. GORM gives the number a
+// column of text, for which PostgreSQL's driver accepts no number.
+func checkText(db *gorm.DB, ref *schema.Reference) error {
+	defer model.ReadLock(ref.ForeignKey.Schema)()
+	k, err := model.KindOf(ref.ForeignKey.FieldType)
+	if db.Name() != "postgres" || err != nil || k.IsString() || ref.ForeignKey.DataType != schema.String {
+		return nil
+	}
+	return errors.New("PostgreSQL's driver stores no number in a column of text: use string")
 }

@@ -122,5 +122,5 @@ func width(c *model.Column) int {
 	if c.Serial != nil {
 		return c.Serial.Width()
 	}
-	return idDigits
+	return model.IDDigits
 }

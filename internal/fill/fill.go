@@ -1,13 +1,13 @@
 // Package fill is the create callback: it gives IDs to the rows of one statement
 // before GORM inserts them.
 //
-// [Create] runs before all other callbacks. It widens the statement's Select to
-// the tagged columns (selectKeys), counts the IDs that each generator has to
-// supply (rows.needs, or needsInMap for maps), asks for all of them in one call
-// ([model.Set.Generate]), writes them (rows.set, setMaps), and makes an upsert
-// return the keys of the rows that it found (returnKeys). [BeforeInsert] runs
-// just before the INSERT and fills the serial numbers of rows whose keys GORM
-// has copied from a parent since.
+// [Create] runs before all other callbacks. It makes an upsert return the keys of
+// the rows that it finds (returnKeys), widens the statement's Select to the tagged
+// columns (selectKeys), counts the IDs that each generator has to supply
+// (rows.needs, or needsInMap for maps), asks for all of them in one call
+// ([model.Set.Generate]), and writes them (rows.set, setMaps). [BeforeInsert] runs
+// just before the INSERT and fills the serial numbers of rows whose keys GORM has
+// copied from a parent since.
 package fill
 
 import (
@@ -34,11 +34,13 @@ func Create(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || skipped(stmt.Context) {
 		return
 	}
-	if err := dest(stmt, set, m, true); err != nil {
-		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
-		return
+	err := returnKeys(stmt, m)
+	if err == nil {
+		err = dest(stmt, set, m, true)
 	}
-	returnKeys(stmt, m)
+	if err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+	}
 }
 
 // BeforeInsert runs just before the INSERT. It fills the serial numbers of rows

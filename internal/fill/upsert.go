@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 
@@ -13,61 +14,113 @@ import (
 
 // returnKeys makes an upsert return the keys that its rows have in the table. A
 // row found by another unique column keeps its old key; without RETURNING the
-// struct would keep the new one.
-func returnKeys(stmt *gorm.Statement, m *model.Model) {
+// struct would keep the new one. It returns an error if the database could return
+// the keys, but GORM not assign them to the right rows.
+func returnKeys(stmt *gorm.Statement, m *model.Model) error {
 	c, ok := stmt.Clauses["ON CONFLICT"]
 	if !ok {
-		return
+		return nil
 	}
 	conflict, ok := c.Expression.(clause.OnConflict)
-	if !ok || !updates(conflict) || keysAreTarget(stmt, m, conflict) || !canReturn(stmt, conflict) {
-		return
+	if !ok || !updates(conflict) || !slices.Contains(stmt.BuildClauses, "RETURNING") || covers(target(stmt, conflict), m.Columns) {
+		return nil
 	}
-	stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+	if err := checkReturn(stmt, m, conflict); err != nil {
+		return err
+	}
+	if _, ok := stmt.Clauses["RETURNING"]; !ok && canReturn(stmt, conflict) {
+		stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+	}
+	return nil
 }
 
 func updates(c clause.OnConflict) bool {
 	return !c.DoNothing && (c.UpdateAll || len(c.DoUpdates) > 0)
 }
 
-// keysAreTarget reports whether the conflict is on the tagged columns, so that
-// rows in conflict have the keys of the structs.
-func keysAreTarget(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) bool {
-	// MySQL and MariaDB have no conflict target: any unique key of the table
-	// counts, and the model may not know of it.
-	if stmt.Name() == "mysql" {
-		return false
+// target returns the columns by which the upsert finds rows, nil if they are
+// unknown. MySQL and MariaDB have no conflict target: any unique key of the table
+// counts, and the model may not know of it.
+func target(stmt *gorm.Statement, c clause.OnConflict) []string {
+	switch {
+	case stmt.Name() == "mysql", c.OnConstraint != "":
+		return nil
+	default:
+		return namedTarget(stmt, c)
 	}
-	target := make([]string, 0, len(c.Columns))
+}
+
+func namedTarget(stmt *gorm.Statement, c clause.OnConflict) []string {
+	if len(c.Columns) == 0 && c.UpdateAll {
+		return stmt.Schema.PrimaryFieldDBNames
+	}
+	names := make([]string, 0, len(c.Columns))
 	for _, column := range c.Columns {
-		target = append(target, column.Name)
+		names = append(names, column.Name)
 	}
-	if len(target) == 0 && c.UpdateAll {
-		target = stmt.Schema.PrimaryFieldDBNames
-	}
-	return !slices.ContainsFunc(m.Columns, func(c *model.Column) bool {
+	return names
+}
+
+// covers reports whether target has all of columns, so that rows in conflict have
+// the keys of the structs.
+func covers(target []string, columns []*model.Column) bool {
+	return !slices.ContainsFunc(columns, func(c *model.Column) bool {
 		return !slices.Contains(target, c.Field.DBName)
 	})
 }
 
-// canReturn reports whether GORM can read the keys back into the value. GORM
-// matches returned rows to a slice by position, so every row must return.
-func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
-	if _, ok := stmt.Clauses["RETURNING"]; ok || !slices.Contains(stmt.BuildClauses, "RETURNING") {
-		return false
+// checkReturn rejects upserts of several rows whose keys GORM cannot assign. It
+// matches returned rows to a slice by position, so every row must return, and it
+// appends them to a slice of maps.
+func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) error {
+	kind := stmt.ReflectValue.Kind()
+	if kind != reflect.Slice && kind != reflect.Array || covers(target(stmt, c), keysOf(m)) {
+		return nil
 	}
-	switch stmt.ReflectValue.Kind() {
+	ofMaps := stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
+	switch {
+	case ofMaps && stmt.Name() == "mysql" && c.OnConstraint == "" && covers(namedTarget(stmt, c), keysOf(m)):
+		return nil // another unique column is possible, but not asked for
+	case ofMaps:
+		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
+	case conditional(stmt, c):
+		return errors.New("an upsert of a slice with a condition, by another column than the key, cannot return the keys that the rows have: create the rows one by one, or leave out Where")
+	}
+	return nil
+}
+
+// keysOf returns the columns of m that are not made from the primary key.
+func keysOf(m *model.Model) []*model.Column {
+	var columns []*model.Column
+	for _, g := range m.Groups {
+		columns = append(columns, g.Keys...)
+		if g.Primary == nil {
+			columns = append(columns, g.Serials...)
+		}
+	}
+	return columns
+}
+
+// canReturn reports whether GORM can write the keys into the value.
+func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
+	switch v := stmt.ReflectValue; v.Kind() {
 	case reflect.Struct:
-		return stmt.ReflectValue.CanSet()
+		return v.CanSet()
 	case reflect.Map:
 		return true
 	case reflect.Array:
-		return len(c.Where.Exprs) == 0 && (stmt.ReflectValue.CanSet() || isPointer(stmt.ReflectValue))
+		return !conditional(stmt, c) && (v.CanSet() || isPointer(v))
 	case reflect.Slice:
-		return len(c.Where.Exprs) == 0 && stmt.ReflectValue.Type().Elem().Kind() != reflect.Map
+		return !conditional(stmt, c) && v.Type().Elem().Kind() != reflect.Map
 	default:
 		return false
 	}
+}
+
+// conditional reports whether the upsert may leave rows alone. MySQL and MariaDB
+// have no such condition, and GORM omits it there.
+func conditional(stmt *gorm.Statement, c clause.OnConflict) bool {
+	return stmt.Name() != "mysql" && len(c.Where.Exprs) > 0
 }
 
 func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == reflect.Pointer }

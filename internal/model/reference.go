@@ -1,27 +1,38 @@
 package model
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/types"
 )
 
 // TaggedReferences returns the references in the relations of s to keys that are
-// tagged, in a fixed order.
+// tagged, in a fixed order and each once.
 func TaggedReferences(s *schema.Schema) []*schema.Reference {
 	defer ReadLock(s)()
 	var refs []*schema.Reference
-	for _, name := range slices.Sorted(maps.Keys(s.Relationships.Relations)) {
-		for _, ref := range s.Relationships.Relations[name].References {
-			if toTagged(ref) {
+	r := &s.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		for _, ref := range rel.References {
+			if toTagged(ref) && !slices.ContainsFunc(refs, sameColumns(ref)) {
 				refs = append(refs, ref)
 			}
 		}
 	}
 	return refs
+}
+
+func sameColumns(ref *schema.Reference) func(*schema.Reference) bool {
+	return func(r *schema.Reference) bool {
+		return r.PrimaryKey == ref.PrimaryKey && r.ForeignKey == ref.ForeignKey
+	}
 }
 
 func toTagged(ref *schema.Reference) bool {
@@ -35,31 +46,114 @@ func toTagged(ref *schema.Reference) bool {
 // ReferenceError reports that a foreign key cannot hold the key that it refers to.
 func ReferenceError(ref *schema.Reference, reason string) error {
 	return fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %s",
-		ref.ForeignKey.Schema.Name, ref.ForeignKey.Name, ref.PrimaryKey.Schema.Name, reason)
+		ref.ForeignKey.Schema.Name, ref.ForeignKey.BindName(), ref.PrimaryKey.Schema.Name, reason)
 }
 
-// lossyReferences finds foreign keys in which GORM would lose the key. It
-// converts a named integer, such as types.ID, to a string as Go does: to the one
-// character with that code point.
+// lossyReferences finds foreign keys in which GORM or the database would lose
+// the key. Serial numbers are exempt: they are strings, which GORM converts or
+// rejects.
 func lossyReferences(s *schema.Schema) []error {
 	var errs []error
 	for _, ref := range TaggedReferences(s) {
-		if isNamedInteger(ref.PrimaryKey) && indirect(ref.ForeignKey).Kind() == reflect.String {
-			errs = append(errs, ReferenceError(ref, "GORM would store one character of a string instead of the ID: use types.ID or int64 here, or int64 with autoIncrement:false for the key"))
+		if err := checkReference(ref); err != nil {
+			errs = append(errs, ReferenceError(ref, err.Error()))
 		}
 	}
 	return errs
 }
 
-func isNamedInteger(f *schema.Field) bool {
-	t := indirect(f)
-	k, err := KindOf(t)
-	return err == nil && !k.nullable && !k.IsString() && t.PkgPath() != ""
+func checkReference(ref *schema.Reference) error {
+	t, err := parseTag(ref.PrimaryKey.Tag.Get(tagKey))
+	if err != nil || t.serial != "" {
+		return nil
+	}
+	key, err := KindOf(ref.PrimaryKey.FieldType)
+	if err != nil {
+		return nil // an error of the key's model
+	}
+	if err := checkConversion(key, ref); err != nil {
+		return err
+	}
+	return checkColumn(ref.ForeignKey)
 }
 
-func indirect(f *schema.Field) reflect.Type {
-	if f.FieldType.Kind() == reflect.Pointer {
-		return f.FieldType.Elem()
+// probe is an ID that no narrower type holds.
+const probe types.ID = 1<<62 + 1
+
+// checkConversion lets GORM copy a key into the foreign key of a scratch row.
+func checkConversion(key Kind, ref *schema.Reference) error {
+	if ref.PrimaryKey.FieldType == ref.ForeignKey.FieldType {
+		return nil
 	}
-	return f.FieldType
+	value := reflect.New(ref.PrimaryKey.FieldType).Elem()
+	key.set(value, probe)
+	row := reflect.New(ref.ForeignKey.Schema.ModelType).Elem()
+	ctx := context.Background()
+	err := ref.ForeignKey.Set(ctx, row, value.Interface())
+	stored := ref.ForeignKey.ReflectValueOf(ctx, row)
+	if err == nil && stored.IsValid() && sameInDatabase(value.Interface(), stored.Interface()) {
+		return nil
+	}
+	foreign, kindErr := KindOf(ref.ForeignKey.FieldType)
+	if kindErr != nil {
+		return kindErr
+	}
+	return conversionError(ref, foreign, err)
+}
+
+// conversionError returns what is wrong with a foreign key of a type that could
+// hold the key. GORM converts some integers to a string as Go does: to the one
+// character with that code point.
+func conversionError(ref *schema.Reference, foreign Kind, err error) error {
+	t := indirect(ref.PrimaryKey.FieldType)
+	switch {
+	case err != nil:
+		return fmt.Errorf("GORM cannot convert the key, a %s: use %s or *%s here", ref.PrimaryKey.FieldType, t, t)
+	case foreign.IsString():
+		return fmt.Errorf("GORM would store one character of a string instead of the ID: use %s or *%s here, or sql.NullString for text", t, t)
+	default:
+		return fmt.Errorf("GORM would store another value than the key, a %s: use %s or *%s here", ref.PrimaryKey.FieldType, t, t)
+	}
+}
+
+// sameInDatabase reports whether the database gets the same number, or its text.
+func sameInDatabase(key, foreign any) bool {
+	want, err := driver.DefaultParameterConverter.ConvertValue(key)
+	got, foreignErr := driver.DefaultParameterConverter.ConvertValue(foreign)
+	return errors.Join(err, foreignErr) == nil && textOf(got) == textOf(want)
+}
+
+func textOf(v driver.Value) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+// IDDigits is the length of the largest ID in decimal.
+const IDDigits = 19
+
+// checkColumn finds a foreign key whose column is declared too narrow. GORM gives
+// it the type of the key's column, which is an integer of that size even for text.
+func checkColumn(f *schema.Field) error {
+	defer ReadLock(f.Schema)()
+	k, err := KindOf(f.FieldType)
+	if err != nil || f.Size <= 0 {
+		return nil // a type with a Scan of its own, or the dialect's default
+	}
+	integer := f.DataType == schema.Int || f.DataType == schema.Uint
+	switch {
+	case f.Size <= 32 && (integer || !k.IsString()):
+		return fmt.Errorf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", f.Size)
+	case f.Size < IDDigits && k.IsString():
+		return fmt.Errorf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", f.Size, IDDigits)
+	}
+	return nil
+}
+
+func indirect(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
 }

@@ -37,7 +37,7 @@ func TestStringReferenceToNamedInteger(t *testing.T) {
 			"Assign": gormflake.Assign(db, &labelledID{Labels: make([]label, 1)}),
 			"Check":  gormflake.Check(db, &labelledID{}),
 		} {
-			if err == nil || !strings.Contains(err.Error(), "model label, field OwnerID, foreign key to labelledID: GORM would store one character") {
+			if err == nil || !strings.Contains(err.Error(), "model label, field OwnerID, foreign key to labelledID: GORM would store one character of a string instead of the ID: use types.ID or *types.ID here, or sql.NullString for text") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

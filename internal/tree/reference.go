@@ -41,8 +41,10 @@ func (b *builder) reference(from, to *schema.Field) (*link, error) {
 		return nil, m.Err
 	}
 	l := &link{from: model.NewColumn(from), to: model.NewColumn(to), generated: from.HasDefaultValue}
+	serial := false
 	for _, c := range m.Columns {
 		l.tagged = l.tagged || c.Field == from
+		serial = serial || c.Field == from && c.Serial != nil
 	}
 	var fromErr, toErr error
 	l.from.Kind, fromErr = model.KindOf(from.FieldType)
@@ -55,13 +57,14 @@ func (b *builder) reference(from, to *schema.Field) (*link, error) {
 	default:
 		l.how = linkBySetter
 	}
-	if l.tagged && toErr != nil {
+	if serial && toErr != nil {
 		return l, l.checkType(b.stmt.Context, toErr)
 	}
 	return l, nil
 }
 
-// checkType accepts a foreign key of another type if its own Scan accepts IDs.
+// checkType accepts a foreign key of another type if its own Scan accepts IDs. The
+// model has checked foreign keys to other tagged columns.
 func (l *link) checkType(ctx context.Context, reason error) error {
 	t := l.to.Field.FieldType
 	if t.Kind() == reflect.Pointer {
