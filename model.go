@@ -14,14 +14,10 @@ import (
 //		Customer string
 //	}
 //
-// Its check constraint rejects a row without a key on every database. Without it,
-// a program that has not registered the plugin loses children silently: all of
-// them get the key 0, and each overwrites the previous one.
+// Its key has no check constraint: a create that would store the key 0 is an error
+// without one, see [types.ID.CreateClauses].
 type Model struct {
-	ID types.ID `gorm:"primaryKey;autoIncrement:false;not null" snowflake:"pk"`
-
-	// The check is not on ID, because GORM copies the tag of a key into
-	// many-to-many join tables, which have no column id.
-	CreatedAt time.Time `gorm:"check:id > 0"`
+	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -8,13 +8,14 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/fill"
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/internal/tree"
 	"github.com/gormflake/gormflake/types"
 )
 
 const (
-	pluginName     = "gormflake"
+	pluginName     = guard.PluginName
 	fillCallback   = "gormflake:fill"
 	numberCallback = "gormflake:number"
 )
@@ -84,7 +85,10 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 // the rows, package model knows their columns, and neither calls back.
 func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
-func (p *Plugin) beforeInsert(db *gorm.DB) { fill.BeforeInsert(db, p.set) }
+func (p *Plugin) beforeInsert(db *gorm.DB) {
+	fill.BeforeInsert(db, p.set)
+	guard.Unscoped(db)
+}
 
 func register(db *gorm.DB, before, name string, callback func(*gorm.DB)) error {
 	create := db.Callback().Create()

@@ -1,6 +1,7 @@
 package gormflake_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -274,10 +275,13 @@ var (
 		Make:  func(title string, id types.ID) plainBook { return plainBook{ID: uint(id), Title: title} },
 		Key:   func(b *plainBook) types.ID { return types.ID(b.ID) },
 	}
+	// A types.ID that is unset is an error, with and without the plugin.
 	plainIDBooks = plugintest.RowKind[plainIDBook]{
 		Table: "plain_id_books",
-		Make:  func(title string, id types.ID) plainIDBook { return plainIDBook{ID: id, Title: title} },
-		Key:   func(b *plainIDBook) types.ID { return b.ID },
+		Make: func(title string, id types.ID) plainIDBook {
+			return plainIDBook{ID: cmp.Or(id, types.ID(title[0])), Title: title}
+		},
+		Key: func(b *plainIDBook) types.ID { return b.ID },
 	}
 )
 
@@ -341,7 +345,7 @@ func untaggedSQL(t *testing.T, db *gorm.DB) map[string][]string {
 	for _, path := range plainBooks.Paths() {
 		all["uint: "+path.Name] = dryRun(t, db, path.Run)
 	}
-	for _, path := range plainIDBooks.Paths() {
+	for _, path := range append(plainIDBooks.StructPaths(), plainIDBooks.FinisherPaths()...) {
 		all["ID: "+path.Name] = dryRun(t, db, path.Run)
 	}
 	for name, run := range treePaths() {

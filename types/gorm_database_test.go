@@ -1,6 +1,7 @@
 package types_test
 
 import (
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -58,6 +59,29 @@ func TestGormForeignKeyHasTheTypeOfItsKey(t *testing.T) {
 		}
 		if child.ParentID != 1 {
 			t.Errorf("the parent is %d, want 1", child.ParentID)
+		}
+	})
+}
+
+// Without package gormflake's plugin an unset key would be stored as 0.
+func TestGormUnsetKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	type keyed struct{ ID types.ID }
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := db.AutoMigrate(&keyed{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, rows := range []any{&keyed{}, &[]keyed{{ID: 1}, {}}, []*keyed{{}}} {
+			if err := db.Create(rows).Error; err == nil || !strings.Contains(err.Error(), "model keyed, field ID: the row has no key") {
+				t.Errorf("err = %v", err)
+			}
+		}
+		if err := db.Create(&keyed{ID: sample}).Error; err != nil {
+			t.Error(err)
+		}
+		var n int64
+		if err := db.Model(&keyed{}).Count(&n).Error; err != nil || n != 1 {
+			t.Errorf("%d rows, %v; want 1", n, err)
 		}
 	})
 }

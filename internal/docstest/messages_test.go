@@ -56,6 +56,7 @@ var quoted = []struct {
 	{"JSON", sayJSON},
 	{"store that can forget", sayVolatile},
 	{"table without a key", sayBrokenTable},
+	{"row without a key", sayUnsetKey},
 }
 
 // TestQuotedMessages compares the ```text blocks of the page, line by line, with
@@ -389,6 +390,30 @@ func sayClosed(t *testing.T) []string {
 	}
 	_, err := gen.Next(t.Context())
 	return say(t, err)
+}
+
+func sayUnsetKey(t *testing.T) []string {
+	plugin := plugintest.NewPlugin(t)
+	messages := say(t, createTagged(plugintest.Dry(t, nil), nil), createTagged(plugintest.Dry(t, plugin), map[string]any{"id": "0"}))
+	type Order struct{ ID types.ID }
+	db := plugintest.Dry(t, plugin)
+	messages = append(messages, say(t, db.Create(&Order{}).Error)...)
+	err := db.Callback().Create().Before("gorm:create").Register("reset", func(db *gorm.DB) { db.Statement.SetColumn("ID", 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(messages, say(t, createTagged(db, nil))...)
+}
+
+// createTagged creates an order from a map, or one without a key.
+func createTagged(db *gorm.DB, order map[string]any) error {
+	type Order struct {
+		ID types.ID `snowflake:"pk"`
+	}
+	if order != nil {
+		return db.Model(&Order{}).Create(order).Error
+	}
+	return db.Create(&Order{}).Error
 }
 
 func sayJSON(t *testing.T) []string {

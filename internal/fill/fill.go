@@ -16,6 +16,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -31,7 +32,7 @@ func Create(db *gorm.DB, set *model.Set) {
 		_ = db.AddError(m.Err)
 		return
 	}
-	if len(m.Columns) == 0 || skipped(stmt.Context) {
+	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
 	err := returnKeys(stmt, m)
@@ -51,7 +52,7 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		return
 	}
 	m := set.Model(stmt.Schema)
-	if !m.KeyIsForeign || skipped(stmt.Context) {
+	if !m.KeyIsForeign || guard.Skipped(stmt.Context) {
 		return
 	}
 	if err := dest(stmt, set, m, false); err != nil {

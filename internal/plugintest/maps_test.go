@@ -56,15 +56,20 @@ func TestMapZeros(t *testing.T) {
 }
 
 // The database rejects the row or chooses a value; the plugin always uses the same
-// name.
+// name. It is an error if the other one is 0.
 func TestMapNamesKeyTwice(t *testing.T) {
 	t.Parallel()
 	for range 100 {
 		db := Dry(t, gormflake.New(&Counter{}))
-		rows := []map[string]any{{"ID": 0, "Id": 5}, {"ID": 5, "Id": 0}, {"id": 0, "ID": 5}}
+		rows := []map[string]any{{"ID": 0, "Id": 5}, {"ID": 5, "Id": 6}, {"id": 0, "ID": 5}}
 		Must(t, db.Model(&Book{}).Create(rows))
-		if got, want := fmt.Sprint(rows), "[map[ID:1001 Id:5] map[ID:5 Id:0] map[ID:5 id:1002]]"; got != want {
+		if got, want := fmt.Sprint(rows), "[map[ID:1001 Id:5] map[ID:5 Id:6] map[ID:5 id:1002]]"; got != want {
 			t.Fatalf("maps = %s, want %s", got, want)
+		}
+		twice := map[string]any{"ID": 5, "Id": 0}
+		err := db.Model(&Book{}).Create(twice).Error
+		if want := unset("Book", "ID", byMap); err == nil || err.Error() != want || fmt.Sprint(twice) != "map[ID:5 Id:0]" {
+			t.Fatalf("err = %v, map = %v, want %s", err, twice, want)
 		}
 	}
 }

@@ -3,12 +3,15 @@ package plugintest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
 )
 
 type ledger struct {
@@ -69,16 +72,71 @@ func TestModelWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		Migrate(t, db, ledgerModels...)
-		l := ledger{Title: "a", Lines: []ledgerLine{{}, {}, {}}}
-		err := db.Create(&l).Error
-		if err == nil || !strings.Contains(err.Error(), "chk_ledgers_created_at") && !strings.Contains(err.Error(), "CHECK constraint failed") {
-			t.Errorf("err = %v, want the check constraint", err)
+		want := unset("ledger", "Model.ID", noPlugin+counted)
+		for _, value := range []any{
+			&ledger{Title: "a", Lines: []ledgerLine{{}, {}, {}}}, &[]ledger{{Title: "b"}},
+		} {
+			if err := db.Create(value).Error; err == nil || err.Error() != want {
+				t.Errorf("err = %v, want %s", err, want)
+			}
 		}
-		if err := db.Omit("Lines").Create(&[]ledger{{Title: "b"}}).Error; err == nil {
-			t.Error("a row without key was written")
+		l := ledger{Model: gormflake.Model{ID: 1}, Lines: []ledgerLine{{}, {}, {}}}
+		if err := db.Create(&l).Error; err == nil {
+			t.Error("children without keys were written")
 		}
 		if Count(t, db, &ledger{}) != 0 || Count(t, db, &ledgerLine{}) != 0 {
 			t.Error("rows were written")
+		}
+	})
+}
+
+// A constraint in Model would be copied into tables that have no column id.
+func TestModelWithPrefix(t *testing.T) {
+	t.Parallel()
+	type prefixed struct {
+		gormflake.Model `gorm:"embeddedPrefix:my_"`
+		Title           string
+		Marks           []ledgerMark `gorm:"many2many:prefixed_marks"`
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		Migrate(t, db, &ledgerMark{}, &prefixed{})
+		row := prefixed{Title: "a", Marks: []ledgerMark{{Name: "x"}}}
+		Must(t, db.Create(&row))
+		var stored prefixed
+		Must(t, db.Preload("Marks").First(&stored, "my_id = ?", row.ID))
+		if row.ID == 0 || len(stored.Marks) != 1 {
+			t.Errorf("row = %+v", stored)
+		}
+	})
+}
+
+func TestModelInOwnCase(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		Use(t, db, NewPlugin(t))
+		Migrate(t, db, &ledgerMark{})
+		Must(t, db.Create(&ledgerMark{Name: "x"}))
+	}, &gorm.Config{NamingStrategy: schema.NamingStrategy{NoLowerCase: true}})
+}
+
+// A table of before gets a key of type Model without being rebuilt, which would
+// delete the rows that refer to it by ON DELETE CASCADE.
+func TestModelRebuildsNoTable(t *testing.T) {
+	t.Parallel()
+	type oldLedger struct {
+		ID        types.ID `gorm:"primaryKey"`
+		CreatedAt time.Time
+		UpdatedAt time.Time
+		Title     string
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		Migrate(t, db.Table("ledger_marks"), &oldLedger{})
+		rec := &Recorder{Interface: logger.Discard}
+		Migrate(t, db.Session(&gorm.Session{Logger: rec}), &ledgerMark{})
+		for _, sql := range rec.Statements() {
+			if strings.HasPrefix(sql, "CREATE TABLE") || strings.HasPrefix(sql, "DROP") || strings.Contains(sql, "CONSTRAINT") {
+				t.Errorf("migration: %s", sql)
+			}
 		}
 	})
 }

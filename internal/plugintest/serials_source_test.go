@@ -220,8 +220,9 @@ func TestSerialMapFickle(t *testing.T) {
 	for n := range 16 {
 		values := []int64{int64(n) & 1, int64(n) >> 1 & 1, int64(n) >> 2 & 1, int64(n)>>3&1 - 1}
 		err := Dry(t, gormflake.New(NewLayoutCounter())).Model(&Payment{}).Create(map[string]any{"id": &fickle{values}}).Error
-		if want := "gormflake: model Payment: the map was modified concurrently: do not share it until Create returns"; err != nil && err.Error() != want {
-			t.Errorf("values %v: %v, want %s", values, err, want)
+		want := []string{"gormflake: model Payment: the map was modified concurrently: do not share it until Create returns", unset("Payment", "ID", byMap)}
+		if err != nil && !slices.Contains(want, err.Error()) {
+			t.Errorf("values %v: %v, want one of %q", values, err, want)
 		}
 	}
 }

@@ -1,0 +1,146 @@
+// Package guard keeps GORM from inserting a row without a key. Package types
+// gives GORM its clause for each key ([Clauses]), and the plugin adds the
+// statements in which GORM leaves the clause out ([Unscoped]).
+package guard
+
+import (
+	"reflect"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+// key is a clause that adds nothing to a create and checks it instead. GORM
+// passes it the statement after all hooks and just before it builds the INSERT.
+type key struct {
+	clause.Insert // for the methods of a clause, which GORM does not call
+	field         *schema.Field
+}
+
+var _ gorm.StatementModifier = (*key)(nil)
+
+// Clauses returns the clause that checks creates of a model for field, whose type
+// is an ID. It returns none unless field is the only primary key.
+func Clauses(field *schema.Field) []clause.Interface {
+	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
+		return nil
+	}
+	return []clause.Interface{&key{field: field}}
+}
+
+// Unscoped checks a create that is unscoped, for which GORM asks no field for
+// clauses.
+func Unscoped(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil || !stmt.Unscoped {
+		return
+	}
+	for _, c := range stmt.Schema.CreateClauses {
+		if k, ok := c.(*key); ok {
+			k.ModifyStatement(stmt)
+		}
+	}
+}
+
+// ModifyStatement makes the create fail if one of its rows has no key.
+func (k *key) ModifyStatement(stmt *gorm.Statement) {
+	if stmt.SQL.Len() > 0 || k.hasDefault() || !k.unset(stmt) {
+		return
+	}
+	// These cost more than the above, and rows without keys are rare.
+	if Skipped(stmt.Context) || k.omitted(stmt) {
+		return
+	}
+	_ = stmt.AddError(k.unsetError(stmt))
+	// GORM builds the INSERT in spite of the error, and ToSQL would return it.
+	stmt.BuildClauses = nil
+}
+
+// hasDefault reports whether GORM or the database replaces a key that is 0.
+func (k *key) hasDefault() bool {
+	return k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
+}
+
+func (k *key) omitted(stmt *gorm.Statement) bool {
+	if len(stmt.Omits) == 0 && k.field.Creatable {
+		return false
+	}
+	columns, _ := stmt.SelectAndOmitColumns(true, false)
+	selected, ok := columns[k.field.DBName]
+	return ok && !selected
+}
+
+// unset reports whether the statement creates a row without a key. It leaves
+// values that GORM rejects to GORM.
+func (k *key) unset(stmt *gorm.Statement) bool {
+	switch dest := stmt.Dest.(type) {
+	case map[string]any:
+		return k.unsetInMap(dest)
+	case *map[string]any:
+		return k.unsetInMap(*dest)
+	case []map[string]any:
+		return k.unsetInMaps(dest)
+	case *[]map[string]any:
+		return k.unsetInMaps(*dest)
+	}
+	value := stmt.ReflectValue
+	switch value.Kind() {
+	case reflect.Struct:
+		return k.isModel(value.Type()) && k.unsetIn(value)
+	case reflect.Slice, reflect.Array:
+		return k.unsetInList(value)
+	default:
+		return false
+	}
+}
+
+// isModel reports whether rows of type t have the fields of the model at the same
+// positions.
+func (k *key) isModel(t reflect.Type) bool {
+	model := k.field.Schema.ModelType
+	return t == model || t.ConvertibleTo(model)
+}
+
+func (k *key) unsetInList(list reflect.Value) bool {
+	elem := list.Type().Elem()
+	pointers := elem.Kind() == reflect.Pointer
+	if pointers {
+		elem = elem.Elem()
+	}
+	if !k.isModel(elem) {
+		return false
+	}
+	for i := range list.Len() {
+		row := list.Index(i)
+		if pointers {
+			row = row.Elem()
+		}
+		if row.IsValid() && k.unsetIn(row) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsetIn reports whether the key of a row is 0, nil, or behind a nil pointer.
+func (k *key) unsetIn(row reflect.Value) bool {
+	for _, i := range k.field.StructField.Index {
+		if i < 0 { // an embedded pointer
+			i = -i - 1
+		}
+		if row = indirect(row); !row.IsValid() {
+			return true
+		}
+		row = row.Field(i)
+	}
+	row = indirect(row)
+	return !row.IsValid() || row.IsZero()
+}
+
+func indirect(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v
+}

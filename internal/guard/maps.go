@@ -1,0 +1,62 @@
+package guard
+
+import (
+	"database/sql/driver"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func (k *key) unsetInMaps(rows []map[string]any) bool {
+	return slices.ContainsFunc(rows, k.unsetInMap)
+}
+
+// unsetInMap reports whether a map has no key. If it names the key twice, the
+// database may take either.
+func (k *key) unsetInMap(row map[string]any) bool {
+	found := false
+	for name, value := range row {
+		if name != k.field.DBName && k.field.Schema.LookUpField(name) != k.field {
+			continue
+		}
+		if isZero(value) {
+			return true
+		}
+		found = true
+	}
+	return !found
+}
+
+// isZero reports whether the column would be NULL or 0. What GORM or the driver
+// converts in a way of its own, such as an SQL expression, is not 0.
+func isZero(value any) bool {
+	if v := reflect.ValueOf(value); v.CanInt() && v.Int() != 0 {
+		return false // without the allocations below
+	}
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		return isZeroText(v)
+	case []byte:
+		return isZeroText(string(v))
+	case float64:
+		return rounds(v)
+	default:
+		return v == nil || reflect.ValueOf(v).IsZero()
+	}
+}
+
+// isZeroText is generous, because databases are: SQLite and MySQL read 0.0 as 0.
+func isZeroText(text string) bool {
+	text = strings.TrimSpace(text)
+	f, err := strconv.ParseFloat(text, 64)
+	return text == "" || err == nil && rounds(f)
+}
+
+// rounds reports whether the database rounds a fraction to 0.
+func rounds(f float64) bool { return math.Abs(f) < 0.5 }
