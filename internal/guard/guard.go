@@ -5,6 +5,7 @@ package guard
 
 import (
 	"reflect"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -16,6 +17,7 @@ import (
 type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
+	plain         bool // an integer in the row itself, with no pointer to follow
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
@@ -26,7 +28,8 @@ func Clauses(field *schema.Field) []clause.Interface {
 	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
 		return nil
 	}
-	return []clause.Interface{&key{field: field}}
+	behind := slices.ContainsFunc(field.StructField.Index, func(i int) bool { return i < 0 })
+	return []clause.Interface{&key{field: field, plain: !behind && field.FieldType.Kind() == reflect.Int64}}
 }
 
 // Unscoped checks a create that is unscoped, for which GORM asks no field for
@@ -125,6 +128,12 @@ func (k *key) unsetInList(list reflect.Value) bool {
 
 // unsetIn reports whether the key of a row is 0, nil, or behind a nil pointer.
 func (k *key) unsetIn(row reflect.Value) bool {
+	if k.plain { // the most frequent case, in half the time
+		for _, i := range k.field.StructField.Index {
+			row = row.Field(i)
+		}
+		return row.Int() == 0
+	}
 	for _, i := range k.field.StructField.Index {
 		if i < 0 { // an embedded pointer
 			i = -i - 1
