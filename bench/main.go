@@ -155,7 +155,7 @@ func placed(run int, args []string) (samples []sample, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	binary := filepath.Join(dir, "bench.exe")
 	if _, err := output("go", "build", "-ldflags=-randlayout="+strconv.Itoa(run+1), "-o", binary, "."); err != nil {
-		return nil, fmt.Errorf("building run %d anew, which works in the folder of this command only: %w", run+1, err)
+		return nil, fmt.Errorf("building run %d, which works in the folder of this command only: %w", run+1, err)
 	}
 	text, err := output(binary, append(args, "-raw")...)
 	if err != nil {

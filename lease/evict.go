@@ -181,7 +181,7 @@ func (in *Inspection) spare() int {
 	return 0
 }
 
-// raise raises one bound, whoever has changed the record since the inspection. One
+// raise raises one bound, even if the record has changed since the inspection. One
 // that has risen is raised by a tick: it was only read.
 func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()

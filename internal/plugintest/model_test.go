@@ -119,7 +119,7 @@ func TestModelInOwnCase(t *testing.T) {
 	}, &gorm.Config{NamingStrategy: schema.NamingStrategy{NoLowerCase: true}})
 }
 
-// A table of before gets a key of type Model without being rebuilt, which would
+// An existing table gets a key of type Model without being rebuilt, which would
 // delete the rows that refer to it by ON DELETE CASCADE.
 func TestModelRebuildsNoTable(t *testing.T) {
 	t.Parallel()

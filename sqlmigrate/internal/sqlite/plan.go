@@ -117,7 +117,7 @@ func (in *inspection) noteCascades() {
 		}
 	}
 	if len(parents) > 0 {
-		in.note("Do not let GORM's AutoMigrate add a constraint to %s while foreign keys are on: it drops and makes the table anew, which deletes the rows that refer to it by ON DELETE CASCADE, and the trigger.",
+		in.note("Do not let GORM's AutoMigrate add a constraint to %s while foreign keys are on: it drops and rebuilds the table, which deletes the rows that refer to it by ON DELETE CASCADE, and the trigger.",
 			strings.Join(slices.Sorted(maps.Keys(parents)), ", "))
 	}
 }
