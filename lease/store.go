@@ -36,17 +36,18 @@ type Store interface {
 	// CompareAndSwap replaces the record by next if it equals old, in one
 	// atomic step; a record that is absent equals the zero Record. Old and next
 	// differ. True means that this call was seen to write next, durably. False
-	// means that the record differed, and that this call has not written and
-	// never will. All else is an error, after which the write may have
-	// happened, or may yet happen. A store never answers from what it reads
-	// afterwards: a record that is visible may not be durable.
+	// means that the record differed, and that nothing of this call is there
+	// or will come. All else is an error, after which the write may have
+	// happened, or may yet happen. What is read afterwards never justifies
+	// true: a record that is visible may not be durable.
 	CompareAndSwap(ctx context.Context, worker int, old, next Record) (bool, error)
 }
 
 // A Clock is a [Store] that has a clock of its own, such as a server's. It judges
 // the clocks of processes that start: see [WithMaxSkew].
 type Clock interface {
-	// Now returns the store's time, independent of any time zone.
+	// Now returns the store's time, independent of any time zone, to 50
+	// milliseconds or better.
 	Now(ctx context.Context) (time.Time, error)
 }
 
