@@ -86,7 +86,7 @@ func (s span) unused(used []candidate) candidate {
 // try has collided with another process.
 func (l *Lease) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
 	s := l.span()
-	used := s.used(records, l.acknowledged)
+	used := s.used(records, l.lostBounds)
 	if int64(len(used)) < s.size() {
 		return s.unused(used), nil
 	}
@@ -117,7 +117,7 @@ func (l *Lease) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
 // at once.
 func (l *Lease) takeOverDead(used []candidate, now int64) (candidate, bool) {
 	own := only(used, func(c candidate) bool {
-		bound, lost := l.acknowledged[c.key]
+		bound, lost := l.lostBounds[c.key]
 		return lost && c.released() && c.start == bound
 	})
 	if len(own) > 0 {

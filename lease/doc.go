@@ -7,8 +7,8 @@
 // anybody may issue under that worker is below it. A process reserves a window
 // of ticks by raising the bound, in one compare-and-swap, before it issues the
 // first of them; the next holder starts at the bound that it finds. So no clock
-// needs to be right for safety: a process that slept for an hour wakes up above
-// its own bound and stops until it has another window, and one that starts with
+// needs to be right for safety: a process that slept for an hour finds
+// its clock past its bound and stops until it has another window, and one that starts with
 // its clock an hour back finds in the store where the previous process ended.
 // Clocks decide only how soon a worker is free again, and a wrong one is kept
 // from blocking a worker for long where the store has a [Clock].

@@ -73,8 +73,8 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 	return l.fenced(held, why)
 }
 
-// ready returns the grant that reaches beyond need, if there is one. The error
-// is that of an outage: more attempts than those in the background would only
+// ready returns the grant that reaches beyond need, an error, or neither if the
+// store has to be asked. The error is that of an outage: more attempts than those in the background would only
 // load a store that is in trouble.
 func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	l.mu.Lock()

@@ -21,11 +21,11 @@ type Lease struct {
 	storeMu chan struct{} // held to call the store, and to change what is held; a channel, to give up waiting for it
 
 	// Guarded by storeMu.
-	liveness     liveness
-	skew         skewCheck
-	acknowledged map[int]int64 // bounds of workers that this lease has lost
-	lossLevel    slog.Level    // at which the last loss was logged
-	leading      bool
+	liveness   liveness
+	skew       skewCheck
+	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged
+	lossLevel  slog.Level    // at which the last loss was logged
+	leading    bool
 
 	retry  chan struct{} // a failure was noted
 	ctx    context.Context
@@ -74,13 +74,13 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 
 func newLease(c config, store Store) *Lease {
 	l := &Lease{
-		config:       c,
-		store:        store,
-		storeMu:      make(chan struct{}, 1),
-		liveness:     liveness{},
-		acknowledged: map[int]int64{},
-		retry:        make(chan struct{}, 1),
-		grants:       map[*snowflake.Grant]*heldWorker{},
+		config:     c,
+		store:      store,
+		storeMu:    make(chan struct{}, 1),
+		liveness:   liveness{},
+		lostBounds: map[int]int64{},
+		retry:      make(chan struct{}, 1),
+		grants:     map[*snowflake.Grant]*heldWorker{},
 	}
 	l.skew.config = &l.config
 	l.ctx, l.cancel = context.WithCancel(context.Background())

@@ -41,7 +41,7 @@ func (l *Lease) loseTrust(w *heldWorker, r Record) {
 // may have been: no grant of this lease begins below.
 func (l *Lease) stop(w *heldWorker, count func(*counts)) {
 	l.update(func() {
-		l.acknowledged[w.key] = max(l.acknowledged[w.key], w.acknowledged)
+		l.lostBounds[w.key] = max(l.lostBounds[w.key], w.acknowledged)
 		w.revoke(l.now())
 		count(&l.counts)
 	})

@@ -22,7 +22,7 @@ const maxSwaps = 3
 // failure of a call shortens its pause.
 func (l *Lease) renewLoop() {
 	for {
-		timer := time.NewTimer(l.pause())
+		timer := time.NewTimer(l.untilNextAttempt())
 		select {
 		case <-timer.C:
 			if l.lock(l.ctx) == nil {
@@ -38,8 +38,8 @@ func (l *Lease) renewLoop() {
 	}
 }
 
-// pause is a third of a window, or a short while after a failure.
-func (l *Lease) pause() time.Duration {
+// untilNextAttempt is a third of a window, or a short while after a failure.
+func (l *Lease) untilNextAttempt() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.outage.attempts == 0 {
@@ -49,8 +49,9 @@ func (l *Lease) pause() time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// renewAndNote gives the generator a window beyond need, in Unix milliseconds,
-// and notes whether that failed. It does nothing once the lease has ended. The
+// renewAndNote gives the generator a window beyond need, in Unix milliseconds, or
+// for the background, which passes zero, another one, and notes whether that
+// failed. It does nothing once the lease has ended. The
 // caller holds storeMu.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
@@ -103,15 +104,15 @@ func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
 		return fmt.Errorf("lease: extending %v: %w", w, err)
 	}
 	defer disconnect()
-	if err := l.extendOver(ctx, store, w, need); err != nil {
+	if err := l.raiseBound(ctx, store, w, need); err != nil {
 		return fmt.Errorf("lease: extending %v: %w", w, err)
 	}
 	return nil
 }
 
-func (l *Lease) extendOver(ctx context.Context, store Store, w *heldWorker, need int64) error {
+func (l *Lease) raiseBound(ctx context.Context, store Store, w *heldWorker, need int64) error {
 	for range maxSwaps {
-		r, err := l.extended(ctx, store, w, need)
+		r, err := l.nextRecord(ctx, store, w, need)
 		if err != nil {
 			return err
 		}
@@ -134,8 +135,8 @@ func (l *Lease) extendOver(ctx context.Context, store Store, w *heldWorker, need
 	return errChanges
 }
 
-// extended is the record that extends the window.
-func (l *Lease) extended(ctx context.Context, store Store, w *heldWorker, need int64) (Record, error) {
+// nextRecord is the record that extends the window.
+func (l *Lease) nextRecord(ctx context.Context, store Store, w *heldWorker, need int64) (Record, error) {
 	now, err := l.believed(w, need)
 	if err != nil {
 		return Record{}, err
@@ -173,7 +174,7 @@ func (l *Lease) reload(ctx context.Context, store Store, w *heldWorker) error {
 // restore raises the bound of a worker whose record the store has set back, so
 // that nobody takes it at a bound below what was issued.
 func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
-	if err := l.releaseAt(ctx, w, l.acknowledged[w.key]); err != nil {
+	if err := l.releaseAt(ctx, w, l.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
 	}
 	w.forgotten = false

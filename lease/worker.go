@@ -105,7 +105,7 @@ func (w *heldWorker) newGrant(layout snowflake.Layout) (*snowflake.Grant, error)
 // ID of this worker.
 func (w *heldWorker) revoke(now int64) {
 	w.lost = true
-	w.acknowledged = min(w.acknowledged, now)
+	w.acknowledged = min(w.acknowledged, now) // for Stats, which reports the end of the window
 	if grant := w.grant.Load(); grant != nil {
 		grant.Revoke()
 	}

@@ -28,7 +28,8 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) {
 // TryNext is [Generator.Next] without waiting: where there is no free slot at
 // this moment it returns [ErrSequenceExhausted]. It does not ask the source
 // either: at the end of the window it returns [ErrFenced] until a call of Next or
-// Fill has asked, or the source has extended the window on its own.
+// Fill has asked, or the source has extended the window on its own. If the worker
+// was lost, only Next or Fill gets another.
 func (g *Generator) TryNext() (types.ID, error) {
 	if id, ok := g.nextFast(); ok {
 		return id, nil
