@@ -392,7 +392,7 @@ func TestSQLiteNotes(t *testing.T) {
 		"Table wide has a key -3.",
 		"Trigger tr_log inserts into table log",
 		"SQLite still assigns a key that is omitted",
-		"Do not let GORM's AutoMigrate add a constraint to orders,",
+		"Do not let GORM's AutoMigrate add a constraint to orders while",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("notes:\n%s\nwant them to say %s", got, want)
