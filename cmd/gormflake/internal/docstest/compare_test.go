@@ -2,6 +2,7 @@ package docstest_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,15 @@ var forms = []struct {
 	{regexp.MustCompile(`^\d+ \d+ (held|lapsed|waiting|free) `), "WORKER $1 "},
 	{regexp.MustCompile(`\b(after|in|within|of the database's,|clock is) \d[\d.]*(µs|ms|s|m|h)( \d+s)?\b`), "$1 SPAN"},
 	{regexp.MustCompile(`\b\d[\d.]* (bytes|kB|MB)\b`), "SIZE"},
+}
+
+// foreign is a line about the schemas and databases of other tests, which run at
+// the same time on the same server.
+var foreign = regexp.MustCompile(`there are other tables of workers`)
+
+// own leaves out the foreign lines.
+func own(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), foreign.MatchString)
 }
 
 var blanks = regexp.MustCompile(`[ \t]+`)

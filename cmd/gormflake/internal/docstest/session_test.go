@@ -238,7 +238,7 @@ func (s *session) execute(c command) {
 
 func (s *session) compare(c command, out string) {
 	s.t.Helper()
-	if !c.quiet && !same(c.shown, lines(out), certain.MatchString(c.text)) {
+	if !c.quiet && !same(c.shown, own(lines(out)), certain.MatchString(c.text)) {
 		s.t.Errorf("line %d: %s\nprints\n%s\nand the page shows\n%s", c.line, c.text, out, strings.Join(c.shown, "\n"))
 	}
 }
