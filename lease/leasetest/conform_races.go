@@ -6,33 +6,35 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gormflake/gormflake/lease"
 )
 
-// errorsFor is how long a store that others are busy in may answer with errors
-// alone.
-const errorsFor = 5 * time.Second
+// maxErrors is how often a store may answer with nothing but errors, at once,
+// while others are busy in it.
+const maxErrors = 100
 
 // insist writes a record that nobody else writes. A store may answer with an
 // error while others are busy in it, and then the write has to be looked for.
 func insist(ctx context.Context, store lease.Store, key int, from, to lease.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, errorsFor)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
+	for failures := 0; ; {
 		swapped, err := store.CompareAndSwap(ctx, key, from, to)
 		if swapped && err == nil {
 			return nil
 		}
 		records, loadErr := store.Load(ctx)
+		if loadErr != nil {
+			failures++
+		}
 		if is := records[key]; loadErr == nil && (err == nil || is != from) {
 			if is == to && err != nil {
 				return nil
 			}
 			return errors.Join(fmt.Errorf("%+v to %+v, which nobody else writes: answered with %v, and the record is %+v", from, to, swapped, is), err)
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || failures == maxErrors {
 			return errors.Join(err, loadErr)
 		}
 	}
