@@ -49,7 +49,7 @@ test: ## go test ./...
 
 .PHONY: race
 race: ## the same under the race detector, in random order (needs a C compiler)
-	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on $(TESTFLAGS) ./...)
+	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $(TESTFLAGS) ./...)
 
 .PHONY: nocgo
 nocgo: ## build, vet and test without a C compiler, the generator without assembler too
