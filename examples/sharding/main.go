@@ -127,7 +127,7 @@ func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflak
 		ShardingAlgorithm: func(key any) (string, error) {
 			id, ok := key.(types.ID)
 			if !ok {
-				return "", fmt.Errorf("order_id is a %T, want types.ID", key)
+				return "", fmt.Errorf("order_id is a %T: want types.ID", key)
 			}
 			return fmt.Sprintf("_%d", shard(id)), nil
 		},

@@ -43,7 +43,7 @@ func TestSerialMistakes(t *testing.T) {
 		{"code", &struct {
 			ID     key
 			Number string `snowflake:"serial=pay"`
-		}{}, `tag snowflake:"serial=pay": serial: code "pay" contains 'p', want 1 to 32 of A-Z and 0-9`},
+		}{}, `tag snowflake:"serial=pay": serial: code "pay" contains 'p': want 1 to 32 of A-Z and 0-9`},
 		{"number", &struct {
 			ID     key
 			Number int64 `snowflake:"serial=PAY"`

@@ -50,7 +50,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
-		http.Error(w, "method "+r.Method+" not allowed; want GET or HEAD", http.StatusMethodNotAllowed)
+		http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	if found, ok := h.find(r.URL.Path); ok {

@@ -25,11 +25,11 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	parse := parser(form, given)
 	if parse == nil {
-		return failf(http.StatusBadRequest, "as=%.40q, want base32, base58 or base62, or no such parameter for a decimal number", form)
+		return failf(http.StatusBadRequest, "as=%.40q: want base32, base58 or base62, or no such parameter for a decimal number", form)
 	}
 	text := r.PathValue("id")
 	if len(text) > longest {
-		return failf(http.StatusBadRequest, "an ID of %d characters, want at most %d", len(text), longest)
+		return failf(http.StatusBadRequest, "an ID of %d characters: want at most %d", len(text), longest)
 	}
 	id, err := parse(text)
 	if err != nil {

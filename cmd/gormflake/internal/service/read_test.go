@@ -36,11 +36,11 @@ func TestRead(t *testing.T) {
 		{"01", 400, ""},
 		{"1e3", 400, ""},
 		{"twelve", 400, ""},
-		{"11111111111111111111", 400, `{"error":"an ID of 20 characters, want at most 19"}`},
-		{"1?as=decimal", 400, `{"error":"as=\"decimal\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?as=", 400, `{"error":"as=\"\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?form=base32", 400, `{"error":"unknown parameter \"form\", want as"}`},
-		{"1?as=base32&as=base58", 400, `{"error":"as is given twice, want it once"}`},
+		{"11111111111111111111", 400, `{"error":"an ID of 20 characters: want at most 19"}`},
+		{"1?as=decimal", 400, `{"error":"as=\"decimal\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?as=", 400, `{"error":"as=\"\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?form=base32", 400, `{"error":"unknown parameter \"form\": want as"}`},
+		{"1?as=base32&as=base58", 400, `{"error":"as is given twice: want it once"}`},
 	} {
 		w := get(handler, "/v1/ids/"+test.path)
 		if test.want == "" {
@@ -74,5 +74,5 @@ func TestLayout(t *testing.T) {
 	unsaid := snowflake.TwitterLayout()
 	unsaid.TotalBits = 0
 	expect(t, get(open(t, nil, func(c *service.Config) { c.Layout = unsaid }), "/v1/layout"), http.StatusOK, body(t, get(open(t, nil), "/v1/layout").Body))
-	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\", want none"}`)
+	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\": want none"}`)
 }

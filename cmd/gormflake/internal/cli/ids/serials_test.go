@@ -51,7 +51,7 @@ func TestParseSerialMistakes(t *testing.T) {
 		{strings.Repeat("A", 33) + "2022062816074010511260000", "33 characters"},
 		{"PAY202206281607401051126000", "is no ID: want decimal"},
 		{"20220628160740105112600000", "out of range"},
-		{"INV2022062816074010511260000 --code PAY", "has the code INV, want PAY"},
+		{"INV2022062816074010511260000 --code PAY", "has the code INV: want PAY"},
 		{"2022062816074010511260000 --as serial", "is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in 0000000000000000000000000"},
 	} {
 		args := append([]string{"parse"}, strings.Fields(test.args)...)

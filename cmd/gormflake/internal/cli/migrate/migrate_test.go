@@ -200,7 +200,7 @@ func TestMigrateMistakes(t *testing.T) {
 		{"odd table of workers", []string{"files", "--dsn", url, "--format", "goose", "--lease-table", "--table", "a b"}, clitest.Usage, `WithTable("a b")`},
 		{"no file to revert", []string{"revert", "--dsn", url}, clitest.Usage, "want one file"},
 		{"file is missing", []string{"revert", "--dsn", url, "nowhere.json"}, clitest.Failed, "read the saved plan: open nowhere.json"},
-		{"file of another program", []string{"revert", "--dsn", url, file}, clitest.Failed, "form 7 of a saved plan, want 1"},
+		{"file of another program", []string{"revert", "--dsn", url, file}, clitest.Failed, "form 7 of a saved plan: want 1"},
 		{"unknown flag", []string{"plan", "--dsn", url, "--odd", "orders"}, clitest.Usage, "unknown flag: --odd"},
 		{"taken name", []string{"apply", "--dsn", url, "--yes", "--save", taken, "orders"}, clitest.Failed, "nothing has been changed"},
 	} {

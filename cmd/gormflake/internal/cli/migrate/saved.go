@@ -55,7 +55,7 @@ func readPlan(name string) (*sqlmigrate.Plan, error) {
 		return nil, fmt.Errorf("%s is no plan that \"gormflake migrate apply\" has saved: %w", name, err)
 	}
 	if saved.Version != savedVersion || saved.Plan == nil {
-		return nil, fmt.Errorf("%s: form %d of a saved plan, want %d: take the gormflake that has saved it", name, saved.Version, savedVersion)
+		return nil, fmt.Errorf("%s: form %d of a saved plan: want %d: take the gormflake that has saved it", name, saved.Version, savedVersion)
 	}
 	return saved.Plan, nil
 }

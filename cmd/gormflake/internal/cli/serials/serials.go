@@ -60,7 +60,7 @@ func (s *Reader) Parse(text string) (types.ID, error) {
 	case err != nil:
 		return 0, err
 	case s.code != "" && s.code != code:
-		return 0, fmt.Errorf("%s has the code %s, want %s", terminal.Quote(text), code, s.code)
+		return 0, fmt.Errorf("%s has the code %s: want %s", terminal.Quote(text), code, s.code)
 	}
 	return format.Parse(text)
 }

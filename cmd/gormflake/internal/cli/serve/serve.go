@@ -151,7 +151,7 @@ func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
 		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
-		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w; want host:port, such as 127.0.0.1:8080", f.addr, err))
+		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w: want host:port, such as 127.0.0.1:8080", f.addr, err))
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
 }

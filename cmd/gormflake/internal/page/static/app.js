@@ -71,7 +71,7 @@ function understand(text, form) {
   if (leftOut > 0) notes.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
   if (found.length === 1) return { readings: found };
   if (found.length > 1) return { found, note: notes.join('; ') };
-  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
+  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}: want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
 }
 
 function showReadings(readings) {
@@ -169,7 +169,7 @@ function recall() {
 async function open(chosen) {
   if (!chosen) return;
   if (chosen.size > largestFile) {
-    showError('input', `${chosen.name} has ${chosen.size >> 20} MB; want at most ${largestFile >> 20} MB`);
+    showError('input', `${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
     return;
   }
   try {

@@ -71,7 +71,7 @@ function parseNumber(text) {
 
 function parseCount(text) {
   const count = parseNumber(text);
-  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs; want 1 to ${most}`);
+  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs: want 1 to ${most}`);
   return count;
 }
 

@@ -30,7 +30,7 @@ export function format(l, code, separator, id) {
 export function parse(l, text) {
   const match = shapeOf(l).whole.exec(text);
   if (!match) {
-    throw new SyntaxError(`serial: ${quote(text)} has another shape; want ${wanted(l)}`);
+    throw new SyntaxError(`serial: ${quote(text)} has another shape: want ${wanted(l)}`);
   }
   try {
     return { code: match[1], separator: match[2], id: idOf(l, match.slice(3)) };
@@ -69,13 +69,13 @@ export function readCode(text) {
 
 function checkCode(code) {
   if (!/^[0-9A-Z]{1,32}$/.test(code)) {
-    throw new SyntaxError(`code ${quote(code)}; want 1 to 32 of A-Z and 0-9`);
+    throw new SyntaxError(`code ${quote(code)}: want 1 to 32 of A-Z and 0-9`);
   }
 }
 
 function checkSeparator(separator) {
   if (!/^[-_.]?$/.test(separator)) {
-    throw new SyntaxError(`separator ${quote(separator)}; want none or one of - _ .`);
+    throw new SyntaxError(`separator ${quote(separator)}: want none or one of - _ .`);
   }
 }
 
@@ -110,8 +110,8 @@ function idOf(l, texts) {
   const parts = { time, datacenter: 0n, worker: 0n, sequence: 0n };
   shapeOf(l).fields.forEach(({ name }, i) => { parts[name] = BigInt(texts[7 + i]); });
   const id = compose(l, parts);
-  if (timeOf(l, id) !== time) throw new RangeError(`it is within a tick of ${l.tick} ms; want its start`);
-  if (id === 0n) throw new RangeError('it is that of ID 0, which no row has; want a later one');
+  if (timeOf(l, id) !== time) throw new RangeError(`it is within a tick of ${l.tick} ms: want its start`);
+  if (id === 0n) throw new RangeError('it is that of ID 0, which no row has: want a later one');
   return id;
 }
 
