@@ -15,9 +15,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestYAMLInPages reads every file that a page shows. Those of Kubernetes must
+// TestYAMLInPages reads every file that a page shows. Files of Kubernetes must
 // say what they are, and rules of Prometheus must be well-formed: promtool
-// looks at them where it is installed.
+// checks them where it is installed.
 func TestYAMLInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -93,7 +93,7 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// TestUnitsInPages has systemd look at the units, where it is installed.
+// TestUnitsInPages has systemd check the units, where it is installed.
 func TestUnitsInPages(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")

@@ -25,7 +25,7 @@ const shortestToken = 16
 
 // A Config says what a service offers, and to whom.
 type Config struct {
-	// Layout is that of the IDs that are taken apart, and of the generator's.
+	// Layout is the layout of the IDs that are taken apart, and of the generator's.
 	Layout snowflake.Layout
 
 	// Generator issues. Nil: IDs are only taken apart. Who made it closes it,
@@ -61,7 +61,7 @@ type Config struct {
 	// Zero: DefaultTimeout.
 	Timeout time.Duration
 
-	// Log is told of what the operator should look at, never of single
+	// Log gets what an operator should act on, never single
 	// requests. Nil: slog.Default.
 	Log *slog.Logger
 }

@@ -76,7 +76,7 @@ func (b *block) json() []byte {
 	return text
 }
 
-// notIssued is what a client is told. What the store said may name hosts and
+// notIssued is what a client is told. The store's error may name hosts and
 // users, and stays in the log.
 func (s *service) notIssued(r *http.Request, err error) error {
 	switch {

@@ -37,7 +37,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case id == 0:
-		return failf(http.StatusBadRequest, "0 is no ID: it stands for one that is not assigned yet")
+		return failf(http.StatusBadRequest, "0 is not an ID: it stands for one that is not assigned yet")
 	case id > s.last:
 		return failf(http.StatusBadRequest, "ID %d is above %d, the last one of the layout", id, s.last)
 	}

@@ -26,9 +26,9 @@ func TestRead(t *testing.T) {
 		{"1tA0hgPmavK?as=base62", 200, tweet},
 		{"9223372036854775807", 200, `{"id":"9223372036854775807","time":"2080-07-10T17:30:30.208Z","datacenter":31,"worker":31,"sequence":4095,` +
 			`"base32":"7ZZZZZZZZZZZZ","base58":"npL6MjP8Qfc","base62":"AzL8n0Y58m7"}`},
-		{"0", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
-		{"0000000000000?as=base32", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
-		{"1?as=base58", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
+		{"0", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"0000000000000?as=base32", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"1?as=base58", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
 		{"9223372036854775808", 400, ""},
 		{"-1", 400, ""},
 		{"+1", 400, ""},

@@ -229,7 +229,7 @@ func TestMigrateUnconfirmed(t *testing.T) {
 	clitest.Shop(t, url)
 	before := clitest.Schema(t, url)
 	got := clitest.CommandWith(t.Context(), strings.NewReader("y\n"), "migrate", "apply", "--dsn", url, "orders")
-	clitest.WantOutcome(t, got, clitest.Usage, "", "standard input is no terminal, so nobody can confirm: give --yes; nothing has been changed")
+	clitest.WantOutcome(t, got, clitest.Usage, "", "standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed")
 	if clitest.Schema(t, url) != before {
 		t.Error("the database has been changed")
 	}

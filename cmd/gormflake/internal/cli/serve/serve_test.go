@@ -160,7 +160,7 @@ func TestServeForeignHost(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "none are issued")
 }
 
-// The layout that the database has is that of the IDs, and of all that is told
+// The database's layout is the layout of the IDs, and of all that is said
 // about them.
 func TestServeLayoutOfDatabase(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ const longestTyped = 200000;
 
 const choice = new LayoutChoice(() => inspect());
 const timeline = new Timeline((item, index, count) => showID(item, `${index + 1} of ${count}`));
-let file; // a text that is too long for the field, such as that of a file
+let file; // a text that is too long for the field, such as a file's
 let shown; // the item on the page, which has an ID
 
 function now() {
@@ -36,7 +36,7 @@ function source() {
   return file ? file.text : byID('input').value.trim();
 }
 
-// inspect reads the text anew.
+// inspect reads the text again.
 function inspect() {
   const text = source();
   const form = byID('form').value;
@@ -116,7 +116,7 @@ function showID(item, place) {
   showAge(layout, id, now());
 }
 
-// givenCode is the code for the serial numbers of what is no serial number.
+// givenCode is the code for the serial numbers of what is not a serial number.
 function givenCode() {
   const text = byID('code').value.trim();
   try {
@@ -320,5 +320,5 @@ setInterval(() => { if (shown) showAge(choice.layout, shown.id, now()); }, 1000)
 
 // The page is usable before the service has answered.
 recall();
-await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
+await startService().catch((error) => showError('input', `the page's service fails: ${error.message}`));
 document.documentElement.dataset.ready = 'true';

@@ -1,4 +1,4 @@
-// The service beside the page, if any: config.json says what it offers, and
+// The page's service, if any: config.json says what it offers, and
 // nothing else is called.
 
 const key = 'gormflake-token';

@@ -53,7 +53,7 @@ export class LayoutChoice {
     option.textContent = name ? `service (${name})` : 'service';
   }
 
-  // knows reports whether set takes the name by itself.
+  // knows reports whether set takes the name.
   knows(name) {
     return this.#named(name) !== undefined;
   }
