@@ -155,7 +155,7 @@ func TestNeverExpires(t *testing.T) {
 	}
 }
 
-// The time is that of the server that keeps the records, to the microsecond.
+// The time comes from the server that keeps the records, to the microsecond.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	clock := redislease.New(clientOf(t, testserver.Redis(t, durable...))).(lease.Clock)
