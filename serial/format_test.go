@@ -74,7 +74,7 @@ func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string 
 	return text
 }
 
-// For every layout and code, the text gives back the ID and sorts as it does.
+// For every layout and code, the text yields the ID again and sorts as it does.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -184,7 +184,7 @@ func TestPrefixIsBound(t *testing.T) {
 	}
 }
 
-// What is no ID of the layout is shown as such and not taken back.
+// What is not an ID of the layout is shown as such and not taken back.
 func TestFormatOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -211,7 +211,7 @@ func TestFormatOfOthers(t *testing.T) {
 }
 
 // A text for another than an ID of the layout may be as long as a serial number,
-// and is none even so.
+// and is not one even so.
 func TestFormatOfOthersIsNeverASerial(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

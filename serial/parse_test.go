@@ -56,8 +56,8 @@ func TestParseRefuses(t *testing.T) {
 			"snowflake: time 2080-07-10 17:30:30.209 +0000 UTC out of range [2010-11-04 01:42:54.657 +0000 UTC, 2080-07-10 17:30:30.209 +0000 UTC)",
 		},
 		{"year 0", twitter, "PAY0000010100000000000000000", "snowflake: time 0000-01-01 00:00:00 +0000 UTC out of range [2010"},
-		{"ID 0", twitter, "PAY2010110401425465700000000", "it is that of ID 0, which no row has: want a later one"},
-		{"in a tick", js, "PAY2026112012345678901001", "time 2026-11-20T12:34:56.789Z is no start of a tick of 10ms: want 2026-11-20T12:34:56.78Z"},
+		{"ID 0", twitter, "PAY2010110401425465700000000", "it is ID 0, which no row has: want a later one"},
+		{"in a tick", js, "PAY2026112012345678901001", "time 2026-11-20T12:34:56.789Z is not the start of a tick of 10ms: want 2026-11-20T12:34:56.78Z"},
 		{"19 digits that overflow", wide, "PAY197001010000000009999999999999999999", "snowflake: sequence -8446744073709551617 out of range [0, 4611686018427387903]"},
 		{"very long", twitter, strings.Repeat("x", 1000), "length 1000: want 28 as in PAY0000000000000000000000000"},
 	} {
