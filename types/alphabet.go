@@ -13,7 +13,7 @@ type alphabet struct {
 	values [256]byte
 }
 
-// notDigit is the value of a byte that is no digit; no base is that large.
+// notDigit is the value of a byte that is not a digit; no base is that large.
 const notDigit = 0xff
 
 func newAlphabet(digits string) *alphabet {

@@ -27,7 +27,7 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// badDecimals are texts that are no ID, with what the error says about each.
+// badDecimals are texts that are not IDs, with what the error says about each.
 var badDecimals = []struct{ name, in, want string }{
 	{"empty", "", `(""): empty: want decimal digits`},
 	{"minus", "-5", `("-5"): unexpected '-' at offset 0: want decimal digits only`},
