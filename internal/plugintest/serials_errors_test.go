@@ -64,7 +64,7 @@ func TestSerialMistakes(t *testing.T) {
 			ID     key
 			Number string `gorm:"type:VARCHAR (27) NOT NULL" snowflake:"serial=PAY"`
 		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},
-		{"type beside size", &struct {
+		{"type and size", &struct {
 			ID     key
 			Number string `gorm:"type:character varying(27);size:99" snowflake:"serial=PAY"`
 		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},
