@@ -37,7 +37,7 @@ type Order struct {
 	Lines    []Line
 }
 
-// Line lives in the shard of its order.
+// Line is in the shard of its order.
 type Line struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	OrderID types.ID
