@@ -42,7 +42,7 @@
 //
 //	gormflake_lease_outage_seconds > 15
 //
-// The store has forgotten what it had acknowledged: IDs may repeat. Look at its
+// The store has forgotten what it had acknowledged: IDs may repeat. Check its
 // replication and its disks:
 //
 //	increase(gormflake_lease_regressions_total[1h]) > 0
