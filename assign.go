@@ -37,7 +37,7 @@ import (
 // unset gets a key; one that is set is kept.
 //
 // Assign calls a generator once per model and call, for all keys of that model
-// together. It generates the keys of parents before those of children, unless
+// together. It generates the keys of parents before the keys of children, unless
 // the relations between the models form a cycle; within one model the keys
 // follow the walk, so that a row of a tree comes before its children. With keys
 // that rise over time a parent's key is therefore smaller than its children's.

@@ -102,7 +102,7 @@ func TestOpenFails(t *testing.T) {
 		{"generator's option", []gormflake.Option{gormflake.WithSnowflake(snowflake.WithLag(-1))}, "WithLag(-1ns)"},
 		{"lease's option", []gormflake.Option{gormflake.WithLease(lease.WithWorker(99))}, "worker 99 out of range [0, 31]"},
 		{"store's option", []gormflake.Option{gormflake.WithStore(sqllease.WithNamespace(""))}, "WithNamespace"},
-		{"clock beside the lease's", []gormflake.Option{gormflake.WithLease(lease.WithClock(time.Now)), gormflake.WithSnowflake(snowflake.WithClock(time.Now))}, "WithClock with a source that has its own clock"},
+		{"clock and the lease's", []gormflake.Option{gormflake.WithLease(lease.WithClock(time.Now)), gormflake.WithSnowflake(snowflake.WithClock(time.Now))}, "WithClock with a source that has its own clock"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

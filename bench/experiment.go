@@ -51,7 +51,7 @@ func (e effort) windows(n int) int {
 }
 
 // measure runs all experiments once, then all again, so that what changes
-// about the machine meanwhile shows as spread instead of favouring some.
+// about the machine during the runs shows as spread instead of favouring some.
 func measure(experiments []experiment, runs int, once func(run int) ([]sample, error)) ([]report, error) {
 	all := make([]series, len(experiments))
 	for i := range runs {
@@ -119,7 +119,7 @@ type window struct {
 // than three windows of four, even on a busy machine.
 const lowQuartile = 0.25
 
-// interleave goes round the windows, and sums up those of one name by the quantile.
+// interleave goes round the windows, and sums up the windows of one name by the quantile.
 func interleave(windows []window, rounds int, quantile float64) (sample, error) {
 	times, err := collect(windows, rounds)
 	if err != nil {
@@ -152,13 +152,13 @@ func collect(windows []window, rounds int) (series, error) {
 }
 
 // A figure is one line of the table of ratios: what is measured, what it is
-// measured beside, and what it has to reach. Its numbers are one for each run.
+// compared with, and what it has to reach. Its numbers are one for each run.
 type figure struct {
 	what      string
 	unit      string // of ours and reference
 	ours      []float64
-	reference []float64 // nil: there is none
-	ratio     []float64 // nil: there is none
+	reference []float64 // nil: no reference
+	ratio     []float64 // nil: no reference
 	byRatio   bool      // the target is about the ratio, not about ours
 	target    target
 }
@@ -208,8 +208,8 @@ func plain(what string, ours []float64, t target) figure {
 	return figure{what: what, unit: t.unit, ours: ours, target: t}
 }
 
-// beside shows the reference, in its own unit times factor, without judging by it.
-func (f figure) beside(reference []float64, factor float64) figure {
+// against shows the reference, in its own unit times factor, without judging by it.
+func (f figure) against(reference []float64, factor float64) figure {
 	f.reference = scaled(reference, factor)
 	f.ratio = stats.Ratios(f.ours, f.reference)
 	return f

@@ -59,10 +59,10 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("argument %q, want flags only", flags.Arg(0))
+		return o, fmt.Errorf("argument %q: want flags only", flags.Arg(0))
 	}
 	if o.runs < 1 {
-		return o, fmt.Errorf("-runs %d, want at least 1", o.runs)
+		return o, fmt.Errorf("-runs %d: want at least 1", o.runs)
 	}
 	return o, nil
 }
@@ -136,7 +136,7 @@ func choose(all []experiment, only []string) ([]experiment, error) {
 	}
 	for _, name := range only {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("-only %s, want one of %s", name, strings.Join(slices.Compact(names), ", "))
+			return nil, fmt.Errorf("-only %s: want one of %s", name, strings.Join(slices.Compact(names), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(x experiment) bool { return !slices.Contains(only, x.name) }), nil

@@ -175,7 +175,7 @@ type mark struct {
 	at  time.Time
 }
 
-// stretch is how many IDs lie between two looks at the clock.
+// stretch is how many IDs lie between two readings of the clock.
 const stretch = 500
 
 func lagWindow(name string, layout snowflake.Layout, fill func([]types.ID) error) window {
@@ -216,7 +216,7 @@ func inOrder(layout snowflake.Layout, ids []types.ID, marks []mark) error {
 
 func reportLag(s series) report {
 	burst := plain("burst of 40,000 with WithLag(10ms), none ahead of the clock", scaled(s[lagged], 1e-6), atMost(1.6, "ms")).
-		beside(s[peers.Bwmarrin], 1e-6)
+		against(s[peers.Bwmarrin], 1e-6)
 	return report{
 		figures: []figure{burst},
 		tables:  []table{perName("Burst of 40,000, ns", "ns", []string{lagged, unlagged, peers.Bwmarrin}, s)},
@@ -227,7 +227,7 @@ func reportLag(s series) report {
 const allocs = "allocations"
 
 // allocations returns how many one call of f makes, averaged over n calls and
-// rounded down, since the runtime makes some of its own meanwhile.
+// rounded down, since the runtime makes some of its own at the same time.
 func allocations(n int, f func() error) (float64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	if err := f(); err != nil { // what is allocated once is not counted

@@ -97,7 +97,7 @@ func reportFirst(tills []*till, s series) report {
 	return report{tables: []table{t}}
 }
 
-// burst measures Next on one goroutine while the sequence is no limit: 1,000
+// burst measures Next on one goroutine while the sequence does not limit it: 1,000
 // IDs right after a millisecond has begun, lower quartile of the windows.
 func burst(contenders []peers.Contender) experiment {
 	const ids = 1000
@@ -273,7 +273,7 @@ func (t *track) heat(c peers.Contender) (ns float64, ok bool, err error) {
 var crowd = []int{1, 8}
 
 // saturate measures what a generator costs at its cap: goroutines ask for IDs
-// as fast as they can for 400 ms, and the process's CPU time is read beside the
+// as fast as they can for 400 ms, and the process's CPU time is read along with the
 // clock. All generators of 12 bits are equally fast here, at 244 ns/ID; the
 // question is whether they leave the CPU to the program while they wait.
 func saturate(contenders []peers.Contender) experiment {
@@ -324,7 +324,7 @@ func saturateOne(c peers.Contender, g int, d time.Duration, s sample) error {
 
 // crowded makes IDs on g goroutines until the end, and returns their number.
 func crowded(c peers.Contender, g int, end time.Time) (int, error) {
-	const chunk = 256 // between looks at the clock, which then cost nothing
+	const chunk = 256 // between readings of the clock, which then cost nothing
 	var wg sync.WaitGroup
 	counts, errs := make([]int, g), make([]error, g)
 	for i := range g {
@@ -355,9 +355,9 @@ func reportSaturate(capped []peers.Contender, s series) report {
 		share := scaled(s[rateOf(peers.Ours, g)], 100.0/peers.Cap)
 		r.figures = append(r.figures,
 			plain(fmt.Sprintf("at the 12-bit cap, G=%d, share of 4,096,000/s", g), share, atLeast(95, "%")).
-				beside(s[rateOf(peers.Bwmarrin, g)], 100.0/peers.Cap),
+				against(s[rateOf(peers.Bwmarrin, g)], 100.0/peers.Cap),
 			plain(fmt.Sprintf("at the 12-bit cap, G=%d, CPU per ID", g), s[cpuOf(peers.Ours, g)], atMost(55, "ns")).
-				beside(s[cpuOf(peers.Bwmarrin, g)], 1))
+				against(s[cpuOf(peers.Bwmarrin, g)], 1))
 	}
 	for _, c := range capped {
 		row := []string{c.Name}

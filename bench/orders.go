@@ -108,7 +108,7 @@ func openTill(address string, gen *snowflake.Generator) (*till, error) {
 	return t, nil
 }
 
-// product tells MariaDB from MySQL, which GORM calls by one name.
+// product distinguishes MariaDB from MySQL, which GORM calls by one name.
 func product(db *gorm.DB) string {
 	switch db.Name() {
 	case "sqlite":
@@ -133,7 +133,7 @@ func (t *till) windows() []window {
 
 func checked(name string) string { return name + ", foreign key checked" }
 
-// write makes the tables anew before, and drops them after the time is taken.
+// write creates the tables again before, and drops them after the time is taken.
 func (t *till) write(insert insert, constrained bool) (ns float64, err error) {
 	tables := []any{&order{}, &line{}, &autoOrder{}, &autoLine{}}
 	if err := t.db.Migrator().DropTable(tables...); err != nil {
@@ -342,7 +342,7 @@ const (
 )
 
 // batch measures Fill: blocks of IDs right after a millisecond has begun,
-// on a layout whose sequence is no limit, beside loops that make 1,000.
+// on a layout whose sequence does not limit them, next to loops that make 1,000.
 func batch() (experiment, error) {
 	gen, err := snowflake.New(snowflake.Static(0, 1), snowflake.WithLayout(wide()))
 	if err != nil {

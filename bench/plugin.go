@@ -100,7 +100,7 @@ func newMatchup(name, driver string, pairs int, gen *snowflake.Generator) (*matc
 	return m, m.plain.AutoMigrate(&parcel{})
 }
 
-// dryRun builds the statement only: it shows the plugin beside GORM itself.
+// dryRun builds the statement only: it compares the plugin with GORM itself.
 func (m *matchup) dryRun() *matchup {
 	dry := *m
 	dry.name, dry.pairs = "DryRun, no database", 300
@@ -141,7 +141,7 @@ func (m *matchup) play(pairs int, s sample) error {
 }
 
 // create returns nanoseconds per row. The garbage of the creates before is
-// collected first: collections that begin by themselves fall into step with the
+// collected first: collections that begin automatically fall into step with the
 // windows, and would be charged to one contender.
 func (m *matchup) create(db *gorm.DB, prepare func() error) (float64, error) {
 	if err := prepare(); err != nil {

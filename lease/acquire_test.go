@@ -45,7 +45,7 @@ func TestAcquireChooses(t *testing.T) {
 		{"this very one", all(-2*hour, -hour, -2*hour, -hour), []lease.Option{lease.WithWorker(1)}, 1},
 		{"this very one of a datacenter", all(-hour, -hour), []lease.Option{lease.WithWorker(1), lease.WithDatacenter(1)}, 3},
 		{"the lowest ahead", all(hour, hour, hour-1, hour), []lease.Option{lease.WithMaxAhead(time.Hour)}, 2},
-		{"one given back, though further ahead", released, []lease.Option{lease.WithMaxAhead(2 * time.Hour)}, 1},
+		{"one released, though further ahead", released, []lease.Option{lease.WithMaxAhead(2 * time.Hour)}, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAcquireChooses(t *testing.T) {
 	}
 }
 
-// A bound that is reached is over, and one that is as far ahead as allowed is not
+// A bound that is reached has passed, and one that is as far ahead as allowed is not
 // too far.
 func TestAcquireAtTheVeryBound(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestNoFreeWorker(t *testing.T) {
 	}
 }
 
-// A worker that was given back by a process whose clock was centuries ahead: the
+// A worker that was released by a process whose clock was centuries ahead: the
 // wait for it is longer than a time.Duration can say.
 func TestNoFreeWorkerForAges(t *testing.T) {
 	t.Parallel()
@@ -332,7 +332,7 @@ func TestAcquireUnknownOutcome(t *testing.T) {
 			s := l.Stats()
 			r := store.Records()[int(s.Datacenter<<1|s.Worker)]
 			if holder(r) != s.Owner || r.Bound != s.Until.UnixMilli() {
-				t.Errorf("record = %+v, want that of %+v", r, s)
+				t.Errorf("record = %+v, want the one of %+v", r, s)
 			}
 			if replaced := strings.Split(r.Owner, "/")[4]; replaced != strconv.FormatInt(old, 10) {
 				t.Errorf("owner %q says that %s was replaced, want %d, which others have written", r.Owner, replaced, old)
@@ -408,7 +408,7 @@ func TestAcquireLateDelivery(t *testing.T) {
 			t.Fatalf("%d writes on their way, want 1", n)
 		}
 		if r := store.Records()[1]; holder(r) != l.Stats().Owner || r.Bound != l.Stats().Until.UnixMilli() {
-			t.Errorf("record = %+v, want that of %+v", r, l.Stats())
+			t.Errorf("record = %+v, want the one of %+v", r, l.Stats())
 		}
 	})
 }
@@ -474,7 +474,7 @@ func TestSettleSeesTheForgottenHolder(t *testing.T) {
 			t.Errorf("the second issues %d within the forgotten window until %d", later, forgotten[0].Bound)
 		}
 		if _, err := first.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
-			t.Errorf("the first goes on: %v", err)
+			t.Errorf("the first continues: %v", err)
 		}
 	})
 }
@@ -503,7 +503,7 @@ func TestSettlingWorkerIsTaken(t *testing.T) {
 	})
 }
 
-// A process whose clock is fast takes the worker meanwhile: another is taken.
+// A process whose clock is fast takes the worker during the wait: another is taken.
 func TestSettlingWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

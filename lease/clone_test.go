@@ -19,7 +19,7 @@ func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	return r.Bound
 }
 
-// Whoever extends second leaves the worker to the other, at once.
+// The process that extends second leaves the worker to the other, at once.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

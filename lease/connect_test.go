@@ -38,7 +38,7 @@ func (p *pool) use(d time.Duration) {
 }
 
 // The renewal waits for the connection as long as the window lasts, and not for
-// a few seconds at a time; the bound is that of the moment in which it has one.
+// a few seconds at a time; the bound counts from the moment in which it has one.
 func TestRenewalWaitsForAConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

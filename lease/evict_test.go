@@ -73,7 +73,7 @@ func TestForgedHolder(t *testing.T) {
 	}
 }
 
-// A holder that lives stops under the worker, and goes on under another one.
+// A holder that is alive stops under the worker, and continues under another one.
 func TestEvictAlive(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
@@ -240,7 +240,7 @@ func TestRaiseNothing(t *testing.T) {
 	}
 }
 
-// A holder that lives stops under its worker, and issues nothing below the new
+// A holder that is alive stops under its worker, and issues nothing below the new
 // bounds under another one.
 func TestRaiseAlive(t *testing.T) {
 	t.Parallel()

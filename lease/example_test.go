@@ -32,9 +32,9 @@ func ExampleAcquire() {
 	_, err = lease.Acquire(ctx, store, snowflake.TwitterLayout(), lease.WithWorker(7), quiet)
 	fmt.Println("held:", errors.Is(err, lease.ErrNoFreeWorker))
 
-	fmt.Println("given back:", gen.Close(ctx))
+	fmt.Println("released:", gen.Close(ctx))
 	// Output:
 	// worker 7
 	// held: true
-	// given back: <nil>
+	// released: <nil>
 }

@@ -141,7 +141,7 @@ func TestRecoveryBetweenRounds(t *testing.T) {
 	})
 }
 
-// The write whose reply the outage has swallowed counts, but its window is over
+// The write whose reply the outage has swallowed counts, but its window has ended
 // too by the time it is found.
 func TestRecoveryAfterALostReply(t *testing.T) {
 	t.Parallel()
@@ -395,7 +395,7 @@ func TestAbsurdClockWithoutGenerator(t *testing.T) {
 	}
 }
 
-// A clock that is set back leaves the window ample, while the generator goes on
+// A clock that is set back leaves the window ample, while the generator continues
 // in its own time: the window follows that.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 var (
 	errEnded    = errors.New("lease: the worker has been released: acquire another lease")
 	errSettling = errors.New("lease: another worker has to settle first")
-	errNothing  = errors.New("the window that was acknowledged is over already")
+	errNothing  = errors.New("the renewed window has already expired")
 )
 
 // Grant serves [snowflake.New]. A lease serves one generator.
@@ -74,7 +74,7 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 }
 
 // ready returns the grant that reaches beyond need, an error, or neither if the
-// store has to be asked. The error is that of an outage: more attempts than those in the background would only
+// store has to be asked. The error is the outage's: more attempts than those in the background would only
 // load a store that is in trouble.
 func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	l.mu.Lock()

@@ -82,7 +82,7 @@ func released(r lease.Record) bool {
 	return r.Owner == "" || strings.HasSuffix(r.Owner, "/released")
 }
 
-// A skew is a clock beside the machine's.
+// A skew is a clock that differs from the machine's.
 type skew struct{ offset atomic.Int64 }
 
 func (s *skew) set(d time.Duration) { s.offset.Store(int64(d)) }

@@ -140,7 +140,7 @@ func parseSignature(s string) (snowflake.Layout, error) {
 	l.Epoch, epochErr = time.Parse(time.RFC3339Nano, epoch)
 	l.Tick, tickErr = time.ParseDuration(tick)
 	if err := errors.Join(scanErr, epochErr, tickErr, l.Validate()); err != nil || signature(l) != s {
-		return snowflake.Layout{}, fmt.Errorf("lease: the store's workers belong to the layout %q, want one as %q: the records are not those of a lease, or of a later version",
+		return snowflake.Layout{}, fmt.Errorf("lease: the store's workers belong to the layout %q: want one as %q: the records are not a lease's, or of a later version",
 			strings.ToValidUTF8(s, "?"), signature(snowflake.TwitterLayout()))
 	}
 	return l, nil

@@ -87,7 +87,7 @@ func TestInspectForeignRecords(t *testing.T) {
 		store.Put(-1, lease.Record{Owner: signature})
 		store.Put(3, lease.Record{Bound: 1})
 		if in, err := lease.Inspect(t.Context(), store); err == nil || !strings.Contains(err.Error(), "want one as") {
-			t.Errorf("Inspect beside the layout %q = %+v, %v, want an error", signature, in, err)
+			t.Errorf("Inspect with the layout %q = %+v, %v, want an error", signature, in, err)
 		}
 	}
 	store := leasetest.NewMemory()

@@ -100,7 +100,7 @@ func TestGeneratorsMadeAtOnce(t *testing.T) {
 	})
 }
 
-// New refuses what contradicts the lease, and the worker is given back then.
+// New refuses what contradicts the lease, and the worker is released then.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	clock := lease.WithClock(time.Now)
@@ -116,7 +116,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 		if err := l.Release(context.Background()); err != nil {
-			t.Errorf("%s: the lease cannot be given back: %v", name, err)
+			t.Errorf("%s: the lease cannot be released: %v", name, err)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestGeneratorMadeLate(t *testing.T) {
 	})
 }
 
-// The caller gives up, and the write goes on: its outcome would be unknown
+// The caller gives up, and the write continues: its outcome would be unknown
 // otherwise.
 func TestExtensionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()

@@ -82,8 +82,8 @@ func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
 }
 
 // The lease has taken a worker in place of the lost one, and ends before anybody
-// has asked for it: that one is given back too.
-func TestSpareIsGivenBack(t *testing.T) {
+// has asked for it: that one is released too.
+func TestSpareIsReleased(t *testing.T) {
 	t.Parallel()
 	for _, generator := range []bool{false, true} {
 		t.Run(fmt.Sprintf("generator=%v", generator), func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSpareIsGivenBack(t *testing.T) {
 				}
 				for worker, r := range store.Records() {
 					if worker >= 0 && !released(r) && r.Owner != "robber" {
-						t.Errorf("worker %d is %+v, want it given back", worker, r)
+						t.Errorf("worker %d is %+v, want it released", worker, r)
 					}
 				}
 			})
@@ -165,7 +165,7 @@ func TestNobodyIsRobbed(t *testing.T) {
 	})
 }
 
-// A process that has lost its worker stands in for one that is dead, though its
+// A process that has lost its worker takes over from one that is dead, though its
 // bound is far ahead.
 func TestStandInForTheSilent(t *testing.T) {
 	t.Parallel()
@@ -422,7 +422,7 @@ func TestReplacedWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// A window that ends before its time is no health.
+// A generator whose window has ended early is not healthy.
 func TestHealthOfARevokedWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -573,7 +573,7 @@ func TestNobodyWaitsForSettling(t *testing.T) {
 }
 
 // Eight goroutines are busy while the generator is closed, or its worker lost:
-// not one ID may lie at or above the bound that is given back.
+// not one ID may lie at or above the bound that is released.
 func TestNothingAfterTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -596,7 +596,7 @@ func TestNothingAfterTheRelease(t *testing.T) {
 				worker := key(layout(), id)
 				r := records[worker]
 				if tick := layout().Time(id).UnixMilli(); released(r) && tick >= r.Bound {
-					t.Fatalf("lost=%v: tick %d of worker %d was given back at %d", lost, tick, worker, r.Bound)
+					t.Fatalf("lost=%v: tick %d of worker %d was released at %d", lost, tick, worker, r.Bound)
 				}
 				if tick := layout().Time(id).UnixMilli(); r.Owner == "robber" && tick >= r.Bound-60_000 {
 					t.Fatalf("tick %d of worker %d is the robber's from %d", tick, worker, r.Bound-60_000)

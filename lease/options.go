@@ -156,7 +156,7 @@ func WithDatacenter(n int64) Option {
 }
 
 // WithWorker leases exactly worker n, for hosts that are already numbered, such
-// as those of a StatefulSet. The lease adds mutual exclusion and a high-water
+// as a StatefulSet's pods. The lease adds mutual exclusion and a high-water
 // mark: two processes that are given the number by mistake never issue at the same
 // time, and a restart begins above the last tick of the previous process. After
 // a crash the worker is free once its bound has passed, in up to a window; see

@@ -17,9 +17,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Random lives on a store that loses requests and replies and carries calls out
-// late, under clocks that step: no tick of a worker belongs to two lives.
-func TestRandomLives(t *testing.T) {
+// Random processes on a store that loses requests and replies and carries calls out
+// late, under clocks that step: no tick of a worker belongs to two processes.
+func TestRandomProcesses(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
 		for i := range 4 {
@@ -31,16 +31,16 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// A world is six lives at a time that share four workers.
+// A world is six processes at a time that share four workers.
 type world struct {
 	layout snowflake.Layout
 	store  *leasetest.Memory
 	until  time.Time
 
 	mu          sync.Mutex
-	lives       int
+	processes   int
 	regressions uint64
-	issued      map[place]int // the life that issued there
+	issued      map[place]int // the process that issued there
 	ids         map[types.ID]bool
 }
 
@@ -75,7 +75,7 @@ func (w *world) run(t *testing.T) {
 		t.Errorf("%d regressions, and the store has forgotten nothing", w.regressions)
 	}
 	if len(w.ids) < 10_000 {
-		t.Errorf("%d IDs of %d lives: too little happened", len(w.ids), w.lives)
+		t.Errorf("%d IDs of %d processes: too little happened", len(w.ids), w.processes)
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *world) operate(t *testing.T) {
 	}
 }
 
-// live is one life, from Acquire to its end, which may come without notice.
+// live is one process, from Acquire to its end, which may come without notice.
 func (w *world) live(t *testing.T) {
 	window := 10 * w.layout.Tick * time.Duration(1+rand.IntN(4))
 	store, clock := &mortal{Store: w.store}, new(skew)
@@ -130,10 +130,10 @@ func (w *world) live(t *testing.T) {
 		time.Sleep(rand.N(window))
 		return
 	}
-	life := w.count()
+	process := w.count()
 	var wg sync.WaitGroup
 	for range 2 {
-		wg.Go(func() { w.issue(t, gen, l, window, life) })
+		wg.Go(func() { w.issue(t, gen, l, window, process) })
 	}
 	for range rand.IntN(8) {
 		time.Sleep(rand.N(window))
@@ -155,8 +155,8 @@ func (w *world) live(t *testing.T) {
 func (w *world) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lives++
-	return w.lives
+	w.processes++
+	return w.processes
 }
 
 // bear returns nil if no worker is free, or the store fails.
@@ -177,8 +177,8 @@ func (w *world) bear(t *testing.T, store lease.Store, window time.Duration, cloc
 	return gen, l
 }
 
-// issue goes on until the generator is closed.
-func (w *world) issue(t *testing.T, gen *snowflake.Generator, l *lease.Lease, window time.Duration, life int) {
+// issue continues until the generator is closed.
+func (w *world) issue(t *testing.T, gen *snowflake.Generator, l *lease.Lease, window time.Duration, process int) {
 	for {
 		before := l.Stats()
 		ids := make([]types.ID, 1+rand.IntN(40))
@@ -189,14 +189,14 @@ func (w *world) issue(t *testing.T, gen *snowflake.Generator, l *lease.Lease, wi
 			return
 		}
 		if err == nil {
-			w.check(t, ids, life)
+			w.check(t, ids, process)
 			w.checkLoss(t, ids, before, l.Stats())
 		}
 		time.Sleep(rand.N(window / 4))
 	}
 }
 
-func (w *world) check(t *testing.T, ids []types.ID, life int) {
+func (w *world) check(t *testing.T, ids []types.ID, process int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	records := w.store.Records()
@@ -206,10 +206,10 @@ func (w *world) check(t *testing.T, ids []types.ID, life int) {
 		}
 		w.ids[id] = true
 		at := place{key(w.layout, id), w.layout.Time(id)}
-		if other, ok := w.issued[at]; ok && other != life {
-			t.Errorf("worker %d at %v belongs to the lives %d and %d", at.worker, at.tick, other, life)
+		if other, ok := w.issued[at]; ok && other != process {
+			t.Errorf("worker %d at %v belongs to the processes %d and %d", at.worker, at.tick, other, process)
 		}
-		w.issued[at] = life
+		w.issued[at] = process
 		if bound := records[at.worker].Bound; at.tick.UnixMilli() >= bound {
 			t.Errorf("worker %d at %v, and its bound is %v", at.worker, at.tick, time.UnixMilli(bound))
 		}

@@ -34,5 +34,5 @@ func ParseRecord(s string) (Record, error) {
 	if r := (Record{n, owner}); err == nil && r.String() == s {
 		return r, nil
 	}
-	return Record{}, fmt.Errorf("lease: record %q, want bound|owner", s)
+	return Record{}, fmt.Errorf("lease: record %q: want bound|owner", s)
 }

@@ -29,7 +29,7 @@ type leased interface {
 func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	c, err := newConfig(opts)
 	if gen == nil {
-		err = errors.Join(errors.New("promcollector: New(nil), want a generator"), err)
+		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
 		return broken{prometheus.NewInvalidDesc(err), err}

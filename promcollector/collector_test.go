@@ -260,7 +260,7 @@ func TestRefused(t *testing.T) {
 		collector prometheus.Collector
 		want      string
 	}{
-		{"no generator", promcollector.New(nil), "promcollector: New(nil), want a generator"},
+		{"no generator", promcollector.New(nil), "promcollector: New(nil): want a generator"},
 		{"no option", promcollector.New(fixed, nil), "promcollector: option 1 is nil"},
 		{"reserved label", promcollector.New(fixed, labels("__name")), "__name"},
 		{"label twice", promcollector.New(leased(t, leasetest.NewMemory()), labels("worker")), "duplicate label"},

@@ -3,6 +3,9 @@
 //
 //	prometheus.MustRegister(promcollector.New(gen))
 //
+// It is a module of its own, with tags such as promcollector/v0.1.0, so that no
+// other application gets Prometheus' client.
+//
 // Every scrape reads counters that the generator keeps anyway: an ID costs
 // nothing more, and the lease's store is not asked.
 //
@@ -38,11 +41,11 @@
 //	gormflake_lease_healthy == 0
 //
 // The store has failed for longer than a restart of it takes. There are still
-// IDs, until the window is over:
+// IDs, until the window ends:
 //
 //	gormflake_lease_outage_seconds > 15
 //
-// The store has forgotten what it had acknowledged: IDs may repeat. Look at its
+// The store has forgotten what it had acknowledged: IDs may repeat. Check its
 // replication and its disks:
 //
 //	increase(gormflake_lease_regressions_total[1h]) > 0

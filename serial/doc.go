@@ -26,7 +26,7 @@
 //
 // Datacenter, worker and sequence have the digits of their largest value, with
 // zeros in front; a field for which the layout has no bits is left out. The year
-// has four digits, or as many as that of the layout's last tick, should that lie
+// has four digits, or as many as the year of the layout's last tick, should that be
 // beyond 9999. What is shown of a tick longer than a millisecond is its start.
 //
 // # Time
@@ -37,6 +37,6 @@
 //
 // # What it tells
 //
-// Whoever reads a serial number learns when it was made and by which worker. It
+// A serial number shows its readers when it was made and by which worker. It
 // has gaps, as IDs have them.
 package serial

@@ -28,7 +28,7 @@ func Example() {
 	// serial: Parse("PAY2022023016074010511260000"): day 30 out of range [1, 28]
 }
 
-// The number of a row that has no key yet is none.
+// The number of a row that has no key yet is not a serial number.
 func ExampleFormat_Format() {
 	payments, err := serial.New("PAY", snowflake.TwitterLayout())
 	if err != nil {

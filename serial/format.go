@@ -52,11 +52,11 @@ func New(code string, layout snowflake.Layout, opts ...Option) (*Format, error) 
 
 func checkCode(code string) error {
 	if code == "" || len(code) > maxCode {
-		return fmt.Errorf("serial: code %s has %d characters, want 1 to %d of A-Z and 0-9", quote(code), len(code), maxCode)
+		return fmt.Errorf("serial: code %s has %d characters: want 1 to %d of A-Z and 0-9", quote(code), len(code), maxCode)
 	}
 	for _, c := range code {
 		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
-			return fmt.Errorf("serial: code %q contains %q, want 1 to %d of A-Z and 0-9", code, c, maxCode)
+			return fmt.Errorf("serial: code %q contains %q: want 1 to %d of A-Z and 0-9", code, c, maxCode)
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string 
 	return text
 }
 
-// For every layout and code, the text gives back the ID and sorts as it does.
+// For every layout and code, the text yields the ID again and sorts as it does.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -184,7 +184,7 @@ func TestPrefixIsBound(t *testing.T) {
 	}
 }
 
-// What is no ID of the layout is shown as such and not taken back.
+// What is not an ID of the layout is shown as such and not taken back.
 func TestFormatOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -211,7 +211,7 @@ func TestFormatOfOthers(t *testing.T) {
 }
 
 // A text for another than an ID of the layout may be as long as a serial number,
-// and is none even so.
+// and is not one even so.
 func TestFormatOfOthersIsNeverASerial(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -244,24 +244,24 @@ func TestNewRefuses(t *testing.T) {
 		opts   []serial.Option
 		want   string
 	}{
-		{"no code", "", twitter, nil, `serial: code "" has 0 characters, want 1 to 32 of A-Z and 0-9`},
-		{"long", strings.Repeat("A", 33), twitter, nil, `serial: code "` + strings.Repeat("A", 33) + `" has 33 characters, want 1 to 32 of A-Z and 0-9`},
-		{"lower case", "PAy", twitter, nil, `serial: code "PAy" contains 'y', want 1 to 32 of A-Z and 0-9`},
-		{"blank", "P A", twitter, nil, `serial: code "P A" contains ' ', want 1 to 32 of A-Z and 0-9`},
-		{"mark of others", "PAY!", twitter, nil, `serial: code "PAY!" contains '!', want 1 to 32 of A-Z and 0-9`},
-		{"not ASCII", "PÄ", twitter, nil, `serial: code "PÄ" contains 'Ä', want 1 to 32 of A-Z and 0-9`},
-		{"not UTF-8", "\xff", twitter, nil, `serial: code "\xff" contains '�', want 1 to 32 of A-Z and 0-9`},
+		{"no code", "", twitter, nil, `serial: code "" has 0 characters: want 1 to 32 of A-Z and 0-9`},
+		{"long", strings.Repeat("A", 33), twitter, nil, `serial: code "` + strings.Repeat("A", 33) + `" has 33 characters: want 1 to 32 of A-Z and 0-9`},
+		{"lower case", "PAy", twitter, nil, `serial: code "PAy" contains 'y': want 1 to 32 of A-Z and 0-9`},
+		{"blank", "P A", twitter, nil, `serial: code "P A" contains ' ': want 1 to 32 of A-Z and 0-9`},
+		{"mark of others", "PAY!", twitter, nil, `serial: code "PAY!" contains '!': want 1 to 32 of A-Z and 0-9`},
+		{"not ASCII", "PÄ", twitter, nil, `serial: code "PÄ" contains 'Ä': want 1 to 32 of A-Z and 0-9`},
+		{"not UTF-8", "\xff", twitter, nil, `serial: code "\xff" contains '�': want 1 to 32 of A-Z and 0-9`},
 		{"layout", "PAY", invalid, nil, `snowflake: layout's tick 0s: want whole milliseconds, at least 1ms`},
-		{"no separator", "PAY", twitter, []serial.Option{serial.WithSeparator("")}, `serial: separator "", want one of "-_."`},
-		{"two separators", "PAY", twitter, []serial.Option{serial.WithSeparator("-_")}, `serial: separator "-_", want one of "-_."`},
-		{"digit", "PAY", twitter, []serial.Option{serial.WithSeparator("0")}, `serial: separator "0", want one of "-_."`},
+		{"no separator", "PAY", twitter, []serial.Option{serial.WithSeparator("")}, `serial: separator "": want one of "-_."`},
+		{"two separators", "PAY", twitter, []serial.Option{serial.WithSeparator("-_")}, `serial: separator "-_": want one of "-_."`},
+		{"digit", "PAY", twitter, []serial.Option{serial.WithSeparator("0")}, `serial: separator "0": want one of "-_."`},
 		{
 			"all at once", "", invalid,
 			[]serial.Option{nil, serial.WithSeparator(":")},
-			`serial: code "" has 0 characters, want 1 to 32 of A-Z and 0-9
+			`serial: code "" has 0 characters: want 1 to 32 of A-Z and 0-9
 snowflake: layout's tick 0s: want whole milliseconds, at least 1ms
 serial: option 1 is nil
-serial: separator ":", want one of "-_."`,
+serial: separator ":": want one of "-_."`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

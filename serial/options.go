@@ -21,7 +21,7 @@ const separators = "-_."
 func WithSeparator(separator string) Option {
 	return optionFunc(func(f *Format) error {
 		if len(separator) != 1 || !strings.Contains(separators, separator) {
-			return fmt.Errorf("serial: separator %q, want one of %q", separator, separators)
+			return fmt.Errorf("serial: separator %q: want one of %q", separator, separators)
 		}
 		f.separator = separator
 		return nil

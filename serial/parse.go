@@ -12,7 +12,7 @@ import (
 // Parse returns the ID of a serial number that [Format.Format] wrote. It is
 // strict: each ID has one text, and any other text is an error that quotes it
 // and says what is wrong. That is another code, length or separator, a date or
-// time of day that is none (30 February, hour 24, second 60), a time outside of
+// time of day that does not exist (30 February, hour 24, second 60), a time outside of
 // the layout or within a tick, a field that the layout cannot hold, and the text
 // for ID 0. The ID is zero if the error is not nil.
 func (f *Format) Parse(s string) (types.ID, error) {
@@ -40,11 +40,11 @@ func (f *Format) parse(s string) (types.ID, error) {
 		return 0, err
 	}
 	if start := f.layout.Time(id); !start.Equal(p.Time) {
-		return 0, fmt.Errorf("time %s is no start of a tick of %v, want %s",
+		return 0, fmt.Errorf("time %s is not the start of a tick of %v: want %s",
 			p.Time.Format(time.RFC3339Nano), f.layout.Tick, start.Format(time.RFC3339Nano))
 	}
 	if id == 0 {
-		return 0, errors.New("it is that of ID 0, which no row has, want a later one")
+		return 0, errors.New("it is ID 0, which no row has: want a later one")
 	}
 	return id, nil
 }
@@ -52,18 +52,18 @@ func (f *Format) parse(s string) (types.ID, error) {
 // checkShape holds s against the template, character by character.
 func (f *Format) checkShape(s string) error {
 	if len(s) != len(f.template) {
-		return fmt.Errorf("length %d, want %d as in %s", len(s), len(f.template), f.template)
+		return fmt.Errorf("length %d: want %d as in %s", len(s), len(f.template), f.template)
 	}
 	if code := s[:len(f.code)]; code != f.code {
-		return fmt.Errorf("code %q, want %q", code, f.code)
+		return fmt.Errorf("code %q: want %q", code, f.code)
 	}
 	for i := len(f.code); i < len(s); i++ {
 		want := f.template[i]
 		switch {
 		case want != '0' && s[i] != want:
-			return fmt.Errorf("%q at offset %d, want %q", s[i:i+1], i, want)
+			return fmt.Errorf("%q at offset %d: want %q", s[i:i+1], i, want)
 		case want == '0' && (s[i] < '0' || s[i] > '9'):
-			return fmt.Errorf("%q at offset %d, want a digit", s[i:i+1], i)
+			return fmt.Errorf("%q at offset %d: want a digit", s[i:i+1], i)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func valuesOf(p snowflake.Parts) values {
 	}
 }
 
-// parts is the inverse of valuesOf. It refuses what is no date or no time of
+// parts is the inverse of valuesOf. It refuses what is not a date or a time of
 // day, which [time.Date] would turn into another one.
 func (v *values) parts() (snowflake.Parts, error) {
 	days := time.Date(int(v[year]), time.Month(v[month]+1), 0, 0, 0, 0, 0, time.UTC).Day()

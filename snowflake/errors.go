@@ -20,7 +20,7 @@ var (
 	// taken. Only [Generator.TryNext] returns it; the others wait.
 	ErrSequenceExhausted = errors.New("snowflake: sequence exhausted")
 
-	// ErrExpired: the layout's last tick is over. It is permanent: move to a
+	// ErrExpired: the layout's last tick has passed. It is permanent: move to a
 	// layout with more time bits, a longer tick or a later epoch, whose IDs are
 	// all above the old ones.
 	ErrExpired = errors.New("snowflake: layout expired")

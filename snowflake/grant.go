@@ -65,7 +65,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		layout:       layout,
 		datacenter:   datacenter,
 		worker:       worker,
-		from:         max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is no ID
+		from:         max(1, layout.tickOf(from.Add(layout.Tick-1))), // zero is not an ID
 		fixed:        until.IsZero(),
 		node:         uint64(node) << layout.SequenceBits,
 		mask:         uint64(mask(layout.SequenceBits)),

@@ -38,7 +38,7 @@ type Layout struct {
 // TwitterLayout returns the default layout: 41 bits of milliseconds since
 // 2010-11-04T01:42:54.657Z, 5 of datacenter, 5 of worker and 12 of sequence.
 // It yields 4,096,000 IDs per second and worker, and expires in July 2080.
-// The epoch and the widths are those of Twitter's snowflake of 2010.
+// The epoch and the widths are Twitter's, of its snowflake of 2010.
 func TwitterLayout() Layout {
 	return Layout{
 		Epoch:          time.UnixMilli(1288834974657).UTC(),

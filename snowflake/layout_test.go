@@ -113,7 +113,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Bits that no clock will ever need are no mistake.
+// Bits that no clock will ever need are not a mistake.
 func TestLayoutOfNothingButTime(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Millisecond, time.Hour} {

@@ -80,8 +80,8 @@ func backOff() {
 // slots for all of them in one step and waits once, for the last of them. It takes
 // more than one step only if the source's window ends in between. If the source
 // revokes a grant that dst has IDs of, Fill starts over; see [Grant.Revoke]. An
-// empty dst takes nothing and is not an error. The errors are those of
-// [Generator.Next]; after one, discard what dst holds, whose slots are lost.
+// empty dst takes nothing and is not an error. It returns the errors
+// of [Generator.Next]; after one, discard what dst holds, whose slots are lost.
 func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	var earlier []*Grant // of the blocks that are written
 	for rest := dst; len(rest) > 0; {

@@ -90,7 +90,7 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	return max(following, oldest) + g.start.at(1<<g.sequenceBits, n, g.random)
 }
 
-// waitOrFail waits for what stands in the reservation's way, or returns why that
+// waitOrFail waits for what blocks the reservation, or returns why that
 // cannot succeed. A call that may not wait does not ask the source either.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
 	switch {

@@ -285,7 +285,7 @@ func TestLagStopsAtTheBound(t *testing.T) {
 	time.Sleep(30 * time.Millisecond)
 	ids, err := tryAll(g, 200_000)
 	if !errors.Is(err, snowflake.ErrFenced) || len(ids) < 4096 {
-		t.Fatalf("%d IDs, then %v, want those of the window, then ErrFenced", len(ids), err)
+		t.Fatalf("%d IDs, then %v, want the window's, then ErrFenced", len(ids), err)
 	}
 	if last := g.Layout().Time(ids[len(ids)-1]); !last.Before(bound) {
 		t.Errorf("issued at %v, the bound is %v", last, bound)

@@ -35,8 +35,8 @@ type Progress struct {
 // where the last one stopped: a journal in the database knows the foreign keys
 // that are dropped for the time being.
 //
-// While there are blockers, nothing is changed and the error is that of
-// [Plan.Err]. An empty plan is no error. After any other error, its text says
+// While there are blockers, nothing is changed and the error is the one of
+// [Plan.Err]. An empty plan is not an error. After any other error, its text says
 // which statement failed and what has been changed.
 //
 // When ctx ends, Apply returns as soon as the server has ended the statement,
@@ -44,7 +44,7 @@ type Progress struct {
 // of db's pool, and five seconds at most, or the error says how to end it.
 //
 // db is as for [Inspect], and must be the database that was inspected. Other
-// programs can go on; the plan says what they have to wait for.
+// programs can continue; the plan says what they have to wait for.
 func (p *Plan) Apply(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
 	return p.carryOut(ctx, db, opts, (*run).apply)
 }

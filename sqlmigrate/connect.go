@@ -37,7 +37,7 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 }
 
 // poolOf goes by the pool that db was opened with: a handle made from it can
-// carry that of a replica.
+// carry a replica's pool.
 func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 	root := db.Config.ConnPool
 	current := root

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
 
-// engines are those of GORM's dialects.
+// engines has one for each of GORM's dialects.
 var engines = map[string]engine.Engine{
 	"mysql":    mysql.Engine{},
 	"postgres": postgres.Engine{},

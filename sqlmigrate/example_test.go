@@ -41,7 +41,7 @@ func ExampleInspect() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := plan.Err(); err != nil { // what stands in the way
+	if err := plan.Err(); err != nil { // what blocks it
 		log.Fatal(err)
 	}
 	for _, phase := range plan.Phases { // or fmt.Print(plan)

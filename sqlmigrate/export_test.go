@@ -62,7 +62,7 @@ func (*FakeEngine) Absent(error) bool { return false }
 
 func (*FakeEngine) LikelyReferences() engine.LikelyQueries { return engine.LikelyQueries{} }
 
-// AfterFailure is that of the plan's database.
+// AfterFailure asks the plan's database.
 func (f *FakeEngine) AfterFailure(changed int, all bool) string {
 	return engines[f.plan.Dialect].AfterFailure(changed, all)
 }

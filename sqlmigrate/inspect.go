@@ -18,7 +18,7 @@ import (
 // A target is
 //
 //   - the name of a table, as "orders" or "shop.orders", used exactly as it is
-//     written; a name that has a dot stands in double quotes,
+//     written; a name that has a dot is put in double quotes,
 //   - a GORM model, pointer or value: its table, and the references of its
 //     associations that have no constraint, join tables and polymorphic owners
 //     included,

@@ -47,7 +47,7 @@ func (p *Plan) likelyNote(c columnName, types []columnName) string {
 	}
 	stem, ok := strings.CutSuffix(c.name, "_id")
 	if ok && slices.Contains(types, columnName{c.table, stem + "_type"}) {
-		return fmt.Sprintf("Column %s, beside %s_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference(%q, …) for each of them.",
+		return fmt.Sprintf("Column %s, next to %s_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference(%q, …) for each of them.",
 			column, stem, column)
 	}
 	return ""

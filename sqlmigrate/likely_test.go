@@ -92,8 +92,8 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 	}
 }
 
-// GORM's polymorphic relations have no constraint, and a column beside the
-// reference that names the table.
+// GORM's polymorphic relations have no constraint, and a second column next
+// to the reference that names the table.
 func TestLikelyPolymorphicReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -115,7 +115,7 @@ func TestLikelyPolymorphicReferences(t *testing.T) {
 		}
 		var want []string
 		if plan.Dialect != "sqlite" { // there, every integer column holds an ID
-			want = []string{`Column attachments.owner_id, beside owner_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference("attachments.owner_id", …) for each of them.`}
+			want = []string{`Column attachments.owner_id, next to owner_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference("attachments.owner_id", …) for each of them.`}
 		}
 		if !slices.Equal(found, want) {
 			t.Errorf("notes:\n%s\nwant:\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))

@@ -120,7 +120,7 @@ func (m *million) move(t *testing.T) {
 	m.revert(t, plan)
 }
 
-// phase applies one, while other programs go on.
+// phase applies one, while other programs continue.
 func (m *million) phase(t *testing.T, plan *sqlmigrate.Plan, phase sqlmigrate.Phase) {
 	t.Helper()
 	clients := []*millionClient{
@@ -180,7 +180,7 @@ type millionClient struct {
 }
 
 // millionRead and millionWrite come to the parents first, as the plan does:
-// whoever comes to the children first can meet it in a deadlock.
+// a transaction that comes to the children first can meet it in a deadlock.
 func millionRead(ctx context.Context, conn *sql.Conn) error {
 	var n int
 	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
@@ -255,7 +255,7 @@ func (c *millionClient) report(t *testing.T) {
 	}
 }
 
-// watchHeap looks at the heap until the function that it returns is called, which
+// watchHeap measures the heap until the function that it returns is called, which
 // returns by how many bytes it has grown at most.
 func watchHeap() (growth func() uint64) {
 	runtime.GC()

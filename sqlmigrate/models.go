@@ -37,7 +37,7 @@ func (w *modelWalk) visit(s *schema.Schema) {
 	w.visitAll(&s.Relationships)
 }
 
-// visitAll follows those of embedded structs too: two of them may have the same
+// visitAll follows the fields of embedded structs too: two of them may have the same
 // name, and only one of these is in the map of the whole.
 func (w *modelWalk) visitAll(all *schema.Relationships) {
 	for _, rel := range all.Relations {
@@ -53,7 +53,7 @@ func (w *modelWalk) visitAll(all *schema.Relationships) {
 }
 
 // add leaves out the type column of a polymorphic association, which refers to
-// nothing. A column that is no key can hand on that of another table.
+// nothing. A column that is not a key can pass on another table's.
 func (w *modelWalk) add(ref *schema.Reference) {
 	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
 		return

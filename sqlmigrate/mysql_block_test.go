@@ -239,8 +239,8 @@ func TestMySQLMissingTable(t *testing.T) {
 	}
 }
 
-// Snowflake IDs do not fit the types of before, and a database that assigned
-// keys again would go on from them.
+// Snowflake IDs do not fit the old types, and a database that assigned
+// keys again would continue from them.
 func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

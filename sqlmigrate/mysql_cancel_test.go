@@ -54,7 +54,7 @@ func TestMySQLCancelled(t *testing.T) {
 			defer cancel()
 			waiting, err := mysqlWaits(t, db, func(string) { cancel() }, func() error { return plan.Apply(ctx, own) })
 			if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "KILL") {
-				t.Errorf("error %v, want that of its context alone", err)
+				t.Errorf("error %v, want its context's alone", err)
 			}
 			if len(waiting) > 0 {
 				t.Errorf("connections %s wait after Apply has returned, want none", waiting)
@@ -83,7 +83,7 @@ func TestMySQLCancelledOnOneConnection(t *testing.T) {
 	defer cancel()
 	var id string
 	waiting, err := mysqlWaits(t, db, func(waiting string) { id = waiting; cancel() }, func() error { return plan.Apply(ctx, one) })
-	wantError(t, err, "the statement may still be running and blocking others", fmt.Sprintf("stop it with: KILL %s (", id), "there is no other to end it over")
+	wantError(t, err, "the statement may still be running and blocking others", fmt.Sprintf("stop it with: KILL %s (", id), "there is no other to stop it from")
 	for _, id := range waiting {
 		mysqlExec(t, db, "KILL "+id)
 	}

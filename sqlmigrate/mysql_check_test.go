@@ -55,13 +55,13 @@ func TestMySQLNewCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want, got := strings.Count(schema[test.table], " CHECK ("), strings.Count(mysqlSchema(t, db)[test.table], " CHECK ("); got < want {
-				t.Errorf("%d CHECKs, want the %d of before:\n%s", got, want, mysqlSchema(t, db)[test.table])
+				t.Errorf("%d CHECKs, want the %d as before:\n%s", got, want, mysqlSchema(t, db)[test.table])
 			}
 		})
 	}
 }
 
-// A CHECK that was there is none that is new, although the servers write it
+// A CHECK that was there is not taken for a new one, although the servers write it
 // another way as soon as a type changes.
 func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func mysqlWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB 
 	return other
 }
 
-// mysqlAtEnd is for a Cleanup, where t's context is over.
+// mysqlAtEnd is for a Cleanup, where t's context has ended.
 func mysqlAtEnd(t *testing.T, db *gorm.DB, statement string) {
 	t.Helper()
 	if _, err := mysqlPool(t, db).ExecContext(context.Background(), statement); err != nil {
@@ -101,7 +101,7 @@ func mysqlAtEnd(t *testing.T, db *gorm.DB, statement string) {
 	}
 }
 
-// mysqlSecond creates a database beside the one of the test.
+// mysqlSecond creates a second database next to the test's.
 func mysqlSecond(t *testing.T, db *gorm.DB) string {
 	t.Helper()
 	name := "gormflake_" + strings.ToLower(rand.Text())
@@ -254,7 +254,7 @@ func mysqlSame(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-// mysqlColumnType is that of table.column, without a width.
+// mysqlColumnType is the type of table.column, without a width.
 func mysqlColumnType(t *testing.T, db *gorm.DB, table, column string) string {
 	t.Helper()
 	row := mysqlRow(t, db, "SELECT COLUMN_TYPE, EXTRA FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '"+

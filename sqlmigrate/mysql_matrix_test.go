@@ -50,7 +50,7 @@ func mysqlShopTargets() []any {
 	return []any{"users", "items", "p", "q", sqlmigrate.WithReference("logs.user_id", "users.id")}
 }
 
-// mysqlShopIn creates it, and the database beside it.
+// mysqlShopIn creates it, and a second database.
 func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 	t.Helper()
 	second = mysqlSecond(t, db)

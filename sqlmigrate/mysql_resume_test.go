@@ -34,7 +34,7 @@ func mysqlImplicit(t *testing.T) *gorm.DB {
 
 func mysqlSmallTargets() []any { return []any{"users", "orders", "flags"} }
 
-// mysqlFailure ends what is going on when a statement is about to begin.
+// mysqlFailure ends what is under way when a statement is about to begin.
 type mysqlFailure struct {
 	name string
 	step int // it comes at every so many statements
@@ -128,7 +128,7 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 				return
 			}
 			if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
-				return // the phase is over: what is left is to remove an empty table
+				return // the phase is done: what is left is to remove an empty table
 			}
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("Apply: %v, want context.Canceled", err)
@@ -143,7 +143,7 @@ func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
 	}
 }
 
-// The same plan goes on where it stopped, up and down.
+// The same plan resumes where it stopped, up and down.
 func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	before, schema, data := mysqlMoved(t)
@@ -335,7 +335,7 @@ func TestMySQLOneRunAtATime(t *testing.T) {
 		}
 	}))
 	if second == nil || !strings.Contains(second.Error(), "another run is under way") {
-		t.Errorf("Apply beside another one: %v, want an error that says so", second)
+		t.Errorf("Apply during another one: %v, want an error that says so", second)
 	}
 }
 

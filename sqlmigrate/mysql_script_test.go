@@ -185,7 +185,7 @@ func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 	mysqlPool(t, tool).Close()
 }
 
-// The server goes on with a statement whose client has gone.
+// The server continues a statement whose client has gone.
 func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	t.Parallel()
 	before, schema, _ := mysqlMoved(t)

@@ -64,7 +64,7 @@ func TestMySQLSurvives(t *testing.T) {
 	mysqlSame(t, "data after up", mysqlData(t, db), data)
 	mysqlExec(t, db, "INSERT INTO users VALUES (4611686018427387904, 'new')")
 	if got := mysqlRow(t, db, "SELECT name FROM users WHERE id > 1000")[0]; got != "new!" {
-		t.Errorf("name = %q, want that of the trigger", got)
+		t.Errorf("name = %q, want the trigger's", got)
 	}
 	mysqlExec(t, db, "DELETE FROM users WHERE id > 1000")
 	if again := mysqlInspect(t, db, "users", "orders"); !again.Empty() {
@@ -131,7 +131,7 @@ func TestMySQLForeignSettings(t *testing.T) {
 	mysqlApply(t, db, plan, sqlmigrate.WithLockTimeout(1500e6))
 	mysqlRevert(t, db, plan)
 	if got := mysqlRow(t, db, settings); strings.Join(got, "|") != strings.Join(before, "|") {
-		t.Errorf("settings = %q, want those of before: %q", got, before)
+		t.Errorf("settings = %q, want the earlier ones: %q", got, before)
 	}
 	mysqlExec(t, db, "SET SESSION sql_mode = '', SESSION autocommit = 1")
 	mysqlSame(t, "schema after down", mysqlSchema(t, db), schema)

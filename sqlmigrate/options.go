@@ -100,9 +100,9 @@ func WithLockTimeout(d time.Duration) ApplyOption {
 	})
 }
 
-// WithPhases leaves out all phases but these. Those that the plan does not have,
-// because there is nothing to do, are no error. The order is always that of the
-// plan.
+// WithPhases leaves out all phases but these. A phase that the plan does not
+// have, because there is nothing to do, is not an error. The order is always the
+// plan's.
 func WithPhases(names ...PhaseName) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {
 		if len(names) == 0 {

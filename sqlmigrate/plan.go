@@ -30,7 +30,7 @@ type Plan struct {
 	// Notes are what the plan cannot do, and what to know before applying it.
 	Notes []string
 
-	engine engine.Engine // nil: that of Dialect
+	engine engine.Engine // nil: the one of Dialect
 }
 
 // A Table is one of the connected set.

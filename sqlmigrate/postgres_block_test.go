@@ -8,8 +8,8 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// In each case the plan for table t, or for those named, is refused because of
-// one object. Those for which PostgreSQL does not refuse it by itself say so.
+// In each case the plan for table t, or for the tables named, is refused because of
+// one object. Where PostgreSQL itself would not refuse, the case says so.
 var pgBlockers = []struct {
 	name, ddl, table, object string
 	targets                  []any
@@ -61,7 +61,7 @@ var pgBlockers = []struct {
 	{"constraint of a rule", "CREATE RULE r AS ON INSERT TO child DO INSTEAD INSERT INTO t (n) VALUES (1) ON CONFLICT ON CONSTRAINT t_pkey DO NOTHING", "t", "constraint t_pkey on table t", nil, false},
 	{"invalid index", "INSERT INTO t (n) VALUES (1), (1); CREATE INDEX broken ON t (n); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken'::regclass", "t", "index broken", nil, true},
 	{
-		"index without those of partitions", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE INDEX half ON ONLY p (id)",
+		"index without its partitions' indexes", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE INDEX half ON ONLY p (id)",
 		"p", "index half",
 		[]any{"p"},
 		true,
@@ -141,7 +141,7 @@ func postgresBlockers(t *testing.T, server *pgServer) {
 	}
 }
 
-// What looks like a blocker and is none.
+// What looks like a blocker and is not one.
 func postgresNoBlockers(t *testing.T, server *pgServer) {
 	for _, test := range []struct{ name, ddl string }{
 		{"view of another column", "CREATE VIEW v AS SELECT n FROM t"},
@@ -179,8 +179,8 @@ func postgresNotThere(t *testing.T, server *pgServer) {
 	}{
 		{"table", "T", "there is no table T"},
 		{"schema", "nowhere.t", "there is no table nowhere.t"},
-		{"view", "v", "v is no table"},
-		{"sequence", "s", "s is no table"},
+		{"view", "v", "v is not a table"},
+		{"sequence", "s", "s is not a table"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

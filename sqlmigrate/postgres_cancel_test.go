@@ -23,7 +23,7 @@ import (
 )
 
 // A pgWire is a network between a program and its server on which requests to
-// cancel a statement are lost, as those of a program that ends: pgx sends them
+// cancel a statement are lost, as for a program that ends: pgx sends them
 // when the call has returned already.
 type pgWire struct {
 	mu    sync.Mutex
@@ -159,7 +159,7 @@ func postgresCancelled(t *testing.T, server *pgServer) {
 			}
 			waiting, err := d.waits(t, end, func() error { return test.apply(ctx, plan, db) })
 			if err == nil || !test.broken && !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {
-				t.Errorf("error %v, want that of its context, or of its connection, alone", err)
+				t.Errorf("error %v, want its context's, or its connection's, alone", err)
 			}
 			if waiting != "0" {
 				t.Errorf("%s wait after Apply has returned, want none", waiting)
@@ -189,12 +189,12 @@ func postgresOneConnection(t *testing.T, server *pgServer) {
 	between, cancelBetween := context.WithCancel(t.Context())
 	err = plan.Apply(between, pgOver(t, conn), sqlmigrate.WithProgress(func(sqlmigrate.Progress) { cancelBetween() }))
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {
-		t.Fatalf("error %v, want that of its context alone", err)
+		t.Fatalf("error %v, want its context's alone", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err = d.waits(t, cancel, func() error { return plan.Apply(ctx, pgOver(t, conn)) })
-	wantError(t, err, "the statement may still be running and blocking others", "stop it with: SELECT pg_terminate_backend(", "there is no other to end it over")
+	wantError(t, err, "the statement may still be running and blocking others", "stop it with: SELECT pg_terminate_backend(", "there is no other to stop it from")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -216,7 +216,7 @@ func postgresSilence(t *testing.T, server *pgServer) {
 		}
 	}))
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "pg_terminate_backend") {
-		t.Errorf("error %v, want that of its context alone", err)
+		t.Errorf("error %v, want its context's alone", err)
 	}
 	if got := d.value(t, "SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass"); got != "0" {
 		t.Errorf("%s locks after Apply has returned, want none", got)

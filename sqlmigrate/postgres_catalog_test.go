@@ -8,9 +8,9 @@ import (
 
 // pgCatalogSQL is what pg_dump does not show, or shows in part: a line for each
 // property of each object. Numbers that the server gives out, and what it
-// gathers or counts by itself (pg_attver is such a count), are left out, and what
+// gathers or counts of its own accord (pg_attver is such a count), are left out, and what
 // says nothing: connoinherit of keys, names of the columns of an index, a TOAST
-// table that nothing uses. Rights are the same if they are those of the owner or
+// table that nothing uses. Rights are the same if they are the owner's or
 // nothing.
 const pgCatalogSQL = `
 WITH rel AS (

@@ -126,7 +126,7 @@ func (d *pgDatabase) dump(t *testing.T) string {
 	return pgToken.ReplaceAllString(string(out), "")
 }
 
-// inspect has a pool of its own, as a program that is started anew.
+// inspect has a pool of its own, as a program that has just been started.
 func (d *pgDatabase) inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
 	plan, err := sqlmigrate.Inspect(context.Background(), pgOpen(t, d.url), targets...)

@@ -7,10 +7,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// Each of these is lost when PostgreSQL makes the object anew, and nobody says
+// Each of these is lost when PostgreSQL creates the object again, and nobody says
 // it again.
 var pgKept = []struct{ name, ddl string }{
-	{"target of an expression beside the column", "CREATE INDEX i ON t (id, lower(s)); ALTER INDEX i ALTER COLUMN 2 SET STATISTICS 321"},
+	{"target of an expression next to the column", "CREATE INDEX i ON t (id, lower(s)); ALTER INDEX i ALTER COLUMN 2 SET STATISTICS 321"},
 	{"targets of expressions", "CREATE INDEX i ON t ((id % 10), lower(s)); ALTER INDEX i ALTER COLUMN 1 SET STATISTICS 0; ALTER INDEX i ALTER COLUMN 2 SET STATISTICS 9"},
 	{"target of statistics", "CREATE STATISTICS st ON id, n FROM t; ALTER STATISTICS st SET STATISTICS 77"},
 	{"statistics of an expression", "CREATE STATISTICS st (mcv) ON (id % 10), lower(s), n FROM t; ALTER STATISTICS st SET STATISTICS 0; COMMENT ON STATISTICS st IS 'it''s'"},

@@ -148,7 +148,7 @@ func postgresElsewhere(t *testing.T, server *pgServer) {
 	pgSame(t, "after down", d.dump(t), before)
 }
 
-// The owner, who is no superuser, applies what a superuser may too.
+// The owner, who is not a superuser, applies what a superuser may too.
 func postgresRoles(t *testing.T, server *pgServer) {
 	d := server.database(t, `
 		CREATE ROLE owner LOGIN; CREATE ROLE reader LOGIN; CREATE SCHEMA own AUTHORIZATION owner; SET ROLE owner;

@@ -175,7 +175,7 @@ func postgresIndexes(t *testing.T, server *pgServer) {
 	d.roundTrip(t, "t")
 }
 
-// A tenant is no part of the move, before it and after it, when no column tells
+// A tenant is not part of the move, before it and after it, when no column tells
 // any more that the database assigned it.
 func postgresTenants(t *testing.T, server *pgServer) {
 	d := server.database(t, `

@@ -403,14 +403,14 @@ func TestSQLiteNotes(t *testing.T) {
 	}
 }
 
-// Each name is that of a table and of its key.
+// Each name is used for a table and for its key.
 func TestSQLiteOddNames(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{
 		"order", "Say \"hi\"", "it's", "two words", "back`tick", "[brackets]", "Ünï", "a.b", "a--b", "/*c*/", "semi;colon", "per%cent %s %d",
 		strings.Repeat("x", 64), "AUTOINCREMENT", "id AUTOINCREMENT", "<0>", "$1 ? :a",
 	} {
-		t.Run(strconv.Itoa(i), func(t *testing.T) { // as it is, the name would be that of a directory too
+		t.Run(strconv.Itoa(i), func(t *testing.T) { // as it is, the name would be a directory's too
 			t.Parallel()
 			eachSQLite(t, func(t *testing.T, db *gorm.DB) { testSQLiteOddName(t, db, name) })
 		})
@@ -543,7 +543,7 @@ func TestSQLiteRevertRefuses(t *testing.T) {
 		sqliteApply(t, db, plan)
 		run(t, db, fmt.Sprintf("INSERT INTO users (id, name) VALUES (%d, 'last')", snowflake.TwitterLayout().Min(time.Now().Add(time.Second))))
 		before := sqliteDump(t, db)
-		wantError(t, plan.Revert(t.Context(), db), "table users has Snowflake IDs, from which AUTOINCREMENT would go on")
+		wantError(t, plan.Revert(t.Context(), db), "table users has Snowflake IDs, from which AUTOINCREMENT would continue")
 		wantSameDump(t, "after a refusal", sqliteDump(t, db), before)
 		run(t, db, "UPDATE users SET id = 1801439850948198400 WHERE name = 'last'")
 		if err := plan.Revert(t.Context(), db); err != nil {

@@ -109,7 +109,7 @@ type (
 	}
 )
 
-// A key can be handed on by a column that is none.
+// A key can be passed on by a column that is not one.
 func TestModelReferencesToNoKey(t *testing.T) {
 	t.Parallel()
 	got, err := sqlmigrate.ModelReferences(sqlite(t), &owner{})

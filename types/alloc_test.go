@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// AllocsPerRun counts those of all goroutines, so this test is not parallel.
+// AllocsPerRun counts the allocations of all goroutines, so this test is not parallel.
 // Under the race detector sync.Pool, which encoding/json uses, drops what it
 // holds at random.
 func TestAllocations(t *testing.T) {

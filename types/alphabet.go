@@ -13,7 +13,7 @@ type alphabet struct {
 	values [256]byte
 }
 
-// notDigit is the value of a byte that is no digit; no base is that large.
+// notDigit is the value of a byte that is not a digit; no base is that large.
 const notDigit = 0xff
 
 func newAlphabet(digits string) *alphabet {
@@ -30,10 +30,10 @@ func newAlphabet(digits string) *alphabet {
 // parse reads s for the function fn.
 func (a *alphabet) parse(fn, s string) (ID, error) {
 	if s == "" {
-		return 0, &parseError{fn, s, "empty; " + a.want()}
+		return 0, &parseError{fn, s, "empty: " + a.want()}
 	}
 	if a.values[s[0]] == 0 && len(s) > 1 {
-		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero; want the shortest form"}
+		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero: want the shortest form"}
 	}
 	var n uint64
 	limit := math.MaxInt64 / a.base
@@ -57,7 +57,7 @@ func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
 }
 
-func (a *alphabet) unexpected(s string, i int) string { return unexpected(s, i) + "; " + a.want() }
+func (a *alphabet) unexpected(s string, i int) string { return unexpected(s, i) + ": " + a.want() }
 
 // unexpected names the character at offset i of s.
 func unexpected(s string, i int) string {

@@ -53,7 +53,7 @@ func (id ID) Base32() string {
 func ParseBase32(s string) (ID, error) {
 	const fn = "ParseBase32"
 	if len(s) != base32Len {
-		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + "; want 13 characters"}
+		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + ": want 13 characters"}
 	}
 	var n uint64
 	for i := range len(s) {

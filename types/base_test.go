@@ -120,7 +120,7 @@ func TestParseBase32AsPeopleWriteIt(t *testing.T) {
 
 func TestParseBaseErrors(t *testing.T) {
 	t.Parallel()
-	const overflow = "out of range; want at most 9223372036854775807"
+	const overflow = "out of range: want at most 9223372036854775807"
 	long := strings.Repeat("Z", 1000)
 	for _, test := range []struct {
 		name  string
@@ -128,38 +128,38 @@ func TestParseBaseErrors(t *testing.T) {
 		in    string
 		want  string
 	}{
-		{"32 empty", types.ParseBase32, "", `ParseBase32(""): length 0; want 13 characters`},
-		{"32 short", types.ParseBase32, "1", `ParseBase32("1"): length 1; want 13 characters`},
-		{"32 long", types.ParseBase32, "00000000000001", `ParseBase32("00000000000001"): length 14; want 13 characters`},
-		{"32 negative", types.ParseBase32, "-0000000000001", `ParseBase32("-0000000000001"): length 14; want 13 characters`},
-		{"32 U", types.ParseBase32, "000000000000U", `ParseBase32("000000000000U"): unexpected 'U' at offset 12; want digits of base 32 only`},
-		{"32 u", types.ParseBase32, "u000000000000", `ParseBase32("u000000000000"): unexpected 'u' at offset 0; want digits of base 32 only`},
-		{"32 hyphen", types.ParseBase32, "000000-000000", `ParseBase32("000000-000000"): unexpected '-' at offset 6; want digits of base 32 only`},
-		{"32 check symbol", types.ParseBase32, "000000000000*", `ParseBase32("000000000000*"): unexpected '*' at offset 12; want digits of base 32 only`},
-		{"32 blank", types.ParseBase32, " 000000000001", `ParseBase32(" 000000000001"): unexpected ' ' at offset 0; want digits of base 32 only`},
-		{"32 no ASCII", types.ParseBase32, "00000000000é", `ParseBase32("00000000000é"): unexpected 'é' at offset 11; want digits of base 32 only`},
+		{"32 empty", types.ParseBase32, "", `ParseBase32(""): length 0: want 13 characters`},
+		{"32 short", types.ParseBase32, "1", `ParseBase32("1"): length 1: want 13 characters`},
+		{"32 long", types.ParseBase32, "00000000000001", `ParseBase32("00000000000001"): length 14: want 13 characters`},
+		{"32 negative", types.ParseBase32, "-0000000000001", `ParseBase32("-0000000000001"): length 14: want 13 characters`},
+		{"32 U", types.ParseBase32, "000000000000U", `ParseBase32("000000000000U"): unexpected 'U' at offset 12: want digits of base 32 only`},
+		{"32 u", types.ParseBase32, "u000000000000", `ParseBase32("u000000000000"): unexpected 'u' at offset 0: want digits of base 32 only`},
+		{"32 hyphen", types.ParseBase32, "000000-000000", `ParseBase32("000000-000000"): unexpected '-' at offset 6: want digits of base 32 only`},
+		{"32 check symbol", types.ParseBase32, "000000000000*", `ParseBase32("000000000000*"): unexpected '*' at offset 12: want digits of base 32 only`},
+		{"32 blank", types.ParseBase32, " 000000000001", `ParseBase32(" 000000000001"): unexpected ' ' at offset 0: want digits of base 32 only`},
+		{"32 no ASCII", types.ParseBase32, "00000000000é", `ParseBase32("00000000000é"): unexpected 'é' at offset 11: want digits of base 32 only`},
 		{"32 2^63", types.ParseBase32, "8000000000000", `ParseBase32("8000000000000"): ` + overflow},
 		{"32 65 bits", types.ParseBase32, "ZZZZZZZZZZZZZ", `ParseBase32("ZZZZZZZZZZZZZ"): ` + overflow},
 		{"32 bits that would fall off", types.ParseBase32, "G000000000001", `ParseBase32("G000000000001"): ` + overflow},
-		{"58 empty", types.ParseBase58, "", `ParseBase58(""): empty; want digits of base 58 only`},
-		{"58 negative", types.ParseBase58, "-2", `ParseBase58("-2"): unexpected '-' at offset 0; want digits of base 58 only`},
-		{"58 zero", types.ParseBase58, "20", `ParseBase58("20"): unexpected '0' at offset 1; want digits of base 58 only`},
-		{"58 O", types.ParseBase58, "O", `ParseBase58("O"): unexpected 'O' at offset 0; want digits of base 58 only`},
-		{"58 I", types.ParseBase58, "I", `ParseBase58("I"): unexpected 'I' at offset 0; want digits of base 58 only`},
-		{"58 l", types.ParseBase58, "l", `ParseBase58("l"): unexpected 'l' at offset 0; want digits of base 58 only`},
-		{"58 no ASCII", types.ParseBase58, "2ü", `ParseBase58("2ü"): unexpected 'ü' at offset 1; want digits of base 58 only`},
-		{"58 zero in front", types.ParseBase58, "12", `ParseBase58("12"): leading '1', which is the digit zero; want the shortest form`},
-		{"58 zeros", types.ParseBase58, "11", `ParseBase58("11"): leading '1', which is the digit zero; want the shortest form`},
+		{"58 empty", types.ParseBase58, "", `ParseBase58(""): empty: want digits of base 58 only`},
+		{"58 negative", types.ParseBase58, "-2", `ParseBase58("-2"): unexpected '-' at offset 0: want digits of base 58 only`},
+		{"58 zero", types.ParseBase58, "20", `ParseBase58("20"): unexpected '0' at offset 1: want digits of base 58 only`},
+		{"58 O", types.ParseBase58, "O", `ParseBase58("O"): unexpected 'O' at offset 0: want digits of base 58 only`},
+		{"58 I", types.ParseBase58, "I", `ParseBase58("I"): unexpected 'I' at offset 0: want digits of base 58 only`},
+		{"58 l", types.ParseBase58, "l", `ParseBase58("l"): unexpected 'l' at offset 0: want digits of base 58 only`},
+		{"58 no ASCII", types.ParseBase58, "2ü", `ParseBase58("2ü"): unexpected 'ü' at offset 1: want digits of base 58 only`},
+		{"58 zero in front", types.ParseBase58, "12", `ParseBase58("12"): leading '1', which is the digit zero: want the shortest form`},
+		{"58 zeros", types.ParseBase58, "11", `ParseBase58("11"): leading '1', which is the digit zero: want the shortest form`},
 		{"58 2^63", types.ParseBase58, "npL6MjP8Qfd", `ParseBase58("npL6MjP8Qfd"): ` + overflow},
 		{"58 13 Z", types.ParseBase58, "ZZZZZZZZZZZZZ", `ParseBase58("ZZZZZZZZZZZZZ"): ` + overflow},
 		{"58 2^64+1", types.ParseBase58, "JPwcyDCgEur", `ParseBase58("JPwcyDCgEur"): ` + overflow},
 		{"58 long", types.ParseBase58, long, `ParseBase58("` + long[:64] + `"... of 1000 bytes): ` + overflow},
 		{"58 as long as is quoted", types.ParseBase58, long[:64], `ParseBase58("` + long[:64] + `"): ` + overflow},
-		{"62 empty", types.ParseBase62, "", `ParseBase62(""): empty; want digits of base 62 only`},
-		{"62 negative", types.ParseBase62, "-1", `ParseBase62("-1"): unexpected '-' at offset 0; want digits of base 62 only`},
-		{"62 plus", types.ParseBase62, "+1", `ParseBase62("+1"): unexpected '+' at offset 0; want digits of base 62 only`},
-		{"62 underscore", types.ParseBase62, "1_", `ParseBase62("1_"): unexpected '_' at offset 1; want digits of base 62 only`},
-		{"62 zero in front", types.ParseBase62, "01", `ParseBase62("01"): leading '0', which is the digit zero; want the shortest form`},
+		{"62 empty", types.ParseBase62, "", `ParseBase62(""): empty: want digits of base 62 only`},
+		{"62 negative", types.ParseBase62, "-1", `ParseBase62("-1"): unexpected '-' at offset 0: want digits of base 62 only`},
+		{"62 plus", types.ParseBase62, "+1", `ParseBase62("+1"): unexpected '+' at offset 0: want digits of base 62 only`},
+		{"62 underscore", types.ParseBase62, "1_", `ParseBase62("1_"): unexpected '_' at offset 1: want digits of base 62 only`},
+		{"62 zero in front", types.ParseBase62, "01", `ParseBase62("01"): leading '0', which is the digit zero: want the shortest form`},
 		{"62 2^63", types.ParseBase62, "AzL8n0Y58m8", `ParseBase62("AzL8n0Y58m8"): ` + overflow},
 		{"62 2^64+1", types.ParseBase62, "LygHa16AHYH", `ParseBase62("LygHa16AHYH"): ` + overflow},
 	} {

@@ -2,7 +2,7 @@ package types
 
 import "strconv"
 
-const outOfRange = "out of range; want at most 9223372036854775807"
+const outOfRange = "out of range: want at most 9223372036854775807"
 
 // maxQuoted is how many bytes of its input an error repeats, so that a request
 // of megabytes does not become a log line of megabytes.

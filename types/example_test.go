@@ -40,7 +40,7 @@ func ExampleParseID() {
 	fmt.Println(err)
 	// Output:
 	// 7529595880471527425 <nil>
-	// types: ParseID("1 OR 1=1"): unexpected ' ' at offset 1; want decimal digits only
+	// types: ParseID("1 OR 1=1"): unexpected ' ' at offset 1: want decimal digits only
 }
 
 func ExampleID_UnmarshalJSON() {
@@ -52,8 +52,8 @@ func ExampleID_UnmarshalJSON() {
 	// Output:
 	// 42 <nil>
 	// 42 <nil>
-	// 0 types: ID.UnmarshalJSON("4.2e1"): unexpected '.' at offset 1; want decimal digits only
-	// 0 types: ID.UnmarshalJSON("-42"): unexpected '-' at offset 0; want decimal digits only
+	// 0 types: ID.UnmarshalJSON("4.2e1"): unexpected '.' at offset 1: want decimal digits only
+	// 0 types: ID.UnmarshalJSON("-42"): unexpected '-' at offset 0: want decimal digits only
 }
 
 func ExampleID_Scan() {
@@ -66,7 +66,7 @@ func ExampleID_Scan() {
 	// 42 <nil>
 	// -7 <nil>
 	// 0 <nil>
-	// 0 types: ID.Scan: cannot read float64; want an integer or its decimal text
+	// 0 types: ID.Scan: cannot read float64: want an integer or its decimal text
 }
 
 func ExampleID_Compare() {

@@ -29,7 +29,7 @@ func (d *decimal) put(at int, digits uint64) {
 	binary.LittleEndian.PutUint64(d[at:], digits|0x3030303030303030) // '0' is 0x30
 }
 
-// firstDigit returns the offset of the first digit that is not zero, or that of
+// firstDigit returns the offset of the first digit that is not zero, or of
 // the last digit.
 func firstDigit(high, middle, low uint64) int {
 	switch {

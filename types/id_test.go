@@ -27,36 +27,36 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-// badDecimals are texts that are no ID, with what the error says about each.
+// badDecimals are texts that are not IDs, with what the error says about each.
 var badDecimals = []struct{ name, in, want string }{
-	{"empty", "", `(""): empty; want decimal digits`},
-	{"minus", "-5", `("-5"): unexpected '-' at offset 0; want decimal digits only`},
-	{"plus", "+5", `("+5"): unexpected '+' at offset 0; want decimal digits only`},
-	{"blank before", " 5", `(" 5"): unexpected ' ' at offset 0; want decimal digits only`},
-	{"blank after", "5 ", `("5 "): unexpected ' ' at offset 1; want decimal digits only`},
-	{"line end", "5\n", `("5\n"): unexpected '\n' at offset 1; want decimal digits only`},
-	{"blank only", " ", `(" "): unexpected ' ' at offset 0; want decimal digits only`},
-	{"fraction", "5.0", `("5.0"): unexpected '.' at offset 1; want decimal digits only`},
-	{"exponent", "1e3", `("1e3"): unexpected 'e' at offset 1; want decimal digits only`},
-	{"underscore", "1_000", `("1_000"): unexpected '_' at offset 1; want decimal digits only`},
-	{"hexadecimal", "0x1F", `("0x1F"): unexpected 'x' at offset 1; want decimal digits only`},
-	{"letters", "abc", `("abc"): unexpected 'a' at offset 0; want decimal digits only`},
-	{"before '0'", "1/2", `("1/2"): unexpected '/' at offset 1; want decimal digits only`},
-	{"after '9'", "1:2", `("1:2"): unexpected ':' at offset 1; want decimal digits only`},
-	{"other digits", "٣", `("٣"): unexpected '٣' at offset 0; want decimal digits only`},
-	{"no UTF-8", "1\xff", `("1\xff"): unexpected '�' at offset 1; want decimal digits only`},
-	{"SQL", "1 OR 1=1", `("1 OR 1=1"): unexpected ' ' at offset 1; want decimal digits only`},
-	{"zeros", "00", `("00"): leading zero; want the shortest form`},
-	{"leading zero", "042", `("042"): leading zero; want the shortest form`},
-	{"leading zero, long", "07529595880471527425", `("07529595880471527425"): leading zero; want the shortest form`},
-	{"leading zero, all else right", "0529595880471527425", `("0529595880471527425"): leading zero; want the shortest form`},
-	{"2^63", "9223372036854775808", `("9223372036854775808"): out of range; want at most 9223372036854775807`},
-	{"2^64-1", "18446744073709551615", `("18446744073709551615"): out of range; want at most 9223372036854775807`},
-	{"2^64+42", "18446744073709551658", `("18446744073709551658"): out of range; want at most 9223372036854775807`},
-	{"19 nines", "9999999999999999999", `("9999999999999999999"): out of range; want at most 9223372036854775807`},
+	{"empty", "", `(""): empty: want decimal digits`},
+	{"minus", "-5", `("-5"): unexpected '-' at offset 0: want decimal digits only`},
+	{"plus", "+5", `("+5"): unexpected '+' at offset 0: want decimal digits only`},
+	{"blank before", " 5", `(" 5"): unexpected ' ' at offset 0: want decimal digits only`},
+	{"blank after", "5 ", `("5 "): unexpected ' ' at offset 1: want decimal digits only`},
+	{"line end", "5\n", `("5\n"): unexpected '\n' at offset 1: want decimal digits only`},
+	{"blank only", " ", `(" "): unexpected ' ' at offset 0: want decimal digits only`},
+	{"fraction", "5.0", `("5.0"): unexpected '.' at offset 1: want decimal digits only`},
+	{"exponent", "1e3", `("1e3"): unexpected 'e' at offset 1: want decimal digits only`},
+	{"underscore", "1_000", `("1_000"): unexpected '_' at offset 1: want decimal digits only`},
+	{"hexadecimal", "0x1F", `("0x1F"): unexpected 'x' at offset 1: want decimal digits only`},
+	{"letters", "abc", `("abc"): unexpected 'a' at offset 0: want decimal digits only`},
+	{"before '0'", "1/2", `("1/2"): unexpected '/' at offset 1: want decimal digits only`},
+	{"after '9'", "1:2", `("1:2"): unexpected ':' at offset 1: want decimal digits only`},
+	{"other digits", "٣", `("٣"): unexpected '٣' at offset 0: want decimal digits only`},
+	{"no UTF-8", "1\xff", `("1\xff"): unexpected '�' at offset 1: want decimal digits only`},
+	{"SQL", "1 OR 1=1", `("1 OR 1=1"): unexpected ' ' at offset 1: want decimal digits only`},
+	{"zeros", "00", `("00"): leading zero: want the shortest form`},
+	{"leading zero", "042", `("042"): leading zero: want the shortest form`},
+	{"leading zero, long", "07529595880471527425", `("07529595880471527425"): leading zero: want the shortest form`},
+	{"leading zero, all else right", "0529595880471527425", `("0529595880471527425"): leading zero: want the shortest form`},
+	{"2^63", "9223372036854775808", `("9223372036854775808"): out of range: want at most 9223372036854775807`},
+	{"2^64-1", "18446744073709551615", `("18446744073709551615"): out of range: want at most 9223372036854775807`},
+	{"2^64+42", "18446744073709551658", `("18446744073709551658"): out of range: want at most 9223372036854775807`},
+	{"19 nines", "9999999999999999999", `("9999999999999999999"): out of range: want at most 9223372036854775807`},
 	{
 		"long", strings.Repeat("1", 5000),
-		`("` + strings.Repeat("1", 64) + `"... of 5000 bytes): out of range; want at most 9223372036854775807`,
+		`("` + strings.Repeat("1", 64) + `"... of 5000 bytes): out of range: want at most 9223372036854775807`,
 	},
 }
 
@@ -115,7 +115,7 @@ func TestMustParseID(t *testing.T) {
 	}
 	defer func() {
 		err, _ := recover().(error)
-		checkError(t, 0, err, `types: ParseID("x"): unexpected 'x' at offset 0; want decimal digits only`)
+		checkError(t, 0, err, `types: ParseID("x"): unexpected 'x' at offset 0: want decimal digits only`)
 	}()
 	types.MustParseID("x")
 }

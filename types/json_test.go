@@ -93,10 +93,10 @@ func TestUnmarshalJSONNull(t *testing.T) {
 
 func TestUnmarshalJSONErrors(t *testing.T) {
 	t.Parallel()
-	const digitsOnly = "; want decimal digits only"
-	const overflow = "out of range; want at most 9223372036854775807"
+	const digitsOnly = ": want decimal digits only"
+	const overflow = "out of range: want at most 9223372036854775807"
 	for _, test := range []struct{ in, want string }{
-		{`""`, `(""): empty; want decimal digits`},
+		{`""`, `(""): empty: want decimal digits`},
 		{`"-5"`, `("-5"): unexpected '-' at offset 0` + digitsOnly},
 		{`-5`, `("-5"): unexpected '-' at offset 0` + digitsOnly},
 		{`-0`, `("-0"): unexpected '-' at offset 0` + digitsOnly},
@@ -108,7 +108,7 @@ func TestUnmarshalJSONErrors(t *testing.T) {
 		{`" 5"`, `(" 5"): unexpected ' ' at offset 0` + digitsOnly},
 		{`"5 "`, `("5 "): unexpected ' ' at offset 1` + digitsOnly},
 		{`"x5"`, `("x5"): unexpected 'x' at offset 0` + digitsOnly},
-		{`"042"`, `("042"): leading zero; want the shortest form`},
+		{`"042"`, `("042"): leading zero: want the shortest form`},
 		{`"null"`, `("null"): unexpected 'n' at offset 0` + digitsOnly},
 		{`"\u0034"`, `("\\u0034"): unexpected '\\' at offset 0` + digitsOnly},
 		{`true`, `("true"): unexpected 't' at offset 0` + digitsOnly},

@@ -39,15 +39,15 @@ func parseDecimal[T text](fn string, s T) (ID, error) {
 // decimalError finds out what is wrong with s.
 func decimalError(fn, s string) error {
 	if s == "" {
-		return &parseError{fn, s, "empty; want decimal digits"}
+		return &parseError{fn, s, "empty: want decimal digits"}
 	}
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
-			return &parseError{fn, s, unexpected(s, i) + "; want decimal digits only"}
+			return &parseError{fn, s, unexpected(s, i) + ": want decimal digits only"}
 		}
 	}
 	if s[0] == '0' {
-		return &parseError{fn, s, "leading zero; want the shortest form"}
+		return &parseError{fn, s, "leading zero: want the shortest form"}
 	}
 	return &parseError{fn, s, outOfRange}
 }

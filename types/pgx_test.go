@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// connect opens a connection of pgx itself, beside database/sql, in the given
+// connect opens a connection of pgx itself, without database/sql, in the given
 // mode.
 func connect(t *testing.T, mode pgx.QueryExecMode) *pgx.Conn {
 	t.Helper()

@@ -39,7 +39,7 @@ func (id *ID) Scan(src any) (err error) {
 	case []byte:
 		*id, err = scanText(v)
 	default:
-		err = fmt.Errorf("types: ID.Scan: cannot read %T; want an integer or its decimal text", src)
+		err = fmt.Errorf("types: ID.Scan: cannot read %T: want an integer or its decimal text", src)
 	}
 	return err
 }

@@ -47,14 +47,14 @@ func TestScan(t *testing.T) {
 func TestScanErrors(t *testing.T) {
 	t.Parallel()
 	const integer = "want a decimal integer"
-	const other = "; want an integer or its decimal text"
+	const other = ": want an integer or its decimal text"
 	for _, test := range []struct {
 		name string
 		src  any
 		want string
 	}{
-		{"uint64 2^63", uint64(1 << 63), "(9223372036854775808): out of range; want at most 9223372036854775807"},
-		{"uint64 2^64-1", uint64(math.MaxUint64), "(18446744073709551615): out of range; want at most 9223372036854775807"},
+		{"uint64 2^63", uint64(1 << 63), "(9223372036854775808): out of range: want at most 9223372036854775807"},
+		{"uint64 2^64-1", uint64(math.MaxUint64), "(18446744073709551615): out of range: want at most 9223372036854775807"},
 		{"empty", "", `(""): ` + integer},
 		{"empty bytes", []byte{}, `(""): ` + integer},
 		{"plus", "+5", `("+5"): ` + integer},

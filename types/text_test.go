@@ -64,7 +64,7 @@ func TestXML(t *testing.T) {
 		t.Errorf("got %+v", back)
 	}
 	if err := xml.Unmarshal([]byte(`<order id="1 "/>`), &back); err == nil {
-		t.Error(`id="1 " is no error`)
+		t.Error(`id="1 " is not an error`)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestFlag(t *testing.T) {
 		t.Errorf("got %d, %v", int64(id), err)
 	}
 	if err := flags.Parse([]string{"-order=-5"}); err == nil {
-		t.Error("-order=-5 is no error")
+		t.Error("-order=-5 is not an error")
 	}
 }
 

@@ -23,7 +23,7 @@ func bwmarrinNode(t *testing.T) func() (bwmarrin.ID, error) {
 
 func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		first := take(t, 1000, bwmarrinNode(t))
 		if n := repeats(first, take(t, 1000, bwmarrinNode(t))); n != 1000 {
 			t.Errorf("%d of 1000 IDs of a second node 1 in the same process repeat, want all", n)
@@ -33,18 +33,18 @@ func TestBwmarrinEqualNodesRepeat(t *testing.T) {
 
 func TestBwmarrinRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
-	var lives [2][]bwmarrin.ID
-	for i := range lives {
-		inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, bwmarrinNode(t)) })
+	var runs [2][]bwmarrin.ID
+	for i := range runs {
+		restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, bwmarrinNode(t)) })
 	}
-	if n := repeats(lives[0], lives[1]); n != 1000 {
+	if n := repeats(runs[0], runs[1]); n != 1000 {
 		t.Errorf("%d of 1000 IDs repeat, want all", n)
 	}
 }
 
 func TestBwmarrinLowBitsAreZeroAtLowRates(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		next := bwmarrinNode(t)
 		for range 100 {
 			if id := take(t, 1, next)[0]; id%4096 != 0 {
@@ -116,7 +116,7 @@ func TestBwmarrinSecondLayoutChangesTheFirst(t *testing.T) { //nolint:parallelte
 // Datacenter and worker are the ten bits of the node.
 func TestBwmarrinIDsAreOfTwitterLayout(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		node, err := bwmarrin.NewNode(5<<5 | 3)
 		if err != nil {
 			t.Fatal(err)

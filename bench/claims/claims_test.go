@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// inLife runs a life of a process whose clock begins at a moment of 2026 that
-// is the same for all lives: the clock has been set back in between.
-func inLife(t *testing.T, live func(t *testing.T)) {
+// restarted runs what a process does whose clock begins at a moment of 2026 that
+// is the same for all of them: the clock has been set back in between.
+func restarted(t *testing.T, process func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
-		live(t)
+		process(t)
 	})
 }
 

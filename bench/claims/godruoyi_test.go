@@ -21,7 +21,7 @@ func TestGodruoyiMachineIsZeroUnlessSet(t *testing.T) { //nolint:paralleltest //
 }
 
 // A clock that is set back is played by the resolver's own time: it is asked
-// for a millisecond of before.
+// for an earlier millisecond.
 func TestGodruoyiWaitsForAStepBack(t *testing.T) { //nolint:paralleltest // see above
 	now := time.Now().UnixMilli()
 	if _, err := godruoyi.AtomicResolver(now); err != nil {

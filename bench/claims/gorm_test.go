@@ -99,13 +99,13 @@ func TestGORMHooksCanBePassedBy(t *testing.T) {
 	}
 	var got note
 	if err := db.First(&got).Error; err != nil || got.ID == 1001 {
-		t.Errorf("%+v, %v, want another key than that of the hook", got, err)
+		t.Errorf("%+v, %v, want another key than the hook's", got, err)
 	}
 	if err := db.Session(&gorm.Session{SkipHooks: true}).Create(&note{Title: "b"}).Error; err != nil {
 		t.Fatal(err)
 	}
 	var skipped note
 	if err := db.First(&skipped, "title = ?", "b").Error; err != nil || skipped.ID == 1001 {
-		t.Errorf("%+v, %v, want another key than that of the hook", skipped, err)
+		t.Errorf("%+v, %v, want another key than the hook's", skipped, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
-// A ticket is filled by the plugin next, and looks at its key in a hook.
+// A ticket is filled by the plugin next, and reads its key in a hook.
 type ticket struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false;next:key"`
 	Title  string

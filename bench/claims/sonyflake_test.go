@@ -18,18 +18,18 @@ func sonyFlake(t *testing.T) func() (int64, error) {
 
 func TestSonyflakeRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
-	var lives [2][]int64
-	for i := range lives {
-		inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, sonyFlake(t)) })
+	var runs [2][]int64
+	for i := range runs {
+		restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, sonyFlake(t)) })
 	}
-	if n := repeats(lives[0], lives[1]); n != 1000 {
+	if n := repeats(runs[0], runs[1]); n != 1000 {
 		t.Errorf("%d of 1000 IDs repeat, want all", n)
 	}
 }
 
 func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		first := take(t, 200, sonyFlake(t))
 		if n := repeats(first, take(t, 200, sonyFlake(t))); n != 200 {
 			t.Errorf("%d of 200 IDs of a second machine 1 in the same process repeat, want all", n)
@@ -40,7 +40,7 @@ func TestSonyflakeEqualMachinesRepeat(t *testing.T) {
 // The default layout has 256 numbers in 10 ms.
 func TestSonyflakeRate(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		start := time.Now()
 		take(t, 25_600, sonyFlake(t))
 		if took := time.Since(start); took < 980*time.Millisecond || took > time.Second {
@@ -51,7 +51,7 @@ func TestSonyflakeRate(t *testing.T) {
 
 func TestSonyflakeNumbersLoseDigitsInJavaScript(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		lost := 0
 		for _, id := range take(t, 1000, sonyFlake(t)) {
 			read, ok := throughJavaScript(t, id).(float64)

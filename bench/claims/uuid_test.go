@@ -20,7 +20,7 @@ func TestUUIDv7RisesInOneProcess(t *testing.T) {
 
 func TestULIDRisesWithinAMillisecond(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) { // in one millisecond
+	restarted(t, func(t *testing.T) { // in one millisecond
 		ids := take(t, 10_000, func() (ulid.ULID, error) { return ulid.Make(), nil })
 		for i := range ids[1:] {
 			if ids[i].Compare(ids[i+1]) >= 0 {
@@ -37,7 +37,7 @@ func TestUUIDAndULIDSurviveAClockSetBack(t *testing.T) {
 	var uuids [2][]uuid.UUID
 	var ulids [2][]ulid.ULID
 	for i := range uuids {
-		inLife(t, func(t *testing.T) {
+		restarted(t, func(t *testing.T) {
 			uuids[i] = take(t, 1000, uuid.NewV7)
 			ulids[i] = take(t, 1000, func() (ulid.ULID, error) { return ulid.Make(), nil })
 		})

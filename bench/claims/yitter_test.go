@@ -22,7 +22,7 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 		a, b                     uint16
 		workerBits, sequenceBits byte
 	}{{0, 16, 10, 12}, {15, 31, 10, 12}, {1, 65, 8, 10}} {
-		inLife(t, func(t *testing.T) {
+		restarted(t, func(t *testing.T) {
 			a, b := yitter(c.a, c.workerBits, c.sequenceBits, 1), yitter(c.b, c.workerBits, c.sequenceBits, 1)
 			if n := repeats(take(t, 100, a), take(t, 100, b)); n != 100 {
 				t.Errorf("workers %d and %d at %d+%d bits: %d of 100 repeat, want all", c.a, c.b, c.workerBits, c.sequenceBits, n)
@@ -35,7 +35,7 @@ func TestYitterWorkersCollideBeyond16Bits(t *testing.T) {
 // process that is started again within them repeats.
 func TestYitterBorrowsFromTheFuture(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		const n, perMillisecond = 50_000, 59
 		options := idgen.NewIdGeneratorOptions(1)
 		gen := idgen.NewDefaultIdGenerator(options)
@@ -54,11 +54,11 @@ func TestYitterBorrowsFromTheFuture(t *testing.T) {
 func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 	t.Parallel()
 	for _, method := range []uint16{1, 2} {
-		var lives [2][]int64
-		for i := range lives {
-			inLife(t, func(t *testing.T) { lives[i] = take(t, 1000, yitter(1, 6, 6, method)) })
+		var runs [2][]int64
+		for i := range runs {
+			restarted(t, func(t *testing.T) { runs[i] = take(t, 1000, yitter(1, 6, 6, method)) })
 		}
-		if n := repeats(lives[0], lives[1]); n != 1000 {
+		if n := repeats(runs[0], runs[1]); n != 1000 {
 			t.Errorf("method %d: %d of 1000 IDs repeat, want all", method, n)
 		}
 	}
@@ -67,7 +67,7 @@ func TestYitterRestartWithTheClockSetBackRepeats(t *testing.T) {
 // Clock steps back are played by a base time that steps ahead.
 func TestYitterStepBackGoesDown(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
 		before := worker.NextId()
 		worker.BaseTime += 1000
@@ -82,7 +82,7 @@ func TestYitterStepBackGoesDown(t *testing.T) {
 // milliseconds meet.
 func TestYitterStepsBackRepeat(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM1(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM1)
 		seen := map[int64]bool{}
 		repeated := 0
@@ -107,7 +107,7 @@ func TestYitterStepsBackRepeat(t *testing.T) {
 // Method 2 prints a line and takes the earlier millisecond from its beginning.
 func TestYitterMethod2RepeatsAfterAStepBack(t *testing.T) {
 	t.Parallel()
-	inLife(t, func(t *testing.T) {
+	restarted(t, func(t *testing.T) {
 		worker := idgen.NewSnowWorkerM2(idgen.NewIdGeneratorOptions(1)).(*idgen.SnowWorkerM2)
 		next := func() (int64, error) { return worker.NextId(), nil }
 		before := take(t, 50, next)

@@ -88,7 +88,7 @@ type page struct {
 	saw     *messages
 }
 
-// messages are those of the console.
+// messages are what the console shows.
 type messages struct {
 	mu  sync.Mutex
 	all []string

@@ -16,7 +16,7 @@ func TestRun(t *testing.T) {
 	}
 	lines := keyLine.FindAllStringSubmatch(out.String(), -1)
 	if len(lines) != 5 {
-		t.Fatalf("%d keys in the output, want those of 2 customers and 3 invoices:\n%s", len(lines), &out)
+		t.Fatalf("%d keys in the output, want the keys of 2 customers and 3 invoices:\n%s", len(lines), &out)
 	}
 	for _, line := range lines {
 		digits := 19

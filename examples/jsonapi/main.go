@@ -31,7 +31,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Message has its key and perhaps that of another. Neither needs a json option.
+// Message has its key and perhaps another's. Neither needs a json option.
 type Message struct {
 	ID      types.ID  `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	ReplyTo *types.ID `json:"reply_to"`

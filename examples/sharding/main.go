@@ -37,7 +37,7 @@ type Order struct {
 	Lines    []Line
 }
 
-// Line lives in the shard of its order.
+// Line is in the shard of its order.
 type Line struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	OrderID types.ID
@@ -127,7 +127,7 @@ func withPlugin(ctx context.Context, out *log.Logger, db *gorm.DB, gen *snowflak
 		ShardingAlgorithm: func(key any) (string, error) {
 			id, ok := key.(types.ID)
 			if !ok {
-				return "", fmt.Errorf("order_id is a %T, want types.ID", key)
+				return "", fmt.Errorf("order_id is a %T: want types.ID", key)
 			}
 			return fmt.Sprintf("_%d", shard(id)), nil
 		},

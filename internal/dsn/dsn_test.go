@@ -173,7 +173,7 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("Open(%q) = nil error, want %q", test.url, test.want)
 			}
 			if dialector != nil {
-				t.Errorf("Open(%q) returned a dialector beside its error", test.url)
+				t.Errorf("Open(%q) returned a dialector with its error", test.url)
 			}
 			if got := err.Error(); got != test.want {
 				t.Errorf("Open(%q):\n got %s\nwant %s", test.url, got, test.want)

@@ -43,7 +43,7 @@ func TestSerialMistakes(t *testing.T) {
 		{"code", &struct {
 			ID     key
 			Number string `snowflake:"serial=pay"`
-		}{}, `tag snowflake:"serial=pay": serial: code "pay" contains 'p', want 1 to 32 of A-Z and 0-9`},
+		}{}, `tag snowflake:"serial=pay": serial: code "pay" contains 'p': want 1 to 32 of A-Z and 0-9`},
 		{"number", &struct {
 			ID     key
 			Number int64 `snowflake:"serial=PAY"`
@@ -64,7 +64,7 @@ func TestSerialMistakes(t *testing.T) {
 			ID     key
 			Number string `gorm:"type:VARCHAR (27) NOT NULL" snowflake:"serial=PAY"`
 		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},
-		{"type beside size", &struct {
+		{"type and size", &struct {
 			ID     key
 			Number string `gorm:"type:character varying(27);size:99" snowflake:"serial=PAY"`
 		}{}, `tag snowflake:"serial=PAY": the column has 27 characters, a serial number of PAY has 28: raise gorm:"type"`},

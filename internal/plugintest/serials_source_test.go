@@ -87,14 +87,14 @@ func TestSerialSource(t *testing.T) {
 		{"all set", &Payment{ID: -17, Number: "x"}, &Payment{ID: -17, Number: "x"}, 0, 0},
 		{"text key", &textKey{}, &textKey{"1001", pay(1001)}, 1, 0},
 		{"text key set", &textKey{ID: "17"}, &textKey{"17", pay(17)}, 0, 0},
-		{"text key that is no ID", &textKey{ID: "a17"}, &textKey{"a17", pay(1001)}, 1, 0},
+		{"text key that is not an ID", &textKey{ID: "a17"}, &textKey{"a17", pay(1001)}, 1, 0},
 		{"unsigned key", &unsignedKey{ID: 17}, &unsignedKey{17, pay(17)}, 0, 0},
 		{"unsigned key above an ID", &unsignedKey{ID: 1<<64 - 1}, &unsignedKey{1<<64 - 1, pay(1001)}, 1, 0},
 		{"pointer key set", &pointerKey{ID: &id}, &pointerKey{pay(8), &id}, 0, 0},
 		{"key of another generator", &otherKey{}, &otherKey{5001, pay(1001)}, 1, 1},
 		{"both of another generator", &sameKey{}, &sameKey{5001, pay(5001)}, 0, 1},
 		{"key without tag", &ownKey{ID: "17"}, &ownKey{"17", pay(1001)}, 1, 0},
-		{"ID that is no key", &publicID{ID: "17"}, &publicID{"17", 1001, pay(1002)}, 2, 0},
+		{"ID that is not a key", &publicID{ID: "17"}, &publicID{"17", 1001, pay(1002)}, 2, 0},
 		{"the key itself", &serialKey{}, &serialKey{pay(1001)}, 1, 0},
 		{"composite key", &composite{}, &composite{1001, 1002, pay(1003)}, 3, 0},
 		{"composite key set", &composite{Left: 1, Right: 2}, &composite{1, 2, pay(1001)}, 1, 0},
@@ -201,7 +201,7 @@ func TestSerialMapTextKey(t *testing.T) {
 	Must(t, Dry(t, gormflake.New(NewLayoutCounter())).Model(&textKey{}).Create(&rows))
 	for i, want := range []types.ID{17, 1001, 1002, 18, 19, 20} {
 		if got := rows[i]["number"]; got != Numbers("PAY").Format(want) {
-			t.Errorf("key %s: number %v, want that of %d", rows[i]["id"], got, want)
+			t.Errorf("key %s: number %v, want the one of %d", rows[i]["id"], got, want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 const patience = 2 * time.Minute
 
 // Start returns the context of a tab, for package chromedp. The browser has no
-// window, connects to nothing by itself, and is closed when the test ends. The
+// window, connects to nothing of its own, and is closed when the test ends. The
 // test is skipped where there is no Chromium; see [testserver.Program].
 func Start(t testing.TB) context.Context {
 	t.Helper()

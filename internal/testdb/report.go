@@ -15,7 +15,7 @@ import (
 // without, and how to name them. Call it from TestMain of one package, the one
 // that takes longest, so that go test ./... says it once and near its end.
 //
-// It names the servers that tests start for themselves too, although those of
+// It names the servers that tests start for themselves too, although the tests of
 // Redis, etcd and ZooKeeper are in modules that go test ./... does not enter:
 // there, go test shows nothing of what is skipped.
 func Main(m *testing.M) {

@@ -14,7 +14,7 @@ import (
 )
 
 // adminTimeout bounds each statement that makes or drops a database. A drop
-// otherwise waits for ever for a transaction that a test left open.
+// otherwise waits forever for a transaction that a test left open.
 const adminTimeout = 30 * time.Second
 
 func mysqlDatabase(t testing.TB, noReturning bool) gorm.Dialector {

@@ -65,7 +65,7 @@ func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option)
 // dropped when t ends. A target that is not available skips t, or fails it if
 // GORMFLAKE_TEST_REQUIRE names its server.
 //
-// opts are those of [gorm.Open]; GORM logs nothing unless they set a logger.
+// opts are the options of [gorm.Open]; GORM logs nothing unless they set a logger.
 func Open(t testing.TB, target Target, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
 	db, err := gorm.Open(dialector(t, target), private(opts)...)
@@ -110,7 +110,7 @@ func PostgresURL(t testing.TB, db *gorm.DB) string {
 }
 
 // URL returns the URL, in the form of package dsn, of an empty database like
-// that of [Open], for a program that opens it itself.
+// [Open]'s, for a program that opens it itself.
 func URL(t testing.TB, target Target) string {
 	t.Helper()
 	switch d := dialector(t, target).(type) {

@@ -22,7 +22,7 @@ var postgres = &engine{
 	find: func() (string, error) {
 		path, err := inPath("postgres")
 		if err == nil {
-			return filepath.EvalSymlinks(path) // the other programs are beside it
+			return filepath.EvalSymlinks(path) // the other programs are next to it
 		}
 		if paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(paths) > 0 {
 			return newest(paths), nil
@@ -30,7 +30,7 @@ var postgres = &engine{
 		return "", err
 	},
 	setup: func(s *Server) error {
-		return s.run(s.beside("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
+		return s.run(s.sibling("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
 			"--encoding=UTF8", "--locale=C", "--pgdata="+s.data())
 	},
 	args: func(s *Server) []string {
@@ -42,7 +42,7 @@ var postgres = &engine{
 		return args
 	},
 	answers: func(s *Server) error {
-		return s.run(s.beside("pg_isready"), "--quiet", "--host=127.0.0.1", "--port="+strconv.Itoa(s.port))
+		return s.run(s.sibling("pg_isready"), "--quiet", "--host=127.0.0.1", "--port="+strconv.Itoa(s.port))
 	},
 }
 
@@ -190,5 +190,5 @@ var zookeeper = &engine{
 
 func (s *Server) zooCfg() string { return filepath.Join(s.dir, "zoo.cfg") }
 
-// beside is a program in the folder of the server's own.
-func (s *Server) beside(name string) string { return filepath.Join(filepath.Dir(s.program), name) }
+// sibling is a program in the folder of the server's own.
+func (s *Server) sibling(name string) string { return filepath.Join(filepath.Dir(s.program), name) }

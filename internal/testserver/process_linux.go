@@ -21,7 +21,7 @@ func processes() map[int]family {
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // ended meanwhile
+			continue // it has ended
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err != nil {

@@ -63,7 +63,7 @@ func (p *process) watch() error {
 		args = append(args, strconv.Itoa(pid))
 	}
 	guard := exec.Command("/bin/sh", args...)
-	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // lives on when a terminal's ^C ends us
+	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // runs on when a terminal's ^C ends us
 	end, err := guard.StdinPipe()
 	if err != nil {
 		return err
@@ -130,5 +130,5 @@ func allIn(all map[int]family, pids []int, states string) bool {
 	return true
 }
 
-// sendSignal ignores that a process has ended meanwhile.
+// sendSignal ignores that a process has ended.
 func sendSignal(pid int, signal syscall.Signal) { _ = syscall.Kill(pid, signal) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// programs are what tests run that is no server.
+// programs are what tests run apart from servers.
 var programs = []string{"chromium", "node", "bash", "zsh", "fish", "cc"}
 
 // variables may name another program than the one on the PATH. There are none

@@ -9,20 +9,20 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
-// A verdict is a test that only notes how it would have ended.
-type verdict struct {
+// An outcome is a test that only notes how it would have ended.
+type outcome struct {
 	testing.TB
 	text string
 }
 
-func (v *verdict) Helper() {}
+func (v *outcome) Helper() {}
 
-func (v *verdict) Fatalf(format string, args ...any) {
+func (v *outcome) Fatalf(format string, args ...any) {
 	v.text = "failed: " + fmt.Sprintf(format, args...)
 	panic(v)
 }
 
-func (v *verdict) Skipf(format string, args ...any) {
+func (v *outcome) Skipf(format string, args ...any) {
 	v.text = "skipped: " + fmt.Sprintf(format, args...)
 	panic(v)
 }
@@ -57,7 +57,7 @@ func TestProgramWithoutVariable(t *testing.T) {
 
 func program(t *testing.T, name string) (result string) {
 	t.Helper()
-	v := &verdict{TB: t}
+	v := &outcome{TB: t}
 	defer func() {
 		if recover() != nil {
 			result = v.text

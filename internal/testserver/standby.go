@@ -17,7 +17,7 @@ func PostgresStandby(t testing.TB, primary *Proxy, settings ...string) *Server {
 	}
 	standby := *postgres
 	standby.setup = func(s *Server) error {
-		return s.run(s.beside("pg_basebackup"), "--host="+host, "--port="+port, "--username=postgres", "--no-sync",
+		return s.run(s.sibling("pg_basebackup"), "--host="+host, "--port="+port, "--username=postgres", "--no-sync",
 			"--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata="+s.data())
 	}
 	return start(t, &standby, settings)
@@ -25,7 +25,7 @@ func PostgresStandby(t testing.TB, primary *Proxy, settings ...string) *Server {
 
 // Promote makes a standby a primary, and returns once it accepts writes.
 func (s *Server) Promote() error {
-	if err := s.run(s.beside("pg_ctl"), "promote", "--wait", "--pgdata="+s.data()); err != nil {
+	if err := s.run(s.sibling("pg_ctl"), "promote", "--wait", "--pgdata="+s.data()); err != nil {
 		return fmt.Errorf("testserver: promote %s: %w; the end of its log:\n%s", s.engine.title, err, s.lastWords())
 	}
 	return nil

@@ -50,7 +50,7 @@ type Server struct {
 }
 
 // Postgres starts a PostgreSQL server with superuser postgres, who needs no
-// password, and an empty database of the same name. Settings are those of
+// password, and an empty database of the same name. Settings are lines of
 // postgresql.conf, such as "synchronous_commit=off".
 func Postgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -58,7 +58,7 @@ func Postgres(t testing.TB, settings ...string) *Server {
 }
 
 // MariaDB starts a MariaDB server with user root, who needs no password, and an
-// empty database test. Settings are those of the command line without their
+// empty database test. Settings are options of the command line without their
 // dashes, such as "innodb_flush_log_at_trx_commit=0".
 func MariaDB(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -66,13 +66,13 @@ func MariaDB(t testing.TB, settings ...string) *Server {
 }
 
 // Redis starts a Redis server that keeps its data in memory only. Settings are
-// those of the command line, such as "--appendonly yes".
+// options of the command line, such as "--appendonly yes".
 func Redis(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, redis, settings)
 }
 
-// Etcd starts an etcd cluster of one member. Settings are those of the command
+// Etcd starts an etcd cluster of one member. Settings are options of the command
 // line, such as "--snapshot-count=100".
 func Etcd(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -86,7 +86,7 @@ func ZooKeeper(t testing.TB, settings ...string) *Server {
 	return start(t, zookeeper, settings)
 }
 
-// URL is where the server listens, for its whole life: a URL for PostgreSQL,
+// URL is where the server listens, as long as it exists: a URL for PostgreSQL,
 // MariaDB (both in the form of package dsn), Redis and etcd, host:port for
 // ZooKeeper.
 func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
@@ -123,7 +123,7 @@ func (s *Server) Start() error {
 }
 
 // Stop lets the server end in order, as its operator would. A server that is
-// paused goes on first; one that is down stays down.
+// paused is resumed first; one that is down stays down.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -163,7 +163,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// Resume lets a paused server go on. It changes nothing for one that is not
+// Resume lets a paused server continue. It changes nothing for one that is not
 // paused.
 func (s *Server) Resume() {
 	s.mu.Lock()

@@ -158,7 +158,7 @@ func TestRefusedSetting(t *testing.T) {
 }
 
 // A server of MariaDB that starts clears its folder for temporary tables: in a
-// shared one those of the others go with it.
+// shared one the others' go with it.
 func TestTemporaryTablesOfOthers(t *testing.T) {
 	dir := openFolder(t)
 	t.Setenv("TMPDIR", dir)

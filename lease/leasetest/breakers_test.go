@@ -44,7 +44,7 @@ func quitter() leasetest.Breaker {
 	}))
 }
 
-// A brokenSource gives its generator grants that are not those of the lease.
+// A brokenSource gives its generator grants that are not the lease's.
 type brokenSource struct {
 	*lease.Lease
 	remake func(*brokenSource, *snowflake.Grant) (*snowflake.Grant, error)

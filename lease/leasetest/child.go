@@ -71,11 +71,11 @@ func (c *child) awaitReady() error {
 	case <-time.After(endTimeout):
 		c.kill()
 	}
-	return c.verdict()
+	return c.outcome()
 }
 
-// verdict is how the process has ended, and what it said.
-func (c *child) verdict() error {
+// outcome is how the process has ended, and what it logged.
+func (c *child) outcome() error {
 	<-c.gone
 	if _, err := os.Stat(c.journal); err != nil && c.output.Len() == 0 {
 		return fmt.Errorf("it has played no part, %v: TestMain has to call leasetest.Main", c.command.ProcessState)
@@ -95,7 +95,7 @@ const endTimeout = 4 * closing
 // end tells the process to end in order, and waits for that.
 func (c *child) end() error {
 	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("%w; %w", err, c.verdict())
+		return fmt.Errorf("%w; %w", err, c.outcome())
 	}
 	select {
 	case <-c.gone:
@@ -104,7 +104,7 @@ func (c *child) end() error {
 		return fmt.Errorf("it has not ended within %v", endTimeout)
 	}
 	if !c.command.ProcessState.Success() {
-		return c.verdict()
+		return c.outcome()
 	}
 	return nil
 }

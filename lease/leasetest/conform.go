@@ -19,7 +19,7 @@ import (
 
 // An Opener returns a new handle on the store's namespace, with a connection of
 // its own where the store has connections. Handles of one namespace share their
-// records; those of two do not. What has to be closed is closed by t.Cleanup.
+// records; handles of two do not. What has to be closed is closed by t.Cleanup.
 //
 // Namespaces consist of at most 40 letters, digits and hyphens, and Conform
 // never uses one again: records may be left behind.
@@ -57,7 +57,7 @@ func Conform(t *testing.T, open Opener) {
 		{"no update lost", (*suite).noUpdateLost},
 		{"reads are never stale", (*suite).neverStale},
 		{"context ended before", (*suite).endedBefore},
-		{"context ends meanwhile", (*suite).endsMeanwhile},
+		{"context ends during a write", (*suite).endsDuringWrite},
 		{"clock", (*suite).clock},
 		{"connections", (*suite).connections},
 	} {

@@ -40,9 +40,9 @@ func (s *suite) endedBefore() {
 	}
 }
 
-// endsMeanwhile ends contexts while a write is on its way. Whatever the answer,
+// endsDuringWrite ends contexts while a write is on its way. Whatever the answer,
 // the record is one that was to be written, whole, and in its turn.
-func (s *suite) endsMeanwhile() {
+func (s *suite) endsDuringWrite() {
 	writer, reader := s.handle(), s.handle()
 	var answered int
 	tried := map[lease.Record]bool{{}: true}

@@ -35,7 +35,7 @@ type Entry = entry
 
 // Markers of what has happened.
 var (
-	Anew    = markerOf(anew, 0)
+	Started = markerOf(started, 0)
 	Refused = markerOf(refused, 0)
 	Stepped = markerOf(stepped, 1)
 	Lost    = markerOf(lost, 3)
@@ -58,10 +58,10 @@ func Grant(worker, boundary int64) Entry { return grantMarker(worker, testEpoch+
 
 // Examine reads the journals of processes that have written these entries, and
 // some bytes of another.
-func Examine(t *testing.T, lives ...[]Entry) *findings {
+func Examine(t *testing.T, processes ...[]Entry) *findings {
 	t.Helper()
 	r := &runner{began: time.Now()}
-	for number, entries := range lives {
+	for number, entries := range processes {
 		c := &child{number: number, journal: filepath.Join(t.TempDir(), "journal")}
 		j, err := openJournal(c.journal)
 		if err != nil {

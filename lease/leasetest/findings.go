@@ -13,14 +13,14 @@ import (
 // findings are what all journals show together.
 type findings struct {
 	faultCounts
-	took                   time.Duration
-	lives, grants, workers int
-	ids, refusals, steps   int
-	lost                   int // answers to writes
-	duplicates, shared     int // IDs issued again; ticks of a worker under two grants
-	falling, strangers     int // IDs not above the one before; under a worker not granted
-	unreadable             int
-	examples               []string
+	took                       time.Duration
+	processes, grants, workers int
+	ids, refusals, steps       int
+	lost                       int // answers to writes
+	duplicates, shared         int // IDs issued again; ticks of a worker under two grants
+	falling, strangers         int // IDs not above the one before; under a worker not granted
+	unreadable                 int
+	examples                   []string
 }
 
 const maxExamples = 8
@@ -33,7 +33,7 @@ func (f *findings) example(format string, args ...any) {
 
 func (f *findings) String() string {
 	text := fmt.Sprintf("%d IDs in %v: %d processes, %d grants, %d workers; %d pauses longer than the window (longest %v), %d killed, %d ended, %d clock steps, %d outages, %d times fenced",
-		f.ids, f.took.Round(time.Millisecond), f.lives, f.grants, f.workers,
+		f.ids, f.took.Round(time.Millisecond), f.processes, f.grants, f.workers,
 		f.pauses, f.longest.Round(time.Millisecond), f.kills, f.ends, f.steps, f.outages, f.refusals)
 	if f.lost > 0 {
 		text += fmt.Sprintf(", %d answers to writes lost", f.lost)
@@ -73,7 +73,7 @@ type issue struct {
 
 // A grantInfo is what a journal says of a grant.
 type grantInfo struct {
-	life     int
+	process  int
 	key      int64
 	boundary int64
 }
@@ -87,7 +87,7 @@ type examiner struct {
 
 // examine reads all journals.
 func (r *runner) examine() *findings {
-	e := &examiner{findings: findings{faultCounts: r.done, took: time.Since(r.began), lives: len(r.children)}}
+	e := &examiner{findings: findings{faultCounts: r.done, took: time.Since(r.began), processes: len(r.children)}}
 	for _, c := range r.children {
 		if err := e.read(c.number, c.journal); err != nil {
 			e.unreadable++
@@ -102,14 +102,14 @@ func (r *runner) examine() *findings {
 // A reader goes through one journal.
 type reader struct {
 	*examiner
-	life    int
+	process int
 	last    types.ID
 	current int32 // grant
 	pending []int32
 }
 
-func (e *examiner) read(life int, path string) error {
-	r := &reader{examiner: e, life: life, current: -1}
+func (e *examiner) read(process int, path string) error {
+	r := &reader{examiner: e, process: process, current: -1}
 	return readJournal(path, r.entry)
 }
 
@@ -121,8 +121,8 @@ func (r *reader) entry(en entry) {
 	switch payload := en & payloadMask; en &^ marker >> kindShift {
 	case granted:
 		r.pending = append(r.pending, int32(len(r.grants)))
-		r.grants = append(r.grants, grantInfo{r.life, int64(payload >> keyShift), int64(payload & timeMask)})
-	case anew:
+		r.grants = append(r.grants, grantInfo{r.process, int64(payload >> keyShift), int64(payload & timeMask)})
+	case started:
 		r.last, r.current, r.pending = 0, -1, nil
 	case refused:
 		r.refusals++
@@ -136,14 +136,14 @@ func (r *reader) entry(en entry) {
 func (r *reader) id(id types.ID) {
 	if id <= r.last {
 		r.falling++
-		r.example("process %d issued %v after %v", r.life, id, r.last)
+		r.example("process %d issued %v after %v", r.process, id, r.last)
 	}
 	r.last = id
 	r.findings.ids++
 	r.attribute(id)
 	if r.current < 0 || r.grants[r.current].key != keyOf(id) {
 		r.strangers++
-		r.example("process %d issued %v under worker %d, which it was not granted", r.life, id, keyOf(id))
+		r.example("process %d issued %v under worker %d, which it was not granted", r.process, id, keyOf(id))
 		return
 	}
 	r.issues = append(r.issues, issue{id, r.current})
@@ -207,5 +207,5 @@ func (e *examiner) tick(issues []issue) {
 	e.shared++
 	a, b := issues[0], issues[other]
 	e.example("worker %d, tick %s: %v by process %d and %v by process %d",
-		keyOf(a.id), layout.Time(a.id).Format("15:04:05.000"), a.id, e.grants[a.grant].life, b.id, e.grants[b.grant].life)
+		keyOf(a.id), layout.Time(a.id).Format("15:04:05.000"), a.id, e.grants[a.grant].process, b.id, e.grants[b.grant].process)
 }

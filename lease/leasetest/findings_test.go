@@ -15,9 +15,9 @@ func TestFindings(t *testing.T) {
 	type entries = []leasetest.Entry
 	id, grant := leasetest.ID, leasetest.Grant
 	tests := []struct {
-		name  string
-		lives []entries
-		want  leasetest.Counts
+		name      string
+		processes []entries
+		want      leasetest.Counts
 	}{
 		{"nothing", nil, leasetest.Counts{}},
 		{
@@ -82,19 +82,19 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"lower under another generator",
-			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Anew, grant(2, 0), id(2, 4, 0)}},
+			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Started, grant(2, 0), id(2, 4, 0)}},
 			leasetest.Counts{IDs: 2, Grants: 2, Workers: 2},
 		},
 		{
 			"worker of another generator",
-			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Anew, id(1, 6, 0)}},
+			[]entries{{grant(1, 0), id(1, 5, 1), leasetest.Started, id(1, 6, 0)}},
 			leasetest.Counts{IDs: 2, Grants: 1, Workers: 1, Strangers: 1},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := leasetest.Examine(t, test.lives...).Counts(); got != test.want {
+			if got := leasetest.Examine(t, test.processes...).Counts(); got != test.want {
 				t.Errorf("findings %+v, want %+v", got, test.want)
 			}
 		})

@@ -23,8 +23,8 @@ const (
 // milliseconds at which the window of the grant before it ended.
 const (
 	granted entry = iota
-	anew          // a generator begins, which knows nothing of the one before
-	refused       // for want of a window; once until it goes on
+	started       // a generator begins, which knows nothing of the one before
+	refused       // for want of a window; once until it continues
 	stepped       // the clock, once or more often
 	lost          // answers to writes; the payload is how many
 )
@@ -41,7 +41,7 @@ func grantMarker(key int64, boundary int64) entry {
 	return markerOf(granted, entry(key)&keyMask<<keyShift|entry(max(0, boundary))&timeMask)
 }
 
-// A journal is the file of one process life. What was appended stays, also when
+// A journal is the file of one process. What was appended stays, also when
 // the process is killed at once.
 type journal struct {
 	file *os.File

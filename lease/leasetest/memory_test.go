@@ -38,7 +38,7 @@ func TestMemoryFaults(t *testing.T) {
 				t.Errorf("CompareAndSwap = %v, %v, want %v, %q", swapped, err, test.swapped, test.err)
 			}
 			if err != nil && !errors.Is(err, leasetest.ErrFault) {
-				t.Errorf("error %v is no ErrFault", err)
+				t.Errorf("error %v is not ErrFault", err)
 			}
 			if got := m.Records()[1]; got != test.after {
 				t.Errorf("record %+v, want %+v", got, test.after)

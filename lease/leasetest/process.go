@@ -22,7 +22,7 @@ import (
 // scriptVariable makes the test binary play a torture process.
 const scriptVariable = "GORMFLAKE_TORTURE_PROCESS"
 
-// layout is that of the torture: short ticks and few workers collide soonest.
+// layout is the torture's: short ticks and few workers collide soonest.
 var layout = snowflake.TwitterLayout()
 
 // A script is what a process is to do, from its start to its end.
@@ -150,7 +150,7 @@ type issuer struct {
 	random   *rand.Rand
 	window   time.Duration
 	patience time.Duration // without a window to issue in
-	refused  time.Time     // since when there is none
+	refused  time.Time     // since when there is no window
 	steps    int
 	block    [5000]types.ID
 }
@@ -167,7 +167,7 @@ func (i *issuer) serve(ctx context.Context, leased *lease.Lease, spoil func(*lea
 	if spoil != nil {
 		source = spoil(leased)
 	}
-	if err := i.journal.append([]entry{markerOf(anew, 0)}, nil); err != nil {
+	if err := i.journal.append([]entry{markerOf(started, 0)}, nil); err != nil {
 		return err
 	}
 	i.refused = time.Time{}

@@ -140,8 +140,8 @@ func (c calls) Swap(args SwapArgs, swapped *bool) (err error) {
 	return err
 }
 
-// A remoteStore is a lease.Store over a connection to a Remote, which it makes
-// anew after it was broken off.
+// A remoteStore is a lease.Store over a connection to a Remote, which it
+// connects again after it was broken off.
 type remoteStore struct {
 	address, namespace string
 

@@ -152,7 +152,7 @@ func (s *slot) run(ctx context.Context) {
 	for {
 		select {
 		case <-s.child.gone:
-			s.failf("%v has ended without being told to: %v", s.child, s.child.verdict())
+			s.failf("%v has ended without being told to: %v", s.child, s.child.outcome())
 			return
 		case <-ctx.Done():
 			s.end()
@@ -209,7 +209,7 @@ func (s *slot) pause(ctx context.Context) {
 func (s *slot) kill() {
 	s.child.kill()
 	if s.child.command.ProcessState.Exited() {
-		s.failf("%v had ended without being told to: %v", s.child, s.child.verdict())
+		s.failf("%v had ended without being told to: %v", s.child, s.child.outcome())
 	}
 	s.note(func(d *faultCounts) { d.kills++ })
 }
@@ -249,7 +249,7 @@ func (s *slot) start() bool {
 	return true
 }
 
-// clockOffset is that of the slot, but now and then a process is an hour off.
+// clockOffset is the slot's, but now and then a process is an hour off.
 func (s *slot) clockOffset() time.Duration {
 	switch s.random.IntN(8) {
 	case 0:

@@ -18,7 +18,7 @@ type Server interface {
 }
 
 // A TortureConfig sets how much [Torture] does. Zero fields have the defaults
-// given beside them; other values out of range fail the test.
+// given next to them; other values out of range fail the test.
 type TortureConfig struct {
 	Processes int // that run at a time: 8
 	Workers   int // for them: 6; with fewer workers than processes they change hands all the time

@@ -51,7 +51,7 @@ func (s *store) checkServer(ctx context.Context, server redis.Cmdable) error {
 	case err != nil:
 		return err
 	case policy != wantPolicy:
-		return fmt.Errorf("maxmemory-policy is %q, want %q: a worker whose record is evicted would be given out twice: "+
+		return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+
 			"CONFIG SET maxmemory-policy %s, or use another server", policy, wantPolicy, wantPolicy)
 	}
 	return s.checkDurability(ctx, server)

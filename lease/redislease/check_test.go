@@ -15,7 +15,7 @@ import (
 
 const (
 	mayForget = "redislease: the server may forget leases in a crash"
-	evictable = `maxmemory-policy is "allkeys-lru", want "noeviction"`
+	evictable = `maxmemory-policy is "allkeys-lru": want "noeviction"`
 	unseen    = "redislease: cannot see whether the server evicts keys"
 )
 

@@ -25,11 +25,11 @@
 //     store warns where it is not so, or cannot see it.
 //   - A failover, by sentinels or in a cluster, promotes a replica that may not
 //     have received the last writes; so may a master that was cut off from the
-//     others and goes on for a while. WAIT and min-replicas-to-write make it
+//     others and continues for a while. WAIT and min-replicas-to-write make it
 //     rarer, and rule it out by no means.
 //   - Somebody deletes the key, flushes the database, or restores a backup.
 //
-// Whoever takes a worker from such a server may start below ticks that were
+// A process that takes a worker from such a server may start below ticks that were
 // issued already. Where that can happen, and for every server with replicas,
 // wait for one window before issuing under a worker:
 //

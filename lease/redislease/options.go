@@ -43,7 +43,7 @@ func WithNamespace(name string) Option {
 func WithLogger(log *slog.Logger) Option {
 	return optionFunc(func(c *config) error {
 		if log == nil {
-			return errors.New("redislease: WithLogger(nil), want a logger")
+			return errors.New("redislease: WithLogger(nil): want a logger")
 		}
 		c.log = log
 		return nil

@@ -12,13 +12,13 @@ import (
 func decodeAll(reply any) (map[int]lease.Record, error) {
 	fields, ok := reply.([]any)
 	if !ok || len(fields)%2 != 0 {
-		return nil, fmt.Errorf("redislease: reply %v, want fields and values", reply)
+		return nil, fmt.Errorf("redislease: reply %v: want fields and values", reply)
 	}
 	records := make(map[int]lease.Record, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {
 		worker, err := strconv.Atoi(fmt.Sprint(fields[i]))
 		if err != nil {
-			return nil, fmt.Errorf("redislease: field %q, want the number of a worker", fields[i])
+			return nil, fmt.Errorf("redislease: field %q: want the number of a worker", fields[i])
 		}
 		if records[worker], err = lease.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
 			return nil, fmt.Errorf("redislease: worker %d: %w", worker, err)
@@ -37,5 +37,5 @@ func decodeTime(reply any) (time.Time, error) {
 			return time.Unix(seconds, micros*int64(time.Microsecond)), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("redislease: time %v, want seconds and microseconds", reply)
+	return time.Time{}, fmt.Errorf("redislease: time %v: want seconds and microseconds", reply)
 }

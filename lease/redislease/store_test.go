@@ -120,7 +120,7 @@ func TestBadArguments(t *testing.T) {
 		{"nil pointer", redislease.New((*redis.Client)(nil)), "redislease: client is nil"},
 		{"ring", redislease.New(ring), "redislease: a redis.Ring forgets"},
 		{"nil option", redislease.New(client, nil), "redislease: option 1 is nil"},
-		{"nil logger", redislease.New(client, redislease.WithLogger(nil)), "redislease: WithLogger(nil), want a logger"},
+		{"nil logger", redislease.New(client, redislease.WithLogger(nil)), "redislease: WithLogger(nil): want a logger"},
 		{"empty namespace", redislease.New(client, redislease.WithNamespace("")), `redislease: WithNamespace(""): want 1 to 64 letters`},
 		{"brace in namespace", redislease.New(client, redislease.WithNamespace("a}b")), `redislease: WithNamespace("a}b"): want 1 to 64 letters`},
 		{"long namespace", redislease.New(client, redislease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},
@@ -155,7 +155,7 @@ func TestNeverExpires(t *testing.T) {
 	}
 }
 
-// The time is that of the server that keeps the records, to the microsecond.
+// The time comes from the server that keeps the records, to the microsecond.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	clock := redislease.New(clientOf(t, testserver.Redis(t, durable...))).(lease.Clock)

@@ -21,7 +21,7 @@ const (
 
 // attempt calls f with a connection, and again while the database was too busy
 // or the connection had died before anything was sent, until ctx ends. It takes
-// the connection itself: database/sql would repeat a statement by itself, and
+// the connection itself: database/sql would repeat a statement unasked, and
 // could not say whether it waited for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()

@@ -85,7 +85,7 @@ func (s *store) allInUse() bool {
 	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections
 }
 
-// queue waits for a connection that another gives back. Package database/sql
+// queue waits for a connection that another returns. Package database/sql
 // hands it to a waiter chosen at random, and one among many may not be chosen
 // for minutes. So this one waits in several places, twice as many after each
 // step of its time.

@@ -47,7 +47,7 @@ type dialect struct {
 	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
 }
 
-// kind is what an error tells about the statement.
+// kind is what an error means for the statement.
 type kind int
 
 const (

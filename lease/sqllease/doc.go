@@ -21,7 +21,7 @@
 //
 // A pool of one connection works. While transactions of the application have all
 // connections, the store waits. Package database/sql hands a connection that is
-// given back to a waiter chosen at random, so that a lease, which extends its
+// returned to a waiter chosen at random, so that a lease, which extends its
 // window by [github.com/gormflake/gormflake/lease.Connector], waits in up to 128
 // places of that queue, and [database/sql.DBStats] counts each. A window of four
 // times the longest transaction has been long enough for every queue that was
@@ -52,7 +52,7 @@
 //
 // On PostgreSQL, MySQL and MariaDB the store is a
 // [github.com/gormflake/gormflake/lease.Clock], in UTC whatever the time zones of
-// the server and the session are. SQLite has no clock but that of the process
+// the server and the session are. SQLite has no clock but the one of the process
 // that asks, which cannot judge itself.
 //
 // # The table

@@ -133,7 +133,7 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	wantLevel(t, mine, 1)
 }
 
-// The setting is that of the database in which the table is.
+// The setting is made on the database in which the table is.
 func TestSQLiteAttachedDatabase(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {

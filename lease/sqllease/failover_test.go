@@ -174,7 +174,7 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 		awaitStreaming(t, primary)
 		f.nap(f.windows(0, 0.3))
 		replication.Lead("")
-		f.nap(f.windows(1, 1.5)) // what the standby knows of is over by then
+		f.nap(f.windows(1, 1.5)) // what the standby knows of has ended by then
 		primary.Kill()
 		f.takeOver(holders, standby)
 		for _, m := range holders {

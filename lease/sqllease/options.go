@@ -81,7 +81,7 @@ func AllowVolatile() Option {
 }
 
 // WithPool sends the store's statements over this pool instead of the one that
-// db was opened with, which still tells the dialect. It must lead to the same
+// db was opened with, which still determines the dialect. It must lead to the same
 // database, and stay open.
 //
 // A pool of its own keeps leases out of the queue of one that is busy: want it

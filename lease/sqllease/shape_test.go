@@ -208,7 +208,7 @@ func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	if err := db.Raw("SELECT count(*) FROM snowflake_workers").Scan(&rows).Error; err != nil || rows != 0 {
 		t.Errorf("%d rows were written (%v), want none", rows, err)
 	}
-	if shape.found == "it is a view" { // whose fix is no SQL
+	if shape.found == "it is a view" { // whose fix is not SQL
 		return
 	}
 	for _, flaw := range refused.Flaws {

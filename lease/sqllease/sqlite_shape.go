@@ -39,7 +39,7 @@ WHERE l."unique" AND x.key GROUP BY l.name
 HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 'worker_id') THEN lower(x.name) END) = 2`
 
 // The catalog does not return the collation of a column, but a compound SELECT
-// compares by that of its first part.
+// compares by the one of its first part.
 const sqliteCompares = `SELECT count(*) = 3 FROM (SELECT %s FROM %s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a ')))`
 
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`

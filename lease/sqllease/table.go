@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// prepare looks after the table and the settings, once for the life of the
+// prepare creates and checks the table, and checks the settings, once for a
 // store: a table that vanishes later has forgotten what it held, and an error
 // says more than an empty one.
 func (s *store) prepare(ctx context.Context) error {
@@ -15,21 +15,21 @@ func (s *store) prepare(ctx context.Context) error {
 		return nil
 	}
 	if s.pin != nil { // must not wait for one that waits for this connection
-		return s.lookAfter(ctx)
+		return s.setUp(ctx)
 	}
 	select {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for another call to look after table %s: %w", s.table.quoted, context.Cause(ctx))
+		return fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
 	}
 	if s.ready.Load() {
 		return nil
 	}
-	return s.lookAfter(ctx)
+	return s.setUp(ctx)
 }
 
-func (s *store) lookAfter(ctx context.Context) error {
+func (s *store) setUp(ctx context.Context) error {
 	if err := s.ensureTable(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *store) probe(ctx context.Context) error {
 	})
 }
 
-// checkSettings refuses a database that forgets, as far as it tells.
+// checkSettings refuses a database that forgets, as far as its settings show.
 func (s *store) checkSettings(ctx context.Context) error {
 	var findings []finding
 	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {

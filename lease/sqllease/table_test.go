@@ -193,7 +193,7 @@ func TestTableDropped(t *testing.T) {
 	})
 }
 
-// An error that says nothing about the table is no reason to create one: it
+// An error that says nothing about the table does not lead to creating one: it
 // could come before the real one in a search path.
 func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestNamespacesWithEqualRecords(t *testing.T) {
 	})
 }
 
-// Whoever may not create the table works with one that is there.
+// An account that may not create the table works with one that is there.
 func TestWithoutCreateRight(t *testing.T) {
 	t.Parallel()
 	// Servers of the test's own: elsewhere it may not create users.

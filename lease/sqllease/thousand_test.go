@@ -117,7 +117,7 @@ func TestThousandGeneratorsChild(t *testing.T) {
 	pool.SetMaxIdleConns(crowdConns)
 	store := sqllease.New(db)
 	var wg sync.WaitGroup
-	starting := make(chan struct{}, crowdConns) // the wait for a connection is no part of the test
+	starting := make(chan struct{}, crowdConns) // the wait for a connection is not part of the test
 	for range crowdEach {
 		wg.Go(func() {
 			starting <- struct{}{}

@@ -133,7 +133,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A stateError has its text for SQLSTATE, as those of PostgreSQL's drivers.
+// A stateError has its text for SQLSTATE, as PostgreSQL's drivers do.
 type stateError string
 
 func (e stateError) Error() string    { return string(e) }

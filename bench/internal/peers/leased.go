@@ -12,7 +12,7 @@ import (
 )
 
 // leased is ours under a worker that is leased, from a store that costs nothing:
-// what is measured is the generator's own look at the end of its window.
+// what is measured is the generator's own check of the end of its window.
 func leased() (func(int) error, error) {
 	l, err := lease.Acquire(context.Background(), &memory{records: map[int]lease.Record{}},
 		snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))

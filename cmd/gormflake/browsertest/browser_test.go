@@ -74,7 +74,7 @@ func start(t *testing.T, origin string) page {
 	return p
 }
 
-// expect wants a message in the console, after those of earlier calls.
+// expect wants a message in the console, after the messages of earlier calls.
 func (s *sightings) expect(message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,7 +69,7 @@ func TestNarrowWindow(t *testing.T) {
 }
 
 // contrast walks every text that can be seen, and returns those whose contrast
-// to their ground is below 4.5, and how many it looked at.
+// to their ground is below 4.5, and how many it checked.
 const contrast = `(() => {
 	const parse = (text) => text.match(/[\d.]+/g).map(Number);
 	const luminance = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);

@@ -24,7 +24,7 @@ func TestExamplesAreComposed(t *testing.T) {
 	p.do(chromedp.Click("#compose"))
 
 	var want []string
-	for _, parts := range []snowflake.Parts{ // a full tick goes on in the next
+	for _, parts := range []snowflake.Parts{ // a full tick continues in the next
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4094},
 		{Time: at, Datacenter: 3, Worker: 31, Sequence: 4095},
 		{Time: at.Add(time.Millisecond), Datacenter: 3, Worker: 31},

@@ -44,7 +44,7 @@ func TestMarkupStaysText(t *testing.T) {
 	}
 }
 
-// Links that no page wrote leave the page as it is, and it goes on working.
+// Links that no page wrote leave the page as it is, and it still works.
 func TestHostileLinks(t *testing.T) {
 	t.Parallel()
 	origin := serve(t)
@@ -90,7 +90,7 @@ func TestExampleOfOtherTimes(t *testing.T) {
 	}
 }
 
-// A file is read again after the field was cleared, and a folder is no file.
+// A file is read again after the field was cleared, and a folder is not a file.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

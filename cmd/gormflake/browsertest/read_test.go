@@ -115,7 +115,7 @@ func TestAmbiguousText(t *testing.T) {
 	}
 }
 
-// What is wrong is said beside the field, with what is wanted.
+// A message next to the field says what is wrong and what is wanted.
 func TestMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")

@@ -57,7 +57,7 @@ func TestSerialOfCode(t *testing.T) {
 	p.visit(value[string](p, `location.href`))
 	p.want("#serial", want)
 	p.enter("#code", "pay")
-	p.wantContains("#code-error", `code "pay"; want 1 to 32 of A-Z and 0-9`)
+	p.wantContains("#code-error", `code "pay": want 1 to 32 of A-Z and 0-9`)
 	if value[bool](p, `document.getElementById("serial") !== null`) {
 		t.Error("a serial number is shown for a wrong code")
 	}

@@ -19,8 +19,8 @@ func serve(t *testing.T) string {
 	return newServer(t).URL
 }
 
-// newServer serves the page alone, without a service, and the tests' own
-// modules beside it.
+// newServer serves the page alone, without a service, with the tests' own
+// modules.
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()

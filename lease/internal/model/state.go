@@ -54,7 +54,7 @@ func (pr process) hasBase() bool {
 	return pr.status == sent || pr.mode >= checking
 }
 
-// nobody owns a record whose grant is over; process i owns as i+1.
+// nobody owns a record whose grant has ended; process i owns as i+1.
 const nobody int8 = 0
 
 type state struct {

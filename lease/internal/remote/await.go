@@ -3,7 +3,7 @@ package remote
 import "context"
 
 // Await returns when call or ctx ends, for clients that know no contexts or wait
-// for their own timeouts instead. The call goes on in the background.
+// for their own timeouts instead. The call continues in the background.
 func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T

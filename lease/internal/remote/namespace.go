@@ -5,12 +5,12 @@ import (
 	"regexp"
 )
 
-// DefaultNamespace is that of a store without WithNamespace.
+// DefaultNamespace is the namespace of a store without WithNamespace.
 const DefaultNamespace = "default"
 
 var validNamespace = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckNamespace accepts what can stand in a key or a path of every server. The
+// CheckNamespace accepts what can be in a key or a path of every server. The
 // error has prefix, the name of the store's package.
 func CheckNamespace(prefix, name string) error {
 	if validNamespace.MatchString(name) {

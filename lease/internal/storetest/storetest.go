@@ -74,7 +74,7 @@ func SurvivesKill(t *testing.T, server *testserver.Server, store lease.Store) {
 	Holds(t, store, map[int]lease.Record{3: Second, -1: First})
 }
 
-// EndsWithContext pauses the server: the calls of the store, and those of fresh,
+// EndsWithContext pauses the server: the calls of the store, and of fresh,
 // which has made none yet, must end with their contexts. fresh may be nil.
 func EndsWithContext(t *testing.T, server *testserver.Server, store, fresh lease.Store) {
 	t.Helper()

@@ -24,7 +24,7 @@ func NewCounter(start time.Time) Counter {
 }
 
 // keepsUp reports whether counts have taken no longer than slowest so far, on
-// average: those of an emulated processor may take longer.
+// average: an emulated processor may take longer.
 func (c *Counter) keepsUp(count uint64, elapsed time.Duration) bool {
 	return c.usable && int64(count-c.start) >= int64(elapsed/slowest)
 }

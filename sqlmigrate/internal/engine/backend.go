@@ -45,7 +45,7 @@ func Discard(conn *sql.Conn) {
 
 func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	if pool == nil {
-		return errors.New("db was opened on one connection, and there is no other to end it over")
+		return errors.New("db was opened on one connection, and there is no other to stop it from")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), EndTimeout)
 	defer cancel()

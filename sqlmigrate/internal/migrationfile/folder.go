@@ -44,7 +44,7 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 			continue
 		}
 		if half.MatchString(name) != (format == engine.GolangMigrate) {
-			return nil, fmt.Errorf("sqlmigrate: %s is no file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
+			return nil, fmt.Errorf("sqlmigrate: %s is not a file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
 		}
 		f.names = append(f.names, name)
 	}

@@ -7,7 +7,7 @@ import (
 
 // On MariaDB a CHECK can stand with a column, and a MODIFY takes it away unless
 // it repeats it. The catalog names such a one after its column. MySQL has only
-// those of the table, which a MODIFY leaves alone.
+// constraints of the table, which a MODIFY leaves alone.
 
 const checks = "FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s"
 

@@ -46,7 +46,7 @@ func (in *inspection) noneSkipped() error {
 			return err
 		}
 		if number == skipped && strings.Contains(text, in.database) {
-			return fmt.Errorf("%s: try again when that is over", text)
+			return fmt.Errorf("%s: try again when that has ended", text)
 		}
 		return nil
 	})
@@ -106,7 +106,7 @@ func (in *inspection) readUnfinished() error {
 	if in.journal == nil {
 		return nil
 	}
-	in.note("An earlier run has stopped half-way, as table %s of database %s says. This plan finishes it, whatever it was about.", journalTable, in.database)
+	in.note("An earlier run has stopped half-way, as table %s of database %s says. This plan completes it, whatever it was for.", journalTable, in.database)
 	var columns []*column
 	for _, e := range in.journal.entries {
 		t, err := in.table(e.table)

@@ -48,7 +48,7 @@ type inspection struct {
 	pairs    []pair                      // all tables that refer to one
 	tables   map[engine.TableName]*table // by their normal names
 	moved    []*column                   // keys that were asked for, and all columns connected with them
-	resumed  []*column                   // those of an unfinished run, likewise
+	resumed  []*column                   // the columns of an unfinished run, likewise
 	blockers []engine.Blocker
 	notes    []string
 }

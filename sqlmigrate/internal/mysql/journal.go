@@ -15,7 +15,7 @@ import (
 // The journal is a table in the current database. A phase that a failure could
 // leave half-way writes into it first what its statements take away: foreign
 // keys that are dropped for the time being, and columns as they were. It is
-// dropped when the phase is over. An inspection in between sees the schema as
+// dropped at the end of the phase. An inspection in between sees the schema as
 // it was, so the plan is the same again, and its statements leave out what is
 // done. Programs other than the package have no use for it.
 type journal struct{ entries []entry }

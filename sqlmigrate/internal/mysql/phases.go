@@ -29,7 +29,7 @@ func (in *inspection) widenPhase() engine.Phase {
 		phase.Steps = append(phase.Steps, in.addStep(same))
 	}
 	if len(keys) > 0 {
-		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are away from the first statement to the last: nothing checks rows that are written meanwhile, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: fix the row, and run the same again.")
+		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are missing from the first statement to the last: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: fix the row, and run the same again.")
 	}
 	return phase
 }
@@ -61,7 +61,7 @@ func (in *inspection) dropStep(keys []foreignKey) engine.Step {
 		Table: t.name.String(),
 		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
 		Down:  in.addOwn(t, keys),
-		Locks: "waits for transactions that use the table or those that it refers to, and all others wait meanwhile",
+		Locks: "waits for transactions that use the table or the tables that it refers to; all others wait until it is done",
 	}
 	step.Up = []engine.Statement{in.drop(t, keys, (*column).wideType)}
 	return step
@@ -242,7 +242,7 @@ func unchecked(s engine.Statement) []engine.Statement {
 // issued: it would continue from the largest, with IDs that are issued too.
 func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 	return rejectUnless(
-		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would go on from them", c),
+		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %s)",
 			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Limit, 10)))
 }
@@ -277,7 +277,7 @@ func (c *column) guarded() bool {
 // that AutoMigrate does not add another one.
 func guardName(t *table, column string) string {
 	for {
-		// GORM cuts a name that is too long without a look at its characters.
+		// GORM cuts a name that is too long without regard to its characters.
 		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.name.Name, column), "")
 		if !slices.ContainsFunc(t.elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+quote(name)+" ") }) {
 			return name
@@ -301,6 +301,6 @@ func (in *inspection) guardStep(c *column) engine.Step {
 		}},
 	}, false)
 	step.Locks += "; it also waits for transactions that write the tables it refers to or that refer to it, " +
-		"and a program that has written one and goes on to the other gets error 1213 and must repeat its transaction"
+		"and a program that has written one and continues with the other gets error 1213 and must repeat its transaction"
 	return step
 }

@@ -107,7 +107,7 @@ func (s *session) claim(wait time.Duration) error {
 		return fmt.Errorf("sqlmigrate: wait for another run to end: %w", err)
 	}
 	if !got.Bool {
-		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it is over")
+		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it has ended")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ type table struct {
 	options     string // what follows them
 	columns     []*column
 	indexes     map[string][]string
-	checks      map[string][]string // nil: those of MySQL
+	checks      map[string][]string // of MariaDB's columns; nil on MySQL
 	foreign     []foreignKey        // also those that an unfinished run has dropped
 	maxKey      string              // the largest key in use, empty if there is none
 	notPositive bool                // some keys are

@@ -35,7 +35,7 @@ func (p *inspection) blockColumn(c *column) {
 	table, column := p.display(c.schema, c.table), "column "+c.name
 	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
 		p.blocker(table, column,
-			fmt.Sprintf("it holds key %d, and the generator would go on from %d", c.largest.Int64, p.want.Limit),
+			fmt.Sprintf("it holds key %d, and the generator would continue from %d", c.largest.Int64, p.want.Limit),
 			"give the generator a layout or an epoch whose next ID is above it")
 	}
 	switch c.base {

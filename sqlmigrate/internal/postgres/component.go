@@ -24,7 +24,7 @@ func (p *inspection) resolve(ctx context.Context) error {
 			return err
 		}
 		if kind != "r" && kind != "p" {
-			return fmt.Errorf("sqlmigrate: %s is no table: want the table behind it", t)
+			return fmt.Errorf("sqlmigrate: %s is not a table: want the table behind it", t)
 		}
 		p.asked[oid] = true
 		if err := p.seed(ctx, t, oid); err != nil {

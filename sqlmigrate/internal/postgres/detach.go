@@ -193,7 +193,7 @@ func (p *inspection) detachCheck(columns []*column) string {
 	for _, c := range columns {
 		rejections = append(rejections, rejectIf(
 			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Limit),
-			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would go on: want all below %d before it is taken back",
+			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would continue: want all below %d before it is taken back",
 				c.name, p.display(c.schema, c.table), p.want.Limit)))
 		for _, s := range c.allSequences() {
 			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
@@ -202,7 +202,7 @@ func (p *inspection) detachCheck(columns []*column) string {
 			m := c.userOf(s)
 			rejections = append(rejections, rejectIf(
 				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), quote(m.name), s.largest),
-				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot go on: want all below %d before it is taken back",
+				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot continue: want all below %d before it is taken back",
 					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
 		}
 	}

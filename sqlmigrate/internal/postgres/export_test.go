@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// End ends the transaction of conn over other, but takes it for that of
+// End ends the transaction of conn over other, but takes it for the one of
 // a server started later, or for a later one.
 func End(ctx context.Context, conn, other *sql.Conn, server int64, transaction string) error {
 	var b backend

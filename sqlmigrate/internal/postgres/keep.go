@@ -76,7 +76,7 @@ WITH RECURSIVE made AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
-// indexesSQL has the index of a parent before those of its partitions.
+// indexesSQL has the index of a parent before its partitions' indexes.
 const indexesSQL = usersSQL + `, index AS (
   SELECT i.*
   FROM pg_catalog.pg_index i
@@ -210,7 +210,7 @@ func (i *index) keep() []string {
 	return texts
 }
 
-// keepOptions is for a partition's index, which has those of the topmost.
+// keepOptions is for a partition's index, which has the topmost's options.
 func (i *index) keepOptions() []string {
 	if slices.Equal(i.Options, i.top().Options) {
 		return nil

@@ -43,7 +43,7 @@ WHERE i.indrelid = ANY ($1::text::oid[]) AND NOT (i.indisvalid AND i.indisready 
   AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))
 ORDER BY 2`,
 		reason: "it is invalid, and is built when the table is copied, or fails to be%s",
-		fix:    "drop it, or build it with REINDEX; that of a partitioned table wants one attached for each partition",
+		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
 	},
 	{
 		query: `
@@ -134,7 +134,7 @@ JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
 WHERE c.reloptions IS DISTINCT FROM pc.reloptions
 ORDER BY 2`,
-		reason: "its parameters are not those of its parent %s, and would be: PostgreSQL sets none of a partitioned index",
-		fix:    "create it again with those of the parent",
+		reason: "its parameters differ from those of its parent %s, and would not afterwards: PostgreSQL sets none of a partitioned index",
+		fix:    "create it again with the parent's parameters",
 	},
 }

@@ -17,7 +17,7 @@ type sequence struct {
 	typ                     string
 	start, increment        int64
 	smallest, largest       int64
-	natural                 [2]bool // smallest and largest are those of the type
+	natural                 [2]bool // smallest and largest are the type's
 	cache                   int64
 	cycle                   bool
 	last                    int64
@@ -42,7 +42,7 @@ func (s *sequence) retype() string {
 // regclass is the argument of setval.
 func (s *sequence) regclass() string { return literal(s.target()) }
 
-// options are those of CREATE SEQUENCE and of an identity. A limit that is the
+// options are clauses of CREATE SEQUENCE and of an identity. A limit that is the
 // type's is not named: it follows the type.
 func (s *sequence) options() string {
 	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.start, s.increment)
@@ -148,7 +148,7 @@ func (c *column) auto() string {
 	return ""
 }
 
-// defaults reads the expressions. Those of columns that are no key stay, unless
+// defaults reads the expressions. Expressions of columns that are not keys stay, unless
 // a sequence is in them.
 func (p *inspection) defaults(ctx context.Context) error {
 	tables, columns := p.nodes()

@@ -37,7 +37,7 @@ func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	return s.exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", max(1, int64(d/time.Millisecond))))
 }
 
-// exec asks the context itself: of one that is over, pgx says that the
+// exec asks the context itself: of one that has ended, pgx says that the
 // connection is bad, which database/sql then closes.
 func (s *session) exec(ctx context.Context, statement string) error {
 	if err := ctx.Err(); err != nil {
@@ -83,8 +83,8 @@ func (b backend) End(ctx context.Context, other *sql.Conn) error {
 	return err
 }
 
-// Ended asks for the process, since its transaction is over before it has given
-// its locks back.
+// Ended asks for the process, since its transaction has ended before its locks
+// are released.
 func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var holds bool
 	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE pid = %d AND %s = %d)",

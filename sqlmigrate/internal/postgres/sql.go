@@ -18,7 +18,7 @@ func qualified(schema, name string) string {
 
 // literal quotes a string so that it reads the same whatever
 // standard_conforming_strings is. It stays on one line: tools that split files
-// look at how lines begin.
+// go by how lines begin.
 func literal(s string) string {
 	if !strings.ContainsAny(s, "\\\n\r") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
@@ -59,7 +59,7 @@ func arrayLiteral[T ~int64](values []T) string {
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
-// statementsUnless are those of texts, all of them done if unless says so.
+// statementsUnless returns a statement for each text, all done if unless is true.
 func statementsUnless(unless string, texts ...string) []engine.Statement {
 	statements := make([]engine.Statement, len(texts))
 	for i, text := range texts {

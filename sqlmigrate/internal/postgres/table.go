@@ -51,7 +51,7 @@ func (c *column) narrow() bool {
 	return (c.base == "int2" || c.base == "int4") && !c.domain
 }
 
-// bounds are those of the type.
+// bounds returns the type's.
 func (c *column) bounds() (smallest, largest string) {
 	if c.base == "int2" {
 		return "-32768", "32767"
@@ -137,7 +137,7 @@ func (p *inspection) describe(ctx context.Context) error {
 	})
 }
 
-// arrange puts columns under those of their parents, and these into tables.
+// arrange puts columns under their parents' columns, and these into tables.
 func (p *inspection) arrange(ctx context.Context) error {
 	parents := map[*column][]*column{}
 	tables, _ := p.nodes()

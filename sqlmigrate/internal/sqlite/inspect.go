@@ -51,7 +51,7 @@ type inspection struct {
 	triggers []trigger
 	edges    []edge
 	moved    map[columnID]bool
-	affected []*table // those of moved columns, by name
+	affected []*table // the tables of moved columns, by name
 	blockers []engine.Blocker
 	notes    []string
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	writerLock = "the database's only writer lock, until the end of the transaction; readers go on in WAL mode, and wait for the commit in others"
+	writerLock = "the database's only writer lock, until the end of the transaction; readers continue in WAL mode, and wait for the commit in others"
 
 	guardMessage = "table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database"
 )
@@ -96,10 +96,10 @@ func counted(n int64, one, many string) string {
 // describe adds what to know of a table.
 func (in *inspection) describe(t *table, c *column) {
 	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !in.withoutRowid(t) {
-		in.note("Column %s of table %s is %s and not INTEGER, so it has an index beside the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.name, t.name, c.typ)
+		in.note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.name, t.name, c.typ)
 	}
 	if t.smallest.Valid && t.smallest.Int64 < 1 {
-		in.note("Table %s has a key %d. It stays; the trigger looks at new rows only.", t.name, t.smallest.Int64)
+		in.note("Table %s has a key %d. It stays; the trigger checks new rows only.", t.name, t.smallest.Int64)
 	}
 	for _, trigger := range in.triggers {
 		if insertsInto(trigger.text, t.name) {
@@ -155,7 +155,7 @@ func (t *table) detach(text string) engine.Step {
 func (t *table) detachCheck(c *column, limit int64) []engine.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.name), limit),
-		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would go on: want all below %d", t.name, limit))
+		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.name, limit))
 }
 
 // needsGuard leaves out keys that refer to others, which have a guard of their

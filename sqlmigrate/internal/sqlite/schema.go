@@ -17,7 +17,7 @@ type table struct {
 	sequence   sql.NullInt64
 	rows       int64
 	largest    int64
-	odd        int64 // keys that are no integers
+	odd        int64 // keys that are not integers
 	smallest   sql.NullInt64
 }
 

@@ -11,11 +11,11 @@ import (
 // helpWidth is what the help fits in.
 const helpWidth = "100"
 
-const rootHelp = `Read, make and look after Snowflake IDs.
+const rootHelp = `Read, create and manage Snowflake IDs.
 
 Exit codes:
   0  it is done
-  1  an error, which standard error tells in one line
+  1  an error, which standard error states in one line
   2  the command line is wrong; nothing was done
   3  of doctor and "migrate plan": there is something to do`
 

@@ -59,7 +59,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 func newRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gormflake",
-		Short:         "Read, make and look after Snowflake IDs",
+		Short:         "Read, create and manage Snowflake IDs",
 		Long:          rootHelp,
 		Version:       version(),
 		SilenceErrors: true,

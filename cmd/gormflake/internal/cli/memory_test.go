@@ -20,7 +20,7 @@ import (
 const headroom = 24 << 10
 
 // peak is the most memory in KB that a process has had until now. Its rusage
-// would not do, which begins with that of the process that has started it.
+// would not do, which begins with the peak of the process that has started it.
 func peak(t *testing.T, cmd *exec.Cmd) (kb int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))

@@ -76,7 +76,7 @@ func mistakes() []struct{ args, want string } {
 		{"parse --until -1x", `--until: time "-1x": want a time such as`},
 		{"parse --since 2030-01-01 --until 2020-01-01", "no ID is of a time from 2030-01-01T00:00:00.000Z to 2020-01-01T00:00:00.000Z: want --since before --until"},
 		{"parse --since +2d", "want --since before --until"},
-		{"parse abc", `"abc" is no ID`},
+		{"parse abc", `"abc" is not an ID`},
 		{"min", `"gormflake min" wants one argument, TIME, got 0; see "gormflake min --help"`},
 		{"min a b", `"gormflake min" wants one argument, TIME, got 2`},
 		{"min -1h -2h", `"gormflake min" wants one argument, TIME, got 2`},

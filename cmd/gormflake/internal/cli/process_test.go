@@ -114,7 +114,7 @@ func wantGivenBack(t *testing.T, url string) {
 	t.Helper()
 	got := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url))
 	if strings.Contains(got, "held") || !strings.Contains(got, "DATACENTER") {
-		t.Errorf("the worker was not given back:\n%s", got)
+		t.Errorf("the worker was not released:\n%s", got)
 	}
 }
 

@@ -87,7 +87,7 @@ func (term *terminal) exits(code int, text string) {
 	select {
 	case err = <-term.ended:
 	case <-time.After(clitest.Patience):
-		term.t.Fatalf("the program goes on:\n%s", term.shown())
+		term.t.Fatalf("the program does not end:\n%s", term.shown())
 	}
 	got := 0
 	var exit *exec.ExitError
@@ -148,7 +148,7 @@ func confirmation(t *testing.T, program string) {
 }
 
 // While a statement waits for a lock, Ctrl-C ends it, and the error says how
-// to go on.
+// to resume.
 func interrupted(t *testing.T, program string) {
 	url := testdb.URL(t, testdb.Postgres)
 	db := clitest.Shop(t, url)
@@ -160,10 +160,10 @@ func interrupted(t *testing.T, program string) {
 	term.await("detach ")
 	term.await("(0/")
 	term.typed(interrupt)
-	term.exits(clitest.Failed, "run the same command again to go on")
+	term.exits(clitest.Failed, "run the same command again to resume")
 	term.await("gormflake: interrupted: ")
 	term.await("nothing of this phase has been changed")
-	// Whoever reads the table would wait behind a statement that is left over.
+	// A reader of the table would wait behind a statement that is left over.
 	var waiting int
 	err := db.Raw("SELECT count(*) FROM pg_locks WHERE relation = 'orders'::regclass AND NOT granted").Row().Scan(&waiting)
 	if err != nil || waiting != 0 {

@@ -15,17 +15,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestYAMLInPages reads every file that a page shows. Those of Kubernetes must
+// TestYAMLInPages reads every file that a page shows. Files of Kubernetes must
 // say what they are, and rules of Prometheus must be well-formed: promtool
-// looks at them where it is installed.
+// checks them where it is installed.
 func TestYAMLInPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
 		for _, b := range p.of("yaml") {
 			for i, doc := range documents(t, b.text) {
-				_, rules := doc["groups"]
-				if rules {
+				if _, rules := doc["groups"]; rules {
 					checkRules(t, b)
+				} else if _, scrapes := doc["scrape_configs"]; scrapes {
+					checkScrapes(t, b)
 				} else if doc["apiVersion"] == nil || doc["kind"] == nil || doc["metadata"] == nil {
 					t.Errorf("%s:%d: document %d has no apiVersion, kind or metadata", p.name, b.line, i+1)
 				}
@@ -48,6 +49,29 @@ func documents(t *testing.T, text string) []map[string]any {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		all = append(all, doc)
+	}
+}
+
+func checkScrapes(t *testing.T, b block) {
+	t.Helper()
+	var doc struct {
+		Scrapes []struct {
+			Job           string `yaml:"job_name"`
+			Authorization struct {
+				File string `yaml:"credentials_file"`
+			}
+			Static []struct{ Targets []string } `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(b.text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, scrape := range doc.Scrapes {
+		if scrape.Job == "" || len(scrape.Static) == 0 || len(scrape.Static[0].Targets) == 0 {
+			t.Errorf("scrape %+v: want a job and a target", scrape)
+		}
 	}
 }
 
@@ -93,7 +117,7 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// TestUnitsInPages has systemd look at the units, where it is installed.
+// TestUnitsInPages has systemd check the units, where it is installed.
 func TestUnitsInPages(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")

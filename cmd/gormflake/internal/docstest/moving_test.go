@@ -26,7 +26,7 @@ func assigning(t *testing.T, db *gorm.DB) {
 }
 
 // What docs/moving.md says of the time between the program and detach.
-func TestTheDatabaseGoesOnFromTheLargestKey(t *testing.T) {
+func TestTheDatabaseContinuesFromTheLargestKey(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		assigning(t, db)

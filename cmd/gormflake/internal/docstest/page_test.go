@@ -77,7 +77,7 @@ type command struct {
 	line  int
 }
 
-// commands of a block. A line that ends with a backslash goes on in the next.
+// commands of a block. A line that ends with a backslash continues in the next.
 func (b *block) commands(t *testing.T) []command {
 	t.Helper()
 	var found []command

@@ -92,7 +92,7 @@ func TestCommands(t *testing.T) {
 }
 
 // ofScheme are the blocks that name a database of that kind. Those that name
-// none run beside SQLite.
+// none run with SQLite.
 func ofScheme(t *testing.T, blocks []block, scheme string) []block {
 	t.Helper()
 	var found []block

@@ -37,7 +37,7 @@ func newAsset(name string, content []byte) asset {
 	return asset{name, contentTypes[path.Ext(name)], tag, content}
 }
 
-// loadAssets finds every file: those of an embed.FS can always be read.
+// loadAssets finds every file: an embed.FS can always be read.
 func loadAssets() map[string]asset {
 	found := map[string]asset{}
 	names, _ := fs.Glob(static, "static/*")

@@ -12,16 +12,16 @@ import (
 	"net/http"
 )
 
-// A Config says what the service beside the page offers. The page calls nothing
+// A Config says what the service next to the page offers. The page calls nothing
 // else, so that no request of it fails. The zero Config is the page alone.
 type Config struct {
-	// Layout: GET v1/layout tells the service's layout.
+	// Layout: GET v1/layout returns the service's layout.
 	Layout bool `json:"layout"`
 
 	// IDs: GET v1/ids?count=n issues IDs.
 	IDs bool `json:"ids"`
 
-	// Workers: GET v1/workers tells who holds which worker.
+	// Workers: GET v1/workers lists who holds which worker.
 	Workers bool `json:"workers"`
 
 	// Token: all of these want a bearer token, for which the page asks.
@@ -32,7 +32,7 @@ type Config struct {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// Handler serves the page at "/", and its parts beside it. Its addresses are
+// Handler serves the page at "/", and its parts next to it. Its addresses are
 // relative, so that [http.StripPrefix] can move it. It needs no token, may be
 // called concurrently, and answers what it does not know with 404 and what is
 // neither GET nor HEAD with 405.
@@ -50,7 +50,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Referrer-Policy", "no-referrer")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		header.Set("Allow", "GET, HEAD")
-		http.Error(w, "method "+r.Method+" not allowed; want GET or HEAD", http.StatusMethodNotAllowed)
+		http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	if found, ok := h.find(r.URL.Path); ok {

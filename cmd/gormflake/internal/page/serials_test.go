@@ -74,7 +74,7 @@ func serialsOf(t *testing.T, l snowflake.Layout, ids []types.ID) []serialVector 
 	return found
 }
 
-// unserialsOf are the texts of what is no ID of the layout.
+// unserialsOf are the texts of what is not an ID of the layout.
 func unserialsOf(t *testing.T, l snowflake.Layout) []serialVector {
 	t.Helper()
 	ids := []types.ID{0}

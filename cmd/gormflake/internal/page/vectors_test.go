@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-var update = flag.Bool("update", false, "write testdata/vectors.json anew")
+var update = flag.Bool("update", false, "write testdata/vectors.json again")
 
 // golden is the file of vectors, made by -update from packages types,
 // snowflake and serial, and reviewed as a diff. Go, Node and the page itself are held to it.
@@ -47,7 +47,7 @@ type layoutVector struct {
 	Refused []partsVector  `json:"refusedParts"`
 
 	Serials        []serialVector `json:"serials"`
-	Unserials      []serialVector `json:"unserials"` // of what is no ID of the layout
+	Unserials      []serialVector `json:"unserials"` // of what is not an ID of the layout
 	RefusedSerials []string       `json:"refusedSerials"`
 }
 
@@ -100,7 +100,7 @@ func TestVectorsAreGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s is not what Go computes; look at the diff after go test -run %s -update", golden, t.Name())
+		t.Errorf("%s is not what Go computes; read the diff after go test -run %s -update", golden, t.Name())
 	}
 }
 

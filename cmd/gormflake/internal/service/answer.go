@@ -27,7 +27,7 @@ func failf(status int, format string, args ...any) error {
 	return &problem{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// unavailable is a problem that passes by itself.
+// unavailable is a problem that passes without a change to the request.
 func unavailable(format string, args ...any) error {
 	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), passes: true}
 }
@@ -68,7 +68,7 @@ func reply(w http.ResponseWriter, value any) error {
 }
 
 // writeJSON gives the length, without which a long text would go out in chunks.
-// A client that has gone away is no error of ours.
+// A client that has gone away is not an error of ours.
 func writeJSON(w http.ResponseWriter, status int, text []byte) {
 	header := w.Header()
 	header["Content-Type"] = jsonType

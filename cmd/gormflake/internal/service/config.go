@@ -25,7 +25,7 @@ const shortestToken = 16
 
 // A Config says what a service offers, and to whom.
 type Config struct {
-	// Layout is that of the IDs that are taken apart, and of the generator's.
+	// Layout is the layout of the IDs that are taken apart, and of the generator's.
 	Layout snowflake.Layout
 
 	// Generator issues. Nil: IDs are only taken apart. Who made it closes it,
@@ -61,7 +61,7 @@ type Config struct {
 	// Zero: DefaultTimeout.
 	Timeout time.Duration
 
-	// Log is told of what the operator should look at, never of single
+	// Log gets what an operator should act on, never single
 	// requests. Nil: slog.Default.
 	Log *slog.Logger
 }
@@ -74,10 +74,10 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("service: layout %v is not the generator's, %v", c.Layout, c.Generator.Layout()))
 	}
 	if c.MaxCount < 0 || c.MaxCount > HighestMaxCount {
-		errs = append(errs, fmt.Errorf("service: limit of %d IDs for a request, want 1 to %d", c.MaxCount, HighestMaxCount))
+		errs = append(errs, fmt.Errorf("service: limit of %d IDs for a request: want 1 to %d", c.MaxCount, HighestMaxCount))
 	}
 	if c.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("service: timeout %v, want more than zero", c.Timeout))
+		errs = append(errs, fmt.Errorf("service: timeout %v: want more than zero", c.Timeout))
 	}
 	for _, origin := range c.Origins {
 		errs = append(errs, checkOrigin(origin))
@@ -94,10 +94,10 @@ func (c *Config) setDefaults() {
 // checkToken refuses what can be guessed, and what no client could send.
 func checkToken(token string) error {
 	if token != "" && len(token) < shortestToken {
-		return fmt.Errorf("service: a token of %d characters, want at least %d, at random", len(token), shortestToken)
+		return fmt.Errorf("service: a token of %d characters: want at least %d, at random", len(token), shortestToken)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("service: the token has a blank or a character outside ASCII, want letters, digits and -._~+/=")
+		return errors.New("service: the token has a blank or a character outside ASCII: want letters, digits and -._~+/=")
 	}
 	return nil
 }
@@ -110,5 +110,5 @@ func checkOrigin(origin string) error {
 	if origin == "*" || plain {
 		return nil
 	}
-	return fmt.Errorf("service: origin %q, want one such as https://app.example.com, in lower case and without a path, or *", origin)
+	return fmt.Errorf("service: origin %q: want one such as https://app.example.com, in lower case and without a path, or *", origin)
 }

@@ -1,5 +1,5 @@
 // Package service is the HTTP interface of a generator: it issues IDs and takes
-// them apart, and tells about its layout, its workers and its health.
+// them apart, and reports its layout, its workers and its health.
 //
 //	GET /v1/ids?count=n       {"ids":["…", …]}, by default one
 //	GET /v1/ids/{id}?as=form  an ID taken apart; form is base32, base58 or base62, by default decimal

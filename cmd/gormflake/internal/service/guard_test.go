@@ -220,12 +220,12 @@ func TestConfigIsChecked(t *testing.T) {
 		change     func(*service.Config)
 	}{
 		{"layout", "tick", func(c *service.Config) { c.Layout = snowflake.Layout{} }},
-		{"short token", "service: a token of 5 characters, want at least 16, at random", func(c *service.Config) { c.Token = "short" }},
+		{"short token", "service: a token of 5 characters: want at least 16, at random", func(c *service.Config) { c.Token = "short" }},
 		{"blank in the token", "service: the token has a blank", func(c *service.Config) { c.Token = "0123456789 abcdef" }},
-		{"count", "service: limit of 1000001 IDs for a request, want 1 to 1000000", func(c *service.Config) { c.MaxCount = service.HighestMaxCount + 1 }},
+		{"count", "service: limit of 1000001 IDs for a request: want 1 to 1000000", func(c *service.Config) { c.MaxCount = service.HighestMaxCount + 1 }},
 		{"negative count", "service: limit of -1 IDs", func(c *service.Config) { c.MaxCount = -1 }},
-		{"timeout", "service: timeout -1s, want more than zero", func(c *service.Config) { c.Timeout = -1e9 }},
-		{"path in the origin", `service: origin "https://a.b/", want one such as`, func(c *service.Config) { c.Origins = []string{"https://a.b/"} }},
+		{"timeout", "service: timeout -1s: want more than zero", func(c *service.Config) { c.Timeout = -1e9 }},
+		{"path in the origin", `service: origin "https://a.b/": want one such as`, func(c *service.Config) { c.Origins = []string{"https://a.b/"} }},
 		{"origin without a scheme", `service: origin "a.b"`, func(c *service.Config) { c.Origins = []string{"https://a.b", "a.b"} }},
 		{"capitals in the origin", `service: origin "https://A.b"`, func(c *service.Config) { c.Origins = []string{"https://A.b"} }},
 	} {

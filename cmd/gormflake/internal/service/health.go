@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// leased is what a lease tells about itself.
+// leased is what a lease reports about itself.
 type leased interface {
 	Stats() lease.Stats
 	Health() error

@@ -42,7 +42,7 @@ func (s *service) count(query string) (int, error) {
 	}
 	n, err := types.ParseID(text) // as strict about numbers: digits only
 	if err != nil || n < 1 || int64(n) > int64(s.MaxCount) {
-		return 0, failf(http.StatusBadRequest, "count=%.40q, want a whole number from 1 to %d", text, s.MaxCount)
+		return 0, failf(http.StatusBadRequest, "count=%.40q: want a whole number from 1 to %d", text, s.MaxCount)
 	}
 	return int(n), nil
 }
@@ -76,7 +76,7 @@ func (b *block) json() []byte {
 	return text
 }
 
-// notIssued is what a client is told. What the store said may name hosts and
+// notIssued is what a client is told. The store's error may name hosts and
 // users, and stays in the log.
 func (s *service) notIssued(r *http.Request, err error) error {
 	switch {

@@ -89,7 +89,7 @@ func TestIssueRefuses(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t), func(c *service.Config) { c.MaxCount = 100 })
 	count := func(text string) string {
-		return fmt.Sprintf(`{"error":"count=%s, want a whole number from 1 to 100"}`, text)
+		return fmt.Sprintf(`{"error":"count=%s: want a whole number from 1 to 100"}`, text)
 	}
 	for _, test := range []struct{ query, want string }{
 		{"count=0", count(`\"0\"`)},
@@ -105,10 +105,10 @@ func TestIssueRefuses(t *testing.T) {
 		{"count=99999999999999999999", count(`\"99999999999999999999\"`)},
 		{"count=9223372036854775807", count(`\"9223372036854775807\"`)},
 		{"count=1;count=2", count(`\"1;count=2\"`)},
-		{"n=5", `{"error":"unknown parameter \"n\", want count"}`},
-		{"Count=5", `{"error":"unknown parameter \"Count\", want count"}`},
-		{"count=1&n=5", `{"error":"unknown parameter \"n\", want count"}`},
-		{"count=1&count=1", `{"error":"count is given twice, want it once"}`},
+		{"n=5", `{"error":"unknown parameter \"n\": want count"}`},
+		{"Count=5", `{"error":"unknown parameter \"Count\": want count"}`},
+		{"count=1&n=5", `{"error":"unknown parameter \"n\": want count"}`},
+		{"count=1&count=1", `{"error":"count is given twice: want it once"}`},
 		{"count=%zz", `{"error":"the query has a % that is not followed by two hexadecimal digits, in \"count=%zz\""}`},
 	} {
 		w := get(handler, "/v1/ids?"+test.query)

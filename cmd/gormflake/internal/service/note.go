@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noteEvery is how often the log is told of trouble that many requests meet.
+// noteEvery is how often trouble that many requests meet is logged.
 const noteEvery = 10 * time.Second
 
 // A moment is when something was done last.

@@ -21,11 +21,11 @@ func parameter(query, name string) (value string, given bool, err error) {
 		case keyErr != nil || valueErr != nil:
 			return "", false, failf(http.StatusBadRequest, "the query has a %% that is not followed by two hexadecimal digits, in %.40q", pair)
 		case name == "":
-			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q, want none", key)
+			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q: want none", key)
 		case key != name:
-			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q, want %s", key, name)
+			return "", false, failf(http.StatusBadRequest, "unknown parameter %.40q: want %s", key, name)
 		case given:
-			return "", false, failf(http.StatusBadRequest, "%s is given twice, want it once", name)
+			return "", false, failf(http.StatusBadRequest, "%s is given twice: want it once", name)
 		}
 		value, given = text, true
 	}

@@ -25,11 +25,11 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	parse := parser(form, given)
 	if parse == nil {
-		return failf(http.StatusBadRequest, "as=%.40q, want base32, base58 or base62, or no such parameter for a decimal number", form)
+		return failf(http.StatusBadRequest, "as=%.40q: want base32, base58 or base62, or no such parameter for a decimal number", form)
 	}
 	text := r.PathValue("id")
 	if len(text) > longest {
-		return failf(http.StatusBadRequest, "an ID of %d characters, want at most %d", len(text), longest)
+		return failf(http.StatusBadRequest, "an ID of %d characters: want at most %d", len(text), longest)
 	}
 	id, err := parse(text)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case id == 0:
-		return failf(http.StatusBadRequest, "0 is no ID: it stands for one that is not assigned yet")
+		return failf(http.StatusBadRequest, "0 is not an ID: it stands for one that is not assigned yet")
 	case id > s.last:
 		return failf(http.StatusBadRequest, "ID %d is above %d, the last one of the layout", id, s.last)
 	}

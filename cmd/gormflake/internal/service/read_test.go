@@ -26,9 +26,9 @@ func TestRead(t *testing.T) {
 		{"1tA0hgPmavK?as=base62", 200, tweet},
 		{"9223372036854775807", 200, `{"id":"9223372036854775807","time":"2080-07-10T17:30:30.208Z","datacenter":31,"worker":31,"sequence":4095,` +
 			`"base32":"7ZZZZZZZZZZZZ","base58":"npL6MjP8Qfc","base62":"AzL8n0Y58m7"}`},
-		{"0", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
-		{"0000000000000?as=base32", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
-		{"1?as=base58", 400, `{"error":"0 is no ID: it stands for one that is not assigned yet"}`},
+		{"0", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"0000000000000?as=base32", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"1?as=base58", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
 		{"9223372036854775808", 400, ""},
 		{"-1", 400, ""},
 		{"+1", 400, ""},
@@ -36,11 +36,11 @@ func TestRead(t *testing.T) {
 		{"01", 400, ""},
 		{"1e3", 400, ""},
 		{"twelve", 400, ""},
-		{"11111111111111111111", 400, `{"error":"an ID of 20 characters, want at most 19"}`},
-		{"1?as=decimal", 400, `{"error":"as=\"decimal\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?as=", 400, `{"error":"as=\"\", want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?form=base32", 400, `{"error":"unknown parameter \"form\", want as"}`},
-		{"1?as=base32&as=base58", 400, `{"error":"as is given twice, want it once"}`},
+		{"11111111111111111111", 400, `{"error":"an ID of 20 characters: want at most 19"}`},
+		{"1?as=decimal", 400, `{"error":"as=\"decimal\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?as=", 400, `{"error":"as=\"\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?form=base32", 400, `{"error":"unknown parameter \"form\": want as"}`},
+		{"1?as=base32&as=base58", 400, `{"error":"as is given twice: want it once"}`},
 	} {
 		w := get(handler, "/v1/ids/"+test.path)
 		if test.want == "" {
@@ -74,5 +74,5 @@ func TestLayout(t *testing.T) {
 	unsaid := snowflake.TwitterLayout()
 	unsaid.TotalBits = 0
 	expect(t, get(open(t, nil, func(c *service.Config) { c.Layout = unsaid }), "/v1/layout"), http.StatusOK, body(t, get(open(t, nil), "/v1/layout").Body))
-	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\", want none"}`)
+	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\": want none"}`)
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // NewServer serves the handler to clients that may be slow or hostile. timeout
-// is that of the [Config]; on top of it a client has 30 seconds to read the
+// is the [Config]'s; on top of it a client has 30 seconds to read the
 // answer.
 func NewServer(handler http.Handler, timeout time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{

@@ -102,7 +102,7 @@ func TestSlowClients(t *testing.T) {
 		slow = append(slow, conn)
 	}
 	if status, _ := send(t, dial(t, address), "GET /v1/ids HTTP/1.1\r\nHost: x\r\n\r\n"); status != http.StatusOK {
-		t.Errorf("beside slow clients: %d", status)
+		t.Errorf("with slow clients: %d", status)
 	}
 	stop := make(chan struct{})
 	defer close(stop)

@@ -68,7 +68,7 @@ func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	}
 }
 
-// Open opens a database of the test beside the command's own connection.
+// Open opens a database of the test apart from the command's own connection.
 func Open(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	dialector, err := dsn.Open(url)

@@ -16,7 +16,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Noon is the clock of tests whose output tells ages.
+// Noon is the clock of tests whose output shows ages.
 var Noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
 // Sample is an ID of an hour before noon.

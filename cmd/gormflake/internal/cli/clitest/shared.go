@@ -66,7 +66,7 @@ func Build(t *testing.T) string {
 
 var autoNext = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
-// Schema is the definition of the shop's tables, as the database tells it.
+// Schema is the definition of the shop's tables, as the database reports it.
 func Schema(t *testing.T, url string) string {
 	t.Helper()
 	db := Open(t, url)

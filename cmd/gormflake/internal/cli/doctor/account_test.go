@@ -29,8 +29,8 @@ func TestDoctorAccount(t *testing.T) {
 
 			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee, "GRANT INSERT ON payments TO "+grantee)
 			d := diagnose(t, as)
-			d.has(t, "warning", "workers", "snowflake_workers", "could not be looked at: ", "grant the account SELECT on it")
-			d.has(t, "warning", "keys", "payments", "could not be looked at: ", "grant the account SELECT on it")
+			d.has(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "grant the account SELECT on it")
+			d.has(t, "warning", "keys", "payments", "could not be checked: ", "grant the account SELECT on it")
 			d.has(t, "ok", "serials", "orders.number", "the newest 5 values", "")
 			d.only(t, 0, 2)
 
@@ -130,7 +130,7 @@ func TestDoctorExamples(t *testing.T) {
 	}
 }
 
-// What is missing because the command was ended is no finding.
+// What is missing because the command was ended is not a finding.
 func TestDoctorInterrupted(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.Postgres)

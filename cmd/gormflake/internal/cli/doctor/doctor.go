@@ -35,7 +35,7 @@ func New(now func() time.Time) *cobra.Command {
   clock     this machine's clock against the database's: a warning from 500ms on,
             a problem from 1m on, beyond what the round trip leaves open
   settings  of the server, under which it forgets what it has acknowledged
-  layout    the one given by flags against that of the leased workers, and when
+  layout    the one given by flags against the leased workers' one, and when
             it expires: a warning in the last 5 years, a problem in the last one
   workers   whether their table keeps each to one holder, a second table of them
             in the database, how many are free, who has died, and bounds that are
@@ -48,11 +48,11 @@ func New(now func() time.Time) *cobra.Command {
 
 Nothing is changed: the connection is set to read only, and SELECT is all that
 the account needs. What it may not see is named. No table is read as a whole: of
-serial numbers, the newest 1,000 rows are looked at. "gormflake migrate plan" says
+serial numbers, the newest 1,000 rows are read. "gormflake migrate plan" says
 of a table whether it is to be moved.
 
 The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
-the database could not be looked at.`,
+the database could not be checked.`,
 		Example: `  gormflake doctor --dsn sqlite://shop.db
   gormflake doctor --dsn sqlite://shop.db --json --skip tickets`,
 		Args: flags.NoArguments,
@@ -119,7 +119,7 @@ func (d *doctor) examine() error {
 }
 
 // awake is an error if the database has gone away in the meantime: what is
-// missing then is no finding.
+// missing then is not a finding.
 func (d *doctor) awake() error {
 	if err := context.Cause(d.Ctx); err != nil {
 		return fmt.Errorf("interrupted: %w", err)
@@ -130,11 +130,11 @@ func (d *doctor) awake() error {
 	return nil
 }
 
-// unseen reports what could not be looked at.
+// unseen reports what could not be checked.
 func (d *doctor) unseen(check, subject string, err error) {
-	fix := "look at the error, and run doctor again"
+	fix := "fix the error and run doctor again"
 	if readonly.Denied(err) {
 		fix = "grant the account SELECT on it, or take another account"
 	}
-	d.report.warn(check, subject, "could not be looked at: "+terminal.OneLine(err), fix)
+	d.report.warn(check, subject, "could not be checked: "+terminal.OneLine(err), fix)
 }

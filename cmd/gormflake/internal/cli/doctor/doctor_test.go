@@ -33,7 +33,7 @@ func diagnose(t *testing.T, url string, args ...string) diagnosis {
 	got := clitest.Command(t, append([]string{"doctor", "--dsn", url, "--json"}, args...)...)
 	var d diagnosis
 	if err := json.Unmarshal([]byte(got.Out), &d); err != nil {
-		t.Fatalf("code %d, standard output is no JSON: %v\n%s%s", got.Code, err, got.Out, got.Err)
+		t.Fatalf("code %d, standard output is not JSON: %v\n%s%s", got.Code, err, got.Out, got.Err)
 	}
 	want := clitest.OK
 	if d.Problems+d.Warnings > 0 {
@@ -154,7 +154,7 @@ func TestDoctorHealthy(t *testing.T) {
 		d.has(t, "ok", "layout", "", "expires on 2080-07-10", "")
 		d.has(t, "ok", "workers", "", "of 1024 are free", "")
 		clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url), clitest.OK, "all is well\n", "")
-		diagnose(t, url, "--layout", "twitter").has(t, "ok", "layout", "", "that of the leased workers is the given one", "")
+		diagnose(t, url, "--layout", "twitter").has(t, "ok", "layout", "", "the leased workers have the given one", "")
 		if after := dump(t, url); after != before {
 			t.Errorf("doctor has changed the database:\n%s\nbefore:\n%s", after, before)
 		}
@@ -224,7 +224,7 @@ ok       settings  the server keeps what it has acknowledged
 ok       workers   there is no table snowflake_workers: no worker is leased from this database
 ok       layout    41 bits of 1ms since 2015-01-01T00:00:00Z, 5 datacenter, 5 worker, 12 sequence expires on 2084-09-06
 problem  keys      orders: its largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock or another layout
-                   fix: correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip orders
+                   fix: correct the clock, or give doctor the layout of these keys; if they are not Snowflake IDs, --skip orders
 problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
                    fix: gormflake migrate plan orders
 2 problems, 0 warnings

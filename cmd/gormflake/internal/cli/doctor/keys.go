@@ -66,7 +66,7 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	}
 	key, err := strconv.ParseInt(largest.String, 10, 64)
 	if err != nil {
-		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is no ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
+		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is not an ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
 		return nil
 	}
 	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(youngest))
@@ -77,6 +77,6 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	at := d.layout.Time(types.ID(key))
 	d.report.problem(keysCheck, t.String(),
 		fmt.Sprintf("its largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock or another layout", t.Key, key, at.Format(time.RFC3339), terminal.Span(at.Sub(now))),
-		"correct the clock, or give doctor the layout of these keys; if they are no Snowflake IDs, --skip "+t.String())
+		"correct the clock, or give doctor the layout of these keys; if they are not Snowflake IDs, --skip "+t.String())
 	return nil
 }

@@ -53,7 +53,7 @@ func TestDoctorClockOfMySQL(t *testing.T) {
 	}
 }
 
-// shadowed puts a function before that of PostgreSQL.
+// shadowed puts a function before PostgreSQL's own.
 func shadowed(t *testing.T, dsn, function string) string {
 	t.Helper()
 	db := clitest.Open(t, dsn)
@@ -202,7 +202,7 @@ func TestDoctorWorkers(t *testing.T) {
 		}
 		hold(0, -time.Hour)
 		d := diagnose(t, dsn)
-		d.has(t, "ok", "workers", "", "1 worker was not given back when the holder died", "")
+		d.has(t, "ok", "workers", "", "1 worker was not released when the holder died", "")
 		d.has(t, "ok", "workers", "", "32 of 32 are free", "")
 		for key := range 16 {
 			hold(key, 30*time.Minute)
@@ -232,7 +232,7 @@ func TestDoctorStrangeRecords(t *testing.T) {
 		store := leased(t, clitest.Open(t, dsn), small(t))
 		record(t, store, -1, lease.Record{Owner: "another program"})
 		d := diagnose(t, dsn)
-		d.has(t, "warning", "workers", "snowflake_workers", "could not be looked at: ", "look at the error")
+		d.has(t, "warning", "workers", "snowflake_workers", "could not be checked: ", "fix the error")
 		d.only(t, 0, 1)
 		empty := diagnose(t, dsn, "--namespace", "other")
 		empty.has(t, "ok", "workers", "", "no worker of namespace other was ever leased", "")
@@ -265,13 +265,13 @@ func TestDoctorStrangeKeys(t *testing.T) {
 			dsn := testdb.URL(t, target)
 			clitest.Execute(t, clitest.Open(t, dsn), statements...)
 			d := diagnose(t, dsn)
-			d.has(t, "problem", "keys", "odd", "is no ID", "--skip odd")
+			d.has(t, "problem", "keys", "odd", "is not an ID", "--skip odd")
 			d.only(t, 1, 0)
 		})
 	}
 }
 
-// What the database may still assign, beside Snowflake IDs.
+// Tables whose keys the database may still assign, next to Snowflake IDs.
 func TestDoctorAutoIncrementLeft(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, dsn string) {

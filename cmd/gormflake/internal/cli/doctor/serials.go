@@ -139,7 +139,7 @@ func (d *doctor) textColumns(t *readonly.Table) (columns []serialColumn, err err
 	return columns, err
 }
 
-// values are those of the newest rows, without NULL.
+// values come from the newest rows, without NULL.
 func (d *doctor) values(c *serialColumn) (values []string, err error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)

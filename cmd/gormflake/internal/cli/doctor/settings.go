@@ -55,7 +55,7 @@ func (d *doctor) postgresSettings() error {
 		d.report.warn(settingsCheck, "synchronous_commit", "it is off, which forgets the last rows when the server dies; workers are leased with it on all the same", "set it to on, unless the rows may be lost")
 	}
 	if standby {
-		d.report.warn(settingsCheck, "", "the server is a standby, which lags behind what is told here", "give the DSN of the primary (target_session_attrs=read-write)")
+		d.report.warn(settingsCheck, "", "the server is a standby, which lags behind: this report may be old", "give the DSN of the primary (target_session_attrs=read-write)")
 	}
 	if unlogged {
 		d.report.problem(settingsCheck, table, "it is unlogged or temporary, and empty after a crash: workers would be leased twice", "ALTER TABLE "+table+" SET LOGGED")

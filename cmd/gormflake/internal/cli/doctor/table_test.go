@@ -67,7 +67,7 @@ func currentSchema(t *testing.T, dsn string) (schema string) {
 	return schema
 }
 
-// A schema that is not in the search_path of this session may be in that of
+// A schema that is not in the search_path of this session may be in the path of
 // another process.
 func TestDoctorTableElsewhere(t *testing.T) {
 	t.Parallel()

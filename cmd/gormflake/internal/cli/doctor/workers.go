@@ -24,7 +24,7 @@ const (
 	expiryProblem = 365 * 24 * time.Hour
 )
 
-// checkWorkers looks at the leased workers, and at the layout that they belong
+// checkWorkers checks the leased workers, and the layout that they belong
 // to, which is the one to go by unless flags give another.
 func (d *doctor) checkWorkers() {
 	options := append(d.flags.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -55,7 +55,7 @@ func (d *doctor) checkLayout(stored snowflake.Layout) {
 		d.report.problem(layoutCheck, "", fmt.Sprintf("the leased workers belong to %v, the flags say %v", stored, d.layout),
 			"use the stored layout everywhere, or another namespace and IDs that never meet the old ones")
 	default:
-		d.report.ok(layoutCheck, "", "that of the leased workers is the given one")
+		d.report.ok(layoutCheck, "", "the leased workers have the given one")
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *doctor) checkHolders(holders []lease.Holder) {
 	}
 	d.checkFree(busy, taken)
 	if lapsed > 0 {
-		d.report.ok(workersCheck, "", terminal.Counted(int(lapsed), "worker was", "workers were")+" not given back when the holder died: the next process takes it")
+		d.report.ok(workersCheck, "", terminal.Counted(int(lapsed), "worker was", "workers were")+" not released when the holder died: the next process takes it")
 	}
 }
 

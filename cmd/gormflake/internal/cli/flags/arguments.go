@@ -9,7 +9,7 @@ import (
 )
 
 // ShowHelp is for commands that do nothing themselves. An empty argument, and
-// one behind "--", is no command in cobra's eyes.
+// one behind "--", is not a command to cobra.
 func ShowHelp(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return terminal.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))

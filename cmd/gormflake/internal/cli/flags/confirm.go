@@ -20,7 +20,7 @@ type Confirm struct{ yes bool }
 
 // Register adds the flags to a command.
 func (f *Confirm) Register(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; needed where standard input is no terminal")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; needed where standard input is not a terminal")
 }
 
 // Ask returns nil if the answer is yes. It asks nobody but a person.
@@ -29,7 +29,7 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 		return nil
 	}
 	if !terminal.IsTerminal(cmd.InOrStdin()) {
-		return terminal.Usage(errors.New("standard input is no terminal, so nobody can confirm: give --yes; nothing has been changed"))
+		return terminal.Usage(errors.New("standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed"))
 	}
 	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
 	answer, err := readLine(cmd.Context(), cmd.InOrStdin())

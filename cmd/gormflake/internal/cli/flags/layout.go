@@ -34,12 +34,12 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	names := slices.Sorted(maps.Keys(layouts))
 	set := cmd.Flags()
 	set.StringVar(&f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "))
-	TextVar(set, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default that of the layout)")
-	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default that of the layout)")
-	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default those of the layout)")
-	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default those of the layout)")
-	set.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default those of the layout)")
-	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default those of the layout)")
+	TextVar(set, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default: the layout's)")
+	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default: the layout's)")
+	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default: the layout's)")
+	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default: the layout's)")
+	set.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default: the layout's)")
+	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -27,7 +27,7 @@ func (f *Store) Check() error {
 	return nil
 }
 
-// Options are those of a store.
+// Options returns the options of a store.
 func (f *Store) Options() []sqllease.Option {
 	return []sqllease.Option{sqllease.WithTable(f.Table), sqllease.WithNamespace(f.Namespace)}
 }

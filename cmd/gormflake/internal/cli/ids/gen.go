@@ -21,8 +21,8 @@ const (
 	// block is how many IDs are made at a time: the sequence of a tick.
 	block = 4096
 
-	// farewell is how long giving back the worker may take.
-	farewell = 5 * time.Second
+	// releaseTimeout is how long releasing the worker may take.
+	releaseTimeout = 5 * time.Second
 )
 
 type genFlags struct {
@@ -53,7 +53,7 @@ layout of its workers, no flag is needed for that.`,
 	f.issuer.Register(cmd)
 	f.form.register(cmd, "form of the IDs")
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID tells, as a line of JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID contains, as a line of JSON")
 	cmd.MarkFlagsMutuallyExclusive("as", "json")
 	return cmd
 }
@@ -74,14 +74,14 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	// That a worker is leased for a moment is no news.
+	// That a worker is leased for a moment is not worth a line.
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	is, err := f.issuer.Open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
 		err = errors.Join(err, is.Close(ctx))
 	}()
@@ -110,7 +110,7 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 		ids = ids[:min(int64(len(ids)), count-made)]
 		err := is.Gen.Fill(ctx, ids)
 		switch {
-		case ctx.Err() != nil: // which Fill looks at only when it waits
+		case ctx.Err() != nil: // which Fill checks only when it waits
 			return fmt.Errorf("interrupted after %d of %d IDs", made, count)
 		case err != nil:
 			return fmt.Errorf("after %d of %d IDs: %w", made, count, err)

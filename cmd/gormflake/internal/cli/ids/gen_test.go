@@ -108,7 +108,7 @@ func TestGenLeased(t *testing.T) {
 			t.Errorf("ID %v is not of the database's layout", id)
 		}
 		if out := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url)); strings.Contains(out, "held") || strings.Contains(out, "lapsed") {
-			t.Errorf("a worker was not given back:\n%s", out)
+			t.Errorf("a worker was not released:\n%s", out)
 		}
 		clitest.WantOneLine(t, clitest.Command(t, "gen", "--dsn", url, "--layout", "twitter"), "use the stored layout, or a new namespace")
 	})
@@ -132,7 +132,7 @@ func TestGenLeaseMistakes(t *testing.T) {
 	})
 }
 
-// The tick of a layout bounds the window, and that of the flags counts.
+// The tick of a layout bounds the window, and the one of the flags counts.
 func TestGenLongTick(t *testing.T) {
 	t.Parallel()
 	args := "gen --dsn sqlite://none.db --layout js-safe --tick 1m --window 3m --worker 1"

@@ -26,7 +26,7 @@ type reading struct {
 	serial string // the text, if it is a serial number
 }
 
-// recordOf is all that the ID tells, and how it was found.
+// recordOf is all that the ID contains, and how it was found.
 func (in *interpreter) recordOf(r reading) record {
 	rec := in.record(r.id)
 	rec.Form, rec.Serial = r.form.name, cmp.Or(r.serial, rec.Serial)
@@ -75,7 +75,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 	}
 	switch largest := in.layout.Max(in.layout.Expires()); {
 	case id == 0:
-		return nil, errors.New("0 is no ID: it stands for one that is not assigned yet")
+		return nil, errors.New("0 is not an ID: it stands for one that is not assigned yet")
 	case id > largest:
 		return nil, fmt.Errorf("%s is too large: want at most %v, the last ID of the layout", s, largest)
 	}
@@ -96,10 +96,10 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 	case len(likely) > 0:
 		return likely, nil
 	case known:
-		return nil, fmt.Errorf("%s is no ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
+		return nil, fmt.Errorf("%s is not an ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
 			terminal.Quote(s), in.layout.Time(in.first).Format(terminal.Milliseconds), in.layout.Time(in.last).Format(terminal.Milliseconds))
 	}
-	return nil, fmt.Errorf("%s is no ID: want decimal, base32, base58 or base62, or a serial number", terminal.Quote(s))
+	return nil, fmt.Errorf("%s is not an ID: want decimal, base32, base58 or base62, or a serial number", terminal.Quote(s))
 }
 
 func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
@@ -112,7 +112,7 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 	return fmt.Errorf("%s is ambiguous: %s: say which with --as", terminal.Quote(s), strings.Join(texts, ", "))
 }
 
-// find reads a word of a text. It does not allocate for words that are no ID,
+// find reads a word of a text. It does not allocate for words that are not IDs,
 // as most are.
 func (in *interpreter) find(word []byte) (reading, bool) {
 	number := len(word) <= maxDigits && isDigits(word)

@@ -99,7 +99,7 @@ func TimeArguments(root *cobra.Command, args []string) []string {
 	return slices.Concat(others, []string{"--"}, times)
 }
 
-// isPast tells -1h from a flag.
+// isPast distinguishes -1h from a flag.
 func isPast(arg string) bool { return len(arg) > 1 && arg[0] == '-' && isDigits(arg[1:2]) }
 
 // isValue reports whether what follows the argument is the value of a flag.

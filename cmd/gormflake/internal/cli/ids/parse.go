@@ -20,7 +20,7 @@ forms.
 
 IDs among the arguments are shown one after the other. Without arguments, or
 with --file, text is read instead, such as a log: it is printed as it is, and
-behind each ID stands what that tells. Any bytes may stand between the IDs, but
+each ID is followed by what it contains. Any bytes may be between the IDs, but
 no line is longer than 1 MiB. --table and --json print only the IDs.
 
 How an argument is read, unless --as says it:
@@ -29,7 +29,7 @@ How an argument is read, unless --as says it:
   up to 11 characters    base58 or base62: the one that gives a time from
                          --since to --until; if both do, both are shown, and
                          --json is an error
-  a serial number        one with any code, or that of --code, and any separator
+  a serial number        one with any code, or the code of --code, and any separator
 
 A serial number is a code of 1 to 32 of A-Z and 0-9, and behind it the time and
 the numbers of the layout, as wide as the layout says: what stands before these
@@ -42,7 +42,7 @@ separators are found too. Of decimal ones and of serial numbers that finds all;
 others need --as.
 
 --since is a day after the layout's epoch, so that small numbers and short words
-are no IDs, and --until a day from now. Neither applies to a decimal argument or
+are not IDs, and --until a day from now. Neither applies to a decimal argument or
 a serial number, nor to any argument with --as.
 
 ` + flags.TimeForms

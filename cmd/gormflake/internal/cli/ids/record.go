@@ -13,7 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// A record is all that an ID tells, as JSON has it.
+// A record is all that an ID contains, as JSON has it.
 type record struct {
 	File       string   `json:"file,omitempty"`
 	Line       int64    `json:"line,omitempty"`
@@ -69,7 +69,7 @@ func (rec record) writeRow(w io.Writer) error {
 	return err
 }
 
-// writeBlock writes one line for each thing that the ID tells.
+// writeBlock writes one line for each thing that the ID contains.
 func (rec record) writeBlock(w io.Writer, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {

@@ -45,14 +45,14 @@ func TestParseSerialMistakes(t *testing.T) {
 		{"PAY2022132816074010511260000", "month 13 out of range [1, 12]"},
 		{"PAY2022062816074010532260000", "datacenter 32 out of range [0, 31]"},
 		{"PAY-20220628160740105-11-26-4096", "sequence 4096 out of range [0, 4095]"},
-		{"PAY-20220628160740105_11_26_0000", "is no ID: want decimal"},
+		{"PAY-20220628160740105_11_26_0000", "is not an ID: want decimal"},
 		{"pay2022062816074010511260000", `code "pay" contains 'p'`},
 		{"P-Y2022062816074010511260000", `code "P-Y" contains '-'`},
 		{strings.Repeat("A", 33) + "2022062816074010511260000", "33 characters"},
-		{"PAY202206281607401051126000", "is no ID: want decimal"},
+		{"PAY202206281607401051126000", "is not an ID: want decimal"},
 		{"20220628160740105112600000", "out of range"},
-		{"INV2022062816074010511260000 --code PAY", "has the code INV, want PAY"},
-		{"2022062816074010511260000 --as serial", "is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in 0000000000000000000000000"},
+		{"INV2022062816074010511260000 --code PAY", "has the code INV: want PAY"},
+		{"2022062816074010511260000 --as serial", "is not a serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in 0000000000000000000000000"},
 	} {
 		args := append([]string{"parse"}, strings.Fields(test.args)...)
 		clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), args...), test.want)

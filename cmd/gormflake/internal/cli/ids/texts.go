@@ -153,7 +153,7 @@ func (p *printer) found(text []byte, r reading) error {
 	return rec.writeJSON(p.out)
 }
 
-// annotate writes what an ID tells behind it.
+// annotate writes what an ID contains behind it.
 func (p *printer) annotate(b []byte, r reading) []byte {
 	parts := p.layout.Decompose(r.id)
 	b = append(b, '(')

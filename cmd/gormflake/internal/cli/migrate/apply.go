@@ -28,10 +28,10 @@ func newApply() *cobra.Command {
 		Long: `Carry the plan out: show what is about to be done, ask whether to do it, and do
 it. On PostgreSQL and SQLite each phase is one transaction. MySQL and MariaDB
 have none for such statements: after an error, run the same command again, and
-it goes on where it stopped. So it does after Ctrl-C.
+it resumes where it stopped. So it does after Ctrl-C.
 
 The plan is saved to a file before anything is changed. "gormflake migrate
-revert" wants that file: the database does not tell what was there before.
+revert" wants that file: the database does not show what was there before.
 
 The exit code is 0 if all is done, or there was nothing to do.`,
 		Example: `  gormflake migrate apply --dsn sqlite://shop.db --phases widen orders
@@ -90,7 +90,7 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply); err != nil {
 		return err
 	}
-	f.tell(cmd, plan, name, left, tables)
+	f.printNext(cmd, plan, name, left, tables)
 	return nil
 }
 
@@ -101,9 +101,9 @@ func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {
 	return savedName(now)
 }
 
-// tell says what is next, with the tables that were named: to name one that is
+// printNext names the next step, with the tables that were named: to name one that is
 // only connected with them would move its keys too.
-func (f *applyFlags) tell(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
+func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file string, left, tables []string) {
 	out := cmd.OutOrStdout()
 	terminal.Say(out, "applied: %s", strings.Join(phasesOf(plan), ", "))
 	if slices.Contains(left, string(sqlmigrate.Detach)) {

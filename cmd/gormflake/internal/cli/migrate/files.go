@@ -85,7 +85,7 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 		return err
 	}
 	before := namesIn(f.dir)
-	defer func() { f.tell(cmd, before) }()
+	defer func() { f.printWritten(cmd, before) }()
 	if len(tables) == 0 {
 		return f.writeLeases(cmd)
 	}
@@ -123,8 +123,8 @@ func (f *filesFlags) writePlan(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 	return plan.WriteFiles(f.dir, sqlmigrate.Format(f.format))
 }
 
-// tell names what has been written, also before an error.
-func (f *filesFlags) tell(cmd *cobra.Command, before []string) {
+// printWritten names what has been written, also before an error.
+func (f *filesFlags) printWritten(cmd *cobra.Command, before []string) {
 	for _, name := range namesIn(f.dir) {
 		if !slices.Contains(before, name) {
 			terminal.Say(cmd.OutOrStdout(), "%s", filepath.Join(f.dir, name))

@@ -97,7 +97,7 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 }
 
 // checkTargets says what no database is needed to find wrong. It relies on that
-// sqlmigrate looks at the names first, and that its queries heed the context.
+// sqlmigrate checks the names first, and that its queries end with the context.
 func checkTargets(ctx context.Context, db *gorm.DB, targets []any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
@@ -121,7 +121,7 @@ func blocked(plan *sqlmigrate.Plan, more string) error {
 		return nil
 	}
 	b := plan.Blockers[0]
-	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first that of table %s: %s: %s: fix: %s%s",
+	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first in table %s: %s: %s: fix: %s%s",
 		terminal.Counted(len(plan.Blockers), "blocker stands", "blockers stand"), b.Table, b.Object, b.Reason, b.Fix, more)
 }
 

@@ -200,7 +200,7 @@ func TestMigrateMistakes(t *testing.T) {
 		{"odd table of workers", []string{"files", "--dsn", url, "--format", "goose", "--lease-table", "--table", "a b"}, clitest.Usage, `WithTable("a b")`},
 		{"no file to revert", []string{"revert", "--dsn", url}, clitest.Usage, "want one file"},
 		{"file is missing", []string{"revert", "--dsn", url, "nowhere.json"}, clitest.Failed, "read the saved plan: open nowhere.json"},
-		{"file of another program", []string{"revert", "--dsn", url, file}, clitest.Failed, "form 7 of a saved plan, want 1"},
+		{"file of another program", []string{"revert", "--dsn", url, file}, clitest.Failed, "form 7 of a saved plan: want 1"},
 		{"unknown flag", []string{"plan", "--dsn", url, "--odd", "orders"}, clitest.Usage, "unknown flag: --odd"},
 		{"taken name", []string{"apply", "--dsn", url, "--yes", "--save", taken, "orders"}, clitest.Failed, "nothing has been changed"},
 	} {
@@ -229,7 +229,7 @@ func TestMigrateUnconfirmed(t *testing.T) {
 	clitest.Shop(t, url)
 	before := clitest.Schema(t, url)
 	got := clitest.CommandWith(t.Context(), strings.NewReader("y\n"), "migrate", "apply", "--dsn", url, "orders")
-	clitest.WantOutcome(t, got, clitest.Usage, "", "standard input is no terminal, so nobody can confirm: give --yes; nothing has been changed")
+	clitest.WantOutcome(t, got, clitest.Usage, "", "standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed")
 	if clitest.Schema(t, url) != before {
 		t.Error("the database has been changed")
 	}

@@ -55,7 +55,7 @@ func (p *progress) line(now sqlmigrate.Progress) {
 	terminal.Say(p.out, "%s %d/%d %s", now.Phase, now.Done+1, now.Of, what)
 }
 
-// short fits beside a bar.
+// short fits next to a bar.
 func short(now sqlmigrate.Progress) string {
 	return strings.TrimSpace(string(now.Phase) + " " + now.Table)
 }

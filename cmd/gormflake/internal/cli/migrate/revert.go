@@ -23,7 +23,7 @@ func newRevert() *cobra.Command {
 		Use:   "revert --dsn URL FILE",
 		Short: "Take back what apply has done",
 		Long: `Take back what "gormflake migrate apply" has done. FILE is the plan that it has
-saved: the database does not tell what was there before. Where several were
+saved: the database does not show what was there before. Where several were
 saved, begin with the newest.
 
 Before anything is changed, it is made sure that no phase has a reason not to be

@@ -42,7 +42,7 @@ func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, d
 	defer shown.close()
 	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout))
 	if err != nil && cmd.Context().Err() != nil {
-		return fmt.Errorf("interrupted: %w: run the same command again to go on", err)
+		return fmt.Errorf("interrupted: %w: run the same command again to resume", err)
 	}
 	return err
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// savedVersion is that of the form of a saved plan.
+// savedVersion is the version of a saved plan's form.
 const savedVersion = 1
 
 // A savedPlan is what "migrate revert" needs: once a plan is applied, the
-// database no longer tells what was there before.
+// database no longer shows what was there before.
 type savedPlan struct {
 	Version int              `json:"gormflake_plan"`
 	Saved   time.Time        `json:"saved"`
@@ -52,10 +52,10 @@ func readPlan(name string) (*sqlmigrate.Plan, error) {
 	decoder.DisallowUnknownFields()
 	var saved savedPlan
 	if err := decoder.Decode(&saved); err != nil {
-		return nil, fmt.Errorf("%s is no plan that \"gormflake migrate apply\" has saved: %w", name, err)
+		return nil, fmt.Errorf("%s is not a plan that \"gormflake migrate apply\" has saved: %w", name, err)
 	}
 	if saved.Version != savedVersion || saved.Plan == nil {
-		return nil, fmt.Errorf("%s: form %d of a saved plan, want %d: take the gormflake that has saved it", name, saved.Version, savedVersion)
+		return nil, fmt.Errorf("%s: form %d of a saved plan: want %d: take the gormflake that has saved it", name, saved.Version, savedVersion)
 	}
 	return saved.Plan, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 )
 
-// A Database is a database that is looked at and not touched.
+// A Database is a database that is read and never written.
 type Database struct {
 	Ctx     context.Context
 	DB      *gorm.DB

@@ -52,7 +52,7 @@ func (s *Reader) format(code, separator string) (*serial.Format, error) {
 func (s *Reader) Parse(text string) (types.ID, error) {
 	shape, found := shapeOf(s, text)
 	if !found {
-		return 0, fmt.Errorf("%s is no serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", terminal.Quote(text), s.shortest())
+		return 0, fmt.Errorf("%s is not a serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", terminal.Quote(text), s.shortest())
 	}
 	code := text[:len(text)-len(shape.text)]
 	format, err := s.format(code, shape.separator)
@@ -60,7 +60,7 @@ func (s *Reader) Parse(text string) (types.ID, error) {
 	case err != nil:
 		return 0, err
 	case s.code != "" && s.code != code:
-		return 0, fmt.Errorf("%s has the code %s, want %s", terminal.Quote(text), code, s.code)
+		return 0, fmt.Errorf("%s has the code %s: want %s", terminal.Quote(text), code, s.code)
 	}
 	return format.Parse(text)
 }
@@ -85,7 +85,7 @@ func shapeOf[T string | []byte](s *Reader, text T) (shape, bool) {
 }
 
 // Tail is the length of what follows the code of a serial number with
-// separators, or 0 if the text does not go on so.
+// separators, or 0 if the text does not continue so.
 func (s *Reader) Tail(after []byte) int {
 	for _, shape := range s.shapes {
 		n := len(shape.text)

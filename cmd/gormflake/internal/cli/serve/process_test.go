@@ -83,7 +83,7 @@ func (i *instance) kill() {
 	_ = i.command.Wait() // ProcessState tells more
 }
 
-// An answer is that of a request.
+// An answer is what a request got.
 type answer struct {
 	status int
 	header http.Header
@@ -215,8 +215,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// torment is how long services are tormented.
-func torment() time.Duration {
+// disturbedFor is how long services are killed and restarted.
+func disturbedFor() time.Duration {
 	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
 		return 30 * time.Second
 	}
@@ -233,7 +233,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 		steady, killed := start(t, program, args...), start(t, program, args...)
 		clients := gather(t, steady, killed)
 		kills := 0
-		for begun := time.Now(); time.Since(begun) < torment() || kills < 3; kills++ {
+		for begun := time.Now(); time.Since(begun) < disturbedFor() || kills < 3; kills++ {
 			time.Sleep(200 * time.Millisecond) // under load
 			killed.kill()
 			killed = restart(t, program, args...)
@@ -249,7 +249,7 @@ func serveIssuesNothingTwice(t *testing.T, program string) {
 		}
 		for _, h := range holders(t, url) {
 			if h.Owner != "" {
-				t.Errorf("%v has not been given back", h)
+				t.Errorf("%v has not been released", h)
 			}
 		}
 	})
@@ -341,7 +341,7 @@ func serveChangesNothing(t *testing.T, program string) {
 	t.Helper()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Open(t, url)
-		i := start(t, program, "--dsn", url, "--window", "1h") // no extension meanwhile
+		i := start(t, program, "--dsn", url, "--window", "1h") // no extension during the test
 		before := contents(t, url)
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			for _, path := range []string{
@@ -357,7 +357,7 @@ func serveChangesNothing(t *testing.T, program string) {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
 		if code := i.end(t); code != clitest.OK || contents(t, url) == before {
-			t.Errorf("SIGTERM ends it with %d, want 0 and the worker given back:\n%s", code, &i.log)
+			t.Errorf("SIGTERM ends it with %d, want 0 and the worker released:\n%s", code, &i.log)
 		}
 	})
 }
@@ -417,7 +417,7 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 	}
 	for _, h := range holders(t, url) {
 		if h.Owner != "" {
-			t.Errorf("%v has not been given back", h)
+			t.Errorf("%v has not been released", h)
 		}
 	}
 }

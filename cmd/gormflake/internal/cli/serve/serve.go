@@ -30,15 +30,15 @@ const serveHelp = `Serve IDs, what is in them, and the inspector's web page over
   GET /metrics              for Prometheus
   GET /                     the inspector
 
-With --dsn a worker is leased from the database, and given back on SIGTERM or
+With --dsn a worker is leased from the database, and released on SIGTERM or
 SIGINT once the requests under way are answered. With --worker alone the number
 must be nobody else's. With neither, IDs are only taken apart.
 
-While the database is away, IDs are issued until the window is over (see
+While the database is away, IDs are issued until the window ends (see
 --window), then refused with 503 until it is back. Use /healthz to take the
 process out of a load balancer, not to restart it: that fixes nothing.
 
-Only this machine is served unless --addr says otherwise. Whoever reaches the
+Only this machine is served unless --addr says otherwise. A client that reaches the
 address may use up the sequence; nothing else can be changed. With a token, in
 the file of --token-file or in $` + flags.TokenVariable + `, that one is wanted for /v1 and
 /metrics.
@@ -151,7 +151,7 @@ func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
 		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
-		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w; want host:port, such as 127.0.0.1:8080", f.addr, err))
+		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w: want host:port, such as 127.0.0.1:8080", f.addr, err))
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
 }

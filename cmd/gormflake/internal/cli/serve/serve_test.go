@@ -86,18 +86,18 @@ func TestServeMistakes(t *testing.T) {
 	}{
 		{"port in use", []string{"--addr", taken.Addr().String()}, clitest.Failed, "address already in use"},
 		{"foreign address", []string{"--addr", "192.0.2.1:0"}, clitest.Failed, "cannot assign requested address"},
-		{"no port", []string{"--addr", "localhost"}, clitest.Usage, `--addr "localhost": address localhost: missing port in address; want host:port, such as 127.0.0.1:8080`},
+		{"no port", []string{"--addr", "localhost"}, clitest.Usage, `--addr "localhost": address localhost: missing port in address: want host:port, such as 127.0.0.1:8080`},
 		{"no such host", []string{"--addr", "no-such-host.invalid:0"}, clitest.Failed, "no-such-host.invalid"},
-		{"high port", []string{"--addr", "127.0.0.1:65536"}, clitest.Usage, "invalid port; want host:port"},
+		{"high port", []string{"--addr", "127.0.0.1:65536"}, clitest.Usage, "invalid port: want host:port"},
 		{"no token file", []string{"--token-file", filepath.Join(folder, "none")}, clitest.Failed, "--token-file: open "},
 		{"empty token file", []string{"--token-file", file("empty", "\n")}, clitest.Usage, "is empty: want a token"},
-		{"short token", []string{"--token-file", file("short", "secret\n")}, clitest.Usage, "a token of 6 characters, want at least 16"},
+		{"short token", []string{"--token-file", file("short", "secret\n")}, clitest.Usage, "a token of 6 characters: want at least 16"},
 		{"token in two lines", []string{"--token-file", file("lines", "0123456789\n0123456789\n")}, clitest.Usage, "the token has a blank"},
 		{"count of zero", []string{"--max-count", "0"}, clitest.Usage, "--max-count 0: want more than zero"},
-		{"high count", []string{"--max-count", "1000001"}, clitest.Usage, "limit of 1000001 IDs for a request, want 1 to 1000000"},
+		{"high count", []string{"--max-count", "1000001"}, clitest.Usage, "limit of 1000001 IDs for a request: want 1 to 1000000"},
 		{"no time", []string{"--timeout", "0s"}, clitest.Usage, "--timeout 0s: want more than zero"},
 		{"no time to end", []string{"--shutdown-timeout", "-1s"}, clitest.Usage, "--shutdown-timeout -1s: want more than zero"},
-		{"origin", []string{"--allow-origin", "app.example.com"}, clitest.Usage, `origin "app.example.com", want one such as https://app.example.com`},
+		{"origin", []string{"--allow-origin", "app.example.com"}, clitest.Usage, `origin "app.example.com": want one such as https://app.example.com`},
 		{"worker", []string{"--addr", "127.0.0.1:0", "--worker", "32"}, clitest.Usage, "worker 32 out of range [0, 31]"},
 		{"layout", []string{"--layout", "nobody's"}, clitest.Usage, `--layout "nobody's"`},
 		{"database down", []string{"--addr", "127.0.0.1:0", "--dsn", "postgres://nobody@127.0.0.1:1/none"}, clitest.Failed, "database does not answer: "},
@@ -160,7 +160,7 @@ func TestServeForeignHost(t *testing.T) {
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "none are issued")
 }
 
-// The layout that the database has is that of the IDs, and of all that is told
+// The database's layout is the layout of the IDs, and of all that is said
 // about them.
 func TestServeLayoutOfDatabase(t *testing.T) {
 	t.Parallel()

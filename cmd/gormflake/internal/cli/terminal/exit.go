@@ -5,7 +5,7 @@ import "errors"
 // The exit codes, for scripts.
 const (
 	ExitOK       = 0
-	exitFailed   = 1 // an error, which standard error tells
+	exitFailed   = 1 // an error, which standard error states
 	exitUsage    = 2 // the command line is wrong; nothing was done
 	exitFindings = 3 // the command worked, and what it found wants action
 )
@@ -19,7 +19,7 @@ func Usage(err error) error { return usageError{err} }
 func (e usageError) Unwrap() error { return e.error }
 
 // A silentError ends the command with a code and no line of its own: what there
-// is to say stands in the output.
+// is to say is in the output.
 type silentError struct{ code int }
 
 func (silentError) Error() string { return "" }

@@ -15,7 +15,7 @@ import (
 
 const raiseHelp = `Raise the bounds of all workers to a time, after the database was restored.
 
-After a point-in-time restore the bounds are those of an earlier time, while IDs
+After a point-in-time restore the bounds are of an earlier time, while IDs
 from above them remain in queues, in clients and in other databases. Stop all
 processes, restore, raise the bounds to a time at or after the moment at which
 the last process stopped, and start again: no ID is issued below that time.

@@ -35,7 +35,7 @@ What is done, each step only if the one before has succeeded:
   5. the bound is lowered to a window ahead of the clock, unless somebody has
      written the record in the meantime
 
-Searched are the primary keys of all tables that begin with a BIGINT, or those of
+Searched are the primary keys of all tables that begin with a BIGINT, or the keys of
 each TABLE alone, and each --column. Tables that are not searched are named. IDs
 in other databases, in queues, files and clients are not seen at all.
 

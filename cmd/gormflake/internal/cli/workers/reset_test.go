@@ -222,7 +222,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 	})
 }
 
-// A clock that is wrong itself is no ground for a new bound.
+// A clock that is wrong itself does not justify a new bound.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, target := range []testdb.Target{testdb.MySQL, testdb.Postgres} {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// pollPause is the time between two looks at the transactions.
+// pollPause is the time between two queries for the transactions.
 const pollPause = 250 * time.Millisecond
 
 func (r *reset) transactionsEnd(ctx context.Context) error {

@@ -22,7 +22,7 @@ const workersHelp = `Show who holds which worker, by the records in the database
 
 Nobody issues an ID at or after the BOUND of its worker. FROM NOW is how far the
 bound is ahead of this machine's clock. STATE is one of
-  held     the holder may issue up to the bound, and goes on raising it
+  held     the holder may issue up to the bound, and keeps raising it
   lapsed   the bound has passed and the worker was not released: its holder has
            died, is suspended or is cut off. The worker is free
   waiting  released; it is free once the clock has reached the bound

@@ -122,7 +122,7 @@ func TestWorkersReleaseAsks(t *testing.T) {
 	}
 }
 
-// The holder that loses its worker goes on under another, and repeats nothing.
+// The holder that loses its worker continues under another, and repeats nothing.
 func TestWorkersReleaseAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

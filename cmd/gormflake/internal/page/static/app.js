@@ -25,7 +25,7 @@ const longestTyped = 200000;
 
 const choice = new LayoutChoice(() => inspect());
 const timeline = new Timeline((item, index, count) => showID(item, `${index + 1} of ${count}`));
-let file; // a text that is too long for the field, such as that of a file
+let file; // a text that is too long for the field, such as a file's
 let shown; // the item on the page, which has an ID
 
 function now() {
@@ -36,7 +36,7 @@ function source() {
   return file ? file.text : byID('input').value.trim();
 }
 
-// inspect reads the text anew.
+// inspect reads the text again.
 function inspect() {
   const text = source();
   const form = byID('form').value;
@@ -71,7 +71,7 @@ function understand(text, form) {
   if (leftOut > 0) notes.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
   if (found.length === 1) return { readings: found };
   if (found.length > 1) return { found, note: notes.join('; ') };
-  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}; want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
+  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}: want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
 }
 
 function showReadings(readings) {
@@ -116,7 +116,7 @@ function showID(item, place) {
   showAge(layout, id, now());
 }
 
-// givenCode is the code for the serial numbers of what is no serial number.
+// givenCode is the code for the serial numbers of what is not a serial number.
 function givenCode() {
   const text = byID('code').value.trim();
   try {
@@ -169,7 +169,7 @@ function recall() {
 async function open(chosen) {
   if (!chosen) return;
   if (chosen.size > largestFile) {
-    showError('input', `${chosen.name} has ${chosen.size >> 20} MB; want at most ${largestFile >> 20} MB`);
+    showError('input', `${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
     return;
   }
   try {
@@ -320,5 +320,5 @@ setInterval(() => { if (shown) showAge(choice.layout, shown.id, now()); }, 1000)
 
 // The page is usable before the service has answered.
 recall();
-await startService().catch((error) => showError('input', `the service beside this page fails: ${error.message}`));
+await startService().catch((error) => showError('input', `the page's service fails: ${error.message}`));
 document.documentElement.dataset.ready = 'true';

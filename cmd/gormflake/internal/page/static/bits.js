@@ -15,7 +15,7 @@ export function fieldsOf(layout) {
   ].filter((field) => field.bits > 0);
 }
 
-// bitsOf cuts the binary text of the ID into those of its fields.
+// bitsOf cuts the binary text of the ID into the texts of its fields.
 export function bitsOf(layout, id) {
   const text = id.toString(2).padStart(64, '0');
   let from = 0;

@@ -20,7 +20,7 @@ export async function copyFrom(button, what, text) {
 }
 
 async function copy(text) {
-  // Only secure contexts have a clipboard, and a page of plain HTTP is none.
+  // Only secure contexts have a clipboard; a page of plain HTTP is not one.
   if (!navigator.clipboard) return copyBySelection(text);
   try {
     await navigator.clipboard.writeText(text);

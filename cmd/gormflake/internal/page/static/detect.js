@@ -1,8 +1,8 @@
 // What a text can be. Digits only are decimal; any other text is tried in every
 // other form, and a reading counts where it makes sense: within the layout, and
 // at a time between the epoch and a day from now. Serial numbers are long, and
-// tell that they are some; they are read in the layout that is chosen, because
-// those of other layouts can look the same.
+// show that they are IDs; they are read in the layout that is chosen, because
+// IDs of other layouts can look the same.
 
 import { forms, parse, quote } from './forms.js';
 import { lastID, layouts } from './layout.js';
@@ -15,7 +15,7 @@ export const day = 86400000n;
 const ambiguous = forms.filter((form) => form !== 'decimal');
 
 // read returns the readings of one text, at least one, the latest first: young
-// IDs are looked at most. With a form other than auto there is one, whatever its
+// IDs are read most. With a form other than auto there is one, whatever its
 // time. Where nothing fits, the error says why.
 export function read(text, layout, now, form = 'auto') {
   if (form !== 'auto') return [readAs(form, text, layout)];
@@ -25,7 +25,7 @@ export function read(text, layout, now, form = 'auto') {
   const tries = ambiguous.map((each) => attempt(each, text, layout, now));
   const found = tries.filter((each) => each.id !== undefined);
   if (found.length === 0) {
-    throw new SyntaxError(`${quote(text)} is no ID of this layout: ${tries.map((each) => each.reason).join('; ')}${elsewhere(text)}`);
+    throw new SyntaxError(`${quote(text)} is not an ID of this layout: ${tries.map((each) => each.reason).join('; ')}${elsewhere(text)}`);
   }
   return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }

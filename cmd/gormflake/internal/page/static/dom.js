@@ -14,7 +14,7 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
-// showError puts a sentence beside a field, or takes it away.
+// showError puts a sentence next to a field, or takes it away.
 export function showError(field, message) {
   byID(`${field}-error`).textContent = message;
   const input = byID(field);

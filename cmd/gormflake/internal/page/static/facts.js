@@ -60,13 +60,13 @@ function textRows(layout, id, serial) {
 function numberRow(id) {
   return el('tr', {},
     el('th', { scope: 'row' }, 'Number'),
-    el('td', { id: 'number', class: id <= largestExact ? 'good' : 'bad' }, verdict(id)),
+    el('td', { id: 'number', class: id <= largestExact ? 'good' : 'bad' }, exactness(id)),
     el('td'));
 }
 
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
 
-function verdict(id) {
+function exactness(id) {
   if (id <= largestExact) return 'exact in JavaScript';
   const read = BigInt(Number(id));
   return read === id ? 'above 2^53: exact by chance' : `JavaScript reads ${read}`;

@@ -48,19 +48,19 @@ export function parse(form, text) {
     if (value === undefined) throw unexpected(form, character, offset);
     id = id * base + value;
     offset += character.length;
-    if (id > maxInt64) throw new SyntaxError(`${form}: ${quote(text)} is out of range; want at most ${format(form, maxInt64)}`);
+    if (id > maxInt64) throw new SyntaxError(`${form}: ${quote(text)} is out of range: want at most ${format(form, maxInt64)}`);
   }
   return id;
 }
 
 function checkShape(form, text) {
-  if (text === '') throw new SyntaxError(`${form}: empty; want digits`);
+  if (text === '') throw new SyntaxError(`${form}: empty: want digits`);
   if (form === 'base32') {
-    if (text.length !== base32Length) throw new SyntaxError(`${form}: ${text.length} characters; want ${base32Length}`);
+    if (text.length !== base32Length) throw new SyntaxError(`${form}: ${text.length} characters: want ${base32Length}`);
     return;
   }
   if (text.length > 1 && text[0] === digits[form][0]) {
-    throw new SyntaxError(`${form}: ${quote(text)} starts with its zero, ${text[0]}; want the shortest form`);
+    throw new SyntaxError(`${form}: ${quote(text)} starts with its zero, ${text[0]}: want the shortest form`);
   }
 }
 
@@ -78,7 +78,7 @@ export function mayBe(form, word) {
 }
 
 function unexpected(form, character, offset) {
-  return new SyntaxError(`${form}: unexpected ${JSON.stringify(character)} at offset ${offset}; want ${alphabets[form]}`);
+  return new SyntaxError(`${form}: unexpected ${JSON.stringify(character)} at offset ${offset}: want ${alphabets[form]}`);
 }
 
 const alphabets = {

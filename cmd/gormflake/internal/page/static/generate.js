@@ -47,7 +47,7 @@ function composed(layout) {
   return errors.size === 0 ? ids : undefined;
 }
 
-// run composes count IDs in a row; a full sequence goes on in the next tick.
+// run composes count IDs in a row; a full sequence continues in the next tick.
 function run(layout, first, count, errors) {
   try {
     compose(layout, first);
@@ -71,7 +71,7 @@ function parseNumber(text) {
 
 function parseCount(text) {
   const count = parseNumber(text);
-  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs; want 1 to ${most}`);
+  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs: want 1 to ${most}`);
   return count;
 }
 

@@ -50,17 +50,17 @@ export function sameLayout(a, b) {
 export function mistakes(l) {
   const found = [];
   if (l.tick < 1n || l.tick > longestTick) {
-    found.push(['tick', `a tick of ${l.tick} ms; want 1 to ${longestTick} ms`]);
+    found.push(['tick', `a tick of ${l.tick} ms: want 1 to ${longestTick} ms`]);
   } else if (l.epoch % l.tick !== 0n) {
-    found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms; want whole ticks since 1970`]);
+    found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms: want whole ticks since 1970`]);
   }
   if (l.epoch < 0n) {
-    found.push(['epoch', 'an epoch before 1970; want 1970-01-01T00:00:00Z or later']);
+    found.push(['epoch', 'an epoch before 1970: want 1970-01-01T00:00:00Z or later']);
   }
   if (l.totalBits < 1 || l.totalBits > 63) {
-    found.push(['totalBits', `${l.totalBits} bits in total; want 1 to 63`]);
+    found.push(['totalBits', `${l.totalBits} bits in total: want 1 to 63`]);
   } else if (lowBits(l) >= l.totalBits) {
-    found.push(['totalBits', `datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits; want at least one left for time`]);
+    found.push(['totalBits', `datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits: want at least one left for time`]);
   }
   return found;
 }

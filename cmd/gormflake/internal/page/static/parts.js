@@ -14,7 +14,7 @@ export function timeOf(l, id) {
   return l.epoch + (id >> BigInt(lowBits(l))) * l.tick;
 }
 
-// decompose takes an ID apart. The bits do not tell whether it is one of this
+// decompose takes an ID apart. The bits do not show whether it is one of this
 // layout.
 export function decompose(l, id) {
   const sequenceBits = BigInt(l.sequenceBits);

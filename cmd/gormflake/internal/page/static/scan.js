@@ -109,7 +109,7 @@ function isLikely(form, word) {
   return form === 'decimal' || form === 'base32' ? /[0-9]/.test(word) : /[0-9]/.test(word) && /[A-Za-z]/.test(word);
 }
 
-// itemOf is undefined for what is no ID.
+// itemOf is undefined for what is not an ID.
 function itemOf(form, word) {
   if (!mayBe(form, word)) return undefined;
   try {

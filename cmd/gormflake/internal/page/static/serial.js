@@ -12,7 +12,7 @@ const fields = ['datacenter', 'worker', 'sequence'];
 // longest is a serial number of the longest code and the widest layout.
 export const longest = 79;
 
-// format returns the serial number of an ID. What is no ID of the layout has
+// format returns the serial number of an ID. What is not an ID of the layout has
 // none, and gives the code, an exclamation mark and the number.
 export function format(l, code, separator, id) {
   checkCode(code);
@@ -30,7 +30,7 @@ export function format(l, code, separator, id) {
 export function parse(l, text) {
   const match = shapeOf(l).whole.exec(text);
   if (!match) {
-    throw new SyntaxError(`serial: ${quote(text)} has another shape; want ${wanted(l)}`);
+    throw new SyntaxError(`serial: ${quote(text)} has another shape: want ${wanted(l)}`);
   }
   try {
     return { code: match[1], separator: match[2], id: idOf(l, match.slice(3)) };
@@ -41,7 +41,7 @@ export function parse(l, text) {
 
 // finder returns a function that finds the serial number at a place of a text.
 // Its result says how long the text is that has the shape of one, and what it
-// is, if it is one. With lettered, a code of digits alone is none.
+// is, if it is one. With lettered, a code of digits alone does not count.
 export function finder(l, lettered) {
   const { source } = shapeOf(l);
   const pattern = new RegExp(`${lettered ? '(?=[0-9]*[A-Z])' : ''}${source}(?![0-9A-Za-z])`, 'y');
@@ -69,13 +69,13 @@ export function readCode(text) {
 
 function checkCode(code) {
   if (!/^[0-9A-Z]{1,32}$/.test(code)) {
-    throw new SyntaxError(`code ${quote(code)}; want 1 to 32 of A-Z and 0-9`);
+    throw new SyntaxError(`code ${quote(code)}: want 1 to 32 of A-Z and 0-9`);
   }
 }
 
 function checkSeparator(separator) {
   if (!/^[-_.]?$/.test(separator)) {
-    throw new SyntaxError(`separator ${quote(separator)}; want none or one of - _ .`);
+    throw new SyntaxError(`separator ${quote(separator)}: want none or one of - _ .`);
   }
 }
 
@@ -110,8 +110,8 @@ function idOf(l, texts) {
   const parts = { time, datacenter: 0n, worker: 0n, sequence: 0n };
   shapeOf(l).fields.forEach(({ name }, i) => { parts[name] = BigInt(texts[7 + i]); });
   const id = compose(l, parts);
-  if (timeOf(l, id) !== time) throw new RangeError(`it is within a tick of ${l.tick} ms; want its start`);
-  if (id === 0n) throw new RangeError('it is that of ID 0, which no row has; want a later one');
+  if (timeOf(l, id) !== time) throw new RangeError(`it is within a tick of ${l.tick} ms: want its start`);
+  if (id === 0n) throw new RangeError('it is ID 0, which no row has: want a later one');
   return id;
 }
 

@@ -1,4 +1,4 @@
-// The service beside the page, if any: config.json says what it offers, and
+// The page's service, if any: config.json says what it offers, and
 // nothing else is called.
 
 const key = 'gormflake-token';
@@ -15,7 +15,7 @@ export async function call(address) {
   const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  if (response.status === 401) throw new TokenError('the service refused the token; want the one that it was started with');
+  if (response.status === 401) throw new TokenError('the service refused the token: want the one that it was started with');
   throw new Error(answer.error ?? `the service answered ${response.status}`);
 }
 
@@ -29,7 +29,7 @@ export function hasToken() {
 // setToken keeps the token for this tab. Headers hold ASCII only, and so do
 // tokens.
 export function setToken(token) {
-  if (!/^[!-~]+$/.test(token)) throw new TokenError('the token has blanks or other characters than ASCII; want the one that the service was started with');
+  if (!/^[!-~]+$/.test(token)) throw new TokenError('the token has blanks or other characters than ASCII: want the one that the service was started with');
   kept = token;
   try {
     sessionStorage.setItem(key, token);

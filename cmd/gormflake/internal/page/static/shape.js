@@ -53,7 +53,7 @@ export class LayoutChoice {
     option.textContent = name ? `service (${name})` : 'service';
   }
 
-  // knows reports whether set takes the name by itself.
+  // knows reports whether set takes the name.
   knows(name) {
     return this.#named(name) !== undefined;
   }
@@ -115,6 +115,6 @@ export function describe(l) {
 }
 
 function parseWidth(text) {
-  if (!/^[0-9]{1,2}$/.test(text) || Number(text) > 63) throw new SyntaxError(`${JSON.stringify(text)}; want 0 to 63`);
+  if (!/^[0-9]{1,2}$/.test(text) || Number(text) > 63) throw new SyntaxError(`${JSON.stringify(text)}: want 0 to 63`);
   return Number(text);
 }

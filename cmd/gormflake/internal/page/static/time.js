@@ -45,7 +45,7 @@ export function parseTime(text) {
   const [, day] = shape.exec(text) ?? [];
   const ms = day && isDay(day) ? Date.parse(text) : NaN;
   if (Number.isNaN(ms)) {
-    throw new SyntaxError(`${JSON.stringify(text)} is no time; want one such as 2026-01-02T03:04:05.678Z or …+02:00`);
+    throw new SyntaxError(`${JSON.stringify(text)} is not a time: want one such as 2026-01-02T03:04:05.678Z or …+02:00`);
   }
   return BigInt(ms);
 }
@@ -58,7 +58,7 @@ function isDay(day) {
 
 // parseTick reads the length of a tick.
 export function parseTick(text) {
-  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}; want whole milliseconds`);
+  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}: want whole milliseconds`);
   return BigInt(text);
 }
 

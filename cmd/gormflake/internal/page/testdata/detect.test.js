@@ -92,7 +92,7 @@ test('a short text of digits can be an ID and a serial number', () => {
   assert.deepEqual(read(text, timeAlone, clock).map((each) => each.form), ['decimal', 'serial']);
 });
 
-test('serial numbers are found in a log, and their digits are no IDs', () => {
+test('serial numbers are found in a log, and their digits are not IDs', () => {
   const plain = serial.format(layouts.twitter, 'PAY', '', id);
   const separated = serial.format(layouts.twitter, 'REF', '-', id + 1n);
   const log = `2026-03-01T11:00:00.123Z order_${plain} {"n":"${separated}"} ${id + 2n} and ${separated}.

@@ -4,7 +4,7 @@ import { layout, mistakes } from '../static/layout.js';
 import { fromFragment, toFragment } from '../static/link.js';
 import { describe } from '../static/shape.js';
 
-test('a link gives back what was linked', () => {
+test('a link returns what was linked', () => {
   const custom = layout(1577836800000n, 10n, 0, 6, 8, 53);
   const state = { text: '1 2\n<b>&#', form: 'base58', code: 'PAY-', name: 'custom', layout: custom };
   assert.deepEqual(fromFragment(toFragment(state)), state);
@@ -21,7 +21,7 @@ test('a hostile link gives nothing but texts', () => {
   assert.equal(fromFragment('#ids=%3Cimg%20src=x%3E&as=__proto__').text, '<img src=x>');
 });
 
-test('the longest tick is that of a Duration in Go', () => {
+test('the longest tick is the longest Duration in Go', () => {
   assert.deepEqual(mistakes(layout(0n, 9223372036854n, 0, 0, 0, 63)), []);
   assert.match(mistakes(layout(0n, 9223372036855n, 0, 0, 0, 63))[0][1], /want 1 to 9223372036854 ms/);
 });

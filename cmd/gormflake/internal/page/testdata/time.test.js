@@ -16,7 +16,7 @@ test('times are read', () => {
   assert.equal(parseTime('2024-02-29T00:00Z'), 1709164800000n);
 });
 
-test('what is no time is refused', () => {
+test('what is not a time is refused', () => {
   for (const text of ['', 'now', '2024', '2024-02-30T00:00:00Z', '2024-13-01T00:00:00Z', '2024-02-29T25:00:00Z', '2024-02-29T24:00:00Z', '2024-02-29T00:00:00', '1709164800000']) {
     assert.throws(() => parseTime(text), /want one such as/, text);
   }
