@@ -159,7 +159,7 @@ func TestStepBackOfATick(t *testing.T) {
 		steps uint64
 	}{{time.Millisecond - 1, 0}, {time.Millisecond, 1}} {
 		s := newScript()
-		g := open(t, snowflake.Static(19, int64(i)), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, snowflake.Static(19, int64(i)), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail()))
 		newChecker(t).try(g, 1)
 		s.step(-tt.back)
 		_, err := g.TryNext()
@@ -184,7 +184,7 @@ func TestLagIsRoundedUp(t *testing.T) {
 
 func TestFail(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(-time.Hour)
@@ -224,7 +224,7 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 // An idle generator has nothing to repeat: the step back is taken.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Minute)
@@ -338,7 +338,7 @@ func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
 	w.bounds[0] = time.Now().Add(time.Minute)
-	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail))
+	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail()))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 		t.Errorf("got %d, %v, want ErrClockBackwards: the previous process's window ends in a minute", id, err)
 	}
@@ -373,7 +373,7 @@ func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
 	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read),
-		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail))
+		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail()))
 	s.pass(time.Second)
 	c.try(g, 10)
 	s.step(-5 * time.Millisecond)

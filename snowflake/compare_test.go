@@ -46,7 +46,7 @@ func TestStepsBackCountOnceUnderLoad(t *testing.T) {
 // where that took the window's last slot.
 func TestStepBackAtTheWindowsEnd(t *testing.T) {
 	t.Parallel()
-	for name, policy := range map[string]snowflake.ClockPolicy{"fail": snowflake.Fail, "wait": snowflake.Wait(time.Hour)} {
+	for name, policy := range map[string]snowflake.ClockPolicy{"fail": snowflake.Fail(), "wait": snowflake.Wait(time.Hour)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, l := newScript(), fresh()
