@@ -8,6 +8,7 @@
 //
 // Of the generator:
 //
+//	gormflake_healthy                                1 while IDs can be issued
 //	gormflake_ids_issued_total                       IDs issued
 //	gormflake_waits_total                            calls that waited for a tick
 //	gormflake_refusals_total                         calls that returned an error
@@ -18,7 +19,6 @@
 //
 // Of a lease, if the generator has one:
 //
-//	gormflake_lease_healthy                          1 while IDs can be issued
 //	gormflake_lease_since_timestamp_seconds          when the worker was taken
 //	gormflake_lease_until_timestamp_seconds          end of the acknowledged window
 //	gormflake_lease_outage_seconds                   how long no window could be had, 0 if all is well
@@ -35,7 +35,7 @@
 //
 // No IDs are issued. Wake somebody:
 //
-//	gormflake_lease_healthy == 0
+//	gormflake_healthy == 0
 //
 // The store has failed for longer than a restart of it takes. There are still
 // IDs, until the window is over:
