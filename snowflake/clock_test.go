@@ -382,3 +382,45 @@ func TestLagTakesStepBack(t *testing.T) {
 		t.Errorf("the ID says %v, the clock %v", got, s.now())
 	}
 }
+
+// Under WithClock the policy applies to small steps back too. What it tolerates
+// of them is made up for before time continues.
+func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		policy snowflake.ClockPolicy
+		back   time.Duration
+		refuse bool
+		moves  bool // of time, while the clock makes up for the step
+	}{
+		{"fail", snowflake.Fail(), 5 * time.Millisecond, true, false},
+		{"wait for less", snowflake.Wait(2 * time.Millisecond), 5 * time.Millisecond, true, false},
+		{"wait", snowflake.Wait(10 * time.Millisecond), 5 * time.Millisecond, true, false}, // TryNext does not wait
+		{"tolerate less", snowflake.Tolerate(2 * time.Millisecond), 5 * time.Millisecond, true, false},
+		{"tolerate", snowflake.Tolerate(20 * time.Millisecond), 5 * time.Millisecond, false, false},
+		{"tolerate 20 ticks", snowflake.Tolerate(time.Second), 20 * time.Millisecond, false, false},
+		{"tolerate more", snowflake.Tolerate(time.Second), 21 * time.Millisecond, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript()
+			g := open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Hour).without(t), snowflake.WithClock(s.now), snowflake.OnClockBackwards(tt.policy))
+			c := newChecker(t)
+			c.try(g, 1)
+			before := g.Layout().Time(c.last)
+			s.step(-tt.back)
+			if _, err := g.TryNext(); errors.Is(err, snowflake.ErrClockBackwards) != tt.refuse {
+				t.Fatalf("got %v, refused: want %v", err, tt.refuse)
+			}
+			if tt.refuse {
+				return
+			}
+			s.step(4 * time.Millisecond)
+			c.try(g, 1)
+			if moved := g.Layout().Time(c.last).After(before); moved != tt.moves {
+				t.Errorf("time has moved from %v to %v, want that: %v", before, g.Layout().Time(c.last), tt.moves)
+			}
+		})
+	}
+}

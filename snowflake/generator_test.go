@@ -339,6 +339,8 @@ func TestNewRefuses(t *testing.T) {
 	s := newScript()
 	future := snowflake.TwitterLayout()
 	future.Epoch = s.now().Add(time.Hour)
+	far := snowflake.TwitterLayout()
+	far.Epoch = date("2262-01-01T00:00:00Z")
 	for _, tt := range []struct {
 		name string
 		src  snowflake.WorkerSource
@@ -356,6 +358,8 @@ func TestNewRefuses(t *testing.T) {
 		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 is nil"},
 		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns): want at least 0\nsnowflake: WithMaxJump"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
+		{"epoch too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(far), snowflake.WithClock(func() time.Time { return time.UnixMilli(-1e14) })}, "snowflake: layout's epoch 2262-01-01 00:00:00 +0000 UTC is after the clock's -1199-"},
+		{"clock too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}), snowflake.WithClock(func() time.Time { return date("2500-01-01T00:00:00Z") })}, "snowflake: layout expired at 2262-04-11"},
 		{
 			"layout of the source", newWindows(snowflake.JSSafeLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())},
