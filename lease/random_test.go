@@ -168,7 +168,7 @@ func (w *world) bear(t *testing.T, store lease.Store, window time.Duration, cloc
 		return nil, nil
 	}
 	time.Sleep(rand.N(2 * window))
-	way := []snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(window / 2), snowflake.WithSequenceStart(snowflake.Zero)}
+	way := []snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(window / 2), snowflake.WithSequenceStart(snowflake.StartZero)}
 	gen, err := snowflake.New(l, way[rand.IntN(len(way))])
 	if err != nil {
 		_ = l.Release(t.Context())

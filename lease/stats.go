@@ -44,11 +44,11 @@ func (l *Lease) Stats() Stats {
 	}
 }
 
-// Health is nil while IDs can be issued. Otherwise it is the error that the
+// Health is nil while the lease has a window. Otherwise it is the error that the
 // generator returns: the window has ended and the store fails or no worker is
-// free, or the lease has ended. It asks nothing of the store, so a probe may
-// call it as often as it likes. A store that fails within the window is no
-// error; see Stats.FailingSince.
+// free, or the lease has ended. It does not ask the store. A store that fails
+// within the window is not an error; see Stats.FailingSince. A probe calls
+// [snowflake.Generator.Health], which includes this.
 func (l *Lease) Health() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,15 +11,12 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// leased is what a source says of its lease: a *lease.Lease, or one that wraps
+// leased is what a source reports of its lease: a *lease.Lease, or one that wraps
 // it.
-type leased interface {
-	Stats() lease.Stats
-	Health() error
-}
+type leased interface{ Stats() lease.Stats }
 
 // New makes a collector of the generator, and of its lease if its source is a
-// [lease.Lease] or has the lease's methods Stats and Health. It may be
+// [lease.Lease] or has the lease's method Stats. It may be
 // registered with any number of registries, and collects until it is
 // unregistered, also after the generator was closed; there is nothing to close.
 //
@@ -48,8 +45,8 @@ type metric struct {
 type reading struct {
 	generator snowflake.Stats
 	expires   time.Time
+	healthy   bool
 	lease     lease.Stats
-	health    error
 }
 
 type collector struct {
@@ -75,10 +72,10 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect serves the registry.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires()}
+	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires(), healthy: c.gen.Health() == nil}
 	var numbers []string
 	if l, ok := c.gen.Source().(leased); ok {
-		r.lease, r.health = l.Stats(), l.Health()
+		r.lease = l.Stats()
 		numbers = []string{strconv.FormatInt(r.lease.Datacenter, 10), strconv.FormatInt(r.lease.Worker, 10)}
 	}
 	for _, m := range c.metrics {

@@ -103,6 +103,7 @@ func TestFixedWorker(t *testing.T) {
 	got := values(t, registry(t, promcollector.New(gen)))
 	stats := gen.Stats()
 	want := map[string]float64{
+		"gormflake_healthy":                             1,
 		"gormflake_ids_issued_total":                    12_345,
 		"gormflake_waits_total":                         float64(stats.Waits),
 		"gormflake_refusals_total":                      0,
@@ -133,6 +134,7 @@ func TestClockSteps(t *testing.T) {
 		"gormflake_clock_largest_backward_step_seconds": 3,
 		"gormflake_refusals_total":                      1,
 		"gormflake_lead_seconds":                        3,
+		"gormflake_healthy":                             0,
 	})
 }
 
@@ -147,7 +149,7 @@ func TestLease(t *testing.T) {
 		synctest.Wait()
 		stats := gen.Source().(*lease.Lease).Stats()
 		expect(t, values(t, r), map[string]float64{
-			"gormflake_lease_healthy":                     1,
+			"gormflake_healthy":                           1,
 			"gormflake_lease_since_timestamp_seconds":     float64(begun.Unix()),
 			"gormflake_lease_until_timestamp_seconds":     float64(stats.Until.UnixMilli()) / 1000,
 			"gormflake_lease_outage_seconds":              0,
@@ -177,7 +179,7 @@ func TestOutage(t *testing.T) {
 			t.Fatalf("Next = %v, want ErrFenced", err)
 		}
 		down := values(t, r)
-		expect(t, down, map[string]float64{"gormflake_lease_healthy": 0, "gormflake_refusals_total": 1})
+		expect(t, down, map[string]float64{"gormflake_healthy": 0, "gormflake_refusals_total": 1})
 		if s := down["gormflake_lease_outage_seconds"]; s < 30 || s > 90 || down["gormflake_lease_failures_total"] == 0 {
 			t.Errorf("outage of %v s, %v failures: want 30 to 90 s, and failures", s, down["gormflake_lease_failures_total"])
 		}
@@ -186,9 +188,9 @@ func TestOutage(t *testing.T) {
 		}
 		store.Up()
 		time.Sleep(time.Minute)
-		expect(t, values(t, r), map[string]float64{"gormflake_lease_healthy": 1, "gormflake_lease_outage_seconds": 0})
+		expect(t, values(t, r), map[string]float64{"gormflake_healthy": 1, "gormflake_lease_outage_seconds": 0})
 		gen.Close(t.Context())
-		expect(t, values(t, r), map[string]float64{"gormflake_lease_healthy": 0})
+		expect(t, values(t, r), map[string]float64{"gormflake_healthy": 0})
 	})
 }
 
@@ -245,7 +247,7 @@ func TestWithLabels(t *testing.T) {
 	expect(t, got, map[string]float64{
 		"gormflake_ids_issued_total,generator=orders": 0,
 		"gormflake_ids_issued_total,generator=events": 0,
-		"gormflake_lease_healthy,generator=events":    1,
+		"gormflake_healthy,generator=events":          1,
 	})
 }
 
@@ -284,5 +286,5 @@ func TestWrappedLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	gen := generator(t, struct{ *lease.Lease }{l})
-	expect(t, values(t, registry(t, promcollector.New(gen))), map[string]float64{"gormflake_lease_healthy": 1})
+	expect(t, values(t, registry(t, promcollector.New(gen))), map[string]float64{"gormflake_healthy": 1})
 }

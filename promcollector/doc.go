@@ -11,6 +11,7 @@
 //
 // Of the generator:
 //
+//	gormflake_healthy                                1 while IDs can be issued
 //	gormflake_ids_issued_total                       IDs issued
 //	gormflake_waits_total                            calls that waited for a tick
 //	gormflake_refusals_total                         calls that returned an error
@@ -21,7 +22,6 @@
 //
 // Of a lease, if the generator has one:
 //
-//	gormflake_lease_healthy                          1 while IDs can be issued
 //	gormflake_lease_since_timestamp_seconds          when the worker was taken
 //	gormflake_lease_until_timestamp_seconds          end of the acknowledged window
 //	gormflake_lease_outage_seconds                   how long no window could be had, 0 if all is well
@@ -38,7 +38,7 @@
 //
 // No IDs are issued. Wake somebody:
 //
-//	gormflake_lease_healthy == 0
+//	gormflake_healthy == 0
 //
 // The store has failed for longer than a restart of it takes. There are still
 // IDs, until the window ends:

@@ -26,6 +26,8 @@ func (d *definer) gauge(name, help string, value func(*reading) float64) {
 }
 
 func (d *definer) generator() {
+	d.gauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
+		func(r *reading) float64 { return truth(r.healthy) })
 	d.counter("ids_issued_total", "IDs issued.",
 		func(r *reading) uint64 { return r.generator.Issued })
 	d.counter("waits_total", "Calls that waited for the tick of a slot that they had taken.",
@@ -43,8 +45,6 @@ func (d *definer) generator() {
 }
 
 func (d *definer) lease() {
-	d.gauge("lease_healthy", "1 while IDs can be issued, 0 while the worker's window has ended.",
-		func(r *reading) float64 { return truth(r.health == nil) })
 	d.gauge("lease_since_timestamp_seconds", "When the worker was taken, in Unix time.",
 		func(r *reading) float64 { return unix(r.lease.Since) })
 	d.gauge("lease_until_timestamp_seconds", "The end of the window that the store has acknowledged, in Unix time.",

@@ -159,7 +159,7 @@ func TestStepBackOfATick(t *testing.T) {
 		steps uint64
 	}{{time.Millisecond - 1, 0}, {time.Millisecond, 1}} {
 		s := newScript()
-		g := open(t, snowflake.Static(19, int64(i)), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, snowflake.Static(19, int64(i)), snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail()))
 		newChecker(t).try(g, 1)
 		s.step(-tt.back)
 		_, err := g.TryNext()
@@ -184,7 +184,7 @@ func TestLagIsRoundedUp(t *testing.T) {
 
 func TestFail(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 10)
 		s.step(-time.Hour)
@@ -224,7 +224,7 @@ func TestDefaultToleratesTwoSeconds(t *testing.T) {
 // An idle generator has nothing to repeat: the step back is taken.
 func TestStepBackBehindLastID(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, src snowflake.WorkerSource) {
-		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail))
+		g := open(t, src.(*windows).without(t), clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Minute)
@@ -338,7 +338,7 @@ func TestReopenAfterStepBackOnMachineClock(t *testing.T) {
 	t.Parallel()
 	w := newWindows(snowflake.TwitterLayout(), time.Now, time.Hour)
 	w.bounds[0] = time.Now().Add(time.Minute)
-	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail))
+	g := open(t, w, snowflake.OnClockBackwards(snowflake.Fail()))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
 		t.Errorf("got %d, %v, want ErrClockBackwards: the previous process's window ends in a minute", id, err)
 	}
@@ -373,12 +373,54 @@ func TestLagTakesStepBack(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
 	g := open(t, snowflake.Static(5, 5), snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read),
-		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail))
+		snowflake.WithLag(10*time.Millisecond), snowflake.OnClockBackwards(snowflake.Fail()))
 	s.pass(time.Second)
 	c.try(g, 10)
 	s.step(-5 * time.Millisecond)
 	c.try(g, 10)
 	if got := g.Layout().Time(c.last); got.After(s.now()) {
 		t.Errorf("the ID says %v, the clock %v", got, s.now())
+	}
+}
+
+// Under WithClock the policy applies to small steps back too. What it tolerates
+// of them is made up for before time continues.
+func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		policy snowflake.ClockPolicy
+		back   time.Duration
+		refuse bool
+		moves  bool // of time, while the clock makes up for the step
+	}{
+		{"fail", snowflake.Fail(), 5 * time.Millisecond, true, false},
+		{"wait for less", snowflake.Wait(2 * time.Millisecond), 5 * time.Millisecond, true, false},
+		{"wait", snowflake.Wait(10 * time.Millisecond), 5 * time.Millisecond, true, false}, // TryNext does not wait
+		{"tolerate less", snowflake.Tolerate(2 * time.Millisecond), 5 * time.Millisecond, true, false},
+		{"tolerate", snowflake.Tolerate(20 * time.Millisecond), 5 * time.Millisecond, false, false},
+		{"tolerate 20 ticks", snowflake.Tolerate(time.Second), 20 * time.Millisecond, false, false},
+		{"tolerate more", snowflake.Tolerate(time.Second), 21 * time.Millisecond, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript()
+			g := open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Hour).without(t), snowflake.WithClock(s.now), snowflake.OnClockBackwards(tt.policy))
+			c := newChecker(t)
+			c.try(g, 1)
+			before := g.Layout().Time(c.last)
+			s.step(-tt.back)
+			if _, err := g.TryNext(); errors.Is(err, snowflake.ErrClockBackwards) != tt.refuse {
+				t.Fatalf("got %v, refused: want %v", err, tt.refuse)
+			}
+			if tt.refuse {
+				return
+			}
+			s.step(4 * time.Millisecond)
+			c.try(g, 1)
+			if moved := g.Layout().Time(c.last).After(before); moved != tt.moves {
+				t.Errorf("time has moved from %v to %v, want that: %v", before, g.Layout().Time(c.last), tt.moves)
+			}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -81,7 +82,7 @@ func count(t *testing.T, issued [][]id) {
 func TestEightGoroutines(t *testing.T) {
 	t.Parallel()
 	millions := 2
-	if text := os.Getenv("GORMFLAKE_TEST_MILLIONS"); text != "" && !raceEnabled {
+	if text := os.Getenv("GORMFLAKE_TEST_MILLIONS"); text != "" && !race.Enabled {
 		var err error
 		if millions, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)

@@ -95,5 +95,6 @@ func newGenerator(src WorkerSource, c config) *Generator {
 func (g *Generator) Layout() Layout { return g.layout }
 
 // Source returns the source that the generator was created with, such as a
-// *lease.Lease, whose Stats and Health report its state.
+// *lease.Lease, whose Stats report its state. [Generator.Health] includes its
+// health.
 func (g *Generator) Source() WorkerSource { return g.source }

@@ -339,6 +339,8 @@ func TestNewRefuses(t *testing.T) {
 	s := newScript()
 	future := snowflake.TwitterLayout()
 	future.Epoch = s.now().Add(time.Hour)
+	far := snowflake.TwitterLayout()
+	far.Epoch = date("2262-01-01T00:00:00Z")
 	for _, tt := range []struct {
 		name string
 		src  snowflake.WorkerSource
@@ -351,11 +353,13 @@ func TestNewRefuses(t *testing.T) {
 		{"lag", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1)}, "snowflake: WithLag(-1ns): want at least 0"},
 		{"jump", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithMaxJump(0)}, "snowflake: WithMaxJump(0s): want more than 0"},
 		{"policy", snowflake.Static(17, 0), []snowflake.Option{snowflake.OnClockBackwards(snowflake.Wait(-1))}, "snowflake: OnClockBackwards limit -1ns: want at least 0"},
-		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7): want Random or Zero"},
+		{"start", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithSequenceStart(7)}, "snowflake: WithSequenceStart(7): want StartRandom or StartZero"},
 		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil): want a clock"},
 		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 is nil"},
 		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns): want at least 0\nsnowflake: WithMaxJump"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
+		{"epoch too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(far), snowflake.WithClock(func() time.Time { return time.UnixMilli(-1e14) })}, "snowflake: layout's epoch 2262-01-01 00:00:00 +0000 UTC is after the clock's -1199-"},
+		{"clock too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}), snowflake.WithClock(func() time.Time { return date("2500-01-01T00:00:00Z") })}, "snowflake: layout expired at 2262-04-11"},
 		{
 			"layout of the source", newWindows(snowflake.JSSafeLayout(), s.now, time.Second),
 			[]snowflake.Option{snowflake.WithLayout(snowflake.TwitterLayout())},
@@ -368,7 +372,7 @@ func TestNewRefuses(t *testing.T) {
 		},
 		{
 			"logical time and all else", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
-			[]snowflake.Option{snowflake.WithLag(time.Second), snowflake.OnClockBackwards(snowflake.Fail), snowflake.WithLogicalTime()},
+			[]snowflake.Option{snowflake.WithLag(time.Second), snowflake.OnClockBackwards(snowflake.Fail()), snowflake.WithLogicalTime()},
 			"snowflake: WithLag, OnClockBackwards with WithLogicalTime",
 		},
 	} {
@@ -387,7 +391,7 @@ func TestNeverZero(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	l := snowflake.Layout{Epoch: s.now(), Tick: time.Millisecond, SequenceBits: 2, TotalBits: 40}
-	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 	if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
 		t.Errorf("in tick zero: %d, %v, want ErrSequenceExhausted", id, err)
 	}
@@ -406,6 +410,7 @@ func TestAllocations(t *testing.T) {
 		"TryNext": func() { _, _ = g.TryNext() },
 		"Fill":    func() { _ = g.Fill(ctx, dst) },
 		"Stats":   func() { g.Stats() },
+		"Health":  func() { _ = g.Health() },
 	} {
 		if got := testing.AllocsPerRun(1000, call); got != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, got)
@@ -434,19 +439,5 @@ func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 	if id, err := g.TryNext(); err != nil {
 		t.Errorf("got %d, %v, want an ID", id, err)
-	}
-}
-
-func TestLayoutOf(t *testing.T) {
-	t.Parallel()
-	if got, err := snowflake.LayoutOf(); err != nil || !got.Equal(snowflake.TwitterLayout()) {
-		t.Errorf("LayoutOf() = %v, %v, want the default", got, err)
-	}
-	want := snowflake.JSSafeLayout()
-	if got, err := snowflake.LayoutOf(snowflake.WithLag(time.Second), snowflake.WithLayout(want)); err != nil || !got.Equal(want) {
-		t.Errorf("LayoutOf = %v, %v, want %v", got, err, want)
-	}
-	if _, err := snowflake.LayoutOf(snowflake.WithLag(-1)); err == nil {
-		t.Error("a bad option: want an error")
 	}
 }

@@ -320,7 +320,7 @@ func TestNowLetsAnIdleGeneratorBelieve(t *testing.T) {
 // Now takes a step back as Next does: an idle generator follows it.
 func TestNowFollowsAStepBack(t *testing.T) {
 	eachClock(t, func(t *testing.T, s *script, clock snowflake.Option, _ snowflake.WorkerSource) {
-		g, grant := held(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail))
+		g, grant := held(t, s, clock, snowflake.OnClockBackwards(snowflake.Fail()))
 		c := newChecker(t)
 		c.try(g, 1)
 		s.pass(10 * time.Minute)

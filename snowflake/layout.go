@@ -19,10 +19,11 @@ import (
 // [Layout.Validate].
 type Layout struct {
 	// Epoch is the time of tick zero: a whole number of ticks since the Unix
-	// epoch and not before it.
+	// epoch, not before it and not after the year 2262.
 	Epoch time.Time
 
-	// Tick is the length of one tick: whole milliseconds, at least one.
+	// Tick is the length of one tick: whole milliseconds, at least one, at most
+	// 146 years.
 	Tick time.Duration
 
 	// DatacenterBits, WorkerBits and SequenceBits are the widths of the low
@@ -73,6 +74,10 @@ func DiscordLayout() Layout {
 	return l
 }
 
+// longest is the longest time.Duration, 292 years: a generator counts the time
+// since the epoch in nanoseconds.
+const longest = time.Duration(math.MaxInt64)
+
 // Validate returns everything that is wrong with the layout in one error. [New]
 // calls it.
 func (l Layout) Validate() error {
@@ -83,8 +88,14 @@ func (l Layout) validateTick() error {
 	if l.Tick < time.Millisecond || l.Tick%time.Millisecond != 0 {
 		return fmt.Errorf("snowflake: layout's tick %v: want whole milliseconds, at least 1ms", l.Tick)
 	}
+	if l.Tick > longest/2 {
+		return fmt.Errorf("snowflake: layout's tick %v: want at most half of %v, the longest time that a generator counts", l.Tick, longest)
+	}
 	if l.Epoch.Before(time.UnixMilli(0)) {
 		return fmt.Errorf("snowflake: layout's epoch %v is before 1970-01-01T00:00:00Z", l.Epoch)
+	}
+	if latest := time.UnixMilli(longest.Milliseconds()).UTC(); l.Epoch.After(latest) {
+		return fmt.Errorf("snowflake: layout's epoch %v is after %s", l.Epoch, latest.Format(time.RFC3339Nano))
 	}
 	if l.Epoch.Nanosecond()%int(time.Millisecond) != 0 || l.epochMillis()%l.tickMillis() != 0 {
 		return fmt.Errorf("snowflake: layout's epoch %v is not a whole number of ticks of %v since 1970-01-01T00:00:00Z", l.Epoch, l.Tick)
@@ -103,7 +114,8 @@ func (l Layout) validateBits() error {
 }
 
 // Expires returns the first instant that the layout cannot express: its lifetime
-// is Expires minus Epoch.
+// is Expires minus Epoch, and never longer than 292 years, the longest
+// [time.Duration], however many bits are left for the time.
 func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
 
 // Equal reports whether both layouts have the same fields and start at the same
@@ -145,26 +157,25 @@ func (l Layout) epochMillis() int64 { return l.Epoch.UnixMilli() }
 // tickMillis is at least one, because callers divide by it.
 func (l Layout) tickMillis() int64 { return max(1, l.Tick.Milliseconds()) }
 
-// endTick is the first tick that the layout cannot express: it has too few bits,
-// or its milliseconds overflow, about 292 million years from now.
+// endTick is the first tick that the layout cannot express, because it has too few
+// bits, or that a generator cannot count.
 func (l Layout) endTick() int64 {
-	countable := (math.MaxInt64 - l.epochMillis()) / l.tickMillis()
-	if l.timeBits() >= 63 {
-		return countable
-	}
-	return min(1<<max(0, l.timeBits()), countable)
+	return min(1<<min(62, max(0, l.timeBits())), longest.Milliseconds()/l.tickMillis())
 }
 
 // lastID is the last ID of the last tick.
 func (l Layout) lastID() types.ID { return types.ID(uint64(l.endTick())<<l.lowBits() - 1) }
 
-// tickOf is the tick that contains t; negative before the epoch.
+// tickOf is the tick that contains t, -1 before the epoch, and endTick from the
+// layout's end on. It compares before it subtracts: far times overflow.
 func (l Layout) tickOf(t time.Time) int64 {
-	since := t.UnixMilli() - l.epochMillis()
-	if since < 0 {
-		return (since+1)/l.tickMillis() - 1
+	switch {
+	case t.Before(l.Epoch):
+		return -1
+	case t.Before(l.Expires()):
+		return (t.UnixMilli() - l.epochMillis()) / l.tickMillis()
 	}
-	return since / l.tickMillis()
+	return l.endTick()
 }
 
 // timeOf is the start of the tick.

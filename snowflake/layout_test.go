@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,9 @@ func TestValidate(t *testing.T) {
 		{"before 1970", func(l *snowflake.Layout) { l.Epoch = date("1969-12-31T23:59:59.999Z") }, "is before 1970-01-01T00:00:00Z"},
 		{"no epoch", func(l *snowflake.Layout) { l.Epoch = time.Time{} }, "is before 1970-01-01T00:00:00Z"},
 		{"part of a tick", func(l *snowflake.Layout) { l.Tick = time.Second }, "is not a whole number of ticks of 1s since"},
+		{"epoch out of reach", func(l *snowflake.Layout) { l.Epoch = date("2262-04-11T23:47:16.855Z") }, "is after 2262-04-11T23:47:16.854Z"},
+		{"epoch in the far future", func(l *snowflake.Layout) { l.Epoch = time.Unix(1<<62, 0) }, "is after 2262-04-11T23:47:16.854Z"},
+		{"one tick", func(l *snowflake.Layout) { l.Epoch, l.Tick = time.UnixMilli(0), 150*365*24*time.Hour }, "snowflake: layout's tick 1314000h0m0s: want at most half of"},
 		{"64 bits", func(l *snowflake.Layout) { l.TotalBits = 64 }, "snowflake: layout has 64 bits in total: want at most 63"},
 		{"no time", func(l *snowflake.Layout) { l.TotalBits = 22 }, "take 5+5+12 of 22 bits and leave none for time"},
 		{"sum over 255", func(l *snowflake.Layout) { l.DatacenterBits, l.WorkerBits, l.SequenceBits = 200, 50, 12 }, "take 200+50+12 of 63 bits"},
@@ -113,7 +117,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Bits that no clock will ever need are not a mistake.
+// Bits that no clock will ever need are not a mistake: the layout expires when a
+// generator cannot count the time any longer.
 func TestLayoutOfNothingButTime(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{time.Millisecond, time.Hour} {
@@ -121,8 +126,8 @@ func TestLayoutOfNothingButTime(t *testing.T) {
 		if err := l.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		if l.Expires().Year() < 1_000_000 {
-			t.Errorf("ticks of %v: Expires() = %v", tick, l.Expires())
+		if want := time.Unix(0, math.MaxInt64).Truncate(tick); !l.Expires().Equal(want) {
+			t.Errorf("ticks of %v: Expires() = %v, want %v", tick, l.Expires(), want)
 		}
 		at := date("2026-11-20T00:00:00Z")
 		if got := l.Time(l.Min(at)); !got.Equal(at) {
@@ -169,6 +174,62 @@ func TestComposeRefuses(t *testing.T) {
 				t.Errorf("Compose(%+v) = %d, %v, want %q", p, id, err, tt.want)
 			}
 		})
+	}
+}
+
+// Times that no layout can express are clamped, however far they are.
+func TestMinMaxOfFarTimes(t *testing.T) {
+	t.Parallel()
+	wide := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}
+	for name, l := range map[string]snowflake.Layout{"twitter": snowflake.TwitterLayout(), "javascript": snowflake.JSSafeLayout(), "time alone": wide} {
+		for _, past := range []time.Time{{}, time.Unix(math.MinInt64, 0), time.Unix(-1<<40, 0)} {
+			if l.Min(past) != 0 || l.Max(past) != 0 {
+				t.Errorf("%s: %v is [%d, %d], want [0, 0]", name, past, l.Min(past), l.Max(past))
+			}
+		}
+		end := l.Max(l.Expires())
+		for _, future := range []time.Time{time.Unix(1<<40, 0), time.UnixMilli(math.MaxInt64), time.Unix(1<<62, 0)} {
+			if l.Max(future) != end || l.Min(future) < end {
+				t.Errorf("%s: %v is [%d, %d], want %d or above", name, future, l.Min(future), l.Max(future), end)
+			}
+			if _, err := l.Compose(snowflake.Parts{Time: future}); err == nil {
+				t.Errorf("%s: Compose accepts %v", name, future)
+			}
+		}
+	}
+}
+
+// Every ID is in the range of its time, adjacent ranges have nothing in common and
+// leave nothing out, and Min and Max rise with the time.
+func TestRangesSampled(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		l := sampleLayout(r)
+		life := l.Expires().Sub(l.Epoch)
+		draw := func() time.Time { return l.Epoch.Add(time.Duration(r.Int64N(int64(life)))) }
+		times := []time.Time{draw(), draw(), draw(), draw()}
+		slices.SortFunc(times, time.Time.Compare)
+		id := types.ID(r.Int64N(int64(l.Max(l.Expires())))) + 1
+		if first, end := l.Range(l.Time(id), l.Time(id).Add(l.Tick)); id < first || id >= end && end <= l.Max(l.Expires()) {
+			t.Fatalf("%v: %d is not in the range of its tick [%d, %d)", l, id, first, end)
+		}
+		for i, from := range times {
+			if l.Min(from) > l.Max(from) || l.Max(from)-l.Min(from) != l.Max(l.Epoch) {
+				t.Fatalf("%v: the tick of %v is [%d, %d]", l, from, l.Min(from), l.Max(from))
+			}
+			if i == 0 {
+				continue
+			}
+			first, end := l.Range(times[0], times[i-1])
+			next, last := l.Range(times[i-1], from)
+			if first > end || end != next || next > last || l.Max(times[i-1]) > l.Max(from) {
+				t.Fatalf("%v: ranges [%d, %d) and [%d, %d)", l, first, end, next, last)
+			}
+		}
+		if first, end := l.Range(times[3], times[0]); first < end {
+			t.Fatalf("%v: a range that ends before it starts is [%d, %d)", l, first, end)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 const expiryNotice = 5 * 365 * 24 * time.Hour
 
 func (g *Generator) checkLifetime() error {
-	now := g.layout.Epoch.Add(g.clock.Now().Logical)
+	now, _ := g.clock.Read()
 	if now.Before(g.layout.Epoch) {
 		return fmt.Errorf("snowflake: layout's epoch %v is after the clock's %v", g.layout.Epoch, now)
 	}

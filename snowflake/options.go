@@ -48,20 +48,6 @@ func newConfig(opts []Option) (config, error) {
 	return c, err
 }
 
-// LayoutOf returns the layout of the generator that [New] would create with these
-// options and a source without a layout, for code that creates such a source. A
-// bad option is an error, as it is for New.
-func LayoutOf(opts ...Option) (Layout, error) {
-	c, err := newConfig(opts)
-	if err != nil {
-		return Layout{}, err
-	}
-	if c.layout == (Layout{}) {
-		c.layout = TwitterLayout()
-	}
-	return c.layout, c.layout.Validate()
-}
-
 // contradiction names the options that logical time, which does not follow
 // the clock, would leave without effect.
 func (c *config) contradiction() error {
@@ -127,10 +113,11 @@ func WithLayout(layout Layout) Option {
 
 // WithClock replaces the wall clock, which is [time.Now] by default. The
 // generator then derives the passing of time from the clock's small steps
-// forward, instead of from the machine's monotonic clock, so that a test can
-// script both; it reads the clock at every call. It therefore waits out a step
-// back of up to 20 ticks whatever the policy: time stands still until the clock
-// has made up for it. The rule that a fixed worker issues nothing in the tick in
+// forward, of up to 20 ticks, instead of from the machine's monotonic clock, so
+// that a test can script both; it reads the clock at every call. The clock policy
+// applies to a step back of any size. But after one of up to 20 ticks that the
+// policy tolerates, time stands still until the clock has made up for it; after a
+// larger one it runs with the clock, ahead of it. The rule that a fixed worker issues nothing in the tick in
 // which the process was started does not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
@@ -145,7 +132,15 @@ func WithClock(now func() time.Time) Option {
 // OnClockBackwards sets what happens while the wall clock is behind the last ID
 // after a step back. The default is Tolerate(2 * time.Second) for a fixed worker,
 // and to tolerate any step under a source that grants windows, which make it safe.
-func OnClockBackwards(policy ClockPolicy) Option { return policy }
+func OnClockBackwards(policy ClockPolicy) Option {
+	return optionFunc(func(c *config) error {
+		if policy.max < 0 {
+			return fmt.Errorf("snowflake: OnClockBackwards limit %v: want at least 0", policy.max)
+		}
+		c.policy = &policy
+		return nil
+	})
+}
 
 // WithLag lets IDs be up to lag old, so that the unused sequence numbers of
 // that time serve bursts and small steps back of the clock without waiting. IDs
@@ -202,5 +197,13 @@ func WithLogicalTime() Option {
 }
 
 // WithSequenceStart sets where the sequence of a tick starts. The default is
-// [Random].
-func WithSequenceStart(start SequenceStart) Option { return start }
+// [StartRandom].
+func WithSequenceStart(start SequenceStart) Option {
+	return optionFunc(func(c *config) error {
+		if start != StartRandom && start != StartZero {
+			return fmt.Errorf("snowflake: WithSequenceStart(%d): want StartRandom or StartZero", int(start))
+		}
+		c.start = start
+		return nil
+	})
+}

@@ -59,31 +59,34 @@ func (l Layout) Time(id types.ID) time.Time { return l.timeOf(id.Int64() >> l.lo
 //
 //	WHERE id BETWEEN layout.Min(from) AND layout.Max(to)
 //
-// scans by the primary key what a created_at column would need an index for.
+// scans by the primary key what a created_at column would need an index for. The
+// tick of to is part of that; [Layout.Range] ends before it.
 func (l Layout) Min(t time.Time) types.ID {
-	switch tick := l.tickOf(t); {
-	case tick < 0:
-		return 0
-	case tick < l.endTick():
+	tick := max(0, l.tickOf(t))
+	if tick < l.endTick() {
 		return types.ID(tick << l.lowBits())
-	default:
-		return max(l.lastID(), l.lastID()+1) // the sum overflows to negative where there is nothing above
 	}
+	return max(l.lastID(), l.lastID()+1) // the sum overflows to negative where there is nothing above
 }
 
 // Max returns the largest ID that can have been issued at t or earlier: the last
 // one of the tick of t. Times before the epoch give zero, which is not an ID;
 // times past the layout's end give its last ID.
 func (l Layout) Max(t time.Time) types.ID {
-	switch tick := l.tickOf(t); {
-	case tick < 0:
-		return 0
-	case tick < l.endTick():
-		return types.ID((tick+1)<<l.lowBits() - 1)
-	default:
-		return l.lastID()
-	}
+	next := min(l.tickOf(t)+1, l.endTick())
+	return types.ID(max(0, next<<l.lowBits()-1)) // the shift may overflow to the lowest number, before which is the highest
 }
+
+// Range returns the range of the IDs issued from the tick of from up to, but
+// without, the tick of to. Ranges that follow one another, such as days, neither
+// overlap nor leave an ID out:
+//
+//	first, end := layout.Range(day, day.AddDate(0, 0, 1))
+//	db.Where("id >= ? AND id < ?", first, end)
+//
+// It is [Layout.Min] of both times: under [TwitterLayout] a range to the layout's
+// end misses the very last ID. If to is not after from, the range is empty.
+func (l Layout) Range(from, to time.Time) (first, end types.ID) { return l.Min(from), l.Min(to) }
 
 // node joins datacenter and worker into the number that distinguishes processes.
 func (l Layout) node(datacenter, worker int64) (int64, error) {

@@ -1,13 +1,11 @@
 package snowflake
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // A ClockPolicy is what a generator does while the wall clock is behind its last
 // ID after a step back: continue, wait or fail. None of them issues an ID twice
-// or out of order. The zero value is [Fail].
+// or out of order. [Fail], [Wait] and [Tolerate] make one, for [OnClockBackwards].
+// The zero value is Fail().
 //
 // A step back is over once the wall clock has overtaken the last ID, which for
 // an idle generator is at once.
@@ -17,7 +15,7 @@ type ClockPolicy struct {
 }
 
 // Fail makes calls fail with [ErrClockBackwards] until the step back is over.
-var Fail ClockPolicy
+func Fail() ClockPolicy { return ClockPolicy{} }
 
 // Wait makes calls wait until a step back of up to limit is over, and fail after a
 // larger one. [Generator.TryNext] fails instead of waiting.
@@ -29,43 +27,28 @@ func Wait(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit, wait
 // this one was.
 func Tolerate(limit time.Duration) ClockPolicy { return ClockPolicy{max: limit} }
 
-// A SequenceStart is the sequence number at which a tick starts.
+// A SequenceStart is the sequence number at which a tick starts, for
+// [WithSequenceStart].
 type SequenceStart int
 
 const (
-	// Random starts each tick at a random point of the lower half, and at 0
-	// when the tick before was used up. The low bits of the keys are then
+	// StartRandom starts each tick at a random point of the lower half, and at
+	// 0 when the tick before was used up. The low bits of the keys are then
 	// evenly spread at any rate, so that sharding by key works; a first tick
 	// still holds at least half of its sequence, and all of a saturated one
 	// is usable. This is the default.
-	Random SequenceStart = iota
+	StartRandom SequenceStart = iota
 
-	// Zero starts each tick at 0, as the classic generators do: at low rates
-	// all keys end in zero bits and fall into one shard.
-	Zero
+	// StartZero starts each tick at 0, as the classic generators do: at low
+	// rates all keys end in zero bits and fall into one shard.
+	StartZero
 )
 
 // at picks the sequence number at which a fresh tick of the given capacity
 // starts, so that the block fits into the tick if it fits at all.
 func (s SequenceStart) at(capacity, block uint64, random func(n uint64) uint64) uint64 {
-	if s == Zero || block >= capacity {
+	if s == StartZero || block >= capacity {
 		return 0
 	}
 	return random(min(max(1, capacity/2), capacity-block+1))
-}
-
-func (p ClockPolicy) apply(c *config) error {
-	if p.max < 0 {
-		return fmt.Errorf("snowflake: OnClockBackwards limit %v: want at least 0", p.max)
-	}
-	c.policy = &p
-	return nil
-}
-
-func (s SequenceStart) apply(c *config) error {
-	if s != Random && s != Zero {
-		return fmt.Errorf("snowflake: WithSequenceStart(%d): want Random or Zero", int(s))
-	}
-	c.start = s
-	return nil
 }

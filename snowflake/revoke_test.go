@@ -183,7 +183,7 @@ func TestRevokeDuringAWait(t *testing.T) {
 				t.Parallel()
 				s := newScript()
 				src := newReplacing(many(), s.now)
-				g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+				g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 				if err := g.Fill(ctx, make([]id, 64)); err != nil {
 					t.Fatal(err)
 				}
@@ -236,7 +236,7 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 			s, c := newScript(), newChecker(t)
 			src := newReplacing(many(), s.now)
 			src.grants = append(src.grants, nil) // worker 0 has another window
-			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 			dst := make([]id, 200)
 			answer := waiting(t, g, func() error { return g.Fill(ctx, dst) })
 			first := src.grants[0]
@@ -327,7 +327,7 @@ func TestLastOfARevokedGrant(t *testing.T) {
 			t.Parallel()
 			s := newScript()
 			src := newReplacing(many(), s.now)
-			g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.Zero))
+			g := open(t, src, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
 			if err := g.Fill(ctx, make([]id, 64)); err != nil {
 				t.Fatal(err)
 			}
@@ -433,7 +433,7 @@ func TestStepBackAfterARevocation(t *testing.T) {
 	t.Parallel()
 	s, c := newScript(), newChecker(t)
 	src := newReplacing(many(), s.now)
-	g := open(t, src, snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail))
+	g := open(t, src, snowflake.WithReadings(s.read), snowflake.OnClockBackwards(snowflake.Fail()))
 	c.try(g, 1)
 	revoked, _ := src.current()
 	s.pass(30 * time.Minute)

@@ -24,7 +24,7 @@ func TestLowBitsAreEven(t *testing.T) {
 	for _, rate := range rates {
 		t.Run(fmt.Sprintf("%d per second", rate), func(t *testing.T) {
 			t.Parallel()
-			keys, orders, lines := streams(t, rate, snowflake.Random)
+			keys, orders, lines := streams(t, rate, snowflake.StartRandom)
 			for name, ids := range map[string][]id{"keys": keys, "orders": orders, "lines": lines} {
 				for _, m := range moduli {
 					if p := chiSquare(ids, m); p <= 0.001 {
@@ -40,12 +40,12 @@ func TestLowBitsAreEven(t *testing.T) {
 func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	t.Parallel()
 	for _, rate := range rates[:2] {
-		keys, _, _ := streams(t, rate, snowflake.Zero)
+		keys, _, _ := streams(t, rate, snowflake.StartZero)
 		if p := chiSquare(keys, 2); p > 0.001 {
 			t.Errorf("%d per second from zero, modulo 2: p = %.2g, want a skew", rate, p)
 		}
 	}
-	keys, _, _ := streams(t, rates[2], snowflake.Zero)
+	keys, _, _ := streams(t, rates[2], snowflake.StartZero)
 	if p := chiSquare(keys, 1024); p > 0.001 {
 		t.Errorf("%d per second from zero, modulo 1024: p = %.2g, want a skew", rates[2], p)
 	}

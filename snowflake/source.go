@@ -18,6 +18,9 @@ import (
 // A source calls [Grant.Revoke] when it learns that another process may hold the
 // worker. The generator then calls Extend, as at the end of a window, and retires
 // the revoked grant once it has another one.
+//
+// A source may have a method Health() error. [Generator.Health] then leaves it to
+// the source to report whether a window is at hand; it must not wait.
 type WorkerSource interface {
 	// Layout returns the layout that the source's workers belong to. The zero
 	// Layout leaves the choice to [WithLayout].

@@ -218,7 +218,7 @@ func sayOutage(t *testing.T) []string {
 	db := plugintest.Dry(t, gormflake.New(gen))
 	type Order struct{ gormflake.Model }
 	errs := say(t, db.Create(&Order{}).Error, tried)
-	if err := gen.Source().(*lease.Lease).Health(); !errors.Is(err, snowflake.ErrFenced) {
+	if err := gen.Health(); !errors.Is(err, snowflake.ErrFenced) {
 		t.Errorf("health = %v, want ErrFenced", err)
 	}
 	store.away.Store(false)

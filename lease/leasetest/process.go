@@ -198,7 +198,7 @@ func shut(f func(context.Context) error) {
 // process was paused in between, has ended the lease.
 func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator, error) {
 	// On a shared tick, sequences that start at zero certainly collide.
-	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.Zero))
+	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.StartZero))
 	if errors.Is(err, snowflake.ErrFenced) {
 		return nil, errors.Join(i.note(), errStarved)
 	}

@@ -155,7 +155,7 @@ func (m *member) run() {
 	m.first = m.lease.Stats()
 	close(m.holding)
 	// On a shared tick, sequences that start at zero certainly collide.
-	gen, err := snowflake.New(m.lease, snowflake.WithSequenceStart(snowflake.Zero))
+	gen, err := snowflake.New(m.lease, snowflake.WithSequenceStart(snowflake.StartZero))
 	if err != nil {
 		m.t.Log(err) // it was too slow to begin within its window
 		return

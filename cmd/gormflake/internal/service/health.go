@@ -5,13 +5,11 @@ import (
 	"net/http"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // leased is what a lease reports about itself.
-type leased interface {
-	Stats() lease.Stats
-	Health() error
-}
+type leased interface{ Stats() lease.Stats }
 
 type health struct {
 	Status       string `json:"status"`
@@ -32,22 +30,48 @@ func (s *service) lease() leased {
 
 // health answers GET /healthz, without asking the store.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
-	l := s.lease()
-	if l == nil {
+	if s.Generator == nil {
 		return reply(w, health{Status: "ok"})
 	}
-	err, stats := l.Health(), l.Stats()
-	if err != nil {
-		return &problem{
-			status: http.StatusServiceUnavailable, passes: true,
-			body: health{Status: "fenced", Since: stamp(stats.Until), Error: s.fenced()},
+	if err := s.Generator.Health(); err != nil {
+		return &problem{status: http.StatusServiceUnavailable, passes: true, body: s.unhealthy(err)}
+	}
+	h := health{Status: "ok"}
+	if l := s.lease(); l != nil {
+		stats := l.Stats()
+		h.Until = stamp(stats.Until)
+		if !stats.FailingSince.IsZero() {
+			h.FailingSince = stamp(stats.FailingSince)
 		}
 	}
-	h := health{Status: "ok", Until: stamp(stats.Until)}
-	if !stats.FailingSince.IsZero() {
-		h.FailingSince = stamp(stats.FailingSince)
-	}
 	return reply(w, h)
+}
+
+func (s *service) unhealthy(err error) health {
+	status, reason := s.reason(err)
+	h := health{Status: status, Error: reason}
+	if l := s.lease(); l != nil && errors.Is(err, snowflake.ErrFenced) {
+		h.Since = stamp(l.Stats().Until)
+	}
+	return h
+}
+
+// reason is why nothing is issued, as a word and in a sentence, without what the
+// store or the machine said.
+func (s *service) reason(err error) (status, sentence string) {
+	switch {
+	case errors.Is(err, snowflake.ErrClosed):
+		return "closed", "the server is shutting down"
+	case errors.Is(err, snowflake.ErrFenced):
+		return "fenced", s.fenced()
+	case errors.Is(err, snowflake.ErrClockBackwards):
+		return "clock", "the clock of the server has been set back"
+	case errors.Is(err, snowflake.ErrClockJumped):
+		return "clock", "the clock of the server has jumped ahead"
+	case errors.Is(err, snowflake.ErrExpired):
+		return "expired", "the layout has expired at " + stamp(s.Layout.Expires())
+	}
+	return "failing", "the log of the server says why"
 }
 
 // fenced is why nothing is issued, without what the store said.

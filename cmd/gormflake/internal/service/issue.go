@@ -79,22 +79,21 @@ func (b *block) json() []byte {
 // notIssued is what a client is told. The store's error may name hosts and
 // users, and stays in the log.
 func (s *service) notIssued(r *http.Request, err error) error {
+	_, reason := s.reason(err)
 	switch {
 	case r.Context().Err() != nil:
 		return errGone
 	case errors.Is(err, snowflake.ErrClosed):
-		return unavailable("the server is shutting down")
+		return unavailable("%s", reason)
 	case errors.Is(err, snowflake.ErrFenced): // the lease has logged it
-		return unavailable("no IDs can be issued: %s", s.fenced())
+		return unavailable("no IDs can be issued: %s", reason)
 	}
 	s.note("no IDs can be issued", err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("no ID could be had within %v", s.Timeout)
-	case errors.Is(err, snowflake.ErrClockBackwards):
-		return unavailable("no IDs can be issued: the clock of the server has been set back")
 	case errors.Is(err, snowflake.ErrExpired):
-		return failf(http.StatusServiceUnavailable, "no IDs can be issued: the layout has expired at %s", stamp(s.Layout.Expires()))
+		return failf(http.StatusServiceUnavailable, "no IDs can be issued: %s", reason)
 	}
-	return unavailable("no IDs can be issued: the log of the server says why")
+	return unavailable("no IDs can be issued: %s", reason)
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -306,4 +307,33 @@ func TestFencedForWantOfAWorker(t *testing.T) {
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
 	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
 		`{"error":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
+}
+
+// What else stops a generator shows in the probe, with the reason that a client of
+// /v1/ids gets.
+func TestHealthOfTheGenerator(t *testing.T) {
+	t.Parallel()
+	var off atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+	gen, err := snowflake.New(snowflake.Static(0, 30), snowflake.WithClock(clock), snowflake.OnClockBackwards(snowflake.Fail()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := open(t, gen)
+	if _, err := gen.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
+	off.Store(int64(-time.Hour))
+	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
+		`{"status":"clock","error":"the clock of the server has been set back"}`)
+	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
+		`{"error":"no IDs can be issued: the clock of the server has been set back"}`)
+	off.Store(int64(1000 * time.Hour))
+	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
+		`{"status":"clock","error":"the clock of the server has jumped ahead"}`)
+	gen.Close(context.Background())
+	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
+		`{"status":"closed","error":"the server is shutting down"}`)
+	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"error":"the server is shutting down"}`)
 }

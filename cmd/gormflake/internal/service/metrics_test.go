@@ -21,7 +21,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("status %d, type %q", w.Code, kind)
 	}
 	for _, line := range []string{
-		"gormflake_ids_issued_total 42", "gormflake_lease_healthy 1", "gormflake_refusals_total 0",
+		"gormflake_ids_issued_total 42", "gormflake_healthy 1", "gormflake_refusals_total 0",
 		`gormflake_worker_info{datacenter="0",worker="7"} 1`,
 		`gormflake_http_refusals_total{code="400"} 1`, `gormflake_http_refusals_total{code="405"} 1`,
 		"# TYPE go_goroutines gauge", "# TYPE process_start_time_seconds gauge",

@@ -25,6 +25,10 @@ of times is a range of IDs:
 
   WHERE id BETWEEN (gormflake min) AND (gormflake max)
 
+With the min of the end in place of its max, the range is half-open:
+
+  WHERE id >= (gormflake min FROM) AND id < (gormflake min TO)
+
 ` + flags.TimeForms
 	cmd.Example = `  gormflake min 2026-11-21
   gormflake min "2026-11-21 17:00:00" --layout js-safe
