@@ -134,6 +134,43 @@ func ExampleAssign() {
 	// same keys: true
 }
 
+// The source satisfies pgx.CopyFromSource: pass it to CopyFrom of a connection, or
+// of a transaction, with its table and columns.
+func ExampleCopySource() {
+	type Line struct {
+		gormflake.Model
+		OrderID  types.ID
+		SKU      string
+		Currency string `gorm:"default:EUR"`
+	}
+	type Order struct {
+		gormflake.Model
+		Customer string
+		Lines    []Line
+	}
+	ids := counted(0)
+	db := openExample() // PostgreSQL in earnest
+	if err := db.Use(gormflake.New(&ids)); err != nil {
+		panic(err)
+	}
+	order := Order{Customer: "Ada", Lines: []Line{{SKU: "pen"}, {SKU: "ink", Currency: "USD"}}}
+	if err := gormflake.Assign(db, &order); err != nil {
+		panic(err)
+	}
+	src, err := gormflake.CopySource(db.Omit("CreatedAt", "UpdatedAt"), order.Lines)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(src.Table(), src.Columns())
+	for src.Next() { // what CopyFrom does
+		fmt.Println(src.Values())
+	}
+	// Output:
+	// [lines] [id order_id sku currency]
+	// [2 1 pen EUR] <nil>
+	// [3 1 ink USD] <nil>
+}
+
 // counted is a generator for examples with predictable output.
 type counted types.ID
 

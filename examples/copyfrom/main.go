@@ -43,16 +43,11 @@ type Line struct {
 	Quantity int      `gorm:"not null"`
 }
 
-const (
-	orderTable = "copyfrom_example_orders"
-	lineTable  = "copyfrom_example_lines"
-)
-
 // TableName differs from the orders table that your database may have.
-func (Order) TableName() string { return orderTable }
+func (Order) TableName() string { return "copyfrom_example_orders" }
 
 // TableName differs from the lines table that your database may have.
-func (Line) TableName() string { return lineTable }
+func (Line) TableName() string { return "copyfrom_example_lines" }
 
 func main() {
 	url := flag.String("dsn", "", "`URL` of a PostgreSQL database, such as postgres://user:password@localhost:5432/database")
@@ -123,19 +118,21 @@ func insert(ctx context.Context, db *gorm.DB, pool *pgxpool.Pool, orders []Order
 		lines = append(lines, o.Lines...)
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{orderTable}, []string{"id", "customer"},
-			pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) {
-				return []any{orders[i].ID, orders[i].Customer}, nil
-			}))
-		if err != nil {
+		if err := copyRows(ctx, tx, db.Omit("Lines"), orders); err != nil {
 			return err
 		}
-		_, err = tx.CopyFrom(ctx, pgx.Identifier{lineTable}, []string{"id", "order_id", "sku", "quantity"},
-			pgx.CopyFromSlice(len(lines), func(i int) ([]any, error) {
-				return []any{lines[i].ID, lines[i].OrderID, lines[i].SKU, lines[i].Quantity}, nil
-			}))
-		return err
+		return copyRows(ctx, tx, db, lines)
 	})
+}
+
+// copyRows writes the columns that db.Create(rows) would.
+func copyRows(ctx context.Context, tx pgx.Tx, db *gorm.DB, rows any) error {
+	src, err := gormflake.CopySource(db.WithContext(ctx), rows)
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, src.Table(), src.Columns(), src)
+	return err
 }
 
 // report reads back what has been written, through GORM.

@@ -43,24 +43,21 @@ func insertCopied(db *gorm.DB, orders []Order) error {
 	}
 	ctx := db.Statement.Context
 	return withPgx(ctx, db, func(conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyAll(ctx, tx, orders, linesOf(orders)) })
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyAll(ctx, tx, db, orders) })
 	})
 }
 
-func copyAll(ctx context.Context, tx pgx.Tx, orders []Order, lines []Line) error {
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{Order{}.TableName()}, []string{"id", "customer"},
-		pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) {
-			return []any{orders[i].ID, orders[i].Customer}, nil
-		}))
-	if err != nil {
-		return err
+func copyAll(ctx context.Context, tx pgx.Tx, db *gorm.DB, orders []Order) error {
+	for _, rows := range []any{orders, linesOf(orders)} {
+		src, err := gormflake.CopySource(db.Omit("Lines"), rows)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CopyFrom(ctx, src.Table(), src.Columns(), src); err != nil {
+			return err
+		}
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{Line{}.TableName()}, []string{"id", "order_id", "sku", "quantity", "unit_cents"},
-		pgx.CopyFromSlice(len(lines), func(i int) ([]any, error) {
-			l := &lines[i]
-			return []any{l.ID, l.OrderID, l.SKU, l.Quantity, l.UnitCents}, nil
-		}))
-	return err
+	return nil
 }
 
 // withPgx borrows one connection from GORM's pool, as the pgx connection that it

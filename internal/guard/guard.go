@@ -35,15 +35,28 @@ func Clauses(field *schema.Field) []clause.Interface {
 // Unscoped checks a create that is unscoped, for which GORM asks no field for
 // clauses.
 func Unscoped(db *gorm.DB) {
+	if db.Statement.Unscoped {
+		Check(db)
+	}
+}
+
+// Check checks rows that are written without GORM's create.
+func Check(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil || !stmt.Unscoped {
+	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
 	for _, c := range stmt.Schema.CreateClauses {
-		if k, ok := c.(*key); ok {
-			k.ModifyStatement(stmt)
+		if Guards(c) {
+			c.(*key).ModifyStatement(stmt)
 		}
 	}
+}
+
+// Guards reports whether c is a clause of this package.
+func Guards(c clause.Interface) bool {
+	_, ok := c.(*key)
+	return ok
 }
 
 // ModifyStatement makes the create fail if one of its rows has no key.

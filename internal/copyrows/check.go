@@ -1,0 +1,88 @@
+package copyrows
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/guard"
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// check rejects what Create would do and COPY does not.
+func (s *Source) check() (err error) {
+	stmt := s.env.stmt
+	if s.table, err = tableOf(stmt); err != nil {
+		return err
+	}
+	if err := checkModel(stmt); err != nil {
+		return err
+	}
+	for i := range s.rows.n {
+		if !s.rows.at(i).IsValid() {
+			return fmt.Errorf("row %d is nil: remove it", i)
+		}
+	}
+	return checkRelations(stmt, s.rows)
+}
+
+func checkModel(stmt *gorm.Statement) error {
+	for _, name := range []string{"INSERT", "ON CONFLICT", "RETURNING"} {
+		if _, ok := stmt.Clauses[name]; ok {
+			return fmt.Errorf("COPY has no %s clause: copy into a temporary table and insert from there, or use Create", name)
+		}
+	}
+	if hook := hookOf(stmt.Schema); hook != "" && !stmt.SkipHooks {
+		return fmt.Errorf("COPY does not call its hook %s: use Create, or skip hooks with db.Session(&gorm.Session{SkipHooks: true})", hook)
+	}
+	if stmt.Unscoped { // GORM asks no field for clauses
+		return nil
+	}
+	for _, c := range stmt.Schema.CreateClauses {
+		if !guard.Guards(c) {
+			return fmt.Errorf("COPY does not apply %T, which a field adds to creates: use Create, or leave it out with db.Unscoped()", c)
+		}
+	}
+	return nil
+}
+
+func hookOf(s *schema.Schema) string {
+	switch {
+	case s.BeforeSave:
+		return "BeforeSave"
+	case s.BeforeCreate:
+		return "BeforeCreate"
+	case s.AfterCreate:
+		return "AfterCreate"
+	case s.AfterSave:
+		return "AfterSave"
+	}
+	return ""
+}
+
+// checkRelations rejects rows with related rows that Create would save.
+func checkRelations(stmt *gorm.Statement, list rows) error {
+	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	r := &stmt.Schema.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		if saved, named := selected[rel.Name]; named && !saved || !named && restricted {
+			continue
+		}
+		field := model.NewColumn(rel.Field)
+		for i := range list.n {
+			if v, ok := field.Find(list.at(i)); ok && !isEmpty(v) {
+				return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
+					i, rel.Field.BindName(), rel.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// isEmpty reports whether a relation holds no row.
+func isEmpty(v reflect.Value) bool {
+	return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+}

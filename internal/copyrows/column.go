@@ -1,0 +1,155 @@
+package copyrows
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
+)
+
+// column is one column of the table.
+type column struct {
+	*model.Column
+	initial bool // gets a literal default or a time stamp if it is zero
+	integer bool // holds what drivers get as an int64
+	sql     bool // may write SQL of its own
+}
+
+// columnsOf returns the columns that GORM would write, in its order.
+func columnsOf(stmt *gorm.Statement, list rows) ([]*column, error) {
+	var columns, generated []*column
+	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	for _, name := range stmt.Schema.DBNames {
+		f := stmt.Schema.FieldsByDBName[name]
+		byDatabase := f.HasDefaultValue && f.DefaultValueInterface == nil
+		stamp := f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
+		if write, named := selected[name]; named && !write || !named && restricted && (byDatabase || !stamp) {
+			continue
+		}
+		c := newColumn(f)
+		if !byDatabase {
+			columns = append(columns, c)
+			continue
+		}
+		set, err := c.set(list)
+		if err != nil {
+			return nil, err
+		}
+		if set {
+			generated = append(generated, c)
+		}
+	}
+	return append(columns, generated...), nil
+}
+
+func newColumn(f *schema.Field) *column {
+	initial := f.DefaultValueInterface != nil || f.AutoCreateTime > 0 || f.AutoUpdateTime > 0
+	return &column{
+		Column:  model.NewColumn(f),
+		initial: initial,
+		integer: !initial && f.Serializer == nil && isInteger(f.FieldType),
+		sql:     f.Serializer == nil && writesSQL(f.FieldType),
+	}
+}
+
+// writesSQL reports whether GORM may ask a value of type t for SQL.
+func writesSQL(t reflect.Type) bool {
+	return t.Kind() == reflect.Interface || t.Implements(reflect.TypeFor[gorm.Valuer]()) ||
+		t.Implements(reflect.TypeFor[clause.Expression]())
+}
+
+// isInteger reports whether drivers get a value of type t, or behind a pointer of
+// type t, as an int64.
+func isInteger(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	id := t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
+	return id || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
+}
+
+// set reports whether the rows have values for a column that the database fills
+// otherwise, which COPY can do in all of the rows only.
+func (c *column) set(list rows) (bool, error) {
+	with, without := -1, -1 // the last such row
+	for i := range list.n {
+		if v, ok := c.Find(list.at(i)); ok && !v.IsZero() {
+			with = i
+		} else {
+			without = i
+		}
+	}
+	if with >= 0 && without >= 0 {
+		return false, fmt.Errorf("field %s: row %d has a value, and for row %d the database would have to choose one, which COPY does for all rows or none: set the field in all of them or in none, or copy them in two parts",
+			c.Field.BindName(), with, without)
+	}
+	return with >= 0, nil
+}
+
+// value returns what GORM would write for the row.
+func (c *column) value(e *env, row reflect.Value) (any, error) {
+	if c.integer { // the same as below, in less time
+		return c.number(row), nil
+	}
+	value, zero := c.Field.ValueOf(e.stmt.Context, row)
+	switch {
+	case zero && c.initial:
+		return c.setInitial(e, row)
+	case c.sql:
+		return e.parameter(value)
+	default:
+		return value, nil
+	}
+}
+
+func (c *column) number(row reflect.Value) any {
+	v, ok := c.Find(row)
+	if ok && v.Kind() == reflect.Pointer {
+		ok = !v.IsNil()
+		v = v.Elem()
+	}
+	if !ok {
+		return nil
+	}
+	return v.Int()
+}
+
+// setInitial sets and returns the default or time stamp of a row.
+func (c *column) setInitial(e *env, row reflect.Value) (any, error) {
+	f := c.Field
+	if f.DefaultValueInterface != nil {
+		return f.DefaultValueInterface, f.Set(e.stmt.Context, row, f.DefaultValueInterface)
+	}
+	if err := f.Set(e.stmt.Context, row, e.now); err != nil {
+		return nil, err
+	}
+	value, _ := f.ValueOf(e.stmt.Context, row)
+	return value, nil
+}
+
+// parameter returns the one parameter that GORM would bind for a value which may
+// write SQL of its own. COPY takes no other SQL than NULL.
+func (e *env) parameter(value any) (any, error) {
+	sql, vars := e.build(value)
+	placeholder, _ := e.build(0)
+	switch {
+	case sql == placeholder && len(vars) == 1:
+		return vars[0], nil
+	case strings.EqualFold(sql, "NULL"):
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("%T writes the SQL %s, and COPY takes values only: use Create, or Omit the column", value, sql)
+	}
+}
+
+func (e *env) build(value any) (string, []any) {
+	stmt := &gorm.Statement{DB: e.stmt.DB, Context: e.stmt.Context}
+	stmt.AddVar(stmt, value)
+	return stmt.SQL.String(), stmt.Vars
+}

@@ -1,0 +1,151 @@
+// Package copyrows turns rows of a model into what COPY takes: a table, columns,
+// and the values of one row after another. They are what GORM's Create would
+// write.
+//
+// [New] rejects what COPY would leave out (check), sets the keys as the create
+// callback does ([fill.Create]), checks them ([guard.Check]), and chooses the
+// columns (columnsOf). [Source.Values] then reads one row, and sets
+// the time stamps and literal defaults that it lacks ([column.value]).
+package copyrows
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/fill"
+	"github.com/gormflake/gormflake/internal/guard"
+	"github.com/gormflake/gormflake/internal/model"
+)
+
+// Source has the shape of a source for COPY. It is for one COPY and one goroutine.
+type Source struct {
+	table   []string
+	columns []*column
+	names   []string
+	rows    rows
+	env     env
+
+	at     int   // the row, from 0, after the first Next
+	values []any // of the row
+	err    error
+}
+
+// env is what is the same for all rows.
+type env struct {
+	stmt *gorm.Statement
+	now  time.Time // of all time stamps that rows lack
+}
+
+// New returns the source for one row, or a list of rows, and sets their keys.
+func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
+	list, err := rowsOf(value)
+	if err != nil {
+		return nil, fmt.Errorf("gormflake: CopySource: %w", err)
+	}
+	tx := db.Session(&gorm.Session{}).Model(value) // a statement that is not the caller's
+	stmt := tx.Statement
+	stmt.Dest, stmt.ReflectValue = value, list.value
+	if err := stmt.Parse(value); err != nil {
+		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
+	}
+	s := &Source{rows: list, env: env{stmt, tx.NowFunc()}, at: -1}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
+	}
+	fill.Create(tx, set)
+	fill.BeforeInsert(tx, set)
+	guard.Check(tx)
+	if tx.Error != nil {
+		return nil, tx.Error // of the caller, or with a prefix
+	}
+	if err := s.setColumns(); err != nil {
+		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
+	}
+	return s, nil
+}
+
+func (s *Source) setColumns() (err error) {
+	s.columns, err = columnsOf(s.env.stmt, s.rows)
+	s.values = make([]any, len(s.columns))
+	for _, c := range s.columns {
+		s.names = append(s.names, c.Field.DBName)
+	}
+	return err
+}
+
+// Table returns the parts of the table's name.
+func (s *Source) Table() []string { return slices.Clone(s.table) }
+
+// Columns returns the columns to which the values of each row belong.
+func (s *Source) Columns() []string { return slices.Clone(s.names) }
+
+// Next moves to the next row and reports whether there is one.
+func (s *Source) Next() bool {
+	if s.err != nil || s.at+1 >= s.rows.n {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// Values returns the values of the row, which are valid until the next call.
+func (s *Source) Values() ([]any, error) {
+	row := s.rows.at(s.at)
+	for i, c := range s.columns {
+		var err error
+		if s.values[i], err = c.value(&s.env, row); err != nil {
+			s.err = fmt.Errorf("gormflake: CopySource: model %s, field %s, row %d: %w",
+				s.env.stmt.Schema.Name, c.Field.BindName(), s.at, err)
+			return nil, s.err
+		}
+	}
+	return s.values, nil
+}
+
+// Err returns the error of [Source.Values].
+func (s *Source) Err() error { return s.err }
+
+// rows are the structs to copy.
+type rows struct {
+	value reflect.Value
+	many  bool
+	n     int
+}
+
+// rowsOf rejects what is not a list of structs or of pointers to them, or one
+// struct, and copies of rows, which cannot be given keys.
+func rowsOf(value any) (rows, error) {
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
+	}
+	r, t := rows{value: v, n: 1}, v.Type()
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		r.many, r.n = true, v.Len()
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+	}
+	switch {
+	case t.Kind() != reflect.Struct:
+		return r, fmt.Errorf("got %T: want a slice of structs or of pointers to structs", value)
+	case v.Kind() != reflect.Slice && !v.CanAddr():
+		return r, fmt.Errorf("got %T, a copy that cannot be given keys: want a pointer to it", value)
+	}
+	return r, nil
+}
+
+// at returns row i, which is invalid for a nil element.
+func (r rows) at(i int) reflect.Value {
+	if !r.many {
+		return r.value
+	}
+	return reflect.Indirect(r.value.Index(i))
+}

@@ -1,0 +1,340 @@
+package plugintest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/race"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+var _ pgx.CopyFromSource = (*gormflake.CopyRows)(nil)
+
+type copyRow struct {
+	gormflake.Model
+	Name string
+}
+
+type (
+	copyBeforeSave   struct{ gormflake.Model }
+	copyBeforeCreate struct{ gormflake.Model }
+	copyAfterCreate  struct{ gormflake.Model }
+	copyAfterSave    struct{ gormflake.Model }
+)
+
+func (*copyBeforeSave) BeforeSave(*gorm.DB) error     { return nil }
+func (*copyBeforeCreate) BeforeCreate(*gorm.DB) error { return nil }
+func (*copyAfterCreate) AfterCreate(*gorm.DB) error   { return nil }
+func (*copyAfterSave) AfterSave(*gorm.DB) error       { return nil }
+
+// copyVersioned has a field that sets its column by a clause.
+type copyVersioned struct {
+	gormflake.Model
+	Version version
+}
+
+type copyUntagged struct{ ID types.ID }
+
+// copyState has a column that the database fills.
+type copyState struct {
+	gormflake.Model
+	State string `gorm:"default:lower('NEW')"`
+}
+
+// copyShape has a column that only SQL can write.
+type copyShape struct {
+	gormflake.Model
+	Area copyArea
+}
+
+type copyArea struct{ Text string }
+
+func (a copyArea) GormValue(context.Context, *gorm.DB) clause.Expr {
+	return gorm.Expr("ST_GeomFromText(?)", a.Text)
+}
+
+func (copyArea) GormDataType() string { return "geometry" }
+
+func TestCopySourceRejects(t *testing.T) {
+	t.Parallel()
+	db := noDatabase(t, &Counter{})
+	omit := db.Session(&gorm.Session{}).Omit
+	order := func() []assignOrder { return []assignOrder{{}, {Lines: []*assignLine{{}}}} }
+	tests := []struct {
+		name string
+		db   *gorm.DB // that is wrong
+		rows any
+		want string
+		fix  *gorm.DB // nil if there is none
+	}{
+		{"hook before save", db, make([]copyBeforeSave, 1), "hook BeforeSave", db.Session(&gorm.Session{SkipHooks: true})},
+		{"hook before create", db, make([]copyBeforeCreate, 1), "hook BeforeCreate", db.Session(&gorm.Session{SkipHooks: true})},
+		{"hook after create", db, &[]*copyAfterCreate{{}}, "hook AfterCreate", db.Session(&gorm.Session{SkipHooks: true})},
+		{"hook after save", db, &copyAfterSave{}, "hook AfterSave", db.Session(&gorm.Session{SkipHooks: true})},
+		{"field with clauses", db, make([]copyVersioned, 1), "does not apply plugintest.setVersion", db.Unscoped()},
+		{"upsert", db.Clauses(clause.OnConflict{DoNothing: true}), make([]copyRow, 1), "no ON CONFLICT clause", nil},
+		{"returning", db.Clauses(clause.Returning{}), make([]copyRow, 1), "no RETURNING clause", nil},
+		{"modifier", db.Clauses(clause.Insert{Modifier: "IGNORE"}), make([]copyRow, 1), "no INSERT clause", nil},
+		{"has many", db, order(), `row 1 has Lines, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit("Lines")`, omit("Lines")},
+		{"has many, others selected", db.Select("Name", "Lines"), order(), "row 1 has Lines", db.Select("Name")},
+		{"belongs to", db, []*assignLine{{Order: &assignOrder{}}}, "row 0 has Order", omit(clause.Associations)},
+		{"has one", db, &assignUser{Address: assignAddress{City: "Ulm"}}, "row 0 has Address", omit("Address")},
+		{"many to many", db, &assignPost{Tags: []*assignTag{{}}}, "row 0 has Tags", omit("Tags")},
+		{"join rows", omit("Tags.*"), &assignPost{Tags: []*assignTag{{}}}, "row 0 has Tags", omit("Tags")},
+		{"default for some rows", db, []copyState{{State: "old"}, {}}, "field State: row 0 has a value, and for row 1 the database", omit("State")},
+		{"unset key", db, make([]copyUntagged, 1), "the row has no key", db.WithContext(gormflake.Skip(t.Context()))},
+		{"unset key, unscoped", db.Unscoped(), make([]copyUntagged, 1), "the row has no key", nil},
+		{"generator", noDatabase(t, &Counter{Err: ErrInjected}), make([]copyRow, 1), ErrInjected.Error(), db},
+		{"nil element", db, []*copyRow{{}, nil}, "row 1 is nil", nil},
+		{"nil", db, nil, "got a nil <nil>", nil},
+		{"nil pointer", db, (*[]copyRow)(nil), "got a nil *[]plugintest.copyRow", nil},
+		{"copy of a row", db, copyRow{}, "a copy that cannot be given keys: want a pointer to it", nil},
+		{"copy of an array", db, [1]copyRow{}, "want a pointer to it", nil},
+		{"map", db, &[]map[string]any{{}}, "want a slice of structs", nil},
+		{"subquery", db.Table("(?) AS t", db.Model(&copyRow{})), make([]copyRow, 1), "wants the name of a table", nil},
+		{"alias", db.Table("rows AS r"), make([]copyRow, 1), "wants the name of a table, got rows AS r", nil},
+		{"failed before", failed(db), make([]copyRow, 1), gorm.ErrNotImplemented.Error(), db},
+		{"no plugin", Dummy(t, &gorm.Config{}), make([]copyRow, 1), "the plugin is not registered", db},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := gormflake.CopySource(test.db, test.rows)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("CopySource = %v, want %q", err, test.want)
+			}
+			if test.fix == nil {
+				return
+			}
+			if _, err := gormflake.CopySource(test.fix, test.rows); err != nil {
+				t.Errorf("CopySource with the fix = %v", err)
+			}
+		})
+	}
+}
+
+func failed(db *gorm.DB) *gorm.DB {
+	tx := db.Session(&gorm.Session{})
+	_ = tx.AddError(gorm.ErrNotImplemented)
+	return tx
+}
+
+// copyQualified has the name of a schema in its table's.
+type copyQualified struct{ gormflake.Model }
+
+func (copyQualified) TableName() string { return "audit.rows" }
+
+type copyPermissions struct {
+	gormflake.Model
+	Read    string `gorm:"->"`
+	Updated string `gorm:"<-:update"`
+	Created string `gorm:"<-:create"`
+	None    string `gorm:"-"`
+	Home    struct {
+		Street string
+		Zip    string `gorm:"->"`
+	} `gorm:"embedded;embeddedPrefix:home_"`
+}
+
+func TestCopySourceColumns(t *testing.T) {
+	t.Parallel()
+	db := noDatabase(t, &Counter{})
+	prefixed := Dummy(t, &gorm.Config{NamingStrategy: schema.NamingStrategy{TablePrefix: "audit."}})
+	Use(t, prefixed, gormflake.New(&Counter{}))
+	tests := []struct {
+		name           string
+		db             *gorm.DB
+		rows           any
+		table, columns string
+	}{
+		{"all", db, make([]copyRow, 1), "copy_rows", "id created_at updated_at name"},
+		{"no rows", db, []*copyRow{}, "copy_rows", "id created_at updated_at name"},
+		{"selected, with the key and time stamps", db.Select("Name"), make([]copyRow, 1), "copy_rows", "id created_at updated_at name"},
+		{"selected one", db.Select("CreatedAt"), &copyRow{}, "copy_rows", "id created_at updated_at"},
+		{"omitted", db.Omit("UpdatedAt", "name"), &[1]copyRow{}, "copy_rows", "id created_at"},
+		{"permissions", db, make([]copyPermissions, 1), "copy_permissions", "id created_at updated_at created home_street"},
+		{"default of the database", db, make([]copyState, 2), "copy_states", "id created_at updated_at"},
+		{"no default needed", db, []copyState{{State: "a"}, {State: "b"}}, "copy_states", "id created_at updated_at state"},
+		{"table", db.Table("rows"), make([]copyRow, 1), "rows", "id created_at updated_at name"},
+		{"table in a schema", db.Table("audit.rows"), make([]copyRow, 1), "audit rows", "id created_at updated_at name"},
+		{"model in a schema", db, make([]copyQualified, 1), "audit rows", "id created_at updated_at"},
+		{"prefix of a schema", prefixed, make([]copyRow, 1), "audit copy_rows", "id created_at updated_at name"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			src, err := gormflake.CopySource(test.db, test.rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(src.Table(), " "); got != test.table {
+				t.Errorf("table %q, want %q", got, test.table)
+			}
+			if got := strings.Join(src.Columns(), " "); got != test.columns {
+				t.Errorf("columns %q, want %q", got, test.columns)
+			}
+		})
+	}
+}
+
+func TestCopySourceRows(t *testing.T) {
+	t.Parallel()
+	gen := &Counter{}
+	first := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	now := first
+	db := noDatabase(t, gen).Session(&gorm.Session{NowFunc: func() time.Time { return now }}).Omit("UpdatedAt")
+	rows := []*copyRow{{Name: "a"}, {Model: gormflake.Model{ID: 7}}, {Name: "c"}}
+	for range 2 { // the second time, keys and time stamps are set
+		src, err := gormflake.CopySource(db, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range []types.ID{1001, 7, 1002} {
+			if !src.Next() {
+				t.Fatalf("no row %d", i)
+			}
+			values, err := src.Values()
+			if want := []any{id.Int64(), first, rows[i].Name}; err != nil || !slices.Equal(values, want) {
+				t.Errorf("row %d: %v, %v, want %v", i, values, err, want)
+			}
+			if rows[i].ID != id || !rows[i].CreatedAt.Equal(first) || !rows[i].UpdatedAt.IsZero() {
+				t.Errorf("row %d is %+v", i, rows[i])
+			}
+		}
+		if src.Next() || src.Err() != nil {
+			t.Errorf("after the last row: %v", src.Err())
+		}
+		now = now.Add(time.Hour)
+	}
+	if gen.Calls != 1 {
+		t.Errorf("%d calls of the generator, want 1", gen.Calls)
+	}
+	if len(db.Statement.Omits) != 1 || db.Statement.Schema != nil {
+		t.Error("CopySource has changed the caller's statement")
+	}
+}
+
+func TestCopySourceSQLValue(t *testing.T) {
+	t.Parallel()
+	src, err := gormflake.CopySource(noDatabase(t, &Counter{}), make([]copyShape, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.Next()
+	values, err := src.Values()
+	want := "gormflake: CopySource: model copyShape, field Area, row 0: plugintest.copyArea writes the SQL ST_GeomFromText(?)"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Values = %v, %v, want %s", values, err, want)
+	}
+	if src.Next() || src.Err() != err {
+		t.Errorf("after the error: %v", src.Err())
+	}
+}
+
+// Each value costs at most the allocation of putting it into an interface.
+func TestCopySourceAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	rows := make([]parcel, 1001)
+	for i := range rows {
+		rows[i] = parcel{Sender: "a", City: "b", Weight: int64(1000 + i), Price: 1.5, Paid: true}
+	}
+	src, err := gormflake.CopySource(noDatabase(t, &block{}), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := testing.AllocsPerRun(1000, func() {
+		src.Next()
+		if _, err := src.Values(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if columns := len(src.Columns()); got > float64(columns-1) { // a bool has no allocation
+		t.Errorf("%v allocations for a row of %d columns", got, columns)
+	}
+}
+
+// A tree of rows goes into PostgreSQL table by table, also after a failure.
+func TestCopySourceOfTree(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	Use(t, db, gormflake.New(newAssignGenerator()))
+	shape := hasManyShape()
+	assignTables(t, db, shape.models)
+	pool, err := pgxpool.New(t.Context(), testdb.PostgresURL(t, db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	tree := shape.tree()
+	assignOrFail(t, db, tree)
+	write := func(fail error) error {
+		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			for _, rows := range shape.tables(tree) {
+				src, err := gormflake.CopySource(db.Omit(clause.Associations), rows)
+				if err != nil {
+					return err
+				}
+				if _, err := tx.CopyFrom(t.Context(), src.Table(), src.Columns(), src); err != nil {
+					return err
+				}
+			}
+			return fail
+		})
+	}
+	if err := write(ErrInjected); err != ErrInjected {
+		t.Fatal(err)
+	}
+	if n := Count(t, db, &assignLine{}); n != 0 {
+		t.Fatalf("%d rows left", n)
+	}
+	if err := write(nil); err != nil {
+		t.Fatal(err)
+	}
+	wantLoaded(t, db, shape, tree)
+}
+
+func TestCopySourceIntoSchema(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	Use(t, db, NewPlugin(t))
+	var schemaName string
+	Must(t, db.Raw("SELECT current_schema()").Scan(&schemaName))
+	Migrate(t, db, &copyRow{})
+	if n, err := copyIn(t, db.Table(schemaName+".copy_rows"), make([]copyRow, 3)); n != 3 || err != nil {
+		t.Errorf("%d rows copied, %v, want 3", n, err)
+	}
+	if n, err := copyIn(t, db, []copyRow{}); n != 0 || err != nil {
+		t.Errorf("%d rows copied, %v, want none", n, err)
+	}
+	if n := Count(t, db, &copyRow{}); n != 3 {
+		t.Errorf("%d rows stored, want 3", n)
+	}
+}
+
+// A serial number that waits for the key of a parent is set too.
+func TestCopySourceSerialOfParentsKey(t *testing.T) {
+	t.Parallel()
+	type stub struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number  string   `gorm:"size:40" snowflake:"serial=PAY"`
+		Payment *Payment `gorm:"foreignKey:ID"`
+	}
+	db := noDatabase(t, NewLayoutCounter())
+	row := stub{ID: 5, Payment: &Payment{ID: 5}}
+	if _, err := gormflake.CopySource(db.Omit("Payment"), &row); err != nil || row.Number == "" {
+		t.Errorf("%v, row %+v, want a serial number", err, row)
+	}
+}
