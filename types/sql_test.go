@@ -1,6 +1,7 @@
 package types_test
 
 import (
+	"encoding/json"
 	"database/sql"
 	"database/sql/driver"
 	"math"
@@ -33,6 +34,11 @@ func TestScan(t *testing.T) {
 		{"bytes", []byte("7529595880471527425"), sample},
 		{"bytes negative", []byte("-5"), -5},
 		{"NULL", nil, 0},
+		{"ID", sample, sample},
+		{"int", 42, 42},
+		{"uint32", uint32(42), 42},
+		{"named integer", time.Duration(-42), -42},
+		{"named string", json.Number("7529595880471527425"), sample},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +74,8 @@ func TestScanErrors(t *testing.T) {
 		{"2^63", "9223372036854775808", `("9223372036854775808"): out of range of int64`},
 		{"below int64", "-9223372036854775809", `("-9223372036854775809"): out of range of int64`},
 		{"float64", float64(5), ": cannot read float64" + other},
+		{"uint 2^63", uint(1 << 63), "(9223372036854775808): out of range; want at most 9223372036854775807"},
+		{"named string", json.Number("5.5"), `("5.5"): ` + integer},
 		{"bool", true, ": cannot read bool" + other},
 		{"time", time.Time{}, ": cannot read time.Time" + other},
 	} {
