@@ -1,9 +1,9 @@
 package types_test
 
 import (
-	"encoding/json"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
