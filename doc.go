@@ -12,7 +12,8 @@
 // Every row that GORM creates then gets its key before any user hook runs and
 // before the transaction begins: single structs, slices, batches, maps,
 // associations at any depth, Save, FirstOrCreate, upserts and the generics API.
-// A key that the caller set is kept. One call of the generator serves all rows
+// A key that the caller set is kept: do not bind a client's JSON into a model, or
+// the client chooses keys; bind it into a type without them. One call of the generator serves all rows
 // of a statement that lack a key.
 //
 // # Tags
@@ -59,7 +60,8 @@
 // A tagged column that the statement omits ([gorm.DB.Omit]) is not filled. One
 // that [gorm.DB.Select] leaves out is written nevertheless, because the row would
 // otherwise have another key than the struct. If the key is omitted, the serial
-// number is made from a new ID.
+// number is made from a new ID. On SQLite it is an error to omit a primary key,
+// unless GORM returns it, because SQLite chooses one that the struct does not get.
 //
 // # Upserts
 //
@@ -67,6 +69,8 @@
 // serial number. If the database has RETURNING (SQLite, PostgreSQL, MariaDB), the
 // struct then holds these; children that were linked to the replaced key, by
 // [Assign] or by hand, must be linked again. MySQL cannot return them: read the
-// row by its unique column. With DO NOTHING no database reports the conflict: if
+// row by its unique column. An upsert by another column than the key is an error
+// if it is of a slice of maps, or of a slice with Where, because GORM cannot assign
+// the keys that come back: create such rows one by one. With DO NOTHING no database reports the conflict: if
 // RowsAffected is 0, discard the key and the serial number in the struct.
 package gormflake

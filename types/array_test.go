@@ -25,7 +25,7 @@ func TestArrayValue(t *testing.T) {
 	want := []any{nil, "{}", "{7529595880471527425}", "{0,1,-5,9223372036854775807,-9223372036854775808}"}
 	for i, ids := range arrays {
 		if got, err := ids.Value(); err != nil || got != want[i] {
-			t.Errorf("got %v, %v; want %v", got, err, want[i])
+			t.Errorf("got %v, %v: want %v", got, err, want[i])
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestArrayScan(t *testing.T) {
 	} {
 		got := types.IDs{99}
 		if err := got.Scan(test.src); err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s: got %#v, %v; want %#v", test.src, got, err, test.want)
+			t.Errorf("%s: got %#v, %v: want %#v", test.src, got, err, test.want)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestArrayScanErrors(t *testing.T) {
 		src  any
 		want string
 	}{
-		{int64(5), "types: Array.Scan: cannot read int64; want an array of integers or its text"},
+		{int64(5), "types: Array.Scan: cannot read int64: want an array of integers or its text"},
 		{"", `types: Array.Scan(""): want {…} or […]`},
 		{"{", `types: Array.Scan("{"): want {…} or […]`},
 		{"{1]", `types: Array.Scan("{1]"): want {…} or […]`},
@@ -70,7 +70,7 @@ func TestArrayScanErrors(t *testing.T) {
 	} {
 		got := types.IDs{99}
 		if err := got.Scan(test.src); err == nil || err.Error() != test.want || got != nil {
-			t.Errorf("got %v, %v; want %s", got, err, test.want)
+			t.Errorf("got %v, %v: want %s", got, err, test.want)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestArrayJSON(t *testing.T) {
 		text, err := json.Marshal(ids)
 		var back types.IDs
 		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(back, ids) {
-			t.Errorf("got %s, %v, %#v; want %s", text, err, back, want)
+			t.Errorf("got %s, %v, %#v: want %s", text, err, back, want)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestPgxArray(t *testing.T) {
 			var n int
 			err := conn.QueryRow(t.Context(), "SELECT $1::bigint[], $2::bigint[], cardinality($2::bigint[])", want, typed).Scan(&got, &back, &n)
 			if err != nil || !reflect.DeepEqual(got, want) || !slices.Equal(back, typed) || n != len(want) {
-				t.Errorf("got %#v, %v, %d, %v; want %#v", got, back, n, err, want)
+				t.Errorf("got %#v, %v, %d, %v: want %#v", got, back, n, err, want)
 			}
 			var found bool
 			err = conn.QueryRow(t.Context(), "SELECT coalesce(1::bigint = ANY($1), false)", want).Scan(&found)
@@ -132,13 +132,13 @@ func TestPgxCopyArray(t *testing.T) {
 	n := 0
 	_, err = pgx.ForEachRow(rows, []any{&got, &other}, func() error {
 		if !reflect.DeepEqual(got, arrays[n]) || !slices.Equal(other, types.IDs{types.ID(n)}) {
-			t.Errorf("row %d: got %v, %v; want %v", n, got, other, arrays[n])
+			t.Errorf("row %d: got %v, %v: want %v", n, got, other, arrays[n])
 		}
 		n++
 		return nil
 	})
 	if err != nil || n != len(arrays) {
-		t.Errorf("%d rows, %v; want %d", n, err, len(arrays))
+		t.Errorf("%d rows, %v: want %d", n, err, len(arrays))
 	}
 }
 
@@ -151,7 +151,7 @@ func TestPgxSliceOfTypedIDs(t *testing.T) {
 	var flat pgtype.FlatArray[ticketID]
 	err := conn.QueryRow(t.Context(), "SELECT $1::bigint[], $2::bigint[]", want, pgtype.FlatArray[ticketID](want)).Scan(&got, &flat)
 	if err != nil || !slices.Equal(got, want) || !slices.Equal(flat, want) {
-		t.Errorf("got %v, %v, %v; want %v", got, flat, err, want)
+		t.Errorf("got %v, %v, %v: want %v", got, flat, err, want)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestPgxJSONB(t *testing.T) {
 	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
 		var got string
 		if err := conn.QueryRow(t.Context(), "SELECT $1::jsonb::text", sample).Scan(&got); err != nil || got != sample.String() {
-			t.Errorf("got %s, %v; want a number", got, err)
+			t.Errorf("got %s, %v: want a number", got, err)
 		}
 		for _, text := range []string{"7529595880471527425", `"7529595880471527425"`} {
 			var id types.ID
@@ -189,7 +189,7 @@ func TestPgxJSONBOfStruct(t *testing.T) {
 	} {
 		var got string
 		if err := conn.QueryRow(t.Context(), "SELECT $1::jsonb::text", value).Scan(&got); err != nil || got != want {
-			t.Errorf("got %s, %v; want %s", got, err, want)
+			t.Errorf("got %s, %v: want %s", got, err, want)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestPgxScanArrays(t *testing.T) {
 		} {
 			got := types.IDs{99}
 			if err := conn.QueryRow(t.Context(), "SELECT "+array).Scan(&got); err == nil || got != nil {
-				t.Errorf("%s: got %v, %v; want an error", array, got, err)
+				t.Errorf("%s: got %v, %v: want an error", array, got, err)
 			}
 		}
 	})
@@ -291,7 +291,7 @@ func checkArrayQueries(t *testing.T, db *gorm.DB) {
 		t.Helper()
 		ids = nil
 		if err := tx.Model(&list{}).Order("id").Pluck("id", &ids).Error; err != nil || !slices.Equal(ids, types.IDs{2, 12}) {
-			t.Errorf("got %v, %v; want [2 12]", ids, err)
+			t.Errorf("got %v, %v: want [2 12]", ids, err)
 		}
 	}
 	find(db.Where(queries[db.Name()], sample))

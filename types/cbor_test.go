@@ -25,10 +25,10 @@ func TestCBORGolden(t *testing.T) {
 	for want, text := range cborGolden {
 		b, err := want.MarshalCBOR()
 		if err != nil || hex.EncodeToString(b) != text {
-			t.Errorf("MarshalCBOR of %d = %x, %v; want %s", int64(want), b, err, text)
+			t.Errorf("MarshalCBOR of %d = %x, %v: want %s", int64(want), b, err, text)
 		}
 		if got, err := fromCBOR(t, 99, text); err != nil || got != want {
-			t.Errorf("UnmarshalCBOR(%s) = %d, %v; want %d", text, int64(got), err, int64(want))
+			t.Errorf("UnmarshalCBOR(%s) = %d, %v: want %d", text, int64(got), err, int64(want))
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestCBORRoundTrip(t *testing.T) {
 		b, _ := id.MarshalCBOR()
 		back := types.ID(99)
 		if err := back.UnmarshalCBOR(b); err != nil || back != id {
-			t.Errorf("UnmarshalCBOR(%x) = %d, %v; want %d", b, int64(back), err, int64(id))
+			t.Errorf("UnmarshalCBOR(%x) = %d, %v: want %d", b, int64(back), err, int64(id))
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestUnmarshalCBOR(t *testing.T) {
 		{"undefined", "f7", 99},
 	} {
 		if got, err := fromCBOR(t, 99, test.in); err != nil || got != test.want {
-			t.Errorf("%s: got %d, %v; want %d", test.name, int64(got), err, int64(test.want))
+			t.Errorf("%s: got %d, %v: want %d", test.name, int64(got), err, int64(test.want))
 		}
 	}
 }
@@ -92,10 +92,10 @@ func TestUnmarshalCBORErrors(t *testing.T) {
 		{"text cut off", "6235", `("b5"): ` + other},
 		{"text too long", "613535", `("a55"): ` + other},
 		{"text of endless length", "7bffffffffffffffff35", `("{\xff\xff\xff\xff\xff\xff\xff\xff5"): ` + other},
-		{"no digits", "6178", `("x"): unexpected 'x' at offset 0; want decimal digits only`},
-		{"minus", "622d35", `("-5"): unexpected '-' at offset 0; want decimal digits only`},
-		{"empty text", "60", `(""): empty; want decimal digits`},
-		{"leading zero", "623035", `("05"): leading zero; want the shortest form`},
+		{"no digits", "6178", `("x"): unexpected 'x' at offset 0: want decimal digits only`},
+		{"minus", "622d35", `("-5"): unexpected '-' at offset 0: want decimal digits only`},
+		{"empty text", "60", `(""): empty: want decimal digits`},
+		{"leading zero", "623035", `("05"): leading zero: want the shortest form`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func TestUnmarshalGQL(t *testing.T) {
 
 func TestUnmarshalGQLErrors(t *testing.T) {
 	t.Parallel()
-	const other = "; want a string or an integer"
+	const other = ": want a string or an integer"
 	for _, test := range []struct {
 		value any
 		want  string
@@ -42,9 +42,9 @@ func TestUnmarshalGQLErrors(t *testing.T) {
 		{5.0, ": cannot read float64" + other},
 		{true, ": cannot read bool" + other},
 		{[]any{"5"}, ": cannot read []interface {}" + other},
-		{-5, `("-5"): unexpected '-' at offset 0; want decimal digits only`},
-		{int64(math.MinInt64), `("-9223372036854775808"): unexpected '-' at offset 0; want decimal digits only`},
-		{json.Number("5.0"), `("5.0"): unexpected '.' at offset 1; want decimal digits only`},
+		{-5, `("-5"): unexpected '-' at offset 0: want decimal digits only`},
+		{int64(math.MinInt64), `("-9223372036854775808"): unexpected '-' at offset 0: want decimal digits only`},
+		{json.Number("5.0"), `("5.0"): unexpected '.' at offset 1: want decimal digits only`},
 	} {
 		id := sample
 		err := id.UnmarshalGQL(test.value)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 )
 
@@ -18,7 +19,8 @@ var (
 // [math.MaxInt64], from decimal text, as numeric and text columns and the text
 // protocol of MySQL give it, from that text in quotation marks, which is a string
 // in a JSON column, and from NULL, which is the zero ID; scan into a *ID to tell
-// them apart.
+// them apart. GORM also passes it the keys of structs, which may be any integer or
+// string, or a named type of one.
 //
 // Scan is wider than [ParseID], for what is stored must stay readable: it takes
 // negative numbers, and in text a minus sign and leading zeros. All else is an
@@ -40,9 +42,24 @@ func (id *ID) Scan(src any) (err error) {
 	case []byte:
 		*id, err = scanText(v)
 	default:
-		err = fmt.Errorf("types: ID.Scan: cannot read %T: want an integer or its decimal text", src)
+		return id.scanKind(reflect.ValueOf(src))
 	}
 	return err
+}
+
+// scanKind reads other integers and named types, which drivers do not give, but
+// GORM and its serializers do.
+func (id *ID) scanKind(v reflect.Value) error {
+	switch {
+	case v.CanInt():
+		return id.Scan(v.Int())
+	case v.CanUint():
+		return id.Scan(v.Uint())
+	case v.Kind() == reflect.String:
+		return id.Scan(v.String())
+	default:
+		return fmt.Errorf("types: ID.Scan: cannot read %s: want an integer or its decimal text", v.Type())
+	}
 }
 
 func scanText[T text](s T) (ID, error) {

@@ -3,6 +3,7 @@ package types_test
 import (
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -35,12 +36,17 @@ func TestScan(t *testing.T) {
 		{"string of JSON", `"7529595880471527425"`, sample},
 		{"bytes of a string of JSON", []byte(`"-5"`), -5},
 		{"NULL", nil, 0},
+		{"ID", sample, sample},
+		{"int", 42, 42},
+		{"uint32", uint32(42), 42},
+		{"named integer", time.Duration(-42), -42},
+		{"named string", json.Number("7529595880471527425"), sample},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			id := types.ID(99) // of the row before
 			if err := id.Scan(test.src); err != nil || id != test.want {
-				t.Errorf("got %d, %v; want %d", int64(id), err, int64(test.want))
+				t.Errorf("got %d, %v: want %d", int64(id), err, int64(test.want))
 			}
 		})
 	}
@@ -74,6 +80,8 @@ func TestScanErrors(t *testing.T) {
 		{"2^63", "9223372036854775808", `("9223372036854775808"): out of range of int64`},
 		{"below int64", "-9223372036854775809", `("-9223372036854775809"): out of range of int64`},
 		{"float64", float64(5), ": cannot read float64" + other},
+		{"uint 2^63", uint(1 << 63), "(9223372036854775808): out of range: want at most 9223372036854775807"},
+		{"named string", json.Number("5.5"), `("5.5"): ` + integer},
 		{"bool", true, ": cannot read bool" + other},
 		{"time", time.Time{}, ": cannot read time.Time" + other},
 	} {
@@ -97,7 +105,7 @@ func TestValue(t *testing.T) {
 	t.Parallel()
 	for _, id := range []types.ID{0, 1, sample, -5, math.MinInt64} {
 		if got, err := id.Value(); got != driver.Value(int64(id)) || err != nil {
-			t.Errorf("got %v (%T), %v; want int64 %d", got, got, err, int64(id))
+			t.Errorf("got %v (%T), %v: want int64 %d", got, got, err, int64(id))
 		}
 	}
 }

@@ -3,8 +3,10 @@
 // live table.
 //
 // [Models] goes through the models one by one: their tags ([model.Set.Model]),
-// their fields (checkFields), the foreign keys that refer to them
-// (checkReferences) and their tables (checkTable).
+// the json tags of their IDs (checkJSON), their columns (checker.column) and the
+// foreign keys that refer to them (checker.references). It reads the columns of
+// each table once, by queries of its own (readColumns), because GORM's migrators
+// drop errors.
 package check
 
 import (
@@ -12,33 +14,117 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// Models returns the mistakes of all models, joined.
+// Models returns the mistakes of all models, joined, each once.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
+	const silent = 1 // the caller gets the errors
+	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
+	db.DryRun = false // of this session only; nothing is written
+	c := checker{db: db, set: set, tables: map[string]table{}}
 	var errs []error
 	for _, m := range models {
-		errs = append(errs, checkModel(db, set, m)...)
+		errs = append(errs, c.model(m)...)
 	}
-	return errors.Join(errs...)
+	return errors.Join(distinct(errs)...)
 }
 
-func checkModel(db *gorm.DB, set *model.Set, value any) []error {
-	stmt := &gorm.Statement{DB: db}
+// distinct takes joined errors apart, because two models may share some of them.
+func distinct(errs []error) []error {
+	seen := map[string]bool{}
+	var rest []error
+	for len(errs) > 0 {
+		err := errs[0]
+		errs = errs[1:]
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			errs = append(joined.Unwrap(), errs...)
+			continue
+		}
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			rest = append(rest, err)
+		}
+	}
+	return rest
+}
+
+// checker is one call of [Models].
+type checker struct {
+	db     *gorm.DB
+	set    *model.Set
+	tables map[string]table // by name
+}
+
+func (c *checker) model(value any) []error {
+	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(value); err != nil {
 		return []error{fmt.Errorf("gormflake: check %T: %w", value, err)}
 	}
 	s := stmt.Schema
-	m := set.Model(s)
+	errs := checkJSON(s)
+	m := c.set.Model(s)
 	if m.Err != nil {
-		return []error{m.Err}
+		return append(errs, m.Err)
 	}
 	if len(m.Columns) == 0 {
-		return []error{fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name)}
+		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name))
 	}
-	errs := checkFields(s, m.Columns)
-	errs = append(errs, checkReferences(db, set, s)...)
-	return append(errs, checkTable(db, value, s, m.Columns)...)
+	for _, column := range m.Columns {
+		errs = append(errs, c.column(column)...)
+	}
+	return append(errs, c.references(s)...)
+}
+
+// column checks a tagged column, in the model and in its table.
+func (c *checker) column(column *model.Column) []error {
+	errs := []error{checkAssigned(column)}
+	narrow := checkDeclared(c.db, column)
+	errs = append(errs, narrow)
+	live, err := c.live(column)
+	if live == nil {
+		return append(errs, err)
+	}
+	errs = append(errs, checkAutoAssigned(column, live))
+	if narrow == nil {
+		narrow = checkWidth(c.db, column, live)
+		errs = append(errs, narrow)
+	}
+	if narrow == nil {
+		errs = append(errs, checkPadding(c.db, column, live))
+	}
+	return errs
+}
+
+// live returns the column in the table, nil if there is none. That the table does
+// not exist is not an error, for it may still be migrated.
+func (c *checker) live(column *model.Column) (*liveColumn, error) {
+	s := column.Field.Schema
+	t, ok := c.tables[s.Table]
+	if !ok {
+		t.columns, t.err = readColumns(c.db, s.Table)
+		if t.err != nil {
+			t.err = fmt.Errorf("gormflake: check table %s: %w", s.Table, t.err)
+		}
+		c.tables[s.Table] = t
+	}
+	if t.err != nil || len(t.columns) == 0 {
+		return nil, t.err
+	}
+	if live := t.find(c.db.Name(), column.Field.DBName); live != nil {
+		return live, nil
+	}
+	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
+}
+
+func mistake(c *model.Column, text string) error {
+	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
+}
+
+// locked reads a field that GORM may change when it parses another model.
+func locked[T any](s *schema.Schema, read func() T) T {
+	defer model.ReadLock(s)()
+	return read()
 }

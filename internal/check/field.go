@@ -2,50 +2,82 @@ package check
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
 )
 
-func checkFields(s *schema.Schema, columns []*model.Column) []error {
-	defer model.ReadLock(s)()
-	var errs []error
-	for _, c := range columns {
-		errs = append(errs, checkField(c))
-	}
-	return errs
-}
-
-func checkField(c *model.Column) error {
-	f := c.Field
-	if c.Serial != nil {
-		return nil // checked when the tag was parsed
-	}
+// checkAssigned finds a key to which GORM or the database assigns values.
+func checkAssigned(c *model.Column) error {
 	switch {
-	case f.AutoIncrement:
-		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
-	case f.HasDefaultValue:
-		return mistake(c, "the column has a default: remove gorm:\"default\"")
-	}
-	return checkSize(c)
-}
-
-// checkSize checks gorm:"size". A string without it has the dialect's default.
-func checkSize(c *model.Column) error {
-	size := c.Field.Size
-	if c.Kind.IsString() {
-		if size > 0 && size < model.IDDigits {
-			return mistake(c, fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, model.IDDigits))
-		}
+	case c.Serial != nil:
 		return nil
-	}
-	if size > 0 && size < 64 {
-		return mistake(c, fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size))
+	case c.Field.AutoIncrement:
+		return mistake(c, "GORM makes the column auto-increment: add gorm:\"autoIncrement:false\" or use types.ID")
+	case c.Field.HasDefaultValue:
+		return mistake(c, "the column has a default: remove gorm:\"default\"")
 	}
 	return nil
 }
 
-func mistake(c *model.Column, text string) error {
-	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
+// checkDeclared finds a column that the model declares too narrow. The parser of
+// tags has checked serial numbers.
+func checkDeclared(db *gorm.DB, c *model.Column) error {
+	if c.Serial != nil {
+		return nil
+	}
+	defer model.ReadLock(c.Field.Schema)()
+	if text := declared(db.Name(), c); text != "" {
+		return mistake(c, text)
+	}
+	return nil
+}
+
+// declared returns what is wrong with the size or the type that the model gives
+// the column of a key or a foreign key. A string without a size has the dialect's
+// default.
+func declared(dialect string, c *model.Column) string {
+	f := c.Field
+	switch size := f.Size; {
+	case f.DataType == schema.Int || f.DataType == schema.Uint || strings.EqualFold(string(f.DataType), "bigint"):
+		if size > 0 && size < 64 && !c.Kind.IsString() {
+			return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+		}
+	case f.DataType == schema.String && c.Kind.IsString():
+		if size > 0 && size < model.IDDigits {
+			return fmt.Sprintf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", size, model.IDDigits)
+		}
+	case dialect == "postgres" && !c.Kind.IsString() && columnType(f.DataType).isText():
+		return textForNumber
+	case !holds(dialect, c, columnType(f.DataType)):
+		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", f.DataType)
+	}
+	return ""
+}
+
+const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
+
+// checkJSON finds IDs whose json tag has the option string. They are strings in
+// JSON without it, and some encoders quote them twice.
+func checkJSON(s *schema.Schema) []error {
+	var errs []error
+	for _, f := range s.Fields {
+		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if isID(f.IndirectFieldType) && slices.Contains(strings.Split(options, ","), "string") {
+			errs = append(errs, fmt.Errorf("gormflake: model %s, field %s: its json tag has the option string, with which some encoders quote a %s twice: remove ,string",
+				s.Name, f.BindName(), f.IndirectFieldType))
+		}
+	}
+	return errs
+}
+
+// isID reports whether t is an ID of package types.
+func isID(t reflect.Type) bool {
+	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }

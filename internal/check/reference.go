@@ -1,7 +1,6 @@
 package check
 
 import (
-	"errors"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -10,44 +9,68 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// checkReferences finds foreign keys that cannot hold the serial numbers that they
-// refer to, or that the database refuses. Other foreign keys that cannot hold a key
-// are an error of the model.
-func checkReferences(db *gorm.DB, set *model.Set, s *schema.Schema) []error {
+// references finds foreign keys that cannot hold the serial numbers that they
+// refer to, or that the database refuses, and those whose columns are too narrow
+// in the table. Other foreign keys that cannot hold a key are an error of the
+// model.
+func (c *checker) references(s *schema.Schema) []error {
 	var errs []error
 	for _, ref := range model.TaggedReferences(s) {
-		if err := checkReference(db, set, ref); err != nil {
-			errs = append(errs, model.ReferenceError(ref, err.Error()))
+		foreign, text, err := c.foreign(ref)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case text != "":
+			errs = append(errs, model.ReferenceError(ref, text))
+		case foreign != nil:
+			errs = append(errs, c.foreignColumn(foreign))
 		}
 	}
 	return errs
 }
 
-func checkReference(db *gorm.DB, set *model.Set, ref *schema.Reference) error {
+// foreign returns the foreign key as a column that holds what it refers to, or
+// what is wrong with it. It returns neither if it is of a type with a Scan of its
+// own, or refers to a model with an error.
+func (c *checker) foreign(ref *schema.Reference) (foreign *model.Column, text string, err error) {
 	// Another goroutine may still be parsing the schema in ref. Parse waits for it.
-	stmt := &gorm.Statement{DB: db}
+	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(reflect.New(ref.PrimaryKey.Schema.ModelType).Interface()); err != nil {
-		return err
+		return nil, "", err
 	}
-	for _, c := range set.Model(stmt.Schema).Columns {
-		if c.Field.DBName != ref.PrimaryKey.DBName || c.Serial == nil {
+	for _, key := range c.set.Model(stmt.Schema).Columns {
+		if key.Field.DBName != ref.PrimaryKey.DBName {
 			continue
 		}
-		if _, err := model.SerialKindOf(ref.ForeignKey.FieldType); err != nil {
-			return err
+		foreign = model.NewColumn(ref.ForeignKey)
+		foreign.Serial = key.Serial
+		if key.Serial != nil {
+			return foreign, serialText(key, foreign), nil
 		}
-		return c.CheckWidth(ref.ForeignKey)
+		if foreign.Kind, err = model.KindOf(ref.ForeignKey.FieldType); err != nil {
+			return nil, "", nil
+		}
+		return foreign, locked(ref.ForeignKey.Schema, func() string { return declared(c.db.Name(), foreign) }), nil
 	}
-	return checkText(db, ref)
+	return nil, "", nil
 }
 
-// checkText finds a number that refers to a string. GORM gives the number a
-// column of text, for which PostgreSQL's driver accepts no number.
-func checkText(db *gorm.DB, ref *schema.Reference) error {
-	defer model.ReadLock(ref.ForeignKey.Schema)()
-	k, err := model.KindOf(ref.ForeignKey.FieldType)
-	if db.Name() != "postgres" || err != nil || k.IsString() || ref.ForeignKey.DataType != schema.String {
-		return nil
+// serialText returns what is wrong with a foreign key to serial numbers.
+func serialText(key, foreign *model.Column) string {
+	var err error
+	if foreign.Kind, err = model.SerialKindOf(foreign.Field.FieldType); err != nil {
+		return err.Error()
 	}
-	return errors.New("PostgreSQL's driver stores no number in a column of text: use string")
+	if err := key.CheckWidth(foreign.Field); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (c *checker) foreignColumn(foreign *model.Column) error {
+	live, err := c.live(foreign)
+	if live == nil {
+		return err
+	}
+	return checkWidth(c.db, foreign, live)
 }

@@ -64,6 +64,9 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 // numbers of rows that have a parent for later.
 func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bool) error {
 	selected := selectKeys(stmt, m.Columns)
+	if err := checkOmitted(stmt, m, selected); err != nil {
+		return err
+	}
 	if maps, ok := mapsOf(stmt.Dest); ok {
 		return fillMaps(stmt, set, m, maps, selected)
 	}

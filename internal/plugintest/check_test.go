@@ -118,13 +118,13 @@ func TestCheckLiveTable(t *testing.T) {
 			{"short", map[string]string{
 				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
 				"postgres": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varchar(18))",
-			}, []string{"field Text", "varchar of fewer than 19 characters"}},
+			}, []string{"field Text", "(18), which cannot hold every ID: make it varchar(19)"}},
 			{"short bytes", map[string]string{
 				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text varbinary(18))",
-			}, []string{"field Text", "varbinary of fewer than 19 characters"}},
+			}, []string{"field Text", "varbinary(18), which cannot hold every ID: make it varchar(19)"}},
 			{"short padded bytes", map[string]string{
 				"mysql": "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint, text binary(18))",
-			}, []string{"field Text", "binary of fewer than 19 characters"}},
+			}, []string{"field Text", "binary(18), which cannot hold every ID: make it varchar(19)"}},
 			{"missing", map[string]string{
 				"sqlite":   "CREATE TABLE lives (id integer PRIMARY KEY, public bigint)",
 				"mysql":    "CREATE TABLE lives (id bigint PRIMARY KEY, public bigint)",

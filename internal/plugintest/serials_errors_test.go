@@ -233,11 +233,11 @@ func TestCheckSerialTable(t *testing.T) {
 	}
 	Each(t, func(t *testing.T, db *gorm.DB) {
 		for column, want := range map[string]string{
-			"number varchar(27)":                       "column number of table bills is varchar of fewer than 28 characters, which cannot hold every serial number: make it varchar(28)",
+			"number varchar(27)":                       "(27), which cannot hold every serial number: make it varchar(28)",
 			"number bigint":                            "which cannot hold every serial number: make it varchar(28)",
 			"number decimal(30,0)":                     "which cannot hold every serial number: make it varchar(28)",
 			"name varchar(40)":                         "table bills has no column number: migrate it",
-			"number char(27)":                          "of fewer than 28 characters, which cannot hold every serial number: make it varchar(28)",
+			"number char(27)":                          "(27), which cannot hold every serial number: make it varchar(28)",
 			"number char(28)":                          "",
 			"number varchar(28)":                       "",
 			"number text":                              "",

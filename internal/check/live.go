@@ -1,0 +1,157 @@
+package check
+
+import (
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gorm.io/gorm"
+)
+
+// table is what the database knows of a table; it has no columns if it does not
+// exist.
+type table struct {
+	columns []liveColumn
+	err     error
+}
+
+type liveColumn struct {
+	name  string
+	kind  columnType
+	value sql.NullString // the default
+	auto  bool           // the database counts
+}
+
+// find returns the column that the database finds by this name in quotes.
+func (t table) find(dialect, name string) *liveColumn {
+	for i := range t.columns {
+		if l := &t.columns[i]; sameName(dialect, l.name, name) {
+			return l
+		}
+	}
+	return nil
+}
+
+func sameName(dialect, a, b string) bool {
+	switch dialect {
+	case "postgres":
+		return a == b
+	case "sqlite":
+		return strings.Map(lowerASCII, a) == strings.Map(lowerASCII, b)
+	default:
+		return strings.EqualFold(a, b)
+	}
+}
+
+func lowerASCII(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+// readColumns returns the columns of the table that the database finds by this
+// name in an INSERT, none if it does not exist.
+func readColumns(db *gorm.DB, name string) ([]liveColumn, error) {
+	switch db.Name() {
+	case "sqlite":
+		return sqliteColumns(db, name)
+	case "postgres":
+		return postgresColumns(db, name)
+	case "mysql":
+		return mysqlColumns(db, name)
+	default:
+		return nil, fmt.Errorf("got a database of %s: want SQLite, PostgreSQL, MySQL or MariaDB", db.Name())
+	}
+}
+
+var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
+
+// sqliteColumns reads the statement that created the table too, because only it
+// has AUTOINCREMENT, which only an INTEGER PRIMARY KEY can have.
+func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
+	var schema any // nil: any
+	master := "sqlite_master"
+	if prefix, rest, ok := strings.Cut(name, "."); ok {
+		schema, name, master = prefix, rest, prefix+"."+master
+	}
+	query := "SELECT name, type, dflt_value, pk, (SELECT sql FROM " + db.Statement.Quote(master) +
+		" WHERE type = 'table' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
+	return read(db, func(rows *sql.Rows, l *liveColumn) error {
+		var key int
+		var ddl sql.NullString
+		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &ddl)
+		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
+		return err
+	}, query, name, name, schema)
+}
+
+// postgresColumns reads the catalogue of the server, because the views of the
+// standard hide tables from those who have no right to them.
+func postgresColumns(db *gorm.DB, name string) ([]liveColumn, error) {
+	const query = `SELECT a.attname,
+	CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
+	pg_get_expr(d.adbin, d.adrelid),
+	a.attidentity <> '' OR COALESCE(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
+FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
+	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
+		return rows.Scan(&l.name, &l.kind, &l.value, &l.auto)
+	}, query, db.Statement.Quote(name))
+	if len(columns) == 0 && err == nil {
+		err = postgresHidden(db, name)
+	}
+	return columns, err
+}
+
+// postgresHidden finds a table in a schema that the server leaves out of the
+// search path, because the role may not use it.
+func postgresHidden(db *gorm.DB, name string) error {
+	const query = `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = ? AND NOT has_schema_privilege(n.oid, 'USAGE') AND n.nspname IN (
+	SELECT trim(both ' "' FROM replace(s, '$user', current_user)) FROM unnest(string_to_array(current_setting('search_path'), ',')) s)`
+	var schemas []string
+	if err := db.Raw(query, name).Scan(&schemas).Error; err != nil {
+		return err
+	}
+	if len(schemas) > 0 {
+		return fmt.Errorf("permission denied for schema %s: grant USAGE on it", schemas[0])
+	}
+	return nil
+}
+
+var absent = regexp.MustCompile(`^Error 1146\b`) // ER_NO_SUCH_TABLE
+
+// mysqlColumns asks for the table by name, because the server's catalogue hides
+// tables from those who have no right to them.
+func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
+	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
+		var null, key, extra sql.NullString
+		err := rows.Scan(&l.name, &l.kind, &null, &key, &l.value, &extra)
+		l.auto = strings.Contains(strings.ToLower(extra.String), "auto_increment")
+		return err
+	}, "SHOW COLUMNS FROM "+db.Statement.Quote(name))
+	if err != nil && absent.MatchString(err.Error()) {
+		return nil, nil
+	}
+	return columns, err
+}
+
+func read(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {
+	rows, err := db.Raw(query, args...).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l liveColumn
+		if err := scan(rows, &l); err != nil {
+			return nil, err
+		}
+		columns = append(columns, l)
+	}
+	return columns, rows.Err()
+}

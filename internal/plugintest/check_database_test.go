@@ -1,0 +1,221 @@
+package plugintest
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A statement that fails is an error, whether or not the table exists.
+func TestCheckReportsFailures(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, tables := range []int{0, 1} {
+			if tables == 1 {
+				Migrate(t, db, &live{})
+			}
+			for n := 1; ; n++ {
+				f := &faults{fail: n}
+				err := gormflake.Check(withFaults(t, db, f), &live{}, &live{})
+				if f.seen < n {
+					if n == 1 || err != nil {
+						t.Errorf("%d tables, %d statements: %v", tables, f.seen, err)
+					}
+					break
+				}
+				if !errors.Is(err, ErrInjected) || !strings.HasPrefix(err.Error(), "gormflake: check table lives: ") || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%d tables, statement %d: %v", tables, n, err)
+				}
+			}
+		}
+	})
+}
+
+func TestCheckWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		pool, err := db.DB()
+		if err == nil {
+			err = pool.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants(t, gormflake.Check(db, &live{}), []string{"check table lives: ", "closed"})
+	})
+}
+
+// A table that this user may not see is not one that does not exist yet.
+func TestCheckWithoutRights(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		db := testdb.Open(t, testdb.Postgres)
+		Use(t, db, NewPlugin(t))
+		Migrate(t, db, &live{})
+		role := "gormflake_" + strings.ToLower(rand.Text())
+		Must(t, db.Exec("CREATE ROLE "+role))
+		Must(t, db.Exec("GRANT "+role+" TO CURRENT_USER"))
+		t.Cleanup(func() { Must(t, db.Exec("DROP ROLE "+role)) })
+		_ = db.Transaction(func(tx *gorm.DB) error {
+			Must(t, tx.Exec("SET LOCAL ROLE "+role))
+			wants(t, gormflake.Check(tx, &live{}), []string{"check table lives: permission denied for schema gormflake_", "grant USAGE"})
+			if err := gormflake.Check(tx, &Book{}); err != nil {
+				t.Error(err) // there is no such table
+			}
+			return gorm.ErrInvalidTransaction
+		})
+	})
+	for _, target := range []testdb.Target{testdb.MySQL, testdb.MySQLNoReturning} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			Migrate(t, db, &live{}, &Book{})
+			limited := mysqlReaderOfBooks(t, db)
+			Use(t, limited, NewPlugin(t))
+			wants(t, gormflake.Check(limited, &Book{}, &live{}), []string{"check table lives: Error 1142"})
+		})
+	}
+}
+
+func mysqlReaderOfBooks(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	name, password := "gormflake_"+strings.ToLower(rand.Text()[:16]), rand.Text()
+	Must(t, db.Exec(fmt.Sprintf("CREATE USER %s@'%%' IDENTIFIED BY '%s'", name, password)))
+	t.Cleanup(func() { Must(t, db.Exec("DROP USER "+name+"@'%'")) })
+	Must(t, db.Exec("GRANT SELECT ON books TO "+name+"@'%'"))
+	config := *db.Dialector.(*mysql.Dialector).Config
+	config.DSNConfig = config.DSNConfig.Clone()
+	config.DSNConfig.User, config.DSNConfig.Passwd, config.DSN = name, password, ""
+	config.Conn = nil
+	limited, err := gorm.Open(mysql.New(config), &gorm.Config{Logger: db.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := limited.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	return limited
+}
+
+// Names of columns are those that the database finds in an INSERT.
+func TestCheckNamesOfColumns(t *testing.T) {
+	t.Parallel()
+	type umlaut struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Maker types.ID `gorm:"column:übung" snowflake:"id"`
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		quote := func(name string) string { return db.Statement.Quote(name) }
+		Must(t, db.Exec("CREATE TABLE lives ("+quote("ID")+" bigint PRIMARY KEY, "+quote("PUBLIC")+" bigint, "+quote("Text")+" varchar(20))"))
+		Must(t, db.Exec("CREATE TABLE umlauts (id bigint PRIMARY KEY, "+quote("Übung")+" bigint)"))
+		lives, umlauts := gormflake.Check(db, &live{}), gormflake.Check(db, &umlaut{})
+		for _, test := range []struct {
+			row any
+			err error
+		}{{&live{}, lives}, {&umlaut{}, umlauts}} {
+			created := db.Create(test.row).Error
+			if (created == nil) != (test.err == nil) {
+				t.Errorf("%T: Create: %v, Check: %v", test.row, created, test.err)
+			}
+		}
+		if db.Name() == "postgres" {
+			wants(t, lives, []string{"table lives has no column id"}, []string{"table lives has no column public"}, []string{"table lives has no column text"})
+		} else if lives != nil {
+			t.Error(lives)
+		}
+	})
+}
+
+// A table that only the search path of the connection finds is checked too.
+func TestCheckTablesOfOtherSchemas(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.Postgres)
+	Use(t, db, NewPlugin(t))
+	other := "gormflake_" + strings.ToLower(rand.Text())
+	Must(t, db.Exec("CREATE SCHEMA "+other))
+	t.Cleanup(func() { Must(t, db.Exec("DROP SCHEMA "+other+" CASCADE")) })
+	Must(t, db.Exec("CREATE TABLE "+other+".lives (id bigint PRIMARY KEY, public int, text text)"))
+	want := []string{"column public of table lives is integer, which cannot hold every ID"}
+	_ = db.Transaction(func(tx *gorm.DB) error {
+		Must(t, tx.Exec("SELECT set_config('search_path', current_schema() || ',"+other+"', true)"))
+		wants(t, gormflake.Check(tx, &live{}), want)
+		return gorm.ErrInvalidTransaction
+	})
+	sqlite := testdb.Open(t, testdb.SQLite)
+	Use(t, sqlite, NewPlugin(t))
+	_ = sqlite.Transaction(func(tx *gorm.DB) error { // one connection
+		Must(t, tx.Exec("CREATE TEMP TABLE lives (id integer PRIMARY KEY, public real, text text)"))
+		wants(t, gormflake.Check(tx, &live{}), []string{"column public of table lives is REAL, which cannot hold every ID"})
+		return gorm.ErrInvalidTransaction
+	})
+}
+
+type (
+	ward struct {
+		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Beds []bed    `gorm:"foreignKey:WardID;constraint:-"`
+	}
+	bed struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		WardID types.ID
+		Ward   *ward `gorm:"foreignKey:WardID;constraint:-"`
+	}
+)
+
+// The column of a foreign key is checked once, whichever model has the relation.
+func TestCheckColumnsOfForeignKeys(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		narrow := "int"
+		if db.Name() == "sqlite" {
+			narrow = "double precision"
+		}
+		Must(t, db.Exec("CREATE TABLE beds (id bigint PRIMARY KEY, ward_id "+narrow+")"))
+		for _, models := range [][]any{{&ward{}}, {&bed{}}, {&ward{}, &bed{}, &ward{}}} {
+			wants(t, gormflake.Check(db, models...), []string{"model bed, field WardID: column ward_id of table beds is ", "which cannot hold every ID"})
+		}
+		Must(t, db.Exec("DROP TABLE beds"))
+		Migrate(t, db, &ward{}, &bed{})
+		if err := gormflake.Check(db, &ward{}, &bed{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCheckReportsEachMistakeOnce(t *testing.T) {
+	t.Parallel()
+	type (
+		leaf struct {
+			ID     types.ID `snowflake:"pk"`
+			TreeID int32
+		}
+		tree struct {
+			ID     types.ID `snowflake:"pk"`
+			Leaves []leaf
+		}
+		grove struct {
+			ID     types.ID `snowflake:"pk"`
+			TreeID types.ID
+			Tree   tree
+			Leaf   leaf `gorm:"foreignKey:TreeID"`
+		}
+	)
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		toTree := []string{"model leaf, field TreeID, foreign key to tree: type int32"}
+		toGrove := []string{"model leaf, field TreeID, foreign key to grove: type int32"}
+		wants(t, gormflake.Check(db, &tree{}, &tree{}), toTree)
+		wants(t, gormflake.Check(db, &grove{}, &tree{}, &grove{}), toGrove, toTree)
+	})
+}
