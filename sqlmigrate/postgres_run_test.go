@@ -179,7 +179,7 @@ func postgresNextKey(t *testing.T, server *pgServer) {
 // Keys that do not fit are told before anything is changed, whichever phase is
 // taken back.
 func postgresLargeKeys(t *testing.T, server *pgServer) {
-	const id = "1801439850948198400"
+	const id = "361439850948198"
 	for _, test := range []struct{ name, ddl, insert, want string }{
 		{"key", "CREATE TABLE t (id serial PRIMARY KEY)", "INSERT INTO t VALUES (" + id + ")", "column id of table t holds keys"},
 		{"smallint", "CREATE TABLE t (id smallserial PRIMARY KEY)", "INSERT INTO t VALUES (32768)", "column id of table t holds keys"},
