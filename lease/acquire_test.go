@@ -174,7 +174,7 @@ func TestNoFreeWorkerNamesAFew(t *testing.T) {
 	}
 }
 
-func TestAcquireWaitsForOneGivenBackAMomentAgo(t *testing.T) {
+func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory()

@@ -27,7 +27,7 @@ type claim struct {
 	*Lease
 	token        token
 	layoutRecord Record
-	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued
+	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
 	collisions   int           // writes that were refused
 	unknown      int           // writes without an answer
 	policy       takeoverPolicy

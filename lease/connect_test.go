@@ -60,7 +60,7 @@ func TestRenewalWaitsForAConnection(t *testing.T) {
 }
 
 // A caller whose own transaction has the connection is not to wait for itself.
-func TestCallerGivesUpAndTheRenewalGoesOn(t *testing.T) {
+func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, log := newPool(), new(journal)

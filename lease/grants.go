@@ -54,7 +54,7 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	}
 	grant, err := l.ready(held, need)
 	if grant == nil && err == nil {
-		err = l.fenced(held, errNothing)
+		err = l.fencedError(held, errNothing)
 	}
 	return grant, err
 }
@@ -70,12 +70,12 @@ func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) er
 	if ctx.Err() == nil {
 		l.failed(why)
 	}
-	return l.fenced(held, why)
+	return l.fencedError(held, why)
 }
 
 // ready returns the grant that reaches beyond need, an error, or neither if the
-// store has to be asked. The error is the outage's: more attempts than those in the background would only
-// load a store that is in trouble.
+// store has to be asked. The error is the outage's: more attempts than those in
+// the background would only load a store that is in trouble.
 func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, erro
 	case held == nil && len(l.grants) > 0:
 		return nil, fmt.Errorf("lease: %v serves a generator already: acquire a lease for each", l.held)
 	case !w.lost && w.acknowledged > max(need, l.now()):
-		return l.handOver(w, held)
+		return l.grantOf(w, held)
 	case l.outage.attempts > 0:
 		l.outage.need = need
 		return nil, l.refusal(held)
@@ -93,9 +93,9 @@ func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, erro
 	return nil, nil
 }
 
-// handOver returns the worker's grant, or a new one for the generator that issues
+// grantOf returns the worker's grant, or a new one for the generator that issues
 // under held.
-func (l *Lease) handOver(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
+func (l *Lease) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
 	if held != nil && w.grant.Load() == held {
 		return held, nil
 	}
@@ -108,8 +108,8 @@ func (l *Lease) handOver(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant
 	return grant, nil
 }
 
-// fenced is the error of a call that has nothing to issue under.
-func (l *Lease) fenced(held *snowflake.Grant, why error) error {
+// fencedError is the error of a call that has nothing to issue under.
+func (l *Lease) fencedError(held *snowflake.Grant, why error) error {
 	if held == nil {
 		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
 	}

@@ -23,7 +23,7 @@ type Lease struct {
 	// Guarded by storeMu.
 	liveness   liveness
 	skew       skewCheck
-	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged
+	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged, in Unix ms
 	lossLevel  slog.Level    // at which the last loss was logged
 	leading    bool
 

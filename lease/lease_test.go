@@ -50,7 +50,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-func TestReleaseBesideGenerator(t *testing.T) {
+func TestReleaseWithAGenerator(t *testing.T) {
 	t.Parallel()
 	l := acquire(t, leasetest.NewMemory())
 	gen := generate(t, l)

@@ -38,7 +38,7 @@ func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	}
 }
 
-func TestLossGoesOnUnderAnotherWorker(t *testing.T) {
+func TestLossContinuesUnderAnotherWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, log := leasetest.NewMemory(), new(journal)

@@ -29,8 +29,8 @@ func (l *Lease) failed(err error) {
 	}
 	o.attempts++
 	o.last, o.lost = err, w.lost
-	fenced := !o.fenced && (w.lost || max(l.now(), o.need) >= w.acknowledged)
-	o.fenced = o.fenced || fenced
+	newly := !o.fenced && (w.lost || max(l.now(), o.need) >= w.acknowledged)
+	o.fenced = o.fenced || newly
 	l.counts.Failures++
 	attrs := append(w.attrs(), "error", err) // under the lock: a caller that gives up does not hold storeMu
 	l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *Lease) failed(err error) {
 	}
 
 	switch {
-	case fenced:
+	case newly:
 		l.log.Error("lease: fenced, the window has ended and nothing is issued", attrs...)
 	case first:
 		l.log.Warn("lease: the window cannot be extended", attrs...)
@@ -90,5 +90,5 @@ func (l *Lease) refusal(held *snowflake.Grant) error {
 	if o.lost {
 		err = fmt.Errorf("%w, and no other was found: %w", ErrLost, err)
 	}
-	return l.fenced(held, err)
+	return l.fencedError(held, err)
 }

@@ -17,7 +17,7 @@ const maxReleases = 3
 // worker is released, so that another process can acquire it at once. The lease
 // ends with the last grant in use.
 func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
-	w := l.retire(held, last.Add(l.layout.Tick).UnixMilli())
+	w := l.removeGrant(held, last.Add(l.layout.Tick).UnixMilli())
 	if w == nil {
 		return nil
 	}
@@ -30,11 +30,11 @@ func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Tim
 		l.releaseReplacement(ctx))
 }
 
-// retire takes the grant off the list, and returns what it was made for if
+// removeGrant takes the grant off the list, and returns what it was made for if
 // there is anything to release: a generator that continues under another worker
 // does not wait for storeMu. Who releases the worker, if this call gives up,
 // finds the tick from which on nothing was issued.
-func (l *Lease) retire(grant *snowflake.Grant, unused int64) *heldWorker {
+func (l *Lease) removeGrant(grant *snowflake.Grant, unused int64) *heldWorker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.grants[grant]

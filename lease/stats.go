@@ -61,5 +61,5 @@ func (l *Lease) Health() error {
 	case l.outage.attempts > 0:
 		return l.refusal(w.grant.Load())
 	}
-	return l.fenced(w.grant.Load(), errNothing)
+	return l.fencedError(w.grant.Load(), errNothing)
 }

@@ -19,18 +19,18 @@ const releasedMark = "/released"
 //
 //	host/process/random/writes/replaced/window[/released]
 //
-// The random part makes it one grant's; host and process are there for people.
-// Every write of a grant bears another count, so that no two records of it are
+// The random part makes it one claim's; host and process are there for people.
+// Every write of a claim, and of its renewals, bears another count, so that no two records of it are
 // equal, and what was read can always be told from what is written next.
 type token struct {
 	holder   string // host/process/random
 	writes   int64
-	replaced int64 // the bound that the grant's first write replaced, in Unix milliseconds
+	replaced int64 // the bound that the claim's first write replaced, in Unix milliseconds
 	window   int64 // of the holder, in milliseconds
 	released bool
 }
 
-// newToken returns the token of a new grant.
+// newToken returns the token of a new claim.
 func newToken(window time.Duration) token {
 	return token{
 		holder: fmt.Sprintf("%s/%d/%s", hostName(), os.Getpid(), rand.Text()),
@@ -84,7 +84,7 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// releasedOwner is the owner of the same grant's record once it is released.
+// releasedOwner is the owner of the same holder's record once it is released.
 func releasedOwner(owner string) string {
 	t, ok := parseToken(owner)
 	if !ok {

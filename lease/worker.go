@@ -14,8 +14,8 @@ import (
 type heldWorker struct {
 	key                int
 	datacenter, worker int64
-	start              int64                           // nobody has issued this tick or a later one before
-	unused             int64                           // nor has this lease, by the grants that were retired
+	start              int64                           // in Unix ms: nobody has issued this tick or a later one before
+	unused             int64                           // in Unix ms: nor has this lease, by the grants that were retired
 	acquired           time.Time                       // on the wall clock
 	acquiredAt         time.Time                       // the same on the monotonic clock
 	grant              atomic.Pointer[snowflake.Grant] // nil until a generator has it
@@ -25,9 +25,10 @@ type heldWorker struct {
 	// of the next compare-and-swap, and nothing else.
 	token        token  // of the last attempt to write
 	base         Record // as written or read
-	acknowledged int64  // the bound
+	acknowledged int64  // the bound, in Unix ms
 
-	// The highest that a write of ours may have left in the store.
+	// The highest that a write of ours may have left in the store: a bound in
+	// Unix ms, and a count.
 	triedBound, triedWrites int64
 
 	lost      bool // or released

@@ -32,7 +32,7 @@ func (g *Generator) openFirst(c config) error {
 		return errors.Join(err, g.source.Retire(ctx, grant, grant.unused()))
 	}
 	g.policy = *c.policy
-	g.origin = g.begin(grant, 0)
+	g.origin = g.openGrant(grant, 0)
 	g.grant.Store(grant)
 	return nil
 }
@@ -81,10 +81,10 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	return fmt.Errorf("%w: %v was granted until %v, and could only begin at %v", ErrFenced, grant, grant.Until(), g.layout.timeOf(int64(first)))
 }
 
-// begin opens the grant at the current tick, or at the first one that the grant
+// openGrant opens the grant at the current tick, or at the first one that the grant
 // allows and that is not below least. It returns the state, the slot before the
 // first.
-func (g *Generator) begin(grant *Grant, least int64) slot {
+func (g *Generator) openGrant(grant *Grant, least int64) slot {
 	g.clock.Lock()
 	defer g.clock.Unlock()
 	now := g.clock.TickAt(g.clock.Now().Logical)
@@ -161,7 +161,7 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 		return 0, false
 	}
 	last = old.retire()
-	g.skipped.Add(int64(g.begin(next, old.tickOf(last)+1) - last))
+	g.skipped.Add(int64(g.openGrant(next, old.tickOf(last)+1) - last))
 	g.grant.Store(next)
 	return last, true
 }

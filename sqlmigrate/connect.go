@@ -33,7 +33,7 @@ func withConn(ctx context.Context, db *gorm.DB, fn func(*sql.Conn) error) error 
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: get a connection: %w", err)
 	}
-	return errors.Join(fn(conn), engine.GiveBack(conn))
+	return errors.Join(fn(conn), engine.ReturnConn(conn))
 }
 
 // poolOf goes by the pool that db was opened with: a handle made from it can

@@ -173,7 +173,7 @@ func TestWriteFilesAfterOthers(t *testing.T) {
 
 // A timestamp among numbers would be above all that are written later, which
 // golang-migrate then never runs.
-func TestWriteFilesGoOnWithNumbers(t *testing.T) {
+func TestWriteFilesContinueNumbers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string

@@ -11,6 +11,17 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
+const (
+	// clockDifference is how far another machine's clock may be ahead before
+	// the keys it issues are blockers; "gormflake doctor" warns there too.
+	clockDifference = time.Minute
+
+	// keptFree: keys that a database has counted do not reach the IDs of the
+	// second day of an epoch, which are above 10^11 in every layout of this
+	// module. What does is taken for an ID.
+	keptFree = 24 * time.Hour
+)
+
 // Inspect finds all tables that are connected with the targets by references,
 // in either direction, and plans what has to be done so that their keys can be
 // Snowflake IDs. It reads only.
@@ -26,6 +37,8 @@ import (
 //
 // Integer columns that are named after one of the tables, as order_id, and are
 // not connected with it are left alone, and pointed out in [Plan.Notes].
+//
+// A key that is more than a minute ahead of this machine's clock is a blocker.
 //
 // A blocker is not an error: it is in [Plan.Blockers], and [Plan.Err] makes an
 // error of it. An error is a target that does not exist or means nothing, a
@@ -62,10 +75,12 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now()
 	found, err := e.Inspect(ctx, conn, engine.Request{
 		Tables:     c.tables,
 		References: references,
-		Limit:      c.layout.Min(time.Now()).Int64(),
+		Ahead:      c.layout.Min(now.Add(clockDifference)).Int64(),
+		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(keptFree))).Int64(),
 	})
 	if err != nil {
 		return nil, err

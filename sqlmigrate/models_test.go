@@ -40,7 +40,7 @@ type guardedOrder struct {
 
 // The guard is the CHECK of a model that has one, so AutoMigrate adds no other.
 // SQLite's is a trigger.
-func TestGuardIsThatOfGORM(t *testing.T) {
+func TestGuardIsGORMs(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, "CREATE TABLE guarded_orders (id BIGINT NOT NULL PRIMARY KEY)")

@@ -117,7 +117,7 @@ func TestMySQLRefusesChangedDetach(t *testing.T) {
 }
 
 // That a journal is there does not excuse a foreign key it does not know.
-func TestMySQLRefusesMissingBesideJournal(t *testing.T) {
+func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	t.Parallel()
 	db := mysqlSmall(t)
 	plan := mysqlInspect(t, db, mysqlSmallTargets()...)

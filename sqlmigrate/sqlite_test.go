@@ -358,7 +358,7 @@ func TestSQLiteBlockers(t *testing.T) {
 		{"null key", []string{"CREATE TABLE t (id BIGINT PRIMARY KEY)", "INSERT INTO t VALUES (NULL), (5)"}, "1 row has a key that is NULL or no integer: give them keys"},
 		{"null in descending", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY DESC)", "INSERT INTO t VALUES (NULL)"}, "1 row has a key that is NULL or no integer"},
 		{"text in bigint", []string{"CREATE TABLE t (id BIGINT PRIMARY KEY)", "INSERT INTO t VALUES ('a'), (NULL)"}, "2 rows have a key that is NULL or no integer"},
-		{"large key", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", fmt.Sprintf("INSERT INTO t VALUES (%d)", large)}, fmt.Sprintf("its largest key is %d, and the next Snowflake ID may be as small as", large)},
+		{"large key", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", fmt.Sprintf("INSERT INTO t VALUES (%d)", large)}, fmt.Sprintf("it holds key %d, which is more than a minute ahead of this machine's clock", large)},
 		{"virtual", []string{"CREATE VIRTUAL TABLE t USING rtree(id, a, b)"}, "blocked by virtual table t"},
 		{"guard's name", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TRIGGER t_Snowflake_Guard BEFORE DELETE ON t BEGIN SELECT 1; END"}, "blocked by trigger t_Snowflake_Guard: it has the name of the guard and another text"},
 	} {
@@ -521,7 +521,7 @@ func sqliteStatementsOf(plan *sqlmigrate.Plan) (up, down []string) {
 	return up, down
 }
 
-func TestSQLiteChangedMeanwhile(t *testing.T) {
+func TestSQLiteChangedSince(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, sqliteShop...)
@@ -545,12 +545,12 @@ func TestSQLiteRevertRefuses(t *testing.T) {
 		before := sqliteDump(t, db)
 		wantError(t, plan.Revert(t.Context(), db), "table users has Snowflake IDs, from which AUTOINCREMENT would continue")
 		wantSameDump(t, "after a refusal", sqliteDump(t, db), before)
-		run(t, db, "UPDATE users SET id = 1801439850948198400 WHERE name = 'last'")
+		run(t, db, "UPDATE users SET id = 361439850948198 WHERE name = 'last'")
 		if err := plan.Revert(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}
 		run(t, db, "INSERT INTO users (name) VALUES ('next')")
-		if got := fmt.Sprint(sqliteRows(t, db, "SELECT max(id) FROM users")); got != "[[1801439850948198401]]" {
+		if got := fmt.Sprint(sqliteRows(t, db, "SELECT max(id) FROM users")); got != "[[361439850948199]]" {
 			t.Errorf("the next automatic key is %s", got)
 		}
 	})

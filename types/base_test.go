@@ -71,7 +71,7 @@ func TestBaseRoundTrip(t *testing.T) {
 }
 
 // The standard library writes base 62 with lower case before upper case.
-func TestBase62IsThatOfMathBig(t *testing.T) {
+func TestBase62AgreesWithMathBig(t *testing.T) {
 	t.Parallel()
 	swapCase := strings.NewReplacer(swapPairs()...)
 	eachID(func(id types.ID) {

@@ -120,7 +120,7 @@ func TestMustParseID(t *testing.T) {
 	types.MustParseID("x")
 }
 
-func TestStringIsThatOfTheNumber(t *testing.T) {
+func TestStringAgreesWithStrconv(t *testing.T) {
 	t.Parallel()
 	eachID(func(id types.ID) {
 		want := strconv.FormatInt(id.Int64(), 10)

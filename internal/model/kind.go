@@ -10,7 +10,7 @@ import (
 // Kind is the Go form of a key: a 64-bit integer or a string, possibly inside
 // sql.Null, possibly behind a pointer.
 type Kind struct {
-	scalar   reflect.Kind // Int64, Uint64 or String
+	scalar   reflect.Kind // Int64, Uint64 or String: a switch has the last as its default
 	nullable bool         // a struct {value; Valid bool} of database/sql
 	pointer  bool
 }

@@ -74,7 +74,7 @@ func TestAssignKeepsKeysAndOverwritesLinks(t *testing.T) {
 	}
 }
 
-func TestAssignAgainLinksAnew(t *testing.T) {
+func TestAssignAgainLinksAgain(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
 	orders := *newAssignOrders(2)

@@ -53,7 +53,7 @@ func endElsewhere(ctx context.Context, pool *sql.DB, b Backend) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, GiveBack(other)) }()
+	defer func() { err = errors.Join(err, ReturnConn(other)) }()
 	if err := b.End(ctx, other); err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 	}
 }
 
-// GiveBack returns conn to its pool. That the engine, or the database, has
+// ReturnConn returns conn to its pool. That the engine, or the database, has
 // ended the connection is not an error.
-func GiveBack(conn *sql.Conn) error {
+func ReturnConn(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
-		return fmt.Errorf("sqlmigrate: give the connection back: %w", err)
+		return fmt.Errorf("sqlmigrate: return the connection to its pool: %w", err)
 	}
 	return nil
 }

@@ -70,8 +70,16 @@ const NothingChanged = "nothing of this phase has been changed"
 type Request struct {
 	Tables     []TableName
 	References []Reference
-	Limit      int64 // keys in use must be below: the generator's next one
+	Ahead      int64 // a key in use from here on is ahead of the clock, by more than clocks differ; 0: before the epoch
+	Issued     int64 // a key from here on is taken for a Snowflake ID; 0: before the epoch
 }
+
+// AheadFix is for a key that is [Request.Ahead].
+const AheadFix = "if it is a Snowflake ID, correct the clock of this machine or of the one that issued it; " +
+	"if not, give the row another key, or use a layout whose epoch is earlier"
+
+// AheadReason is for the same.
+const AheadReason = "it holds key %v, which is more than a minute ahead of this machine's clock: IDs that are still to be issued could meet it"
 
 // A TableName has an empty schema where none was given.
 type TableName struct{ Schema, Name string }

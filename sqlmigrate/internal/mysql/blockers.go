@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -91,10 +92,9 @@ func (in *inspection) blockColumn(c *column) {
 	case strings.HasSuffix(strings.ToLower(c.columnType), " zerofill") && c.widens():
 		in.note("Column %s loses ZEROFILL.", c)
 	}
-	if in.want.Limit > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
-		above(t.maxKey, in.want.Limit-1) {
-		in.block(t, "key "+t.maxKey, fmt.Sprintf("it is not below %d, the first ID that would be issued now: IDs and keys in use would meet", in.want.Limit),
-			"use a layout or an epoch with larger IDs, or give the rows other keys")
+	if in.want.Ahead > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
+		above(t.maxKey, in.want.Ahead-1) {
+		in.block(t, "column "+c.name, fmt.Sprintf(engine.AheadReason, t.maxKey), engine.AheadFix)
 	}
 	for _, g := range t.columns {
 		in.blockGenerated(c, g)

@@ -200,7 +200,7 @@ func (in *inspection) detachPhase() engine.Phase {
 	for _, columns := range byTable(in.assigned()) {
 		for _, c := range columns {
 			phase.Steps = append(phase.Steps, in.detachStep(c))
-			if in.want.Limit > 0 {
+			if in.want.Issued > 0 {
 				phase.Check = append(phase.Check, in.oldKeysOnly(c))
 			}
 		}
@@ -244,7 +244,7 @@ func (in *inspection) oldKeysOnly(c *column) engine.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %s)",
-			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Limit, 10)))
+			quoteTable(c.table.name), quote(c.name), strconv.FormatInt(in.want.Issued, 10)))
 }
 
 // guardPhase leaves out keys that refer to another table's, which has a guard

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // findBlockers finds what would keep the plan from being carried out.
@@ -33,10 +35,9 @@ const digits = 19
 // blockColumn checks the type of a column and what is in it.
 func (p *inspection) blockColumn(c *column) {
 	table, column := p.display(c.schema, c.table), "column "+c.name
-	if c.key && p.want.Limit > 0 && c.largest.Int64 >= p.want.Limit {
+	if c.key && p.want.Ahead > 0 && c.largest.Int64 >= p.want.Ahead {
 		p.blocker(table, column,
-			fmt.Sprintf("it holds key %d, and the generator would continue from %d", c.largest.Int64, p.want.Limit),
-			"give the generator a layout or an epoch whose next ID is above it")
+			fmt.Sprintf(engine.AheadReason, c.largest.Int64), engine.AheadFix)
 	}
 	switch c.base {
 	case "int8":

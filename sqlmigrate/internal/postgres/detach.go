@@ -192,9 +192,9 @@ func (p *inspection) detachCheck(columns []*column) string {
 	var rejections []string
 	for _, c := range columns {
 		rejections = append(rejections, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Limit),
+			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Issued),
 			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would continue: want all below %d before it is taken back",
-				c.name, p.display(c.schema, c.table), p.want.Limit)))
+				c.name, p.display(c.schema, c.table), p.want.Issued)))
 		for _, s := range c.allSequences() {
 			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
 				continue

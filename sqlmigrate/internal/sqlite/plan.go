@@ -29,7 +29,7 @@ func (in *inspection) plan() *engine.Result {
 		in.findBlockers(t, c)
 		if text, ok := withoutAutoincrement(t.text); ok {
 			detach.Steps = append(detach.Steps, t.detach(text))
-			detach.Check = append(detach.Check, t.detachCheck(c, in.want.Limit)...)
+			detach.Check = append(detach.Check, t.detachCheck(c, in.want.Issued)...)
 		}
 		if in.needsGuard(t, c) {
 			guard.Steps = append(guard.Steps, t.guard(c))
@@ -81,8 +81,8 @@ func (in *inspection) findBlockers(t *table, c *column) {
 	if t.odd > 0 {
 		in.block(t.name, column, counted(t.odd, "row has", "rows have")+" a key that is NULL or no integer", "give them keys, or delete them")
 	}
-	if t.largest >= in.want.Limit {
-		in.block(t.name, column, fmt.Sprintf("its largest key is %d, and the next Snowflake ID may be as small as %d", t.largest, in.want.Limit), "delete the row or give it a smaller key, or use a layout with an earlier epoch")
+	if t.largest >= in.want.Ahead {
+		in.block(t.name, column, fmt.Sprintf(engine.AheadReason, t.largest), engine.AheadFix)
 	}
 }
 

@@ -109,8 +109,8 @@ func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
 	return out
 }
 
-// wantGivenBack checks that nobody holds a worker any more.
-func wantGivenBack(t *testing.T, url string) {
+// wantReleased checks that nobody holds a worker any more.
+func wantReleased(t *testing.T, url string) {
 	t.Helper()
 	got := clitest.Printed(t, clitest.Command(t, "workers", "--dsn", url))
 	if strings.Contains(got, "held") || !strings.Contains(got, "DATACENTER") {
@@ -138,7 +138,7 @@ func closedPipe(t *testing.T, program string) {
 		out.Close()
 		wantEnd(t, cmd, stderr, "write to standard output: ")
 	}
-	wantGivenBack(t, url)
+	wantReleased(t, url)
 }
 
 func interruptGen(t *testing.T, program string) {
@@ -157,7 +157,7 @@ func interruptGen(t *testing.T, program string) {
 				t.Error(err)
 			}
 			wantEnd(t, cmd, stderr, " of 1000000000 IDs")
-			wantGivenBack(t, url)
+			wantReleased(t, url)
 		}
 	})
 }

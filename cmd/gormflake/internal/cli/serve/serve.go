@@ -104,7 +104,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if i.Gen != nil {
 		cfg.Layout = i.Gen.Layout() // the database may have named another
 	}
-	return errors.Join(f.serve(cmd, listener, cfg), f.giveBack(cmd.Context(), i))
+	return errors.Join(f.serve(cmd, listener, cfg), f.releaseWorker(cmd.Context(), i))
 }
 
 // config is all of the service's but what open makes.
@@ -224,7 +224,7 @@ func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 	return errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close())
 }
 
-func (f *serveFlags) giveBack(ctx context.Context, i *issuer.Issuer) error {
+func (f *serveFlags) releaseWorker(ctx context.Context, i *issuer.Issuer) error {
 	if i.Gen == nil {
 		return nil
 	}

@@ -1,0 +1,73 @@
+package sqlmigrate_test
+
+import (
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// autoKeys creates a table whose keys the database assigns.
+func autoKeys(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	run(t, db, map[string]string{
+		"sqlite":   "CREATE TABLE orders (id integer PRIMARY KEY AUTOINCREMENT, note varchar(9))",
+		"mysql":    "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, note varchar(9))",
+		"postgres": "CREATE TABLE orders (id bigserial PRIMARY KEY, note varchar(9))",
+	}[db.Name()])
+}
+
+func insertKey(t *testing.T, db *gorm.DB, at time.Time) {
+	t.Helper()
+	if err := db.Exec("INSERT INTO orders (id, note) VALUES (?, 'new')", snowflake.TwitterLayout().Min(at).Int64()).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The application assigns keys before the database stops to, and its machines'
+// clocks differ: a key that is slightly ahead of this one's is not in the way.
+func TestKeysAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		autoKeys(t, db)
+		insertKey(t, db, time.Now().Add(50*time.Second))
+		plan, err := sqlmigrate.Inspect(t.Context(), db, "orders")
+		if err != nil || plan.Err() != nil {
+			t.Errorf("a key within a minute: %v, %v, want no blocker", err, plan.Err())
+		}
+		insertKey(t, db, time.Now().Add(2*time.Minute))
+		plan, err = sqlmigrate.Inspect(t.Context(), db, "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, plan.Err(), "blocked by", "more than a minute ahead", "correct the clock")
+	})
+}
+
+// Keys that were issued before detach was planned are as bad to continue from as
+// later ones.
+func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		autoKeys(t, db)
+		run(t, db, "INSERT INTO orders (note) VALUES ('old')")
+		insertKey(t, db, time.Now().Add(-time.Hour))
+		plan, err := sqlmigrate.Inspect(t.Context(), db, "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		detach := sqlmigrate.WithPhases(sqlmigrate.Detach)
+		if err := plan.Apply(t.Context(), db, detach); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, plan.Revert(t.Context(), db, detach), "has Snowflake IDs")
+		run(t, db, "DELETE FROM orders WHERE note = 'new'")
+		if err := plan.Revert(t.Context(), db, detach); err != nil {
+			t.Errorf("without the Snowflake IDs: %v", err)
+		}
+	})
+}
