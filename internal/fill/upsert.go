@@ -30,8 +30,25 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) error {
 	}
 	if _, ok := stmt.Clauses["RETURNING"]; !ok && canReturn(stmt, conflict) {
 		stmt.AddClause(clause.Returning{Columns: returned(stmt.Schema, m)})
+		nameAsColumns(stmt, m)
 	}
 	return nil
+}
+
+// nameAsColumns renames the keys of a map that has them under another name than
+// the column's, under which GORM writes what the database returns.
+func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
+	maps, _ := mapsOf(stmt.Dest)
+	for _, row := range maps {
+		for _, c := range m.Columns {
+			if name := nameIn(stmt.Schema, row, c.Field); name != c.Field.DBName {
+				if value, ok := row[name]; ok {
+					delete(row, name)
+					row[c.Field.DBName] = value
+				}
+			}
+		}
+	}
 }
 
 func updates(c clause.OnConflict) bool {

@@ -92,6 +92,29 @@ func TestUpsertMap(t *testing.T) {
 	})
 }
 
+// GORM writes what the database returns under the column's name. Under another name
+// the map would keep a key that is in no row.
+func TestUpsertMapWithFieldNames(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		if !canTell(db) {
+			t.Skip("the database does not return keys")
+		}
+		Migrate(t, db, &product{})
+		old := product{Code: "x", Price: 1}
+		Must(t, db.Create(&old))
+		for _, m := range []map[string]any{
+			{"ID": nil, "Public": Preset, "Code": "x", "Price": 2},
+			{"Id": Preset, "Code": "x", "Price": 2},
+		} {
+			Must(t, db.Model(&product{}).Clauses(byCode("price")).Create(&m))
+			if len(m) != 4 || KeyOf(m["id"]) != old.ID || KeyOf(m["public"]) != old.Public {
+				t.Errorf("map = %v, row %+v", m, old)
+			}
+		}
+	})
+}
+
 // GORM cannot read keys back into a slice of maps.
 func TestUpsertMaps(t *testing.T) {
 	t.Parallel()
