@@ -324,3 +324,18 @@ func TestCopySourceIntoSchema(t *testing.T) {
 		t.Errorf("%d rows stored, want 3", n)
 	}
 }
+
+// A serial number that waits for the key of a parent is set too.
+func TestCopySourceSerialOfParentsKey(t *testing.T) {
+	t.Parallel()
+	type stub struct {
+		PaymentID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number    string   `gorm:"size:40" snowflake:"serial=PAY"`
+		Payment   *Payment
+	}
+	db := noDatabase(t, NewLayoutCounter())
+	row := stub{PaymentID: 5, Payment: &Payment{ID: 5}}
+	if _, err := gormflake.CopySource(db.Omit("Payment"), &row); err != nil || row.Number == "" {
+		t.Errorf("%v, row %+v, want a serial number", err, row)
+	}
+}
