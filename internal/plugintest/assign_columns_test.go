@@ -62,7 +62,7 @@ type assignReading struct {
 }
 
 type assignGauge struct {
-	Number   int64         `gorm:"primaryKey;autoIncrement:false"`
+	Number   int32         `gorm:"primaryKey;autoIncrement:false"`
 	Readings []assignDepth `gorm:"foreignKey:Gauge"`
 }
 
