@@ -1,11 +1,5 @@
 package lease
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
 // A Record is what a [Store] keeps of one worker. The zero Record stands for
 // one that has never been written.
 type Record struct {
@@ -19,20 +13,4 @@ type Record struct {
 	// ends in "/released" once the worker is; where a person has freed it, it
 	// may be empty.
 	Owner string
-}
-
-// String writes bound|owner, for stores that keep a record in one value. An
-// owner may have bars of its own: the bound has none. [ParseRecord] reads it.
-func (r Record) String() string {
-	return strconv.FormatInt(r.Bound, 10) + "|" + r.Owner
-}
-
-// ParseRecord reads what [Record.String] has written, and nothing else.
-func ParseRecord(s string) (Record, error) {
-	bound, owner, _ := strings.Cut(s, "|")
-	n, err := strconv.ParseInt(bound, 10, 64)
-	if r := (Record{n, owner}); err == nil && r.String() == s {
-		return r, nil
-	}
-	return Record{}, fmt.Errorf("lease: record %q: want bound|owner", s)
 }

@@ -193,3 +193,65 @@ func TestWaitForCenturies(t *testing.T) {
 		t.Errorf("got %v, want DeadlineExceeded", err)
 	}
 }
+
+// A call that has lost its slot to another checks its context before it tries
+// again.
+func TestContextEndsWhileASlotIsLost(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	var g *snowflake.Generator
+	var taken func() // runs at a reading, between the load of the state and the commit
+	g = open(t, snowflake.Static(24, 0), snowflake.WithReadings(func() (time.Time, time.Duration) {
+		if take := taken; take != nil {
+			taken = nil
+			take()
+		}
+		return s.read()
+	}))
+	other := func() {
+		if _, err := g.TryNext(); err != nil {
+			t.Error(err)
+		}
+	}
+	taken = other
+	if _, err := g.Next(ctx); err != nil {
+		t.Fatalf("a context that lasts: %v", err)
+	}
+	before := g.Stats().Refusals
+	canceled, cancel := context.WithCancel(ctx)
+	taken = func() { other(); cancel() }
+	if id, err := g.Next(canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v, want context.Canceled", id, err)
+	}
+	if after := g.Stats().Refusals; after != before+1 {
+		t.Errorf("%d refusals are counted, want one", after-before)
+	}
+}
+
+// A call that waits for the tick of its slots counts once, however long it waits,
+// and one that need not wait does not.
+func TestWaitsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	l := fresh()
+	l.SequenceBits = 2
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
+	c := newChecker(t)
+	c.try(g, 4)
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+		t.Fatalf("got %v, want a full tick", err)
+	}
+	if got := g.Stats().Waits; got != 0 {
+		t.Errorf("%d waits of calls that have not waited", got)
+	}
+	stop := ticking(s)
+	defer stop()
+	dst := make([]id, 20) // five ticks
+	if err := g.Fill(ctx, dst); err != nil {
+		t.Fatal(err)
+	}
+	c.add(dst...)
+	if got := g.Stats().Waits; got != 1 {
+		t.Errorf("%d waits, want 1", got)
+	}
+}

@@ -441,3 +441,25 @@ func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 		t.Errorf("got %d, %v, want an ID", id, err)
 	}
 }
+
+// clocked is a source that has its own clock.
+type clocked struct {
+	*windows
+	clock func() time.Time
+}
+
+func (c clocked) Clock() func() time.Time { return c.clock }
+
+func TestClockOfTheSource(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := clocked{newWindows(snowflake.TwitterLayout(), s.now, time.Hour), s.now}
+	if _, err := snowflake.New(src, snowflake.WithClock(s.now)); err == nil || !strings.Contains(err.Error(), "WithClock with a source that has its own clock") {
+		t.Errorf("two clocks: %v", err)
+	}
+	g := open(t, src)
+	id, err := g.TryNext()
+	if err != nil || !g.Layout().Time(id).Equal(s.now()) {
+		t.Errorf("issued at %v, %v, want %v, by the source's clock", g.Layout().Time(id), err, s.now())
+	}
+}

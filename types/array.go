@@ -64,7 +64,7 @@ func (a *Array[T]) Scan(src any) (err error) {
 			*a, err = scanArray[T](string(v))
 		}
 	default:
-		err = fmt.Errorf("types: Array.Scan: cannot read %T; want an array of integers or its text", src)
+		err = fmt.Errorf("types: Array.Scan: cannot read %T: want an array of integers or its text", src)
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 	case int64:
 		*id, err = parseDecimal(fn, strconv.FormatInt(v, 10))
 	default:
-		err = fmt.Errorf("types: ID.UnmarshalGQL: cannot read %T; want a string or an integer", v)
+		err = fmt.Errorf("types: ID.UnmarshalGQL: cannot read %T: want a string or an integer", v)
 	}
 	return err
 }

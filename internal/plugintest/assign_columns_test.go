@@ -61,9 +61,24 @@ type assignReading struct {
 	Meter *string
 }
 
+type assignGauge struct {
+	Number   int32         `gorm:"primaryKey;autoIncrement:false"`
+	Readings []assignDepth `gorm:"foreignKey:Gauge"`
+}
+
+type assignDepth struct {
+	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Gauge *string
+}
+
 func TestAssignWritesNumbersOut(t *testing.T) {
 	t.Parallel()
 	db := noDatabase(t, newAssignGenerator())
+	gauge := assignGauge{Number: -42, Readings: make([]assignDepth, 1)}
+	assignOrFail(t, db, &gauge)
+	if got := *gauge.Readings[0].Gauge; got != "-42" {
+		t.Errorf("reading of gauge %q, want -42", got)
+	}
 	meter := assignMeter{Number: 1<<63 + 1, Readings: make([]assignReading, 1)}
 	assignOrFail(t, db, &meter)
 	if got := *meter.Readings[0].Meter; got != "9223372036854775809" {

@@ -50,7 +50,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("etcdlease: key %q: want the number of a worker under %s", kv.Key, s.prefix)
 		}
-		if records[worker], err = lease.ParseRecord(string(kv.Value)); err != nil {
+		if records[worker], err = remote.ParseRecord(string(kv.Value)); err != nil {
 			return nil, fmt.Errorf("etcdlease: worker %d: %w", worker, err)
 		}
 	}
@@ -66,8 +66,8 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, err
 	}
 	key := s.prefix + strconv.Itoa(worker)
-	unchanged := clientv3.Compare(clientv3.Value(key), "=", from.String()) // never true of an absent key
-	put, get := clientv3.OpPut(key, to.String()), clientv3.OpGet(key)
+	unchanged := clientv3.Compare(clientv3.Value(key), "=", remote.FormatRecord(from)) // never true of an absent key
+	put, get := clientv3.OpPut(key, remote.FormatRecord(to)), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
 	if from == (lease.Record{}) {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
@@ -79,7 +79,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
 	}
 	reply = innermost(reply)
-	if !reply.Succeeded && holds(reply, to.String()) {
+	if !reply.Succeeded && holds(reply, remote.FormatRecord(to)) {
 		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, remote.ErrPresent)
 	}
 	return reply.Succeeded, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 // decodeAll reads what HGETALL returns from a script: field and value in turn.
@@ -20,7 +21,7 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("redislease: field %q: want the number of a worker", fields[i])
 		}
-		if records[worker], err = lease.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
+		if records[worker], err = remote.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
 			return nil, fmt.Errorf("redislease: worker %d: %w", worker, err)
 		}
 	}

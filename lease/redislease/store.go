@@ -101,7 +101,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 			return false, err
 		}
 	}
-	reply, err := s.run(ctx, compareAndSwap, strconv.Itoa(worker), from.String(), to.String())
+	reply, err := s.run(ctx, compareAndSwap, strconv.Itoa(worker), remote.FormatRecord(from), remote.FormatRecord(to))
 	if reply == int64(-1) {
 		err = remote.ErrPresent
 	}

@@ -58,7 +58,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, err
 	}
 	swapped, err := remote.Await(ctx, func() (bool, error) {
-		return s.swap(ctx, s.path(worker), from.String(), to.String())
+		return s.swap(ctx, s.path(worker), remote.FormatRecord(from), remote.FormatRecord(to))
 	})
 	if err != nil {
 		return false, fmt.Errorf("zklease: write worker %d: %w", worker, err)
@@ -120,7 +120,7 @@ func (s *store) loadNode(name string) (int, lease.Record, error) {
 	if err != nil {
 		return 0, lease.Record{}, fmt.Errorf("worker %d: %w", worker, err)
 	}
-	record, err := lease.ParseRecord(string(data))
+	record, err := remote.ParseRecord(string(data))
 	if err != nil {
 		return 0, lease.Record{}, fmt.Errorf("worker %d: %w", worker, err)
 	}
@@ -158,7 +158,7 @@ func (s *store) swap(ctx context.Context, path, from, to string) (bool, error) {
 }
 
 // absent is the record of a worker that has no node.
-var absent = lease.Record{}.String()
+var absent = remote.FormatRecord(lease.Record{})
 
 // overtaken reports whether a write has not happened because the node is no
 // longer what was read.

@@ -19,5 +19,5 @@ func CheckRecords(prefix string, worker int, old, next lease.Record) error {
 	if old != next {
 		return nil
 	}
-	return fmt.Errorf("%s: write worker %d: old record %v, new record %v: want two that differ", prefix, worker, old, next)
+	return fmt.Errorf("%s: write worker %d: old record %s, new record %s: want two that differ", prefix, worker, FormatRecord(old), FormatRecord(next))
 }

@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake/internal/clock"
@@ -47,4 +48,72 @@ func TestFollow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Between the two clocks of a reading the process may have been paused. The best
+// of three readings counts, and one without a pause is enough.
+func TestCompareTakesTheBestReading(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		pauses []time.Duration // of the readings, in turn
+		want   time.Duration
+		reads  int
+	}{
+		"none":   {[]time.Duration{0}, 0, 1},
+		"first":  {[]time.Duration{9 * ms, 0}, 0, 2},
+		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3},
+		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			epoch := time.Now().Add(-time.Hour)
+			c := clock.New(clock.Config{Epoch: epoch, Tick: ms, MaxJump: time.Hour})
+			logical := c.Now().Logical
+			reads := 0
+			c.Read = func() (time.Time, time.Duration) {
+				pause := test.pauses[reads]
+				reads++
+				return epoch.Add(logical), c.Elapsed(logical) + pause
+			}
+			c.Lock()
+			defer c.Unlock()
+			if _, offset := c.Compare(); offset != test.want || reads != test.reads {
+				t.Errorf("offset %v after %d readings, want %v after %d", offset, reads, test.want, test.reads)
+			}
+		})
+	}
+}
+
+// One of those who wait for the same tick sleeps, and wakes the others; a caller
+// for whom it would be late sleeps alone.
+func TestSleepTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.New(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+		start := time.Now()
+		slept := func(left time.Duration) <-chan time.Duration {
+			done := make(chan time.Duration, 1)
+			go func() {
+				if err := c.Sleep(t.Context(), left); err != nil {
+					t.Error(err)
+				}
+				done <- time.Since(start)
+			}()
+			synctest.Wait()
+			return done
+		}
+		leader := slept(30 * time.Millisecond)
+		follower, early := slept(time.Second), slept(5*time.Millisecond)
+		if got := <-early; got >= 10*time.Millisecond {
+			t.Errorf("the one whose tick comes first has slept for %v of 5ms", got)
+		}
+		first, second := <-leader, <-follower
+		if first != second || first > 30*time.Millisecond {
+			t.Errorf("the leader has slept for %v, the follower for %v, want the same, up to 30ms", first, second)
+		}
+		if got := <-slept(time.Second); got <= first {
+			t.Errorf("the next one has slept until %v, as if the previous leader were there", got)
+		}
+	})
 }

@@ -34,3 +34,8 @@ func AfterSet(trust uint64) uint64 {
 	e.Set(0)
 	return e.trustedUntil.Load()
 }
+
+// Elapsed returns the elapsed time at a logical time.
+func (c *Clock) Elapsed(logical time.Duration) time.Duration {
+	return logical - time.Duration(c.base.Load())
+}

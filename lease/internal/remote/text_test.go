@@ -1,10 +1,11 @@
-package lease_test
+package remote_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
 func TestRecordText(t *testing.T) {
@@ -15,12 +16,12 @@ func TestRecordText(t *testing.T) {
 		"0|":                         {},
 		"-1|a|b":                     {Bound: -1, Owner: "a|b"},
 	} {
-		if got := want.String(); got != text {
+		if got := remote.FormatRecord(want); got != text {
 			t.Errorf("%+v is %q, want %q", want, got, text)
 		}
 	}
 	for _, text := range []string{"", "1", "|a", "a|b", "+1|a", "01|a", " 1|a", "9223372036854775808|a"} {
-		if r, err := lease.ParseRecord(text); err == nil || !strings.Contains(err.Error(), "want bound|owner") {
+		if r, err := remote.ParseRecord(text); err == nil || !strings.Contains(err.Error(), "want bound|owner") {
 			t.Errorf("ParseRecord(%q) = %+v, %v, want an error", text, r, err)
 		}
 	}
@@ -30,8 +31,8 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add("1763733600000|web-1/42/XYZ")
 	f.Add("0|")
 	f.Fuzz(func(t *testing.T, text string) {
-		if r, err := lease.ParseRecord(text); err == nil && r.String() != text {
-			t.Errorf("%q is read as %+v, which is %q", text, r, r.String())
+		if r, err := remote.ParseRecord(text); err == nil && remote.FormatRecord(r) != text {
+			t.Errorf("%q is read as %+v, which is %q", text, r, remote.FormatRecord(r))
 		}
 	})
 }
