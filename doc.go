@@ -23,7 +23,7 @@
 //	snowflake:"serial=PAY"    a string column that holds a serial number, see below
 //	snowflake:"pk,gen=name"   the same, from a generator added by [WithGenerator]
 //
-// A tagged field is a types.ID, int64, uint64, int or uint (where they have 64
+// A tagged field is a types.ID, types.Of, int64, uint64, int or uint (where they have 64
 // bits), a string, a named type of one of these kinds, a pointer to one, or its
 // sql.Null form. A tag that is not valid, or on a field that cannot hold an ID,
 // is an error at the first create; [Check] finds it at start-up.

@@ -18,7 +18,12 @@ func TestAllocations(t *testing.T) {
 	var fromInt, fromText any = sample.Int64(), number
 	var row any = benchRow{sample, "order"}
 	buf := make([]byte, 0, 32)
+	var fromJSON any = string(quoted)
+	var fromClient any = text
+	cbor, _ := sample.MarshalCBOR()
+	typedSample := ticketID(sample)
 	var id types.ID
+	var typed ticketID
 	var kept []byte
 	for _, test := range []struct {
 		name string
@@ -36,6 +41,17 @@ func TestAllocations(t *testing.T) {
 		{"AppendText", 0, func() { buf, _ = sample.AppendText(buf[:0]) }},
 		{"Scan int64", 0, func() { _ = id.Scan(fromInt) }},
 		{"Scan []byte", 0, func() { _ = id.Scan(fromText) }},
+		{"Scan a string of JSON", 0, func() { _ = id.Scan(fromJSON) }},
+		{"AppendBinary", 0, func() { buf, _ = sample.AppendBinary(buf[:0]) }},
+		{"UnmarshalBinary", 0, func() { _ = id.UnmarshalBinary(number) }},
+		{"UnmarshalCBOR", 0, func() { _ = id.UnmarshalCBOR(cbor) }},
+		{"UnmarshalGQL", 0, func() { _ = id.UnmarshalGQL(fromClient) }},
+		{"Of: UnmarshalJSON", 0, func() { _ = typed.UnmarshalJSON(quoted) }},
+		{"Of: Scan", 0, func() { _ = typed.Scan(fromInt) }},
+		{"Of: AppendText", 0, func() { buf, _ = typedSample.AppendText(buf[:0]) }},
+		{"MarshalBinary", 1, func() { kept, _ = sample.MarshalBinary() }},
+		{"MarshalCBOR", 1, func() { kept, _ = sample.MarshalCBOR() }},
+		{"Of: String", 1, func() { text = typedSample.String() }},
 		{"MarshalText", 1, func() { kept, _ = sample.MarshalText() }},
 		{"json.Marshal of a struct", 2, func() { kept, _ = json.Marshal(row) }},
 		{"String", 1, func() { text = sample.String() }},
@@ -47,7 +63,7 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations, want at most %v", test.name, got, test.most)
 		}
 	}
-	if id != sample || string(kept) != `{"ID":"7529595880471527425","Name":"order"}` {
+	if id != sample || typed != typedSample || string(kept) != `{"ID":"7529595880471527425","Name":"order"}` {
 		t.Errorf("got %d, %s", id, kept)
 	}
 }

@@ -93,8 +93,9 @@ func scanArray[T ~int64](s string) (Array[T], error) {
 func (Array[T]) GormDataType() string { return "bigint[]" }
 
 // GormDBDataType is the type of the column that GORM's migrator creates: bigint[] in
-// PostgreSQL, longtext in MySQL and MariaDB, where json is longtext, and text in all
-// other databases. A type in the field's own gorm tag takes precedence.
+// PostgreSQL, longtext in MySQL and MariaDB, and text in all other databases. MariaDB's
+// json is a longtext too, which AutoMigrate would alter at each start. A type in the
+// field's own gorm tag takes precedence.
 func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
 	if field != nil && field.TagSettings["TYPE"] != "" {
 		return ""

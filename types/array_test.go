@@ -67,6 +67,10 @@ func TestArrayScanErrors(t *testing.T) {
 		{"{{1},{2}}", `types: Array.Scan, element 0: types: ID.Scan("{1}"): want a decimal integer`},
 		{"{1,}", `types: Array.Scan, element 1: types: ID.Scan(""): want a decimal integer`},
 		{"[1.5]", `types: Array.Scan, element 0: types: ID.Scan("1.5"): want a decimal integer`},
+		{
+			[]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"),
+			`types: Array.Scan("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"): want one dimension of integers without NULL`,
+		},
 	} {
 		got := types.IDs{99}
 		if err := got.Scan(test.src); err == nil || err.Error() != test.want || got != nil {

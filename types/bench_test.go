@@ -1,42 +1,55 @@
 package types_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"testing"
 
 	"github.com/gormflake/gormflake/types"
 )
 
-type benchRow struct {
-	ID   types.ID
-	Name string
-}
+type (
+	benchRow struct {
+		ID   types.ID
+		Name string
+	}
+	typedBenchRow struct {
+		ID   ticketID
+		Name string
+	}
+)
 
 func BenchmarkMarshalJSON(b *testing.B) {
-	b.ReportAllocs()
-	row := benchRow{sample, "order"}
-	for b.Loop() {
-		if _, err := json.Marshal(row); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkUnmarshalJSON(b *testing.B) {
-	for name, text := range map[string]string{
-		"string": `{"ID":"7529595880471527425","Name":"order"}`,
-		"number": `{"ID":7529595880471527425,"Name":"order"}`,
+	for name, row := range map[string]any{
+		"ID": benchRow{sample, "order"}, "Of": typedBenchRow{ticketID(sample), "order"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			in := []byte(text)
 			for b.Loop() {
-				var row benchRow
-				if err := json.Unmarshal(in, &row); err != nil {
+				if _, err := json.Marshal(row); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+	}
+}
+
+func BenchmarkUnmarshalJSON(b *testing.B) {
+	for form, text := range map[string]string{
+		"string": `{"ID":"7529595880471527425","Name":"order"}`,
+		"number": `{"ID":7529595880471527425,"Name":"order"}`,
+	} {
+		for name, row := range map[string]any{"ID": &benchRow{}, "Of": &typedBenchRow{}} {
+			b.Run(form+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				in := []byte(text)
+				for b.Loop() {
+					if err := json.Unmarshal(in, row); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -77,15 +90,40 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	for name, src := range map[string]any{"int64": sample.Int64(), "bytes": []byte(sample.String())} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			var id types.ID
-			for b.Loop() {
-				if err := id.Scan(src); err != nil {
-					b.Fatal(err)
+	for form, src := range map[string]any{"int64": sample.Int64(), "bytes": []byte(sample.String())} {
+		for name, dest := range map[string]sql.Scanner{"ID": new(types.ID), "Of": new(ticketID)} {
+			b.Run(form+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := dest.Scan(src); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
+}
+
+func BenchmarkArray(b *testing.B) {
+	ids := make(types.IDs, 1000)
+	for i := range ids {
+		ids[i] = sample + types.ID(i)
+	}
+	value, _ := ids.Value()
+	b.Run("Value", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ids.Value(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Scan", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := ids.Scan(value); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

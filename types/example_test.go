@@ -92,3 +92,38 @@ func ExampleParseBase32() {
 	fmt.Println(id, err)
 	// Output: 7529595880471527425 <nil>
 }
+
+func ExampleOf() {
+	type (
+		Customer   struct{ Name string }
+		CustomerID = types.Of[Customer]
+		OrderID    = types.Of[struct{ ID types.ID }] // usually of a model
+	)
+	load := func(id OrderID) { fmt.Println("order", id) }
+
+	id, err := types.ParseID("7529595880471527425") // as a client sends it
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	load(OrderID(id))
+	customer := CustomerID(42)
+	// load(customer) does not compile.
+	fmt.Println("customer", customer)
+	// Output:
+	// order 7529595880471527425
+	// customer 42
+}
+
+func ExampleArray() {
+	ids := []types.ID{1, 7529595880471527425}
+	parameter, err := types.IDs(ids).Value() // for = ANY($1)
+	fmt.Println(parameter, err)
+
+	var column types.IDs
+	err = column.Scan("{1,2}")
+	fmt.Println(column, err)
+	// Output:
+	// {1,7529595880471527425} <nil>
+	// [1 2] <nil>
+}
