@@ -25,9 +25,8 @@
 // between them.
 //
 // Datacenter, worker and sequence have the digits of their largest value, with
-// zeros in front; a field for which the layout has no bits is left out. The year
-// has four digits, or as many as the year of the layout's last tick, should that be
-// beyond 9999. What is shown of a tick longer than a millisecond is its start.
+// zeros in front; a field for which the layout has no bits is left out. What is
+// shown of a tick longer than a millisecond is its start.
 //
 // # Time
 //

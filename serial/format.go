@@ -13,10 +13,9 @@ import (
 const (
 	maxCode = 32
 
-	// maxWidth holds every serial number: 32 of code, 4 separators, 9 of year
-	// and 13 of the rest of the time, and 21 of three fields, which share at
-	// most 62 bits.
-	maxWidth = 32 + 4 + 9 + 13 + 21
+	// maxWidth holds every serial number: 32 of code, 4 separators, 17 of time,
+	// and 21 of three fields, which share at most 62 bits.
+	maxWidth = 32 + 4 + 17 + 21
 )
 
 // A Format writes and reads the serial numbers of one code and one layout. Make

@@ -37,9 +37,8 @@ var golden = []struct {
 	{"separated, no datacenter", "9", snowflake.JSSafeLayout(), []serial.Option{serial.WithSeparator(".")}, 1<<53 - 1, "9.21940318032858870.63.255"},
 	{"nothing but time", "T", noFields, nil, 60, "T20200101000100000"},
 	{"nothing but time, separated", "T", noFields, []serial.Option{serial.WithSeparator("_")}, 60, "T_20200101000100000"},
-	{"beyond the year 9999", "A", wideTick, nil, 1, "A020200101000000000000001"},
-	{"beyond the year 9999, the last", "A", wideTick, nil, 1<<63 - 1, "A466171208033913270255255"},
-	{"nothing but milliseconds", "A", endless, nil, math.MaxInt64 - 1, "A2922789940817071255806"},
+	{"a long tick", "A", wideTick, nil, 1, "A20200101000000000000001"},
+	{"nothing but milliseconds, the last", "A", endless, nil, math.MaxInt64/1000000 - 1, "A22620411234716853"},
 }
 
 func TestGolden(t *testing.T) {
@@ -78,13 +77,9 @@ func roundTrip(t *testing.T, f *serial.Format, code string, id types.ID) string 
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	beyond := 0
 	for range 2000 {
 		l, code := sampleLayout(r), sampleCode(r)
 		f := newFormat(t, code, l, sampleOptions(r)...)
-		if l.Expires().Year() > 9999 {
-			beyond++
-		}
 		last := lastID(l)
 		ids := []types.ID{1, last, max(1, last-1), max(1, l.Min(l.Time(last)))}
 		for range 40 {
@@ -98,9 +93,6 @@ func TestSampled(t *testing.T) {
 				t.Fatalf("%v: %q and %q of %d and %d compare as %d", l, text, f.Format(other), id, other, got)
 			}
 		}
-	}
-	if beyond < 100 || beyond > 1900 {
-		t.Errorf("%d of 2000 layouts end beyond the year 9999", beyond)
 	}
 }
 

@@ -52,7 +52,7 @@ func compose(t testing.TB, l snowflake.Layout, at time.Time) types.ID {
 }
 
 // sampleLayout draws any valid layout. Fields and ticks of all widths come up,
-// also none, and layouts that end beyond the year 9999.
+// also none.
 func sampleLayout(r *rand.Rand) snowflake.Layout {
 	for {
 		l := snowflake.Layout{

@@ -33,7 +33,7 @@ type values [numParts]int64
 func (f *Format) widths() [numParts]int {
 	l := f.layout
 	return [numParts]int{
-		year:        max(4, digits(int64(l.Time(f.last).Year()))),
+		year:        4, // no layout lasts until the year 10000
 		month:       2,
 		day:         2,
 		hour:        2,
@@ -46,14 +46,12 @@ func (f *Format) widths() [numParts]int {
 	}
 }
 
-func digits(n int64) int { return len(strconv.FormatInt(n, 10)) }
-
 // fieldDigits is the width of the largest value of a field.
 func fieldDigits(bits uint8) int {
 	if bits == 0 {
 		return 0
 	}
-	return digits(1<<bits - 1)
+	return len(strconv.FormatInt(1<<bits-1, 10))
 }
 
 func valuesOf(p snowflake.Parts) values {

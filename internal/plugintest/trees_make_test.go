@@ -82,7 +82,7 @@ func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
 	setField(s.LookUpField("Title"), row, fmt.Sprintf("t%d", f.r.IntN(10)))
 	f.setKeys(s, row, taken)
 	for _, rel := range relationsOf(s) {
-		if f.left > 0 && f.chance(2) && !(owns(rel) && intersects(foreignKeys(rel), taken)) {
+		if f.left > 0 && f.chance(2) && (!owns(rel) || !intersects(foreignKeys(rel), taken)) {
 			f.relate(rel, row)
 			taken = append(taken, foreignKeys(rel)...)
 		}
