@@ -20,11 +20,22 @@ type autoKeyBook struct {
 	Title string `gorm:"size:50"`
 }
 
+// typedBook has a key of its own type.
+type typedBook struct {
+	ID    types.Of[typedBook] `gorm:"primaryKey" snowflake:"pk"`
+	Title string              `gorm:"size:50"`
+}
+
 var (
 	books = plugintest.RowKind[plugintest.Book]{
 		Table: "books",
 		Make:  func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
 		Key:   func(b *plugintest.Book) types.ID { return b.ID },
+	}
+	typedBooks = plugintest.RowKind[typedBook]{
+		Table: "typed_books",
+		Make:  func(title string, id types.ID) typedBook { return typedBook{ID: types.Of[typedBook](id), Title: title} },
+		Key:   func(b *typedBook) types.ID { return types.ID(b.ID) },
 	}
 	plainKeyBooks = plugintest.RowKind[plugintest.PlainKeyBook]{
 		Table: "plain_key_books",
@@ -56,6 +67,7 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		t.Run("ID", func(t *testing.T) { plugintest.RunPaths(t, db, books, books.Paths()) })
+		t.Run("typed ID", func(t *testing.T) { plugintest.RunPaths(t, db, typedBooks, typedBooks.Paths()) })
 		t.Run("int64", func(t *testing.T) { plugintest.RunPaths(t, db, plainKeyBooks, plainKeyBooks.Paths()) })
 		t.Run("string", func(t *testing.T) { plugintest.RunPaths(t, db, textKeyBooks, textKeyBooks.Paths()) })
 		t.Run("serial number", func(t *testing.T) { plugintest.RunPaths(t, db, plugintest.Payments, plugintest.Payments.Paths()) })

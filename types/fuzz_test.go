@@ -1,8 +1,10 @@
 package types_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,15 +72,19 @@ func FuzzUnmarshalJSON(f *testing.F) {
 // source it reads from all.
 func FuzzScan(f *testing.F) {
 	for _, in := range []string{
-		"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", "-9223372036854775808", "9223372036854775808", "5.0", " 5", "1_0",
+		"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", "-9223372036854775808", "9223372036854775808", "5.0", " 5", "1_0", `"5"`, `"+5"`, `"`, `""5""`,
 	} {
 		f.Add(in, uint64(5))
 	}
 	f.Add("5", uint64(math.MaxInt64))
 	f.Add("5", uint64(math.MaxInt64+1))
 	f.Fuzz(func(t *testing.T, text string, number uint64) {
-		want, err := strconv.ParseInt(text, 10, 64)
-		valid := err == nil && !strings.HasPrefix(text, "+")
+		digits := text
+		if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
+			digits = text[1 : n-1]
+		}
+		want, err := strconv.ParseInt(digits, 10, 64)
+		valid := err == nil && !strings.HasPrefix(digits, "+")
 		if !valid {
 			want = 0
 		}
@@ -133,6 +139,82 @@ func FuzzParseBase(f *testing.F) {
 			if got := base.format(id); got != want || id < 0 {
 				t.Errorf("%s reads %q as %d, and writes %q", base.name, in, int64(id), got)
 			}
+		}
+	})
+}
+
+// FuzzScanArray: what is read from an array is written as that array, and read
+// again from the other form.
+func FuzzScanArray(f *testing.F) {
+	for _, in := range []string{
+		"{}", "[]", "{1,-5}", `["1", 2]`, "{NULL}", "{{1}}", "[2:3]={1,2}", "{", "",
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x14",
+		"\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x08h~\x7f\x8fM\xc0\x00\x01",
+		"\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x02\xff\xfe",
+		"\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x14\xff\xff\xff\xff\x00\x00\x00\x01",
+	} {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got := types.IDs{99}
+		if err := got.Scan(in); err != nil {
+			if got != nil {
+				t.Errorf("%q gives %v with error %v", in, got, err)
+			}
+			return
+		}
+		value, _ := got.Value()
+		text, _ := value.(string)
+		for _, form := range []string{text, "[" + text[1:len(text)-1] + "]"} {
+			var again types.IDs
+			if err := again.Scan(form); err != nil || !slices.Equal(again, got) {
+				t.Errorf("%q gives %v, and %s %v, %v", in, got, form, again, err)
+			}
+		}
+	})
+}
+
+// FuzzUnmarshalCBOR: what is read is written in a form that is read as the same, and
+// that is the input if that is an integer in its shortest form.
+func FuzzUnmarshalCBOR(f *testing.F) {
+	for _, in := range cborGolden {
+		b, _ := hex.DecodeString(in)
+		f.Add(b)
+	}
+	f.Add([]byte("\xf6"))
+	f.Add([]byte("a5"))
+	f.Add([]byte("\x7b\xff\xff\xff\xff\xff\xff\xff\xff5"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		id := types.ID(99)
+		if err := id.UnmarshalCBOR(in); err != nil {
+			if id != 0 {
+				t.Errorf("%x gives %d with error %v", in, int64(id), err)
+			}
+			return
+		}
+		b, _ := id.MarshalCBOR()
+		var again types.ID
+		if err := again.UnmarshalCBOR(b); err != nil || again != id || len(b) > len(in) && len(in) > 1 {
+			t.Errorf("%x gives %d, and %x %d, %v", in, int64(id), b, int64(again), err)
+		}
+	})
+}
+
+// FuzzUnmarshalBinary holds UnmarshalBinary against Scan of text without quotation
+// marks, and UnmarshalGQL against ParseID.
+func FuzzUnmarshalBinary(f *testing.F) {
+	for _, in := range []string{"", "0", "-0", "+5", "-5", "00042", "7529595880471527425", `"5"`, "5.0"} {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		var binary, scanned, gql types.ID
+		err, scanErr := binary.UnmarshalBinary([]byte(in)), scanned.Scan(in)
+		if quoted := strings.HasPrefix(in, `"`); !quoted && (binary != scanned || (err == nil) != (scanErr == nil)) || quoted && err == nil {
+			t.Errorf("%q gives %d, %v; Scan %d, %v", in, int64(binary), err, int64(scanned), scanErr)
+		}
+		parsed, parseErr := types.ParseID(in)
+		if err := gql.UnmarshalGQL(in); gql != parsed || (err == nil) != (parseErr == nil) {
+			t.Errorf("UnmarshalGQL(%q) gives %d, %v", in, int64(gql), err)
 		}
 	})
 }

@@ -16,13 +16,14 @@ var (
 
 // Scan reads an ID from a row: from an int64, from a uint64 up to
 // [math.MaxInt64], from decimal text, as numeric and text columns and the text
-// protocol of MySQL give it, and from NULL, which is the zero ID; scan into a
-// *ID to tell them apart.
+// protocol of MySQL give it, from that text in quotation marks, which is a string
+// in a JSON column, and from NULL, which is the zero ID; scan into a *ID to tell
+// them apart.
 //
 // Scan is wider than [ParseID], for what is stored must stay readable: it takes
 // negative numbers, and in text a minus sign and leading zeros. All else is an
-// error, also a float64, whose last digits may be lost already. The ID is zero
-// after an error.
+// error, also a float64, whose last digits may be lost already, and null in a JSON
+// column. The ID is zero after an error.
 func (id *ID) Scan(src any) (err error) {
 	*id = 0
 	switch v := src.(type) {
@@ -45,16 +46,27 @@ func (id *ID) Scan(src any) (err error) {
 }
 
 func scanText[T text](s T) (ID, error) {
+	if n := len(s); n >= 2 && s[0] == '"' && s[n-1] == '"' {
+		return parseStored("ID.Scan", s[1:n-1])
+	}
+	return parseStored("ID.Scan", s)
+}
+
+// parseStored reads the text of any int64 for the function fn.
+func parseStored[T text](fn string, s T) (ID, error) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
 	if errors.Is(err, strconv.ErrRange) {
-		return 0, &parseError{"ID.Scan", string(s), "out of range of int64"}
+		return 0, &parseError{fn, string(s), "out of range of int64"}
 	}
 	if err != nil || s[0] == '+' {
-		return 0, &parseError{"ID.Scan", string(s), "want a decimal integer"}
+		return 0, &parseError{fn, string(s), "want a decimal integer"}
 	}
 	return ID(n), nil
 }
 
 // Value gives the driver an int64, for the zero ID too: NULL is a nil *ID. The
 // error is always nil.
+//
+// pgx asks it for parameters of every type, so an ID alone is a number in a jsonb
+// parameter too. In a struct or a map it is a string there.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }

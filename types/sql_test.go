@@ -32,6 +32,8 @@ func TestScan(t *testing.T) {
 		{"string ZEROFILL", "00000000000000000042", 42},
 		{"bytes", []byte("7529595880471527425"), sample},
 		{"bytes negative", []byte("-5"), -5},
+		{"string of JSON", `"7529595880471527425"`, sample},
+		{"bytes of a string of JSON", []byte(`"-5"`), -5},
 		{"NULL", nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,6 +67,10 @@ func TestScanErrors(t *testing.T) {
 		{"exponent", "5e3", `("5e3"): ` + integer},
 		{"underscore", "1_000", `("1_000"): ` + integer},
 		{"hexadecimal", "0x1f", `("0x1f"): ` + integer},
+		{"one quotation mark", `"`, `("\""): ` + integer},
+		{"quotation marks only", `""`, `(""): ` + integer},
+		{"two pairs of quotation marks", `""5""`, `("\"5\""): ` + integer},
+		{"null of JSON", "null", `("null"): ` + integer},
 		{"2^63", "9223372036854775808", `("9223372036854775808"): out of range of int64`},
 		{"below int64", "-9223372036854775809", `("-9223372036854775809"): out of range of int64`},
 		{"float64", float64(5), ": cannot read float64" + other},

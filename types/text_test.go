@@ -2,7 +2,6 @@ package types_test
 
 import (
 	"bytes"
-	"encoding/gob"
 	"encoding/xml"
 	"flag"
 	"fmt"
@@ -103,19 +102,5 @@ func TestSlogKeepsAllDigits(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("created", "order", sample)
 	if want := `"order":"7529595880471527425"`; !strings.Contains(log.String(), want) {
 		t.Errorf("got %s, want %s in it", log.String(), want)
-	}
-}
-
-func TestGob(t *testing.T) {
-	t.Parallel()
-	for _, want := range []types.ID{0, sample, -5} {
-		var stream bytes.Buffer
-		if err := gob.NewEncoder(&stream).Encode(want); err != nil {
-			t.Fatal(err)
-		}
-		var got types.ID
-		if err := gob.NewDecoder(&stream).Decode(&got); err != nil || got != want {
-			t.Errorf("got %d, %v; want %d", int64(got), err, int64(want))
-		}
 	}
 }

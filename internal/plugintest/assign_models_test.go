@@ -75,6 +75,16 @@ type assignTag struct {
 	Name string
 }
 
+type assignMenu struct {
+	ID     types.Of[assignMenu] `gorm:"primaryKey" snowflake:"pk"`
+	Dishes []*assignDish        `gorm:"many2many:assign_menu_dishes" json:",omitempty"`
+}
+
+type assignDish struct {
+	ID   types.Of[assignDish] `gorm:"primaryKey" snowflake:"pk"`
+	Name string
+}
+
 type assignVideo struct {
 	ID       types.ID        `gorm:"primaryKey" snowflake:"pk"`
 	Comments []assignComment `gorm:"polymorphic:Owner;polymorphicValue:film"`
@@ -150,6 +160,7 @@ type assignKinds struct {
 	Named    *assignByNamed   `gorm:"foreignKey:KindsID"`
 	Nullable *assignByNull    `gorm:"foreignKey:KindsID"`
 	Generic  *assignByGeneric `gorm:"foreignKey:KindsID"`
+	Typed    *assignByTyped   `gorm:"foreignKey:KindsID"`
 }
 
 type assignByPointer struct {
@@ -180,4 +191,9 @@ type assignByNull struct {
 type assignByGeneric struct {
 	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
 	KindsID sql.Null[types.ID]
+}
+
+type assignByTyped struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	KindsID types.Of[assignKinds]
 }

@@ -55,7 +55,7 @@ func assignText(t *testing.T, tree any) string {
 func assignTables(t *testing.T, db *gorm.DB, models []any) {
 	t.Helper()
 	drop := func() {
-		_ = db.Migrator().DropTable("assign_post_tags")
+		_ = db.Migrator().DropTable("assign_post_tags", "assign_menu_dishes")
 		for _, model := range slices.Backward(models) {
 			if err := db.Migrator().DropTable(model); err != nil {
 				t.Error(err)

@@ -31,7 +31,7 @@ func loadAll[T any](preload ...string) func(*gorm.DB) (any, error) {
 
 func assignShapes() []assignShape {
 	return []assignShape{
-		hasManyShape(), hasOneShape(), belongsToShape(), manyToManyShape(), polymorphicShape(),
+		hasManyShape(), hasOneShape(), belongsToShape(), manyToManyShape(), typedShape(), polymorphicShape(),
 		selfShape(), compositeShape(), embeddedShape(), kindsShape(),
 	}
 }
@@ -129,6 +129,23 @@ func manyToManyShape() assignShape {
 	}
 }
 
+func typedShape() assignShape {
+	return assignShape{
+		name:   "typed keys",
+		models: []any{&assignDish{}, &assignMenu{}},
+		tree: func() any {
+			soup, rice := &assignDish{Name: "soup"}, &assignDish{Name: "rice"}
+			return &[]assignMenu{{Dishes: []*assignDish{soup, rice}}, {Dishes: []*assignDish{rice}}}
+		},
+		tables: func(tree any) []any {
+			menus := *tree.(*[]assignMenu)
+			return []any{menus[0].Dishes, tree}
+		},
+		load:   loadAll[assignMenu]("Dishes"),
+		joined: "Dishes",
+	}
+}
+
 func polymorphicShape() assignShape {
 	return assignShape{
 		name:   "polymorphic",
@@ -213,18 +230,18 @@ func kindsShape() assignShape {
 		name: "kinds of foreign keys",
 		models: []any{
 			&assignKinds{}, &assignByPointer{}, &assignByInt64{}, &assignByUint64{},
-			&assignByNamed{}, &assignByNull{}, &assignByGeneric{},
+			&assignByNamed{}, &assignByNull{}, &assignByGeneric{}, &assignByTyped{},
 		},
 		tree: func() any {
 			return &[]assignKinds{{
 				Pointer: &assignByPointer{}, Int64: &assignByInt64{}, Unsigned: &assignByUint64{},
-				Named: &assignByNamed{}, Nullable: &assignByNull{}, Generic: &assignByGeneric{},
+				Named: &assignByNamed{}, Nullable: &assignByNull{}, Generic: &assignByGeneric{}, Typed: &assignByTyped{},
 			}}
 		},
 		tables: func(tree any) []any {
 			k := (*tree.(*[]assignKinds))[0]
-			return []any{tree, k.Pointer, k.Int64, k.Unsigned, k.Named, k.Nullable, k.Generic}
+			return []any{tree, k.Pointer, k.Int64, k.Unsigned, k.Named, k.Nullable, k.Generic, k.Typed}
 		},
-		load: loadAll[assignKinds]("Pointer", "Int64", "Unsigned", "Named", "Nullable", "Generic"),
+		load: loadAll[assignKinds]("Pointer", "Int64", "Unsigned", "Named", "Nullable", "Generic", "Typed"),
 	}
 }

@@ -20,6 +20,10 @@ type (
 		ID    types.ID `gorm:"primaryKey"`
 		Title string   `gorm:"size:50"`
 	}
+	typedBook struct {
+		ID    types.Of[typedBook] `gorm:"primaryKey"`
+		Title string              `gorm:"size:50"`
+	}
 	// resetBook has a hook that undoes what the plugin did.
 	resetBook struct {
 		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
@@ -96,6 +100,19 @@ func TestUnsetKeyWithoutPlugin(t *testing.T) {
 		refusesUnset(t, db, without(tagged.Paths(), "Unscoped"), unset("Book", "ID", noPlugin+counted))
 		want := unset("untaggedBook", "ID", noPlugin+`, and tag the field snowflake:"pk"`+counted)
 		refusesUnset(t, db, without(untaggedBooks.Paths(), "Unscoped"), want)
+	})
+}
+
+func TestUnsetTypedKey(t *testing.T) {
+	t.Parallel()
+	kind := RowKind[typedBook]{
+		Table: "typed_books",
+		Make:  func(title string, id types.ID) typedBook { return typedBook{ID: types.Of[typedBook](id), Title: title} },
+		Key:   func(b *typedBook) types.ID { return types.ID(b.ID) },
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		refusesUnset(t, db, without(kind.Paths()), unset("typedBook", "ID", noTag+counted))
+		Must(t, db.Unscoped().Create(&typedBook{ID: 5}))
 	})
 }
 

@@ -17,6 +17,7 @@ type (
 	namedInt  int64
 	namedUint uint64
 	namedText string
+	bookID    = types.Of[Book]
 )
 
 // kinds has one field of every type that can hold an ID.
@@ -38,6 +39,9 @@ type kinds struct {
 	PtrNamed  *namedInt          `snowflake:"id"`
 	Renamed   types.ID           `gorm:"column:other_name" snowflake:"id"`
 	WriteOnce types.ID           `gorm:"<-:create" snowflake:"id"`
+	Typed     bookID             `snowflake:"id"`
+	PtrTyped  *bookID            `snowflake:"id"`
+	NullTyped sql.Null[bookID]   `snowflake:"id"`
 }
 
 // values lists the keys of a row as text, in the order of the fields.
@@ -96,12 +100,12 @@ func TestKindsKeepKeys(t *testing.T) {
 	t.Parallel()
 	gen := &Counter{}
 	db := Dry(t, gormflake.New(gen))
-	id, number, unsigned, text, named := types.ID(2), int64(4), uint64(6), "8", namedInt(15)
+	id, number, unsigned, text, named, typed := types.ID(2), int64(4), uint64(6), "8", namedInt(15), bookID(19)
 	row := kinds{
 		ID: 1, PtrID: &id, Int64: 3, PtrInt64: &number, Uint64: 1<<64 - 1, PtrUint64: &unsigned, Text: "seven", PtrText: &text,
 		NullInt: sql.NullInt64{Int64: 9, Valid: true}, NullID: sql.Null[types.ID]{V: 10, Valid: true},
 		NullText: sql.NullString{String: "11", Valid: true}, Named: -12, NamedUint: 13, NamedText: "14", PtrNamed: &named,
-		Renamed: 16, WriteOnce: 17,
+		Renamed: 16, WriteOnce: 17, Typed: 18, PtrTyped: &typed, NullTyped: sql.Null[bookID]{V: 20, Valid: true},
 	}
 	before := strings.Join(row.values(t), " ")
 	Must(t, db.Create(&row))

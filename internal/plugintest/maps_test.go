@@ -39,7 +39,7 @@ func TestMapZeros(t *testing.T) {
 	var nilID *types.ID
 	zero := int64(0)
 	for name, unset := range map[string]any{
-		"nil": nil, "zero": 0, "ID": types.ID(0), "nil pointer": nilID, "pointer": &zero, "NULL": sql.NullInt64{}, "text": "",
+		"nil": nil, "zero": 0, "ID": types.ID(0), "typed ID": bookID(0), "nil pointer": nilID, "pointer": &zero, "NULL": sql.NullInt64{}, "text": "",
 		"valid zero": sql.NullInt64{Valid: true}, "NULL beside a number": sql.NullInt64{Int64: 5}, "bytes": []byte{},
 	} {
 		t.Run(name, func(t *testing.T) {

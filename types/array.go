@@ -1,0 +1,118 @@
+package types
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+// IDs is an [Array] of ID.
+type IDs = Array[ID]
+
+// An Array is a slice of IDs in one parameter or one column: a bigint[] in
+// PostgreSQL, where = ANY(?) compares a column with each, and a JSON array of
+// numbers in the other databases if GORM writes it.
+//
+//	db.Where("id = ANY(?)", types.IDs(ids)).Find(&orders)
+//
+// A slice converts to an Array without a copy. The nil Array is NULL, of which no
+// ANY is true; an empty one is an empty array. In JSON it is a slice.
+//
+// GORM writes each element of a []ID, but an Array as a whole: use the []ID for IN,
+// as in "id IN ?".
+type Array[T ~int64] []T
+
+// Value gives the driver a PostgreSQL array as text, such as {1,2}, which pgx sends in
+// all its modes, and lib/pq. The error is always nil.
+func (a Array[T]) Value() (driver.Value, error) {
+	if a == nil {
+		return nil, nil
+	}
+	return a.text('{', '}'), nil
+}
+
+func (a Array[T]) text(first, last byte) string {
+	b := append(make([]byte, 0, 2+20*len(a)), first)
+	for i, id := range a {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = ID(id).AppendText(b)
+	}
+	return string(append(b, last))
+}
+
+// Scan reads a PostgreSQL array, as text or in the binary form in which pgx hands it
+// over, the text of a JSON array, and NULL, which is the nil Array. An element in text
+// is what [ID.Scan] reads; NULL as an element and an array of arrays are errors. The
+// Array is nil after an error.
+func (a *Array[T]) Scan(src any) (err error) {
+	*a = nil
+	switch v := src.(type) {
+	case nil:
+	case string:
+		*a, err = scanArray[T](v)
+	case []byte:
+		if len(v) > 0 && v[0] == 0 {
+			*a, err = scanBinaryArray[T](v)
+		} else {
+			*a, err = scanArray[T](string(v))
+		}
+	default:
+		err = fmt.Errorf("types: Array.Scan: cannot read %T; want an array of integers or its text", src)
+	}
+	return err
+}
+
+func scanArray[T ~int64](s string) (Array[T], error) {
+	n := len(s)
+	if n < 2 || s[0] != '{' && s[0] != '[' || s[n-1] != s[0]+2 {
+		return nil, &parseError{"Array.Scan", s, "want {…} or […]"}
+	}
+	inside := strings.TrimSpace(s[1 : n-1])
+	if inside == "" {
+		return Array[T]{}, nil
+	}
+	a := make(Array[T], 0, 1+strings.Count(inside, ","))
+	for text := range strings.SplitSeq(inside, ",") {
+		id, err := scanText(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("types: Array.Scan, element %d: %w", len(a), err)
+		}
+		a = append(a, T(id))
+	}
+	return a, nil
+}
+
+// GormDataType is the kind of column that GORM plans with, "bigint[]".
+func (Array[T]) GormDataType() string { return "bigint[]" }
+
+// GormDBDataType is the type of the column that GORM's migrator creates: bigint[] in
+// PostgreSQL, longtext in MySQL and MariaDB, where json is longtext, and text in all
+// other databases. A type in the field's own gorm tag takes precedence.
+func (Array[T]) GormDBDataType(db *gorm.DB, field *schema.Field) string {
+	if field != nil && field.TagSettings["TYPE"] != "" {
+		return ""
+	}
+	switch db.Name() {
+	case "postgres":
+		return "bigint[]"
+	case "mysql":
+		return "longtext"
+	}
+	return "text"
+}
+
+// GormValue gives GORM the array in the form of its database.
+func (a Array[T]) GormValue(_ context.Context, db *gorm.DB) clause.Expr {
+	value, _ := a.Value()
+	if a != nil && db.Name() != "postgres" {
+		value = a.text('[', ']')
+	}
+	return clause.Expr{SQL: "?", Vars: []any{value}}
+}

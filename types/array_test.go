@@ -1,0 +1,305 @@
+package types_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+var arrays = []types.IDs{nil, {}, {sample}, {0, 1, -5, math.MaxInt64, math.MinInt64}}
+
+func TestArrayValue(t *testing.T) {
+	t.Parallel()
+	want := []any{nil, "{}", "{7529595880471527425}", "{0,1,-5,9223372036854775807,-9223372036854775808}"}
+	for i, ids := range arrays {
+		if got, err := ids.Value(); err != nil || got != want[i] {
+			t.Errorf("got %v, %v; want %v", got, err, want[i])
+		}
+	}
+}
+
+func TestArrayScan(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		src  any
+		want types.IDs
+	}{
+		{nil, nil},
+		{"{}", types.IDs{}},
+		{[]byte("[]"), types.IDs{}},
+		{"[ ]", types.IDs{}},
+		{"{7529595880471527425,-5}", types.IDs{sample, -5}},
+		{[]byte(`["7529595880471527425", 1]`), types.IDs{sample, 1}},
+		{`{"1"}`, types.IDs{1}},
+	} {
+		got := types.IDs{99}
+		if err := got.Scan(test.src); err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %#v, %v; want %#v", test.src, got, err, test.want)
+		}
+	}
+}
+
+func TestArrayScanErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		src  any
+		want string
+	}{
+		{int64(5), "types: Array.Scan: cannot read int64; want an array of integers or its text"},
+		{"", `types: Array.Scan(""): want {…} or […]`},
+		{"{", `types: Array.Scan("{"): want {…} or […]`},
+		{"{1]", `types: Array.Scan("{1]"): want {…} or […]`},
+		{"[2:3]={1,2}", `types: Array.Scan("[2:3]={1,2}"): want {…} or […]`},
+		{"1,2", `types: Array.Scan("1,2"): want {…} or […]`},
+		{"{1,NULL}", `types: Array.Scan, element 1: types: ID.Scan("NULL"): want a decimal integer`},
+		{"{{1},{2}}", `types: Array.Scan, element 0: types: ID.Scan("{1}"): want a decimal integer`},
+		{"{1,}", `types: Array.Scan, element 1: types: ID.Scan(""): want a decimal integer`},
+		{"[1.5]", `types: Array.Scan, element 0: types: ID.Scan("1.5"): want a decimal integer`},
+	} {
+		got := types.IDs{99}
+		if err := got.Scan(test.src); err == nil || err.Error() != test.want || got != nil {
+			t.Errorf("got %v, %v; want %s", got, err, test.want)
+		}
+	}
+}
+
+// An Array adds nothing to the JSON of a slice.
+func TestArrayJSON(t *testing.T) {
+	t.Parallel()
+	for want, ids := range map[string]types.IDs{"null": nil, "[]": {}, `["1","7529595880471527425"]`: {1, sample}} {
+		text, err := json.Marshal(ids)
+		var back types.IDs
+		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(back, ids) {
+			t.Errorf("got %s, %v, %#v; want %s", text, err, back, want)
+		}
+	}
+}
+
+func TestPgxArray(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
+		for _, want := range arrays {
+			typed := make(types.Array[ticketID], len(want))
+			for i, id := range want {
+				typed[i] = ticketID(id)
+			}
+			var got types.IDs
+			var back types.Array[ticketID]
+			var n int
+			err := conn.QueryRow(t.Context(), "SELECT $1::bigint[], $2::bigint[], cardinality($2::bigint[])", want, typed).Scan(&got, &back, &n)
+			if err != nil || !reflect.DeepEqual(got, want) || !slices.Equal(back, typed) || n != len(want) {
+				t.Errorf("got %#v, %v, %d, %v; want %#v", got, back, n, err, want)
+			}
+			var found bool
+			err = conn.QueryRow(t.Context(), "SELECT coalesce(1::bigint = ANY($1), false)", want).Scan(&found)
+			if err != nil || found != slices.Contains(want, 1) {
+				t.Errorf("1 = ANY(%v) is %t, %v", want, found, err)
+			}
+		}
+	})
+}
+
+func TestPgxCopyArray(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgx.QueryExecModeCacheStatement)
+	if _, err := conn.Exec(t.Context(), "CREATE TEMPORARY TABLE lists (id bigint, ids bigint[], other bigint[])"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := conn.CopyFrom(t.Context(), pgx.Identifier{"lists"}, []string{"id", "ids", "other"},
+		pgx.CopyFromSlice(len(arrays), func(i int) ([]any, error) {
+			return []any{ticketID(i), arrays[i], types.Array[ticketID]{ticketID(i)}}, nil
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := conn.Query(t.Context(), "SELECT ids, other FROM lists ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, other types.IDs
+	n := 0
+	_, err = pgx.ForEachRow(rows, []any{&got, &other}, func() error {
+		if !reflect.DeepEqual(got, arrays[n]) || !slices.Equal(other, types.IDs{types.ID(n)}) {
+			t.Errorf("row %d: got %v, %v; want %v", n, got, other, arrays[n])
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != len(arrays) {
+		t.Errorf("%d rows, %v; want %d", n, err, len(arrays))
+	}
+}
+
+// What arrays of typed IDs are to pgx itself.
+func TestPgxSliceOfTypedIDs(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgx.QueryExecModeCacheStatement)
+	want := []ticketID{1, ticketID(sample)}
+	var got []ticketID
+	var flat pgtype.FlatArray[ticketID]
+	err := conn.QueryRow(t.Context(), "SELECT $1::bigint[], $2::bigint[]", want, pgtype.FlatArray[ticketID](want)).Scan(&got, &flat)
+	if err != nil || !slices.Equal(got, want) || !slices.Equal(flat, want) {
+		t.Errorf("got %v, %v, %v; want %v", got, flat, err, want)
+	}
+}
+
+// An ID alone in a jsonb parameter is the number that Value returns.
+func TestPgxJSONB(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
+		var got string
+		if err := conn.QueryRow(t.Context(), "SELECT $1::jsonb::text", sample).Scan(&got); err != nil || got != sample.String() {
+			t.Errorf("got %s, %v; want a number", got, err)
+		}
+		for _, text := range []string{"7529595880471527425", `"7529595880471527425"`} {
+			var id types.ID
+			var typed *ticketID
+			err := conn.QueryRow(t.Context(), "SELECT $1::jsonb, $1::jsonb", text).Scan(&id, &typed)
+			if err != nil || id != sample || typed == nil || types.ID(*typed) != sample {
+				t.Errorf("%s: got %d, %v, %v", text, id, typed, err)
+			}
+		}
+		id := sample
+		if err := conn.QueryRow(t.Context(), "SELECT 'null'::jsonb").Scan(&id); err == nil {
+			t.Errorf("null is read as %d", id)
+		}
+	})
+}
+
+// Within another value an ID in jsonb is a string. Modes that do not learn the type
+// of a parameter take no such value.
+func TestPgxJSONBOfStruct(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgx.QueryExecModeCacheStatement)
+	for want, value := range map[string]any{
+		`{"ID": "7529595880471527425"}`: struct{ ID types.ID }{sample},
+		`["7529595880471527425"]`:       []types.ID{sample},
+	} {
+		var got string
+		if err := conn.QueryRow(t.Context(), "SELECT $1::jsonb::text", value).Scan(&got); err != nil || got != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+	}
+}
+
+// Elements of other integer types, and what is no list of integers.
+func TestPgxScanArrays(t *testing.T) {
+	t.Parallel()
+	eachMode(t, func(t *testing.T, conn *pgx.Conn) {
+		for _, kind := range []string{"smallint", "integer", "bigint"} {
+			var got types.IDs
+			err := conn.QueryRow(t.Context(), "SELECT ARRAY[-5, 0, 32767]::"+kind+"[]").Scan(&got)
+			if err != nil || !slices.Equal(got, types.IDs{-5, 0, 32767}) {
+				t.Errorf("%s: got %v, %v", kind, got, err)
+			}
+		}
+		for _, array := range []string{
+			"ARRAY[1, NULL]::bigint[]", "ARRAY[NULL, NULL]::bigint[]", "ARRAY[[1, 2], [3, 4]]::bigint[]", "ARRAY[1.5]::float8[]",
+		} {
+			got := types.IDs{99}
+			if err := conn.QueryRow(t.Context(), "SELECT "+array).Scan(&got); err == nil || got != nil {
+				t.Errorf("%s: got %v, %v; want an error", array, got, err)
+			}
+		}
+	})
+}
+
+// A list has arrays in columns.
+type list struct {
+	ID      types.ID `gorm:"primaryKey"`
+	Refs    types.IDs
+	Tickets types.Array[ticketID]
+	Pointer *types.IDs `json:"pointer"`
+	Text    types.IDs  `gorm:"type:text"`
+}
+
+func TestArrayColumn(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, checkArrayColumn)
+}
+
+func TestArrayColumnInSimpleProtocol(t *testing.T) {
+	t.Parallel()
+	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))
+	dialector := postgres.New(postgres.Config{DSN: url, PreferSimpleProtocol: true})
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeDB(t, db) })
+	checkArrayColumn(t, db)
+}
+
+func checkArrayColumn(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	migrateTwice(t, db, &list{})
+	want := []list{{ID: 1}, {ID: 2, Refs: types.IDs{}}}
+	for i, ids := range arrays {
+		want = append(want, list{types.ID(10 + i), ids, types.Array[ticketID]{1, ticketID(sample)}, &ids, ids})
+	}
+	want[2].Pointer = nil // as NULL is read
+	if err := db.Create(&want).Error; err != nil {
+		t.Fatal(err)
+	}
+	want[1].Refs = types.IDs{sample}
+	if err := db.Model(&want[1]).Update("refs", types.IDs{sample}).Error; err != nil {
+		t.Fatal(err)
+	}
+	var got []list
+	if err := db.Order("id").Find(&got).Error; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+	checkArrayQueries(t, db)
+}
+
+// migrateTwice creates the table, and fails t if GORM alters it at the next start of
+// a program.
+func migrateTwice(t *testing.T, db *gorm.DB, model any) {
+	t.Helper()
+	var changes []string
+	err := db.Callback().Raw().Before("gorm:raw").Register("changes", func(tx *gorm.DB) {
+		changes = append(changes, tx.Statement.SQL.String())
+	})
+	if err = errors.Join(err, db.AutoMigrate(model)); err != nil || len(changes) == 0 {
+		t.Fatal(changes, err)
+	}
+	changes = nil
+	if err := db.AutoMigrate(model); err != nil || len(changes) != 0 {
+		t.Errorf("the second migration runs %q, %v", changes, err)
+	}
+}
+
+func checkArrayQueries(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	queries := map[string]string{
+		"postgres": "? = ANY(refs)", "sqlite": "EXISTS (SELECT * FROM json_each(refs) WHERE value = ?)", "mysql": "json_contains(refs, ?)",
+	}
+	var ids types.IDs
+	find := func(tx *gorm.DB) {
+		t.Helper()
+		ids = nil
+		if err := tx.Model(&list{}).Order("id").Pluck("id", &ids).Error; err != nil || !slices.Equal(ids, types.IDs{2, 12}) {
+			t.Errorf("got %v, %v; want [2 12]", ids, err)
+		}
+	}
+	find(db.Where(queries[db.Name()], sample))
+	find(db.Where("id IN ?", []types.ID{2, 12}))
+	if db.Name() == "postgres" {
+		find(db.Where("id = ANY(?)", types.IDs{2, 12}))
+	}
+	if err := db.Raw("SELECT refs FROM lists WHERE id = 2").Row().Scan(&ids); err != nil || !slices.Equal(ids, types.IDs{sample}) {
+		t.Errorf("got %v, %v", ids, err)
+	}
+}

@@ -1,0 +1,92 @@
+package types
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// The major types that an ID can be, of RFC 8949, section 3.1.
+const (
+	cborUnsigned = iota
+	cborNegative
+	cborBytes
+	cborText
+)
+
+const (
+	cborNull      = "\xf6"
+	cborUndefined = "\xf7"
+)
+
+// MarshalCBOR returns the ID as a CBOR integer, in its shortest form. CBOR has
+// integers of 64 bits, which decoders in JavaScript return as a BigInt. The error is
+// always nil. In github.com/fxamacker/cbor, the option that leaves out an ID of 0 is
+// omitzero; omitempty writes it.
+func (id ID) MarshalCBOR() ([]byte, error) {
+	major, n := byte(cborUnsigned), uint64(id)
+	if id < 0 {
+		major, n = cborNegative, ^n // -1-id
+	}
+	b := append(make([]byte, 0, 9), major<<5)
+	switch {
+	case n < 24:
+		b[0] |= byte(n)
+		return b, nil
+	case n <= math.MaxUint8:
+		b[0] |= 24
+		return append(b, byte(n)), nil
+	case n <= math.MaxUint16:
+		b[0] |= 25
+		return binary.BigEndian.AppendUint16(b, uint16(n)), nil
+	case n <= math.MaxUint32:
+		b[0] |= 26
+		return binary.BigEndian.AppendUint32(b, uint32(n)), nil
+	}
+	b[0] |= 27
+	return binary.BigEndian.AppendUint64(b, n), nil
+}
+
+// UnmarshalCBOR reads an integer, also a negative one, and a string of text or
+// bytes in the form that [ParseID] takes. All else is an error, also a tag, and a
+// string in chunks. As in JSON, null changes nothing, nor does undefined. The ID is
+// zero after an error.
+func (id *ID) UnmarshalCBOR(b []byte) (err error) {
+	if s := string(b); s == cborNull || s == cborUndefined {
+		return nil
+	}
+	*id, err = parseCBOR("ID.UnmarshalCBOR", b)
+	return err
+}
+
+func parseCBOR(fn string, b []byte) (ID, error) {
+	major, n, content, ok := cborHead(b)
+	switch integer := ok && n <= math.MaxInt64 && len(content) == 0; {
+	case integer && major == cborUnsigned:
+		return ID(n), nil
+	case integer && major == cborNegative:
+		return ID(^n), nil
+	case ok && (major == cborBytes || major == cborText) && n == uint64(len(content)):
+		return parseDecimal(fn, content)
+	}
+	return 0, &parseError{fn, string(b), "want an integer of 64 bits or its decimal text"}
+}
+
+// cborHead takes a data item apart: n is its argument, content what follows. It
+// returns false if the head is cut off or has no argument.
+func cborHead(b []byte) (major byte, n uint64, content []byte, ok bool) {
+	if len(b) == 0 {
+		return 0, 0, nil, false
+	}
+	major, info := b[0]>>5, b[0]&31
+	if info < 24 {
+		return major, uint64(info), b[1:], true
+	}
+	size := 1 << (info - 24)
+	if info > 27 || len(b) < 1+size {
+		return 0, 0, nil, false
+	}
+	for _, c := range b[1 : 1+size] {
+		n = n<<8 | uint64(c)
+	}
+	return major, n, b[1+size:], true
+}
