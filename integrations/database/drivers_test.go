@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/jmoiron/sqlx"
-	"github.com/lib/pq"
+	_ "github.com/lib/pq" // the driver "postgres"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
@@ -32,24 +32,24 @@ func TestPgx(t *testing.T) {
 	equal(t, len(orders), 2)
 	equal(t, orders[0].Parent, nil)
 	equal(t, *orders[1].Parent, parent)
-	var ids []types.ID
-	ok(t, conn.QueryRow(t.Context(), "SELECT array_agg(id) FROM orders WHERE id = ANY($1)", []types.ID{sample}).Scan(&ids))
+	var ids types.IDs
+	ok(t, conn.QueryRow(t.Context(), "SELECT array_agg(id) FROM orders WHERE id = ANY($1)", types.IDs{sample}).Scan(&ids))
 	equal(t, len(ids), 1)
 	equal(t, ids[0], sample)
 }
 
 func TestPgxStdlib(t *testing.T) {
 	t.Parallel()
-	checkSQL(t, "pgx", []types.ID{sample})
+	checkSQL(t, "pgx")
 }
 
 func TestLibPQ(t *testing.T) {
 	t.Parallel()
-	checkSQL(t, "postgres", pq.Array([]types.ID{sample}))
+	checkSQL(t, "postgres")
 }
 
-// checkSQL uses database/sql, with ids as the parameter for an array.
-func checkSQL(t *testing.T, driver string, ids any) {
+// checkSQL uses database/sql.
+func checkSQL(t *testing.T, driver string) {
 	t.Helper()
 	db, err := sql.Open(driver, testdb.PostgresURL(t, open(t, testdb.Postgres, &order{})))
 	ok(t, err)
@@ -59,7 +59,7 @@ func checkSQL(t *testing.T, driver string, ids any) {
 	ok(t, err)
 	var id types.ID
 	var parent *types.ID
-	ok(t, db.QueryRowContext(t.Context(), "SELECT id, parent FROM orders WHERE id = ANY($1)", ids).Scan(&id, &parent))
+	ok(t, db.QueryRowContext(t.Context(), "SELECT id, parent FROM orders WHERE id = ANY($1)", types.IDs{sample}).Scan(&id, &parent))
 	equal(t, id, sample)
 	equal(t, *parent, sample-1)
 	var optional sql.Null[types.ID]

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gorm.io/cli/gorm/field"
 	"gorm.io/gen"
 	"gorm.io/gorm"
 
@@ -49,7 +50,7 @@ func TestGormCLI(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &models.Order{})
 	ok(t, db.Create([]models.Order{{}, {}}).Error)
-	id := cliquery.Order.ID
+	var id field.Number[types.ID] = cliquery.Order.ID
 	found, err := gorm.G[models.Order](db).Where(id.In(1001, 1002)).Where(id.Gt(1001)).Find(t.Context())
 	ok(t, err)
 	equal(t, len(found), 1)

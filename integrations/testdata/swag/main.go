@@ -10,7 +10,7 @@ import (
 // Order is described as JSON has it.
 type Order struct {
 	ID     types.ID `json:"id"`
-	Parent types.ID `example:"7529595880471527425" json:"parent" pattern:"^[0-9]{1,19}$" swaggertype:"string"`
+	Parent types.ID `json:"parent" swaggertype:"string" minLength:"1" maxLength:"19" example:"7529595880471527425"`
 }
 
 // @title orders
