@@ -51,7 +51,7 @@ func TestGraphGophers(t *testing.T) {
 		type Order { id: ID! after: ID }
 	`, &resolver{})
 	for query, want := range map[string]string{
-		`{order(id: "7529595880471527425") {id after}}`:       `{"order":{"id":"7529595880471527425","after":null}}`,
+		`{order(id: "7529595880471527425") {id after}}`:             `{"order":{"id":"7529595880471527425","after":null}}`,
 		`{order(id: "7529595880471527425", after: "1") {id after}}`: `{"order":{"id":"7529595880471527425","after":"1"}}`,
 	} {
 		response := schema.Exec(context.Background(), query, "", nil)
