@@ -50,7 +50,8 @@ func TestGormCLI(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &models.Order{})
 	ok(t, db.Create([]models.Order{{}, {}}).Error)
-	var id field.Number[types.ID] = cliquery.Order.ID
+	id := cliquery.Order.ID
+	equal(t, id, field.Number[types.ID]{}.WithColumn("id"))
 	found, err := gorm.G[models.Order](db).Where(id.In(1001, 1002)).Where(id.Gt(1001)).Find(t.Context())
 	ok(t, err)
 	equal(t, len(found), 1)
