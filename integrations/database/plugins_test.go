@@ -17,8 +17,8 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// The source assigns keys, whichever plugin is registered first; the replica,
-// which nobody fills here, is what reads ask.
+// A write gets its key and reaches the source; reads ask the replica, which nothing
+// fills here.
 func TestDBResolver(t *testing.T) {
 	t.Parallel()
 	db := open(t, testdb.SQLite, &order{})
