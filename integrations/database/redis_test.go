@@ -1,0 +1,38 @@
+package database_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Keys are text in Redis, as values, fields, members, of streams and of scripts.
+func TestGoRedis(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Address()})
+	defer client.Close()
+	ctx := t.Context()
+	ok(t, client.Set(ctx, "last", sample, 0).Err())
+	equal(t, client.Get(ctx, "last").Val(), text)
+	var back types.ID
+	ok(t, client.Get(ctx, "last").Scan(&back))
+	equal(t, back, sample)
+	type row struct {
+		ID types.ID `redis:"id"`
+	}
+	ok(t, client.HSet(ctx, "order", row{sample}).Err())
+	var read row
+	ok(t, client.HGetAll(ctx, "order").Scan(&read))
+	equal(t, read.ID, sample)
+	ok(t, client.SAdd(ctx, "open", sample).Err())
+	equal(t, client.SIsMember(ctx, "open", sample).Val(), true)
+	ok(t, client.ZAdd(ctx, "by-price", redis.Z{Score: 9.5, Member: sample}).Err())
+	equal(t, client.ZRange(ctx, "by-price", 0, -1).Val()[0], text)
+	ok(t, client.XAdd(ctx, &redis.XAddArgs{Stream: "events", Values: map[string]any{"order": sample}}).Err())
+	got, err := client.Eval(ctx, "return ARGV[1]", nil, sample).Text()
+	ok(t, err)
+	equal(t, got, text)
+}

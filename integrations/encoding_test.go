@@ -1,0 +1,94 @@
+package integrations_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	burntsushi "github.com/BurntSushi/toml"
+	"github.com/fxamacker/cbor/v2"
+	goccy "github.com/goccy/go-yaml"
+	pelletier "github.com/pelletier/go-toml/v2"
+	"github.com/vmihailenco/msgpack/v5"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	yamlv3 "gopkg.in/yaml.v3"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+func TestXML(t *testing.T) {
+	t.Parallel()
+	got := codec{xml.Marshal, xml.Unmarshal}.roundTrips(t)
+	wantText(t, got, `<order id="7529595880471527425"><parent>7529595880471527424</parent></order>`)
+}
+
+const orderYAML = "id: \"7529595880471527425\"\nparent: \"7529595880471527424\"\n"
+
+func TestYAMLv3(t *testing.T) {
+	t.Parallel()
+	wantText(t, codec{yamlv3.Marshal, yamlv3.Unmarshal}.roundTrips(t), orderYAML)
+	readsNumber(t, yamlv3.Unmarshal, "id: 7529595880471527425")
+}
+
+func TestGoccyYAML(t *testing.T) {
+	t.Parallel()
+	wantText(t, codec{goccy.Marshal, goccy.Unmarshal}.roundTrips(t), orderYAML)
+	readsNumber(t, goccy.Unmarshal, "id: 7529595880471527425")
+}
+
+// readsNumber checks that a number without quotes, as people write it, is read.
+func readsNumber(t *testing.T, unmarshal func([]byte, any) error, in string) {
+	t.Helper()
+	var got order
+	if err := unmarshal([]byte(in), &got); err != nil || got.ID != sample {
+		t.Errorf("%s is read as %v, %v; want %d", in, got, err, sample)
+	}
+}
+
+const orderTOML = "id = \"7529595880471527425\"\nparent = \"7529595880471527424\"\n"
+
+func TestBurntSushiTOML(t *testing.T) {
+	t.Parallel()
+	wantText(t, codec{burntsushi.Marshal, burntsushi.Unmarshal}.roundTrips(t), orderTOML)
+	readsNumber(t, burntsushi.Unmarshal, "id = 7529595880471527425")
+}
+
+func TestPelletierTOML(t *testing.T) {
+	t.Parallel()
+	got := codec{pelletier.Marshal, pelletier.Unmarshal}.roundTrips(t)
+	wantText(t, strings.ReplaceAll(got, "'", `"`), orderTOML)
+	readsNumber(t, pelletier.Unmarshal, "id = 7529595880471527425")
+}
+
+func TestMsgpack(t *testing.T) {
+	t.Parallel()
+	codec{msgpack.Marshal, msgpack.Unmarshal}.roundTrips(t)
+}
+
+func TestCBOR(t *testing.T) {
+	t.Parallel()
+	codec{cbor.Marshal, cbor.Unmarshal}.roundTrips(t)
+	readsNumber(t, cbor.Unmarshal, string(must(cbor.Marshal(map[string]int64{"id": sample.Int64()}))(t)))
+}
+
+func TestGob(t *testing.T) {
+	t.Parallel()
+	codec{func(v any) ([]byte, error) {
+		var b bytes.Buffer
+		err := gob.NewEncoder(&b).Encode(v)
+		return b.Bytes(), err
+	}, func(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }}.roundTrips(t)
+}
+
+// BSON has 64-bit integers: the ID is one, also as _id.
+func TestBSON(t *testing.T) {
+	t.Parallel()
+	got := codec{bson.Marshal, bson.Unmarshal}.roundTrips(t)
+	if value := bson.Raw(got).Lookup("_id"); value.Type != bson.TypeInt64 || value.Int64() != sample.Int64() {
+		t.Errorf("_id is %v", value)
+	}
+	byID := map[types.ID]string{sample: "a"}
+	wantText(t, bson.Raw(must(bson.Marshal(byID))(t)).String(), `{"`+text+`": "a"}`)
+}

@@ -1,0 +1,17 @@
+// Package glebarez_test shows keys under github.com/glebarez/sqlite.
+package glebarez_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+
+	"github.com/gormflake/gormflake/integrations/internal/sqlitetest"
+)
+
+func TestGlebarezSQLite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	sqlitetest.CheckKeys(t, sqlite.Open(path+"?_pragma=busy_timeout(5000)&_txlock=immediate"))
+}

@@ -1,0 +1,58 @@
+// Package sqlitetest tests keys under a SQLite dialector other than GORM's own.
+// Their drivers share names with those of the other tests, so each has a package,
+// and a test binary, of its own.
+package sqlitetest
+
+import (
+	"context"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type order struct {
+	gormflake.Model
+	Lines []line
+}
+
+type line struct {
+	gormflake.Model
+	OrderID types.ID
+}
+
+// CheckKeys leases a worker from an empty database, creates a row with a child, and
+// checks that the key is the row's number.
+func CheckKeys(t *testing.T, dialector gorm.Dialector) {
+	t.Helper()
+	db, err := gorm.Open(dialector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	gen, err := gormflake.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gen.Close(context.WithoutCancel(t.Context()))
+	if err := db.AutoMigrate(&order{}, &line{}); err != nil {
+		t.Fatal(err)
+	}
+	created := order{Lines: []line{{}}}
+	if err := db.Create(&created).Error; err != nil {
+		t.Fatal(err)
+	}
+	var read order
+	if err := db.Preload("Lines").Take(&read, "rowid = ?", created.ID).Error; err != nil {
+		t.Fatal(err)
+	}
+	if read.ID != created.ID || len(read.Lines) != 1 || read.Lines[0].OrderID != created.ID {
+		t.Errorf("got %+v, want %+v", read, created)
+	}
+}

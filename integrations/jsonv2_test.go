@@ -1,0 +1,16 @@
+//go:build go1.27 || goexperiment.jsonv2
+
+package integrations_test
+
+import (
+	jsonv2 "encoding/json/v2"
+	"testing"
+)
+
+func TestEncodingJSONv2(t *testing.T) {
+	t.Parallel()
+	checkJSON(t, codec{
+		func(v any) ([]byte, error) { return jsonv2.Marshal(v) },
+		func(b []byte, v any) error { return jsonv2.Unmarshal(b, v) },
+	})
+}

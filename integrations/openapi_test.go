@@ -1,0 +1,120 @@
+package integrations_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"reflect"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3gen"
+	"github.com/go-chi/chi/v5"
+	"github.com/swaggo/swag"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+func writeJSON(w http.ResponseWriter, v any) {
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// ID is a types.ID in inputs and outputs of huma.
+type ID struct{ types.ID }
+
+func (ID) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Pattern: "^[0-9]{1,19}$", Examples: []any{"7529595880471527425"}}
+}
+
+func humaServer(t *testing.T) (server, *huma.OpenAPI) {
+	t.Helper()
+	router := chi.NewRouter()
+	api := humachi.New(router, huma.DefaultConfig("orders", "1.0.0"))
+	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[types.ID](), reflect.TypeFor[ID]())
+	type output struct {
+		Body struct {
+			ID    types.ID  `json:"id"`
+			After *types.ID `json:"after"`
+		}
+	}
+	huma.Get(api, "/orders/{id}", func(_ context.Context, in *struct {
+		ID    ID `path:"id"`
+		After ID `query:"after"`
+	},
+	) (*output, error) {
+		var out output
+		out.Body.ID = in.ID.ID
+		if !in.After.IsZero() {
+			out.Body.After = &in.After.ID
+		}
+		return &out, nil
+	})
+	return serve(router), api.OpenAPI()
+}
+
+func TestHuma(t *testing.T) {
+	t.Parallel()
+	s, document := humaServer(t)
+	s.want(t, "/orders/"+text+"?after=1", http.StatusOK, `"id":"7529595880471527425","after":"1"`)
+	s.want(t, "/orders/"+text, http.StatusOK, `"id":"7529595880471527425","after":null`)
+	s.want(t, "/orders/x", http.StatusUnprocessableEntity, `"location":"path.id"`)
+	s.want(t, "/orders/1?after=x", http.StatusUnprocessableEntity, `"location":"query.after"`)
+	s.want(t, "/orders/1?after=", http.StatusOK, `"after":null`)
+	get := document.Paths["/orders/{id}"].Get
+	for _, schema := range []*huma.Schema{
+		get.Parameters[0].Schema, get.Parameters[1].Schema,
+		document.Components.Schemas.SchemaFromRef(get.Responses["200"].Content["application/json"].Schema.Ref).Properties["id"],
+	} {
+		wantText(t, string(must(json.Marshal(schema))(t)), `{"examples":["7529595880471527425"],"pattern":"^[0-9]{1,19}$","type":"string"}`)
+	}
+}
+
+// schemaOfID makes kin-openapi describe IDs as they are in JSON.
+func schemaOfID(_ string, t reflect.Type, _ reflect.StructTag, schema *openapi3.Schema) error {
+	if t == reflect.TypeFor[types.ID]() {
+		*schema = openapi3.Schema{Type: &openapi3.Types{"string"}, Pattern: "^[0-9]{1,19}$", Example: "7529595880471527425", Nullable: schema.Nullable}
+	}
+	return nil
+}
+
+func TestKinOpenAPI(t *testing.T) {
+	t.Parallel()
+	schema := must(openapi3gen.NewSchemaRefForValue(order{}, nil, openapi3gen.SchemaCustomizer(schemaOfID)))(t)
+	wantText(t, string(must(json.Marshal(schema.Value.Properties["id"]))(t)),
+		`{"example":"7529595880471527425","pattern":"^[0-9]{1,19}$","type":"string"}`)
+	for in, valid := range map[string]bool{
+		`{"id":"7529595880471527425"}`: true, `{"id":7529595880471527425}`: false, `{"id":"x"}`: false, `{"id":""}`: false,
+	} {
+		var value any
+		if err := json.Unmarshal([]byte(in), &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Value.VisitJSON(value); (err == nil) != valid {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+// A file .swaggo replaces the type in all models, if swag reads the package types
+// too: by the flag --parseDependencyLevel 1, or as here, which is faster, as a
+// folder. The tags of the field Parent need neither. swag has no pattern.
+func TestSwag(t *testing.T) {
+	t.Parallel()
+	parser := swag.New(
+		swag.SetOverrides(map[string]string{"github.com/gormflake/gormflake/types.ID": "string"}),
+		swag.SetDebugger(log.New(io.Discard, "", 0)),
+	)
+	if err := parser.ParseAPIMultiSearchDir([]string{"testdata/swag", "../types"}, "main.go", 0); err != nil {
+		t.Fatal(err)
+	}
+	definition := parser.GetSwagger().Definitions["main.Order"]
+	wantText(t, string(must(json.Marshal(definition.Properties["id"]))(t)), `{"type":"string"}`)
+	wantText(t, string(must(json.Marshal(definition.Properties["parent"]))(t)),
+		`{"type":"string","maxLength":19,"minLength":1,"example":"7529595880471527425"}`)
+}

@@ -1,0 +1,113 @@
+package integrations_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	rowTest  = regexp.MustCompile("`(?:([a-z/]+)\\.)?(Test\\w+)`")
+	quoted   = regexp.MustCompile("`([^`]+)`")
+	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+)
+
+// notTried is the verdict of a row that has no test.
+const notTried = "not tried"
+
+// TestPage compares docs/integrations.md with the tests: each row has a test that
+// imports its libraries, each test a row, and each fragment stands in this module.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, "../docs/integrations.md")
+	sources := map[string]string{} // by test
+	var all strings.Builder
+	for _, file := range goFiles(t) {
+		source := readFile(t, file)
+		all.WriteString(source)
+		for _, found := range testFunc.FindAllStringSubmatch(source, -1) {
+			sources[found[1]] = source
+		}
+	}
+	delete(sources, "TestPage")
+	unused := checkRows(t, page, sources)
+	for _, test := range unused {
+		t.Errorf("docs/integrations.md has no row for %s", test)
+	}
+	for _, block := range goBlock.FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(flat(all.String()), flat(block[1])) {
+			t.Errorf("this module does not have this fragment of docs/integrations.md:\n%s", block[1])
+		}
+	}
+}
+
+// checkRows checks the rows of the page, and returns the tests that have none.
+func checkRows(t *testing.T, page string, sources map[string]string) (unused []string) {
+	t.Helper()
+	for test := range sources {
+		unused = append(unused, test)
+	}
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 || !strings.HasPrefix(cells[0], "| ") || strings.HasPrefix(cells[0], "| library") {
+			continue
+		}
+		tests := rowTest.FindAllStringSubmatch(cells[3], -1)
+		if (len(tests) == 0) != (cells[1] == notTried) {
+			t.Errorf("%s: want a test, or the verdict %q", line, notTried)
+		}
+		for _, found := range tests {
+			source, exists := sources[found[2]]
+			if found[1] != "" {
+				source = readFile(t, filepath.Join("..", found[1], "main.go"))
+			} else if !exists {
+				t.Errorf("%s: there is no test %s", line, found[2])
+			}
+			checkImports(t, cells[0], source)
+			unused = slices.DeleteFunc(unused, func(test string) bool { return test == found[2] })
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}
+
+// checkImports looks for the libraries of a row among the imports of its test.
+func checkImports(t *testing.T, libraries, source string) {
+	t.Helper()
+	for _, library := range quoted.FindAllStringSubmatch(libraries, -1) {
+		if !strings.Contains(source, `"`+library[1]) {
+			t.Errorf("the test of %s does not import it", library[1])
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	return files
+}
+
+// flat returns the source without the blanks that differ by how deep it stands.
+func flat(source string) string { return strings.Join(strings.Fields(source), " ") }

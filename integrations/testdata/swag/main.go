@@ -1,0 +1,23 @@
+// Command swag is read, and never run, by the test of swag.
+package main
+
+import (
+	"net/http"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Order is described as JSON has it.
+type Order struct {
+	ID     types.ID `json:"id"`
+	Parent types.ID `json:"parent" swaggertype:"string" minLength:"1" maxLength:"19" example:"7529595880471527425"`
+}
+
+// @title orders
+// @version 1.0
+func main() { http.HandleFunc("/orders", get) }
+
+// get returns an order.
+// @Success 200 {object} Order
+// @Router /orders [get]
+func get(http.ResponseWriter, *http.Request) {}

@@ -1,0 +1,222 @@
+package integrations_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-chi/chi/v5"
+	"github.com/go-playground/form/v4"
+	"github.com/go-playground/validator/v10"
+	"github.com/gofiber/fiber/v3"
+	"github.com/gorilla/schema"
+	echov4 "github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v5"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// filter is what the tests bind: a key in the path, one that may be absent, and
+// several.
+type filter struct {
+	ID    types.ID   `form:"-" json:"id" param:"id" schema:"-" uri:"id"`
+	After *types.ID  `form:"after" json:"after" query:"after" schema:"after"`
+	Only  []types.ID `form:"only" json:"only" query:"only" schema:"only"`
+}
+
+const (
+	filterPath = "/orders/" + text + "?after=7529595880471527424&only=1&only=" + text
+	filterJSON = `{"id":"7529595880471527425","after":"7529595880471527424","only":["1","7529595880471527425"]}`
+	noFilter   = `{"id":"7529595880471527425","after":null,"only":null}`
+)
+
+// A server answers a GET with the bound filter, or with the binder's error.
+type server func(target string) (status int, body string)
+
+func serve(handler http.Handler) server {
+	return func(target string) (int, string) {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		return w.Code, strings.TrimSpace(w.Body.String())
+	}
+}
+
+func (s server) want(t *testing.T, target string, status int, body string) {
+	t.Helper()
+	if gotStatus, got := s(target); gotStatus != status || !strings.Contains(got, body) {
+		t.Errorf("%s: got %d %s\nwant %d %s", target, gotStatus, got, status, body)
+	}
+}
+
+func TestGin(t *testing.T) {
+	t.Parallel()
+	gin.SetMode(gin.ReleaseMode)
+	router := gin.New()
+	router.GET("/orders/:id", func(c *gin.Context) {
+		var f filter
+		if err := errors.Join(c.ShouldBindUri(&f), c.ShouldBindQuery(&f)); err != nil {
+			c.String(http.StatusBadRequest, err.Error())
+			return
+		}
+		c.JSON(http.StatusOK, f)
+	})
+	s := serve(router)
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/x", http.StatusBadRequest, `types: ID.UnmarshalParam("x")`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty; want decimal digits`)
+}
+
+func TestEchoV5(t *testing.T) {
+	t.Parallel()
+	router := echo.New()
+	router.GET("/orders/:id", func(c *echo.Context) error {
+		var f filter
+		if err := c.Bind(&f); err != nil {
+			return c.String(http.StatusBadRequest, err.Error())
+		}
+		return c.JSON(http.StatusOK, f)
+	})
+	s := serve(router)
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/x", http.StatusBadRequest, `err=id: types: ID.UnmarshalParam("x")`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `err=after: types: ID.UnmarshalParam("")`)
+}
+
+func TestEchoV4(t *testing.T) {
+	t.Parallel()
+	router := echov4.New()
+	router.GET("/orders/:id", func(c echov4.Context) error {
+		var f filter
+		if err := c.Bind(&f); err != nil {
+			return c.String(http.StatusBadRequest, err.Error())
+		}
+		return c.JSON(http.StatusOK, f)
+	})
+	s := serve(router)
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/x", http.StatusBadRequest, `types: ID.UnmarshalParam("x")`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam("")`)
+}
+
+// The binder of echo v4 that takes one parameter at a time names it in the error.
+func TestEchoV4NamesParameter(t *testing.T) {
+	t.Parallel()
+	router := echov4.New()
+	router.GET("/orders", func(c echov4.Context) error {
+		var after types.ID
+		if err := echov4.QueryParamsBinder(c).TextUnmarshaler("after", &after).BindError(); err != nil {
+			return c.String(http.StatusBadRequest, err.Error())
+		}
+		return c.JSON(http.StatusOK, after)
+	})
+	s := serve(router)
+	s.want(t, "/orders?after="+text, http.StatusOK, `"`+text+`"`)
+	s.want(t, "/orders?after=x", http.StatusBadRequest, `field=after`)
+	s.want(t, "/orders?after=", http.StatusOK, `"0"`)
+}
+
+func TestFiber(t *testing.T) {
+	t.Parallel()
+	router := fiber.New()
+	router.Get("/orders/:id", func(c fiber.Ctx) error {
+		var f filter
+		var err error
+		if f.ID, err = types.ParseID(c.Params("id")); err == nil {
+			err = c.Bind().Query(&f)
+		}
+		if err != nil {
+			return c.Status(http.StatusBadRequest).SendString(err.Error())
+		}
+		return c.JSON(f)
+	})
+	s := server(func(target string) (int, string) {
+		response, err := router.Test(httptest.NewRequest(http.MethodGet, target, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(body)
+	})
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `error converting value for "after"`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `error converting value for "after"`)
+}
+
+// decodeWith serves filters with chi and a decoder of forms.
+func decodeWith(decode func(dst any, values map[string][]string) error) server {
+	router := chi.NewRouter()
+	router.Get("/orders/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var f filter
+		var err error
+		if f.ID, err = types.ParseID(chi.URLParam(r, "id")); err == nil {
+			err = decode(&f, r.URL.Query())
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		writeJSON(w, f)
+	})
+	return serve(router)
+}
+
+func TestChiWithForm(t *testing.T) {
+	t.Parallel()
+	decoder := form.NewDecoder()
+	decoder.RegisterCustomTypeFunc(func(values []string) (any, error) { return types.ParseID(values[0]) }, types.ID(0))
+	s := decodeWith(func(dst any, values map[string][]string) error { return decoder.Decode(dst, url.Values(values)) })
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/x", http.StatusBadRequest, `types: ParseID("x")`)
+	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `Field Namespace:after ERROR:types: ParseID("x")`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `Field Namespace:after ERROR:types: ParseID("")`)
+}
+
+func TestGorillaSchema(t *testing.T) {
+	t.Parallel()
+	s := decodeWith(schema.NewDecoder().Decode)
+	s.want(t, filterPath, http.StatusOK, filterJSON)
+	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `error converting value for "after"`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `error converting value for "after"`)
+}
+
+// The tags of integers apply; required rejects the zero ID.
+func TestValidator(t *testing.T) {
+	t.Parallel()
+	type line struct {
+		OrderID types.ID  `validate:"required,gt=0"`
+		Parent  *types.ID `validate:"omitempty,gt=0"`
+	}
+	validate := validator.New()
+	negative := types.ID(-1)
+	for _, test := range []struct {
+		line line
+		want string
+	}{
+		{line{OrderID: sample}, ""},
+		{line{}, "'OrderID' failed on the 'required' tag"},
+		{line{OrderID: negative}, "'OrderID' failed on the 'gt' tag"},
+		{line{OrderID: sample, Parent: &negative}, "'Parent' failed on the 'gt' tag"},
+	} {
+		err := validate.Struct(test.line)
+		if test.want == "" && err != nil {
+			t.Error(err)
+		} else if test.want != "" {
+			wantError(t, err, test.want)
+		}
+	}
+}
