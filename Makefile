@@ -47,7 +47,10 @@ check: ## lint, tidy, release-try, race, nocgo, fuzz and bench-smoke: all that C
 test: ## go test ./...
 	$(call each-module,$(GO) test $(TESTFLAGS) ./...)
 
+# The module of integrations tests other libraries, one value at a time: nocgo runs
+# it, and building all of them for the race detector too takes minutes.
 .PHONY: race
+race: SKIP += ./integrations
 race: ## the same under the race detector, in random order (needs a C compiler)
 	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $(TESTFLAGS) ./...)
 

@@ -24,7 +24,7 @@ func TestPflag(t *testing.T) {
 	if err := flags.Parse([]string{"--after=" + text}); err != nil || after != sample {
 		t.Errorf("got %v, %v", after, err)
 	}
-	wantError(t, flags.Parse([]string{"--after="}), "--after", "empty; want decimal digits")
+	wantError(t, flags.Parse([]string{"--after="}), "--after", "empty: want decimal digits")
 }
 
 func TestEnv(t *testing.T) {
@@ -76,7 +76,7 @@ func TestMapstructure(t *testing.T) {
 			t.Errorf("%T is read as %v, %v", in, got.ID, err)
 		}
 	}
-	wantError(t, decoder.Decode(map[string]any{"id": ""}), "'ID'", "empty; want decimal digits")
+	wantError(t, decoder.Decode(map[string]any{"id": ""}), "'ID'", "empty: want decimal digits")
 }
 
 func TestCopier(t *testing.T) {

@@ -69,7 +69,7 @@ func TestGin(t *testing.T) {
 	s.want(t, filterPath, http.StatusOK, filterJSON)
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
 	s.want(t, "/orders/x", http.StatusBadRequest, `types: ID.UnmarshalParam("x")`)
-	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty; want decimal digits`)
+	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty: want decimal digits`)
 }
 
 func TestEchoV5(t *testing.T) {
