@@ -23,7 +23,8 @@ func TestFollow(t *testing.T) {
 			t.Parallel()
 			epoch := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 			wall := epoch.Add(time.Hour)
-			c := clock.New(clock.Config{
+			var c clock.Clock
+			c.Init(clock.Config{
 				Epoch: epoch, Tick: time.Millisecond, MaxJump: time.Hour,
 				Read: func() (time.Time, time.Duration) { return wall, time.Minute },
 			})

@@ -1,0 +1,246 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// skewed is a generator on the machine's clock, put off by what is in the word. A
+// scripted clock has every call take the long way.
+func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
+	t.Helper()
+	g, word = open(t, src, opts...), new(atomic.Int64)
+	snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+	return g, word
+}
+
+// step steps the wall clock, and lets the tick end: the clocks are compared at the
+// first call in the next.
+func step(word *atomic.Int64, d time.Duration) {
+	word.Add(int64(d))
+	time.Sleep(2 * time.Millisecond)
+}
+
+// shows checks that an ID shows the skewed wall clock's time of its call.
+func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker) {
+	t.Helper()
+	offset := time.Duration(word.Load())
+	before := time.Now().Add(offset - g.Layout().Tick)
+	c.try(g, 1)
+	if at := g.Layout().Time(c.last); at.Before(before) || at.After(time.Now().Add(offset)) {
+		t.Fatalf("an ID of %v, asked for at %v", at, before.Add(g.Layout().Tick))
+	}
+}
+
+func TestFirstOfATickFollowsAStepForward(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+	c := newChecker(t)
+	for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
+		step(word, ahead)
+		shows(t, g, word, c)
+		shows(t, g, word, c)
+	}
+}
+
+func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail))
+	c := newChecker(t)
+	for steps := range uint64(3) {
+		shows(t, g, word, c)
+		step(word, -time.Hour)
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+			t.Fatalf("got %d, %v, want ErrClockBackwards", id, err)
+		}
+		step(word, time.Hour)
+		shows(t, g, word, c)
+		if got := g.Stats().BackwardSteps; got != steps+1 {
+			t.Errorf("%d steps back, want %d", got, steps+1)
+		}
+	}
+}
+
+// The last ID is older than the time that the clock is set back to.
+func TestFirstOfATickFollowsAStepBack(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail))
+	c := newChecker(t)
+	for range 5 {
+		shows(t, g, word, c)
+		time.Sleep(30 * time.Millisecond)
+		step(word, -10*time.Millisecond)
+		shows(t, g, word, c)
+	}
+}
+
+// A call that has read the clock before a step back was taken does not issue in
+// it: another call has changed the state since.
+func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
+	t.Parallel()
+	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
+	g := open(t, src)
+	var skew, left atomic.Int64
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	snowflake.Skew(g, func() time.Duration {
+		now := skew.Load()
+		if left.Add(-1) == 0 {
+			close(entered)
+			<-goOn
+		}
+		return time.Duration(now)
+	})
+	newChecker(t).try(g, 1)
+	skew.Store(int64(time.Hour))
+	if _, err := src.grant.Now(); err != nil { // follows the clock, and issues nothing
+		t.Fatal(err)
+	}
+	left.Store(1)
+	issued := make(chan time.Time, 1)
+	go func() {
+		id, err := g.TryNext()
+		if err != nil {
+			t.Error(err)
+		}
+		issued <- g.Layout().Time(id)
+	}()
+	<-entered
+	skew.Store(int64(30 * time.Minute))
+	if _, err := src.grant.Now(); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if at := <-issued; at.After(time.Now().Add(30 * time.Minute)) {
+		t.Errorf("issued at %v, the clock shows %v", at, time.Now().Add(30*time.Minute))
+	}
+}
+
+// A tick whose first ID would be past the window is not opened.
+func TestFirstOfATickStopsAtTheBound(t *testing.T) {
+	t.Parallel()
+	w := newWindows(fresh(), time.Now, 20*time.Millisecond)
+	g := open(t, w)
+	bound := w.bounds[0]
+	w.set(func() { w.refuse = errDown })
+	for end := bound.Add(20 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		before := time.Now()
+		id, err := g.TryNext()
+		if err == nil && !g.Layout().Time(id).Before(bound) {
+			t.Fatalf("issued at %v, the bound is %v", g.Layout().Time(id), bound)
+		}
+		if before.After(bound) && !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("after the bound: %d, %v, want ErrFenced", id, err)
+		}
+	}
+}
+
+// Calls behind a reservation find no slot in the ticks until it is due.
+func TestFirstOfATickBehindAReservation(t *testing.T) {
+	t.Parallel()
+	l := wide()
+	l.SequenceBits = 4
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+	c := newChecker(t)
+	c.try(g, 1)
+	reserve(t, g, 1<<4*60_000)
+	for range 5 {
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+			t.Fatalf("got %d, %v, want ErrSequenceExhausted for a minute", id, err)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// The first call of a tick that finds the clocks agreed still warns.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
+	log, l := logged(t), fresh()
+	l.Epoch = time.Now().Truncate(time.Hour).Add(time.Duration(unique.Add(1)) * -time.Hour)
+	l.TotalBits = 22 + 37 // four years
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
+	for range 3 {
+		time.Sleep(2 * time.Millisecond)
+		newChecker(t).try(g, 1)
+	}
+	if n := strings.Count(log.String(), "the layout expires"); n != 1 {
+		t.Errorf("%d warnings, want one: %s", n, log)
+	}
+}
+
+// Where several calls find that a tick has come, one opens it. What the others
+// would have skipped is not told as issued, nor as skipped.
+func TestIssuedWhereCallsOpenATickTogether(t *testing.T) {
+	t.Parallel()
+	g := open(t, snowflake.Static(20, 3), snowflake.WithLayout(fresh()))
+	var issued atomic.Uint64
+	for range 200 {
+		var together sync.WaitGroup
+		at := time.Now().Add(time.Millisecond)
+		for range 4 {
+			together.Go(func() {
+				for time.Now().Before(at) {
+					continue
+				}
+				for range 3 {
+					if _, err := g.TryNext(); err == nil {
+						issued.Add(1)
+					}
+				}
+			})
+		}
+		together.Wait()
+	}
+	if got := g.Stats().Issued; got != issued.Load() {
+		t.Errorf("%d issued, want %d", got, issued.Load())
+	}
+}
+
+// With a lag the first call of a tick continues where the last one was, as long as
+// that is not too old.
+func TestFirstOfATickWithALag(t *testing.T) {
+	t.Parallel()
+	const lag = 20 * time.Millisecond
+	g := open(t, snowflake.Static(20, 4), snowflake.WithLayout(fresh()), snowflake.WithLag(lag))
+	c := newChecker(t)
+	for range 40 {
+		time.Sleep(rand.N(2 * lag))
+		last, before := c.last, time.Now()
+		c.try(g, 1)
+		at := g.Layout().Time(c.last)
+		if at.After(time.Now()) || at.Before(before.Add(-lag-2*time.Millisecond)) {
+			t.Fatalf("an ID of %v at %v, want one of the last %v", at, before, lag)
+		}
+		if since := before.Sub(g.Layout().Time(last)); since < lag && c.last != last+1 {
+			t.Fatalf("%d follows %d, which is %v old", c.last, last, since)
+		}
+	}
+}
+
+// A call of a tick that several calls have opened reads the clock again and again,
+// and then the counter; all of them tell the same tick.
+func TestManyCallsInATick(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	l := wide()
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+	var last id
+	for range 200_000 {
+		id, err := g.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Time(id).Equal(l.Time(last)) && id != last+1 {
+			t.Fatalf("%d follows %d in one tick", id, last)
+		}
+		last = id
+	}
+}
