@@ -32,18 +32,23 @@ func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Backgrou
 // the fence and one compare-and-swap. All else is out of line: most programs make
 // an ID rarely, so that each cache line and each function on its way is a miss.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
-	grant := g.grant.Load()
-	until, count := grant.tickEnd.Trust()
-	if clock.Trusted(until, count) || until != clock.Idle && grant.tickEnd.After(time.Since(g.clock.Start()), &g.clock.Counter, count) {
-		last := grant.state.Load()
-		if last < grant.openLimit.Load() {
-			if grant.state.CompareAndSwap(last, last+1) {
-				return types.ID(last + 1), nil
+	for range 4 {
+		grant := g.grant.Load()
+		until, count := grant.tickEnd.Trust()
+		if !clock.Trusted(until, count) && (until == clock.Idle || !grant.tickEnd.After(time.Since(g.clock.Start()), &g.clock.Counter, count)) {
+			if id := g.nextTick(grant); id > 0 {
+				return id, nil
 			}
-			backOff()
+			break
 		}
-	} else if id := g.nextTick(grant); id > 0 {
-		return id, nil
+		last := grant.state.Load()
+		if last >= grant.openLimit.Load() {
+			break
+		}
+		if grant.state.CompareAndSwap(last, last+1) {
+			return types.ID(last + 1), nil
+		}
+		backOff()
 	}
 	return g.nextSlow(ctx, wait)
 }
@@ -98,7 +103,7 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 func backOff() {
 	start := time.Now()
 	for range 120 {
-		if time.Since(start) > 3*time.Microsecond {
+		if time.Since(start) > 6*time.Microsecond {
 			return
 		}
 	}

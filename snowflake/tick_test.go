@@ -1,11 +1,9 @@
 package snowflake_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,47 +161,126 @@ func TestFirstOfATickBehindAReservation(t *testing.T) {
 	}
 }
 
-// The first call of a tick that finds the clocks agreed still warns.
+// The warning begins while the generator issues.
 // Not parallel: it replaces the default logger.
 func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	log, l := logged(t), fresh()
-	l.Epoch = time.Now().Truncate(time.Hour).Add(time.Duration(unique.Add(1)) * -time.Hour)
-	l.TotalBits = 22 + 37 // four years
+	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)
+	l.TotalBits = 22 + 38
+	l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
 	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
 	for range 3 {
-		time.Sleep(2 * time.Millisecond)
 		newChecker(t).try(g, 1)
+		time.Sleep(2 * time.Millisecond)
+	}
+	if time.Now().Before(begins) && log.Len() > 0 {
+		t.Fatalf("before the notice: %s", log)
+	}
+	time.Sleep(time.Until(begins.Add(2 * time.Millisecond)))
+	for range 3 {
+		newChecker(t).try(g, 1)
+		time.Sleep(2 * time.Millisecond)
 	}
 	if n := strings.Count(log.String(), "the layout expires"); n != 1 {
 		t.Errorf("%d warnings, want one: %s", n, log)
 	}
 }
 
-// Where several calls find that a tick has come, one opens it. What the others
-// would have skipped is not told as issued, nor as skipped.
-func TestIssuedWhereCallsOpenATickTogether(t *testing.T) {
+// Where two calls find that a tick has come, one opens it. What the other would
+// have skipped is not told as issued, nor as skipped.
+func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
 	t.Parallel()
-	g := open(t, snowflake.Static(20, 3), snowflake.WithLayout(fresh()))
-	var issued atomic.Uint64
-	for range 200 {
-		var together sync.WaitGroup
-		at := time.Now().Add(time.Millisecond)
-		for range 4 {
-			together.Go(func() {
-				for time.Now().Before(at) {
-					continue
-				}
-				for range 3 {
-					if _, err := g.TryNext(); err == nil {
-						issued.Add(1)
-					}
-				}
-			})
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
+	var left atomic.Int64
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	snowflake.Skew(g, func() time.Duration {
+		if left.Add(-1) == 0 {
+			close(entered)
+			<-goOn
 		}
-		together.Wait()
+		return 0
+	})
+	issued := uint64(100)
+	for range issued { // until the clocks are compared as closely as can be
+		newChecker(t).try(g, 1)
+		time.Sleep(time.Millisecond)
 	}
-	if got := g.Stats().Issued; got != issued.Load() {
-		t.Errorf("%d issued, want %d", got, issued.Load())
+	time.Sleep(2 * time.Millisecond)
+	left.Store(1)
+	done := make(chan error)
+	go func() {
+		_, err := g.TryNext()
+		done <- err
+	}()
+	<-entered
+	newChecker(t).try(g, 1)
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Stats().Issued; got != issued+2 {
+		t.Errorf("%d issued, want %d", got, issued+2)
+	}
+}
+
+// A tick that a block has used up has no next slot: it would be another worker's.
+func TestNextAfterAFullTick(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	l.SequenceBits = 4
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.Zero))
+	c, block := newChecker(t), make([]id, 16)
+	for range 100 {
+		time.Sleep(time.Millisecond)
+		if err := g.Fill(ctx, block); err != nil {
+			t.Fatal(err)
+		}
+		c.add(block...)
+		id, err := g.TryNext()
+		if errors.Is(err, snowflake.ErrSequenceExhausted) {
+			continue
+		}
+		if c.add(id); err != nil || l.Decompose(id).Worker != 0 {
+			t.Fatalf("%+v, %v, want worker 0", l.Decompose(id), err)
+		}
+	}
+}
+
+// A scripted clock that shows the machine's time is not the machine's.
+func TestScriptedClockIsAlwaysRead(t *testing.T) {
+	t.Parallel()
+	var skew atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithClock(now))
+	for range 20 {
+		step(&skew, 0)
+		if _, err := g.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		skew.Add(int64(time.Hour))
+		before := now()
+		id, err := g.Next(ctx)
+		if at := g.Layout().Time(id); err != nil || at.Before(before.Add(-time.Millisecond)) {
+			t.Errorf("an ID of %v, %v, asked for at %v", at, err, before)
+		}
+	}
+}
+
+// Logical time does not follow the machine's clock, though it starts there.
+func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
+	t.Parallel()
+	w := newWindows(fresh(), time.Now, time.Hour)
+	g := open(t, w, snowflake.WithLogicalTime())
+	var last id
+	for i := range 20 {
+		id, err := g.TryNext()
+		if err != nil || i > 0 && id != last+1 {
+			t.Fatalf("%d, %v, want the one after %d", id, err, last)
+		}
+		last = id
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -225,26 +302,5 @@ func TestFirstOfATickWithALag(t *testing.T) {
 		if since := before.Sub(g.Layout().Time(last)); since < lag && c.last != last+1 {
 			t.Fatalf("%d follows %d, which is %v old", c.last, last, since)
 		}
-	}
-}
-
-// A call of a tick that several calls have opened reads the clock again and again,
-// and then the counter; all of them tell the same tick.
-func TestManyCallsInATick(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	l := wide()
-	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
-	var last id
-	for range 200_000 {
-		id, err := g.Next(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l.Time(id).Equal(l.Time(last)) && id != last+1 {
-			t.Fatalf("%d follows %d in one tick", id, last)
-		}
-		last = id
 	}
 }
