@@ -111,7 +111,7 @@ func open(o options) ([]experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []experiment{burst(contenders), parallel(contenders), saturate(contenders)}
+	all := []experiment{burst(contenders), request(contenders), parallel(contenders), saturate(contenders)}
 	for _, make := range []func() (experiment, error){batch, lag, micro, plugin} {
 		x, err := make()
 		if err != nil {

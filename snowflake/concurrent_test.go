@@ -54,6 +54,9 @@ func hammer(t *testing.T, g *snowflake.Generator, n int) {
 	}
 	wg.Wait()
 	count(t, issued)
+	if got := g.Stats().Issued; !t.Failed() && got != uint64(n) {
+		t.Errorf("%d issued, want %d", got, n)
+	}
 }
 
 func count(t *testing.T, issued [][]id) {

@@ -36,13 +36,14 @@
 //
 // # The way of an ID
 //
-// Next calls nextFast, which takes the next slot of the tick that is open. If none
-// is open, nextSlow calls reserve. nextReservation then reads the clock, which
+// Next takes the next slot of the tick that is open. If none is open, nextTick
+// opens the one that has come, as long as both clocks agree and nothing else is
+// out of the ordinary. In all other cases nextSlow calls reserve, and Fill calls it
+// for a whole block. nextReservation then reads the clock, which
 // absorbs a step back and applies the clock policy (stepback.go), and finds the
 // first free slot; waitOrFail waits for the clock, asks the source for a longer
 // window or another worker (requestSlot, in handover.go), or fails; commit moves
 // the state with one compare-and-swap; waitUntilDue waits for the slot's tick and
-// opens it to nextFast. Fill calls reserve for a whole block. The fence is
-// Grant.limit: no slot at or above it is committed, however long the process was
-// paused. Package internal/clock keeps the time.
+// opens it. The fence is Grant.limit: no slot at or above it is committed, however
+// long the process was paused. Package internal/clock keeps the time.
 package snowflake

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
 )
 
 // WithReadings scripts both clocks.
@@ -15,39 +17,25 @@ func WithReadings(read func() (wall time.Time, elapsed time.Duration)) Option {
 	})
 }
 
-// Skew puts the machine's wall clock off by what is in the word. The generator
-// must not be in use yet.
-func Skew(g *Generator, word *atomic.Int64) {
-	read := g.clock.Read
-	g.clock.Read = func() (time.Time, time.Duration) {
-		wall, elapsed := read()
-		return wall.Add(time.Duration(word.Load())), elapsed
-	}
-}
-
-// WithRandom makes the sequence starts repeatable.
-func WithRandom(random func(n uint64) uint64) Option {
-	return optionFunc(func(c *config) error {
-		c.random = random
-		return nil
-	})
-}
+// Skew puts the machine's wall clock off. The generator must not be in use yet.
+func Skew(g *Generator, skew func() time.Duration) { g.clock.Skewed = skew }
 
 // OpenAfterRevoke opens a tick in the moment in which a grant is revoked, again
-// and again for some time, and counts how often nextFast finds a slot in it,
+// and again for some time, and counts how often TryNext finds a slot in it,
 // from the moment when Revoke has returned.
 func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds int64) {
 	var begun, ended atomic.Int64
 	var over atomic.Bool
 	var opener sync.WaitGroup
-	var g Generator
+	g := newGenerator(nil, config{layout: newGrant().layout})
+	g.directBelow = 0 // the open tick is what is looked at
 	opener.Go(func() {
 		for round := int64(1); ; round++ {
 			if spin(&begun, round); over.Load() {
 				return
 			}
 			grant := g.grant.Load()
-			grant.openTick(uint64(grant.from), time.Hour)
+			grant.openTick(uint64(grant.id(grant.first)), clock.Moment{}, time.Hour, false)
 			ended.Store(round)
 		}
 	})
@@ -55,21 +43,20 @@ func OpenAfterRevoke(newGrant func() *Grant, lasts time.Duration) (found, rounds
 		rounds++
 		grant := newGrant()
 		tick := uint64(grant.from)
-		grant.begin(&g, tick)
+		grant.begin(g, tick)
 		grant.advance(grant.first-1, grant.first)
 		g.grant.Store(grant)
-		g.monotonic = time.Now()
 		begun.Store(rounds)
 		for range rounds % 200 { // the opener learns of it some time later
 			begun.Load()
 		}
 		grant.Revoke()
 		for ended.Load() < rounds {
-			if _, ok := g.nextFast(); ok {
+			if _, err := g.TryNext(); err == nil {
 				found++
 			}
 		}
-		if _, ok := g.nextFast(); ok {
+		if _, err := g.TryNext(); err == nil {
 			found++
 		}
 	}

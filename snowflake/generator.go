@@ -12,24 +12,24 @@ import (
 // A Generator issues IDs. [New] creates it. All methods may be called concurrently.
 // Its creator closes it, which releases the worker.
 type Generator struct {
-	grant        atomic.Pointer[Grant]
-	clock        *clock.Clock
-	monotonic    time.Time // the clock's start, one load nearer to nextFast
-	lag          uint64    // ticks
-	sequenceBits uint8
-	counter      clock.Counter
+	// What an ID needs comes first, to be on few cache lines.
+	grant       atomic.Pointer[Grant]
+	skipped     atomic.Int64 // slots below the state that are not issued: burnt, jumped over, lost or not due yet
+	directBelow uint64       // first tick that nextTick must not open; zero on a scripted clock and in logical time
+	startMask   uint64       // of the sequence numbers at which a tick starts
+	lag         uint64       // ticks
+	clock       clock.Clock
 
-	layout  Layout
-	source  WorkerSource
-	policy  ClockPolicy
-	maxJump time.Duration
-	logical bool
-	start   SequenceStart
-	random  func(n uint64) uint64
+	sequenceBits uint8
+	warnAt       uint64 // tick
+	layout       Layout
+	source       WorkerSource
+	policy       ClockPolicy
+	maxJump      time.Duration
+	logical      bool
 
 	changing chan struct{} // see lockGrant
 	warned   atomic.Bool
-	warnAt   uint64 // tick
 
 	closeState
 	counters
@@ -66,28 +66,28 @@ func New(src WorkerSource, opts ...Option) (*Generator, error) {
 
 func newGenerator(src WorkerSource, c config) *Generator {
 	g := &Generator{
-		clock: clock.New(clock.Config{
-			Epoch:   c.layout.Epoch,
-			Tick:    c.layout.Tick,
-			MaxJump: c.maxJump,
-			Wall:    c.wall,
-			Read:    c.read,
-		}),
 		lag:          uint64((c.lag + c.layout.Tick - 1) / c.layout.Tick),
 		sequenceBits: c.layout.SequenceBits,
 		layout:       c.layout,
 		source:       src,
 		maxJump:      c.maxJump,
 		logical:      c.logical,
-		start:        c.start,
-		random:       c.random,
+		startMask:    c.start.mask(c.layout.SequenceBits),
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
 		closeState:   closeState{closed: make(chan struct{})},
 	}
+	g.clock.Init(clock.Config{
+		Epoch:   c.layout.Epoch,
+		Tick:    c.layout.Tick,
+		MaxJump: c.maxJump,
+		Wall:    c.wall,
+		Read:    c.read,
+	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.monotonic = g.clock.Start()
-	g.counter = clock.NewCounter(g.clock.Start())
+	if !g.clock.Scripted() && !g.logical {
+		g.directBelow = g.warnAt
+	}
 	return g
 }
 

@@ -21,32 +21,33 @@ const sealed uint64 = 1 << 63
 // A Grant is one worker for a window of ticks, given by a [WorkerSource] to one
 // [Generator]. [NewGrant] creates it. Its methods may be called concurrently.
 type Grant struct {
+	// What each ID needs comes first, to be on few cache lines.
+	openLimit    atomic.Uint64 // last ID of the tick that is open; zero: none
+	tickEnd      clock.TickEnd // of that tick
+	limit        atomic.Uint64 // first slot that must not be issued
+	node         uint64
+	mask         uint64 // of the sequence
+	sequenceBits uint8
+	nodeBits     uint8
+	lowBits      uint8 // both
+	_            [13]byte
+
+	// The state has its cache line to itself: every call writes it, and the
+	// fields above are read by all.
+	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
+	_     [56]byte
+
 	layout             Layout
 	datacenter, worker int64
-	from               int64 // first tick
-	first              slot  // of the tick in which the generator began
-	fixed              bool  // only the layout ends it
-	node               uint64
-	mask               uint64 // of the sequence
-	sequenceBits       uint8
-	nodeBits           uint8
-	limit              atomic.Uint64 // first slot that must not be issued
-	used               atomic.Bool   // given to a generator
+	from               int64       // first tick
+	first              slot        // of the tick in which the generator began
+	fixed              bool        // only the layout ends it
+	used               atomic.Bool // given to a generator
 	generator          atomic.Pointer[Generator]
 
 	moving  sync.Mutex  // held to move the limit
 	revoked atomic.Bool // by the source
 	retired atomic.Bool // by the generator: set before the state is sealed
-
-	// The tick that is open to Generator.nextFast; Generator.reserve opens it.
-	openLimit atomic.Uint64 // its last ID, below the limit; zero: none
-	tickEnd   clock.TickEnd
-
-	// The state has its cache line to itself: every call writes it, and the
-	// fields above are read by all.
-	_     [64]byte
-	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
-	_     [56]byte
 }
 
 // NewGrant grants a worker for the ticks that lie wholly in [from, until), as far
@@ -71,6 +72,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		mask:         uint64(mask(layout.SequenceBits)),
 		sequenceBits: layout.SequenceBits,
 		nodeBits:     layout.DatacenterBits + layout.WorkerBits,
+		lowBits:      uint8(layout.lowBits()),
 	}
 	if g.fixed {
 		until = layout.Expires()
@@ -193,12 +195,13 @@ func (g *Grant) begin(generator *Generator, tick uint64) (state slot) {
 	return g.first - 1
 }
 
-// openTick lets nextFast issue the rest of a tick that has come. In a revoked
-// grant that opens nothing, because the state is sealed.
-func (g *Grant) openTick(tick uint64, end time.Duration) {
-	last := min((tick+1)<<g.sequenceBits, g.limit.Load()) - 1
-	g.openLimit.Store(uint64(g.id(last)))
-	g.tickEnd.Set(end)
+// openTick lets Next issue the rest of the tick of an ID without a comparison of
+// the clocks, for the time that is left of it from the moment on. First says that
+// the ID is the tick's first one. In a revoked grant that opens nothing, because
+// the state is sealed.
+func (g *Grant) openTick(id uint64, at clock.Moment, left time.Duration, first bool) {
+	g.openLimit.Store(id | g.mask)
+	g.tickEnd.Open(at, left, first)
 }
 
 // retire ends the grant for good, and returns the last slot issued or reserved.

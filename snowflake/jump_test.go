@@ -71,7 +71,7 @@ func TestCorrectedMachineClockIsBelieved(t *testing.T) {
 		l.Epoch = time.UnixMilli(unique.Add(1))
 		g := open(t, snowflake.Static(22, 1), snowflake.WithLayout(l))
 		var skew atomic.Int64
-		snowflake.Skew(g, &skew)
+		snowflake.Skew(g, func() time.Duration { return time.Duration(skew.Load()) })
 		newChecker(t).try(g, 1)
 		skew.Store(int64(60 * day))
 		time.Sleep(time.Hour)

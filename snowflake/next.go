@@ -18,43 +18,74 @@ import (
 // The error wraps [ErrClockBackwards], [ErrClockJumped], [ErrFenced],
 // [ErrExpired], [ErrClosed] or what ended ctx, or it is the source's own. All
 // except ErrExpired and ErrClosed are transient.
-func (g *Generator) Next(ctx context.Context) (types.ID, error) {
-	if id, ok := g.nextFast(); ok {
-		return id, nil
-	}
-	return g.nextSlow(ctx, true)
-}
+func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(ctx, true) }
 
 // TryNext is [Generator.Next] without waiting: where there is no free slot at
 // this moment it returns [ErrSequenceExhausted]. It does not ask the source
 // either: at the end of the window it returns [ErrFenced] until a call of Next or
 // Fill has asked, or the source has extended the window on its own. If the worker
 // was lost, only Next or Fill gets another.
-func (g *Generator) TryNext() (types.ID, error) {
-	if id, ok := g.nextFast(); ok {
-		return id, nil
+func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
+
+// next is the fast path: as long as a tick is open the next ID is the last one plus
+// one. It costs one reading of the processor's counter or the clock, one load for
+// the fence and one compare-and-swap. All else is out of line: most programs make
+// an ID rarely, so that each cache line and each function on its way is a miss.
+func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
+	for range 4 {
+		grant := g.grant.Load()
+		until, count := grant.tickEnd.Trust()
+		if !clock.Trusted(until, count) && (until == clock.Idle || !grant.tickEnd.After(time.Since(g.clock.Start()), &g.clock.Counter, count)) {
+			if id := g.nextTick(grant); id > 0 {
+				return id, nil
+			}
+			break
+		}
+		last := grant.state.Load()
+		if last >= grant.openLimit.Load() {
+			break
+		}
+		if grant.state.CompareAndSwap(last, last+1) {
+			return types.ID(last + 1), nil
+		}
+		backOff()
 	}
-	return g.nextSlow(context.Background(), false)
+	return g.nextSlow(ctx, wait)
 }
 
-// nextFast is the fast path: as long as a tick is open the next ID is the last one
-// plus one. It costs one reading of the processor's counter or the clock, one load
-// for the fence and one compare-and-swap. All else is left to reserve, which opens
-// the ticks.
-func (g *Generator) nextFast() (id types.ID, ok bool) {
-	grant, count := g.grant.Load(), clock.Count()
-	if !grant.tickEnd.AfterCount(count) && !grant.tickEnd.AfterTime(time.Since(g.monotonic), &g.counter, count) {
-		return 0, false
+// nextTick issues the first ID of a tick, and opens it, if the clocks agree and
+// nothing else is out of the ordinary: the slot then follows from the state and one
+// reading of both clocks, and there is nothing to record. It returns zero where
+// reserve has to find out.
+func (g *Generator) nextTick(grant *Grant) types.ID {
+	last := grant.state.Load() // before the clock: see absorbStepBack
+	base, now := g.clock.Base(), time.Now()
+	at, wall := g.clock.At(base, now), g.clock.Wall(now)+g.clock.Skew()
+	tick, lastTick := g.clock.TickAt(at.Logical), last>>(grant.lowBits&63)
+	if !g.clock.Agrees(at, wall) || !g.ordinary(grant, last, lastTick, tick) {
+		return 0
 	}
-	last := grant.state.Load()
-	if last >= grant.openLimit.Load() {
-		return 0, false
+	next, skipped := last+1, uint64(0)
+	if oldest := tick - min(tick, g.lag); lastTick < oldest {
+		next = oldest<<(grant.lowBits&63) | grant.node
+		next |= mix(next) & g.startMask
+		skipped = (oldest-lastTick)<<(grant.sequenceBits&63) + next&grant.mask - last&grant.mask - 1
+		g.skipped.Add(int64(skipped))
 	}
-	if !grant.state.CompareAndSwap(last, last+1) {
-		backOff()
-		return 0, false
+	if !grant.state.CompareAndSwap(last, next) {
+		g.skipped.Add(-int64(skipped))
+		return 0
 	}
-	return types.ID(last + 1), true
+	grant.openTick(next, at, g.clock.OpenFor(at, tick), skipped > 0)
+	return types.ID(next)
+}
+
+// ordinary reports whether an ID may be issued in the tick without a closer look:
+// the tick is in the window, the last ID is not ahead of it, as that of a sealed
+// state always is, and did not use up its own.
+func (g *Generator) ordinary(grant *Grant, last, lastTick, tick uint64) bool {
+	return lastTick <= tick && tick < g.directBelow &&
+		tick<<(grant.sequenceBits&63) < grant.limit.Load() && last&grant.mask != grant.mask
 }
 
 func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
@@ -67,12 +98,14 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 
 // backOff lets about 3 µs pass after another call has changed the state first. The
 // cache line then stays with the other processor, which issues hundreds of IDs in
-// the time in which the two would wrest fifty from each other. It counts readings,
-// because the clock may be one that does not move during the call.
+// the time in which the two would wrest fifty from each other. It counts readings
+// too, because the clock may be one that does not move during the call.
 func backOff() {
 	start := time.Now()
 	for range 120 {
-		time.Since(start)
+		if time.Since(start) > 6*time.Microsecond {
+			return
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -28,7 +27,6 @@ type config struct {
 	maxJump time.Duration
 	logical bool
 	start   SequenceStart
-	random  func(n uint64) uint64
 	read    clock.Reading // both clocks, scripted by tests
 }
 
@@ -39,7 +37,7 @@ const (
 )
 
 func newConfig(opts []Option) (config, error) {
-	c := config{random: rand.Uint64N}
+	var c config
 	err := option.Apply("snowflake", opts, func(opt Option) error { return opt.apply(&c) })
 	err = errors.Join(err, c.contradiction())
 	if c.maxJump == 0 {

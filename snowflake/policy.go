@@ -44,11 +44,20 @@ const (
 	StartZero
 )
 
-// at picks the sequence number at which a fresh tick of the given capacity
-// starts, so that the block fits into the tick if it fits at all.
-func (s SequenceStart) at(capacity, block uint64, random func(n uint64) uint64) uint64 {
-	if s == StartZero || block >= capacity {
+// mask is the mask of the sequence numbers at which a tick may start.
+func (s SequenceStart) mask(sequenceBits uint8) uint64 {
+	if s == StartZero {
 		return 0
 	}
-	return random(min(max(1, capacity/2), capacity-block+1))
+	return uint64(mask(sequenceBits)) >> 1
+}
+
+// mix is the finaliser of MurmurHash3. Of a tick's first ID, and so of the tick
+// and the worker, it makes the sequence number at which the tick starts: as even
+// as chance, and nothing that a call has to fetch or to change. A multiplication
+// alone leaves patterns where ticks come at even distances.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
 }

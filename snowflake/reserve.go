@@ -87,7 +87,11 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	if g.logical {
 		oldest = 0
 	}
-	return max(following, oldest) + g.start.at(1<<g.sequenceBits, n, g.random)
+	first := max(following, oldest)
+	if n > r.grant.mask {
+		return first
+	}
+	return first + mix(uint64(r.grant.id(first)))&g.startMask%(r.grant.mask+2-n)
 }
 
 // waitOrFail waits for what blocks the reservation, or returns why that
@@ -147,7 +151,7 @@ func (g *Generator) commit(r reservation) bool {
 var errRevoked = errors.New("snowflake: grant revoked")
 
 // waitUntilDue returns when the reservation is due, or when its grant has been
-// revoked during the wait. It then opens the tick to nextFast.
+// revoked during the wait. It then opens the tick.
 func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 	if r.due > r.now {
 		if err := g.sleepUntilDue(ctx, &r); err != nil {
@@ -156,7 +160,8 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 		g.skipped.Add(-int64(r.count))
 	}
 	if !g.clock.Scripted() && !g.logical && r.now <= r.due+g.lag {
-		r.grant.openTick(r.due, g.clock.PeriodEnd(r.at))
+		last := uint64(r.grant.id(r.first + r.count - 1))
+		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), true)
 	}
 	return nil
 }

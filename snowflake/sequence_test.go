@@ -1,7 +1,6 @@
 package snowflake_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,22 +9,38 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-const sample = 200_000
+// groups is how many orders with their lines a case has.
+const groups = 50_000
 
-var (
-	rates  = []int{1, 100, 100_000} // IDs per second
-	moduli = []uint64{2, 3, 4, 5, 7, 8, 10, 16, 32, 64, 100, 128, 256, 512, 1000, 1024}
-)
+var moduli = []uint64{
+	2, 4, 8, 16, 32, 64, 128, 256, 512, 1024,
+	3, 5, 7, 9, 11, 13, 15, 31, 33, 61, 63, 101, 127, 255, 509, 999, 1021, 1023,
+	6, 10, 12, 100, 1000,
+}
 
-// The seed is fixed. At 100,000 per second the keys of one tick are
-// neighbours, while the test takes all keys for independent: most seeds look
-// far more even than chance, and a few look less even at large moduli.
+// arrivals is when keys are asked for: an order's and its ten lines' all in one
+// tick, or each at a moment of its own, at random distances.
+type arrivals struct {
+	mean  time.Duration
+	burst bool
+}
+
+var everyArrival = map[string]arrivals{
+	"one a second":              {mean: time.Second},
+	"a hundred a second":        {mean: 10 * time.Millisecond},
+	"one a millisecond":         {mean: time.Millisecond},
+	"ten a millisecond":         {mean: 100 * time.Microsecond},
+	"bursts, one a second":      {mean: time.Second, burst: true},
+	"bursts, one a millisecond": {mean: time.Millisecond, burst: true},
+}
+
+// The arrivals are drawn from a fixed seed, and the starts of ticks are a hash.
 func TestLowBitsAreEven(t *testing.T) {
-	for _, rate := range rates {
-		t.Run(fmt.Sprintf("%d per second", rate), func(t *testing.T) {
+	t.Parallel()
+	for name, when := range everyArrival {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			keys, orders, lines := streams(t, rate, snowflake.StartRandom)
-			for name, ids := range map[string][]id{"keys": keys, "orders": orders, "lines": lines} {
+			for name, ids := range streams(t, when, snowflake.StartRandom) {
 				for _, m := range moduli {
 					if p := chiSquare(ids, m); p <= 0.001 {
 						t.Errorf("%s modulo %d: p = %.2g, want more than 0.001", name, m, p)
@@ -39,45 +54,41 @@ func TestLowBitsAreEven(t *testing.T) {
 // The same test finds the skew of the classic start, so it can fail.
 func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	t.Parallel()
-	for _, rate := range rates[:2] {
-		keys, _, _ := streams(t, rate, snowflake.StartZero)
-		if p := chiSquare(keys, 2); p > 0.001 {
-			t.Errorf("%d per second from zero, modulo 2: p = %.2g, want a skew", rate, p)
+	for name, when := range everyArrival {
+		if p := chiSquare(streams(t, when, snowflake.StartZero)["orders"], 1024); p > 0.001 {
+			t.Errorf("%s, from zero, modulo 1024: p = %.2g, want a skew", name, p)
 		}
-	}
-	keys, _, _ := streams(t, rates[2], snowflake.StartZero)
-	if p := chiSquare(keys, 1024); p > 0.001 {
-		t.Errorf("%d per second from zero, modulo 1024: p = %.2g, want a skew", rates[2], p)
 	}
 }
 
-// streams issues one by one at random moments: keys, and orders of one key
-// each between the ten keys of their lines.
-func streams(t *testing.T, rate int, start snowflake.SequenceStart) (keys, orders, lines []id) {
+// streams issues orders with ten lines each, and returns the keys of the orders,
+// one of each order's lines, and one of all keys of the group. The test takes all
+// keys for independent, and those of one tick are neighbours.
+func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[string][]id {
 	t.Helper()
-	s := newScript()
-	r := rand.New(rand.NewPCG(1, uint64(rate)))
+	s := &script{wall: date("2026-11-20T12:00:00Z")}
+	r := rand.New(rand.NewPCG(1, uint64(when.mean)))
 	g, err := snowflake.New(newWindows(snowflake.TwitterLayout(), s.now, 1e6*time.Hour), snowflake.WithReadings(s.read),
-		snowflake.WithSequenceStart(start), snowflake.WithRandom(r.Uint64N), snowflake.WithMaxJump(1e6*time.Hour))
+		snowflake.WithSequenceStart(start), snowflake.WithMaxJump(1e6*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; len(orders) < sample; i++ {
-		s.pass(time.Duration(r.ExpFloat64() * float64(time.Second) / float64(rate)))
-		id, err := g.TryNext()
-		if err != nil {
-			t.Fatal(err)
+	byStream := make(map[string][]id)
+	for range groups {
+		var group [11]id
+		for i := range group {
+			if i == 0 || !when.burst {
+				s.pass(time.Duration(r.ExpFloat64() * float64(when.mean)))
+			}
+			if group[i], err = g.TryNext(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if len(keys) < sample {
-			keys = append(keys, id)
-		}
-		if i%11 == 0 {
-			orders = append(orders, id)
-		} else if len(lines) < sample {
-			lines = append(lines, id)
-		}
+		byStream["orders"] = append(byStream["orders"], group[0])
+		byStream["lines"] = append(byStream["lines"], group[1+r.IntN(10)])
+		byStream["keys"] = append(byStream["keys"], group[r.IntN(11)])
 	}
-	return keys, orders, lines
+	return byStream
 }
 
 // chiSquare is the probability that keys spread evenly over m shards would

@@ -34,7 +34,6 @@ type counters struct {
 	waits    atomic.Uint64
 	refusals atomic.Uint64
 	origin   slot
-	skipped  atomic.Int64  // slots below the state that are not issued: burnt, jumped over, lost or not due yet
 	issued   atomic.Uint64 // as last returned
 }
 

@@ -28,40 +28,45 @@ type Config struct {
 // A Clock tells logical time, base + elapsed, counted from the epoch. All methods
 // may be called concurrently, those that say so only with the clock locked.
 type Clock struct {
+	// What Agrees reads comes first, to be on few cache lines. Base and offset
+	// change only under the lock comparing.
+	base      atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
+	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken
+	tick      uint64       // nanoseconds
+	epochUnix int64        // nanoseconds
+	start     time.Time
+	Counter   Counter
+
+	// Skewed is set by a test only, before the clock is used; see Skew.
+	Skewed func() time.Duration
+
 	epoch    time.Time
-	tick     uint64 // nanoseconds
 	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
-	start    time.Time
 	scripted bool
 	maxJump  time.Duration
-	wallOnly bool // elapsed time is derived from the wall clock
+	wallOnly bool    // elapsed time is derived from the wall clock
+	Read     Reading // of both clocks
 	wakeup   wakeup
 
-	// Read reads both clocks. Only a test replaces it, before the clock is used.
-	Read Reading
-
-	comparing sync.Mutex // held to change what follows
-	ahead     ahead
-
-	base     atomic.Int64  // logical time at elapsed zero, in nanoseconds since the epoch
-	offset   atomic.Int64  // wall minus logical time when last compared; 0 after a step forward was taken
-	compared atomic.Uint64 // the period of the last comparison
+	comparing sync.Mutex
+	ahead     ahead         // under the lock
+	compared  atomic.Uint64 // the period of the last comparison
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
 }
 
-// New starts a clock.
-func New(config Config) *Clock {
-	c := &Clock{
-		epoch:    config.Epoch,
-		tick:     uint64(config.Tick),
-		period:   uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod)),
-		start:    time.Now(),
-		scripted: config.Wall != nil || config.Read != nil,
-		Read:     config.Read,
-		maxJump:  config.MaxJump,
-	}
+// Init starts the clock, which is not to be copied after that.
+func (c *Clock) Init(config Config) {
+	c.epoch = config.Epoch
+	c.epochUnix = config.Epoch.UnixNano()
+	c.tick = uint64(config.Tick)
+	c.period = uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod))
+	c.start = time.Now()
+	c.Counter = NewCounter(c.start)
+	c.scripted = config.Wall != nil || config.Read != nil
+	c.Read = config.Read
+	c.maxJump = config.MaxJump
 	switch {
 	case c.Read != nil:
 	case config.Wall != nil:
@@ -72,13 +77,20 @@ func New(config Config) *Clock {
 	}
 	wall, elapsed := c.Read()
 	c.base.Store(int64(wall.Sub(c.epoch) - elapsed))
-	return c
 }
 
 // machine takes both readings from one call, so that they belong together.
 func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
 	now := time.Now()
-	return now.Round(0), now.Sub(c.start)
+	return now.Round(0).Add(c.Skew()), now.Sub(c.start)
+}
+
+// Skew returns how far a test puts the machine's wall clock off: zero, otherwise.
+func (c *Clock) Skew() time.Duration {
+	if c.Skewed == nil {
+		return 0
+	}
+	return c.Skewed()
 }
 
 // derived derives elapsed time from the wall clock. A small step forward is time
@@ -154,10 +166,8 @@ func (c *Clock) periodOf(logical time.Duration) uint64 {
 	return uint64(max(0, logical)) / c.period
 }
 
-// PeriodEnd returns the elapsed time at which the clocks are to be compared again
-// after the moment. It is never more than a period later: the base may have been
-// moved since.
-func (c *Clock) PeriodEnd(at Moment) time.Duration {
-	end := time.Duration((c.periodOf(at.Logical) + 1) * c.period)
-	return min(end-time.Duration(c.base.Load()), at.elapsed+time.Duration(c.period))
+// OpenFor returns how long a tick that the moment lies in may be issued from
+// before the clocks are to be compared again: until its end, at most maxPeriod.
+func (c *Clock) OpenFor(at Moment, tick uint64) time.Duration {
+	return min(time.Duration(c.tick-(uint64(at.Logical)-tick*c.tick)), maxPeriod)
 }

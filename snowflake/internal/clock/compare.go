@@ -25,6 +25,28 @@ func (c *Clock) Due(at Moment) bool {
 	return last != now && c.compared.CompareAndSwap(last, now)
 }
 
+// Base returns logical time at elapsed zero, for At.
+func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
+
+// At returns the moment of a reading of the machine's clock, [time.Now], by the
+// base of before.
+func (c *Clock) At(base time.Duration, now time.Time) Moment {
+	elapsed := now.Sub(c.start)
+	return Moment{base + elapsed, elapsed}
+}
+
+// Wall returns the wall clock's time since the epoch by the same reading.
+func (c *Clock) Wall(now time.Time) time.Duration {
+	return time.Duration(now.UnixNano() - c.epochUnix)
+}
+
+// Agrees reports, without the lock, whether a comparison with the wall clock's
+// time at the moment would find nothing to do: nothing is left of a step in either
+// direction, and the wall clock has made none since.
+func (c *Clock) Agrees(at Moment, wall time.Duration) bool {
+	return uint64(at.Logical-wall) < uint64(noise) && c.offset.Load() == 0
+}
+
 // Compare compares logical time with the wall clock, whose time it returns. A
 // step forward is taken at once, or once it is believed: the machine was
 // suspended, or its clock was corrected. A step back is only recorded. The offset

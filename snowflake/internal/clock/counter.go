@@ -33,33 +33,49 @@ func (c *Counter) keepsUp(count uint64, elapsed time.Duration) bool {
 // Its methods may be called concurrently. The zero TickEnd has passed.
 type TickEnd struct {
 	elapsed      atomic.Int64
-	trustedUntil atomic.Uint64 // below this count the end has not come yet; zero: read the clock
+	trustedUntil atomic.Uint64 // below this count the end has not come yet; or Idle, or Busy
 }
 
-// Set opens a tick that ends at the elapsed time.
-func (e *TickEnd) Set(elapsed time.Duration) {
-	e.elapsed.Store(int64(elapsed))
-	e.trustedUntil.Store(0) // it was earned with the old end
+// Trust that tells nothing of the end of a tick.
+const (
+	Idle = 0       // the tick has had one call: the next one is likely to come after its end
+	Busy = 1 << 63 // it has had more, and the clock has to be read
+)
+
+// Open opens a tick for some time from the moment on, at the first call in it or
+// at a later one.
+func (e *TickEnd) Open(at Moment, left time.Duration, first bool) {
+	e.elapsed.Store(int64(at.elapsed + left))
+	trust := uint64(Busy) // what there is was earned with the old end
+	if first {
+		trust = Idle
+	}
+	e.trustedUntil.Store(trust)
 }
 
-// AfterCount reports whether the end has certainly not come at this count: the
-// count is below trustedUntil, and not too far below. A counter that was set back
+// Trust returns the trust in the counter, and the processor's count to hold
+// against it. In a tick that has had only one call both are zero, which is read
+// sooner than the counter.
+func (e *TickEnd) Trust() (until, count uint64) {
+	if until = e.trustedUntil.Load(); until == Idle {
+		return 0, 0
+	}
+	return until, Count()
+}
+
+// Trusted reports whether the end has certainly not come at this count: the
+// count is below the trust, and not too far below. A counter that was set back
 // is trusted for too long, but not for longer than the clocks may go without
 // being compared.
-func (e *TickEnd) AfterCount(count uint64) bool {
-	return e.trustedUntil.Load()-count-1 < uint64(maxPeriod/slowest)
-}
+func Trusted(until, count uint64) bool { return until-count-1 < uint64(maxPeriod/slowest) }
 
-// AfterTime reports whether the end has not come by the clock, and if so renews
+// After reports whether the end has not come by the clock, and if so renews
 // the trust in the counter. The count was read before the elapsed time: what
 // passes in between shortens the trust.
-func (e *TickEnd) AfterTime(elapsed time.Duration, c *Counter, count uint64) bool {
+func (e *TickEnd) After(elapsed time.Duration, c *Counter, count uint64) bool {
 	left := time.Duration(e.elapsed.Load()) - elapsed
-	if left <= 0 {
-		return false
-	}
-	if c.keepsUp(count, elapsed) {
+	if left > 0 && c.keepsUp(count, elapsed) {
 		e.trustedUntil.Store(count + uint64(left/slowest))
 	}
-	return true
+	return left > 0
 }

@@ -24,13 +24,13 @@ func TestTrustInTheCounter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := clock.AfterCount(until, test.count); got != test.want {
+			if got := clock.Trusted(until, test.count); got != test.want {
 				t.Errorf("at count %d of %d: %v, want %v", test.count, uint64(until), got, test.want)
 			}
 		})
 	}
-	if clock.AfterCount(0, 0) {
-		t.Error("no tick was opened, and no counter is there: trusted")
+	if clock.Trusted(clock.Idle, 0) || clock.Trusted(clock.Busy, 0) {
+		t.Error("no counter is there: trusted")
 	}
 }
 
@@ -76,7 +76,7 @@ func TestClockEarnsTrust(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trust, open := clock.AfterTime(start, start+test.counts, test.left)
+			trust, open := clock.After(start, start+test.counts, test.left)
 			if trust != test.trust || open != test.open {
 				t.Errorf("trusted up to %d, the tick is open: %v; want %d, %v", trust, open, test.trust, test.open)
 			}
@@ -84,9 +84,14 @@ func TestClockEarnsTrust(t *testing.T) {
 	}
 }
 
+// Of a tick that has just come neither the counter nor the clock is asked before
+// the second call, and the counter not before the clock.
 func TestAnotherTickIsNotTrusted(t *testing.T) {
 	t.Parallel()
-	if got := clock.AfterSet(1 << 40); got != 0 {
-		t.Errorf("trusted up to the count %d of the tick before", got)
+	for first, want := range map[bool]uint64{true: clock.Idle, false: clock.Busy} {
+		until, count := clock.Reopened(1<<40, first)
+		if until != want || first && count != 0 || clock.Trusted(until, count) {
+			t.Errorf("first call %v: trusted up to %d at the count %d, want %d, and not trusted", first, until, count, want)
+		}
 	}
 }

@@ -21,7 +21,8 @@
 // many counts as fit into that at two nanoseconds each, slower than any
 // processor counts, may pass before the clock is read again ([TickEnd]). An ID
 // comes sooner than that in a program that makes one every 20 µs or more often;
-// in any other the counter costs a few nanoseconds and saves nothing.
+// in any other it saves nothing, so it is read only in a tick that has had more
+// than one call.
 //
 // Uniqueness and order do not depend on it. If a count were wrong, an ID could
 // show a time up to 10 ms old, and nothing else. The counter is not used where

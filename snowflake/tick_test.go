@@ -1,0 +1,306 @@
+package snowflake_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// skewed is a generator on the machine's clock, put off by what is in the word. A
+// scripted clock has every call take the long way.
+func skewed(t *testing.T, src snowflake.WorkerSource, opts ...snowflake.Option) (g *snowflake.Generator, word *atomic.Int64) {
+	t.Helper()
+	g, word = open(t, src, opts...), new(atomic.Int64)
+	snowflake.Skew(g, func() time.Duration { return time.Duration(word.Load()) })
+	return g, word
+}
+
+// step steps the wall clock, and lets the tick end: the clocks are compared at the
+// first call in the next.
+func step(word *atomic.Int64, d time.Duration) {
+	word.Add(int64(d))
+	time.Sleep(2 * time.Millisecond)
+}
+
+// shows checks that an ID shows the skewed wall clock's time of its call.
+func shows(t *testing.T, g *snowflake.Generator, word *atomic.Int64, c *checker) {
+	t.Helper()
+	offset := time.Duration(word.Load())
+	before := time.Now().Add(offset - g.Layout().Tick)
+	c.try(g, 1)
+	if at := g.Layout().Time(c.last); at.Before(before) || at.After(time.Now().Add(offset)) {
+		t.Fatalf("an ID of %v, asked for at %v", at, before.Add(g.Layout().Tick))
+	}
+}
+
+func TestFirstOfATickFollowsAStepForward(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()))
+	c := newChecker(t)
+	for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, time.Hour, 24 * time.Hour} {
+		step(word, ahead)
+		shows(t, g, word, c)
+		shows(t, g, word, c)
+	}
+}
+
+func TestFirstOfATickFailsAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	c := newChecker(t)
+	for steps := range uint64(3) {
+		shows(t, g, word, c)
+		step(word, -time.Hour)
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+			t.Fatalf("got %d, %v, want ErrClockBackwards", id, err)
+		}
+		step(word, time.Hour)
+		shows(t, g, word, c)
+		if got := g.Stats().BackwardSteps; got != steps+1 {
+			t.Errorf("%d steps back, want %d", got, steps+1)
+		}
+	}
+}
+
+// The last ID is older than the time that the clock is set back to.
+func TestFirstOfATickFollowsAStepBack(t *testing.T) {
+	t.Parallel()
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.OnClockBackwards(snowflake.Fail()))
+	c := newChecker(t)
+	for range 5 {
+		shows(t, g, word, c)
+		time.Sleep(30 * time.Millisecond)
+		step(word, -10*time.Millisecond)
+		shows(t, g, word, c)
+	}
+}
+
+// A call that has read the clock before a step back was taken does not issue in
+// it: another call has changed the state since.
+func TestStepBackOvertakesTheFirstOfATick(t *testing.T) {
+	t.Parallel()
+	src := &keeping{windows: newWindows(fresh(), time.Now, 1000*time.Hour)}
+	g := open(t, src)
+	var skew, left atomic.Int64
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	snowflake.Skew(g, func() time.Duration {
+		now := skew.Load()
+		if left.Add(-1) == 0 {
+			close(entered)
+			<-goOn
+		}
+		return time.Duration(now)
+	})
+	if _, err := g.Next(ctx); err != nil { // the window's first tick comes in a moment
+		t.Fatal(err)
+	}
+	skew.Store(int64(time.Hour))
+	for range 1000 { // follows the clock, more and more closely, and issues nothing
+		if _, err := src.grant.Now(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left.Store(1)
+	issued := make(chan time.Time, 1)
+	go func() {
+		id, err := g.TryNext()
+		if err != nil {
+			t.Error(err)
+		}
+		issued <- g.Layout().Time(id)
+	}()
+	<-entered
+	skew.Store(int64(30 * time.Minute))
+	if _, err := src.grant.Now(); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	if at := <-issued; at.After(time.Now().Add(30 * time.Minute)) {
+		t.Errorf("issued at %v, the clock shows %v", at, time.Now().Add(30*time.Minute))
+	}
+}
+
+// A tick whose first ID would be past the window is not opened.
+func TestFirstOfATickStopsAtTheBound(t *testing.T) {
+	t.Parallel()
+	w := newWindows(fresh(), time.Now, 20*time.Millisecond)
+	g := open(t, w)
+	bound := w.bounds[0]
+	w.set(func() { w.refuse = errDown })
+	for end := bound.Add(20 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		before := time.Now()
+		id, err := g.TryNext()
+		if err == nil && !g.Layout().Time(id).Before(bound) {
+			t.Fatalf("issued at %v, the bound is %v", g.Layout().Time(id), bound)
+		}
+		if before.After(bound) && !errors.Is(err, snowflake.ErrFenced) {
+			t.Fatalf("after the bound: %d, %v, want ErrFenced", id, err)
+		}
+	}
+}
+
+// Calls behind a reservation find no slot in the ticks until it is due.
+func TestFirstOfATickBehindAReservation(t *testing.T) {
+	t.Parallel()
+	l := wide()
+	l.SequenceBits = 4
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+	c := newChecker(t)
+	c.try(g, 1)
+	reserve(t, g, 1<<4*60_000)
+	for range 5 {
+		if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+			t.Fatalf("got %d, %v, want ErrSequenceExhausted for a minute", id, err)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// The warning begins while the generator issues.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
+	log, l := logged(t), fresh()
+	begins := time.Now().Add(50 * time.Millisecond).Truncate(time.Millisecond)
+	l.TotalBits = 22 + 38
+	l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l))
+	for range 3 {
+		newChecker(t).try(g, 1)
+		time.Sleep(2 * time.Millisecond)
+	}
+	if time.Now().Before(begins) && log.Len() > 0 {
+		t.Fatalf("before the notice: %s", log)
+	}
+	time.Sleep(time.Until(begins.Add(2 * time.Millisecond)))
+	for range 3 {
+		newChecker(t).try(g, 1)
+		time.Sleep(2 * time.Millisecond)
+	}
+	if n := strings.Count(log.String(), "the layout expires"); n != 1 {
+		t.Errorf("%d warnings, want one: %s", n, log)
+	}
+}
+
+// Where two calls find that a tick has come, one opens it. What the other would
+// have skipped is not told as issued, nor as skipped.
+func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
+	t.Parallel()
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(fresh()))
+	var left atomic.Int64
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	snowflake.Skew(g, func() time.Duration {
+		if left.Add(-1) == 0 {
+			close(entered)
+			<-goOn
+		}
+		return 0
+	})
+	issued := uint64(100)
+	for range issued { // until the clocks are compared as closely as can be
+		newChecker(t).try(g, 1)
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(2 * time.Millisecond)
+	left.Store(1)
+	done := make(chan error)
+	go func() {
+		_, err := g.TryNext()
+		done <- err
+	}()
+	<-entered
+	newChecker(t).try(g, 1)
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Stats().Issued; got != issued+2 {
+		t.Errorf("%d issued, want %d", got, issued+2)
+	}
+}
+
+// A tick that a block has used up has no next slot: it would be another worker's.
+func TestNextAfterAFullTick(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	l.SequenceBits = 4
+	g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	c, block := newChecker(t), make([]id, 16)
+	for range 100 {
+		time.Sleep(time.Millisecond)
+		if err := g.Fill(ctx, block); err != nil {
+			t.Fatal(err)
+		}
+		c.add(block...)
+		id, err := g.TryNext()
+		if errors.Is(err, snowflake.ErrSequenceExhausted) {
+			continue
+		}
+		if c.add(id); err != nil || l.Decompose(id).Worker != 0 {
+			t.Fatalf("%+v, %v, want worker 0", l.Decompose(id), err)
+		}
+	}
+}
+
+// A scripted clock that shows the machine's time is not the machine's.
+func TestScriptedClockIsAlwaysRead(t *testing.T) {
+	t.Parallel()
+	var skew atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithClock(now))
+	for range 20 {
+		step(&skew, 0)
+		if _, err := g.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		skew.Add(int64(time.Hour))
+		before := now()
+		id, err := g.Next(ctx)
+		if at := g.Layout().Time(id); err != nil || at.Before(before.Add(-time.Millisecond)) {
+			t.Errorf("an ID of %v, %v, asked for at %v", at, err, before)
+		}
+	}
+}
+
+// Logical time does not follow the machine's clock, though it starts there.
+func TestLogicalTimeOnTheMachinesClock(t *testing.T) {
+	t.Parallel()
+	w := newWindows(fresh(), time.Now, time.Hour)
+	g := open(t, w, snowflake.WithLogicalTime())
+	var last id
+	for i := range 20 {
+		id, err := g.TryNext()
+		if err != nil || i > 0 && id != last+1 {
+			t.Fatalf("%d, %v, want the one after %d", id, err, last)
+		}
+		last = id
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// With a lag the first call of a tick continues where the last one was, as long as
+// that is not too old.
+func TestFirstOfATickWithALag(t *testing.T) {
+	t.Parallel()
+	const lag = 20 * time.Millisecond
+	g := open(t, snowflake.Static(20, 4), snowflake.WithLayout(fresh()), snowflake.WithLag(lag))
+	c := newChecker(t)
+	for range 40 {
+		time.Sleep(rand.N(2 * lag))
+		last, before := c.last, time.Now()
+		c.try(g, 1)
+		at := g.Layout().Time(c.last)
+		if at.After(time.Now()) || at.Before(before.Add(-lag-2*time.Millisecond)) {
+			t.Fatalf("an ID of %v at %v, want one of the last %v", at, before, lag)
+		}
+		if since := before.Sub(g.Layout().Time(last)); since < lag && c.last != last+1 {
+			t.Fatalf("%d follows %d, which is %v old", c.last, last, since)
+		}
+	}
+}
