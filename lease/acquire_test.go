@@ -278,6 +278,7 @@ func TestOptionErrors(t *testing.T) {
 		{"settle", layout(), lease.WithSettle(-1), "WithSettle(-1ns) out of range [0s, 48h0m0s]"},
 		{"settle for ages", layout(), lease.WithSettle(math.MaxInt64), "WithSettle(2562047h47m16.854775807s) out of range [0s, 48h0m0s]"},
 		{"ahead", layout(), lease.WithMaxAhead(-1), "WithMaxAhead(-1ns): want at least 0"},
+		{"skew", layout(), lease.WithMaxSkew(0), "WithMaxSkew(0s): want more than 0"},
 		{"clock", layout(), lease.WithClock(nil), "WithClock(nil)"},
 		{"datacenter", layout(), lease.WithDatacenter(2), "datacenter 2 out of range [0, 1]"},
 		{"worker", layout(), lease.WithWorker(-1), "worker -1 out of range [0, 1]"},

@@ -333,6 +333,9 @@ func TestLower(t *testing.T) {
 		t.Fatal(err)
 	}
 	in = inspect(t, store)
+	if err := in.Lower(t.Context(), in.Holders[1], time.Unix(0, 0)); err == nil || !strings.Contains(err.Error(), "out of range") {
+		t.Errorf("to a time before the epoch: %v", err)
+	}
 	for _, until := range []time.Time{time.UnixMilli(held.Bound), time.UnixMilli(held.Bound + 1), time.UnixMilli(held.Bound).Add(-1)} {
 		if err := in.Lower(t.Context(), in.Holders[1], until); err == nil || !strings.Contains(err.Error(), "nothing to lower") {
 			t.Errorf("to %v: %v", until, err)

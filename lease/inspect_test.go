@@ -92,7 +92,12 @@ func TestInspectForeignRecords(t *testing.T) {
 	}
 	store := leasetest.NewMemory()
 	store.Put(-1, lease.Record{Owner: good})
-	inspect(t, store)
+	for worker, owner := range []string{grant + "/07/0/90000", grant + "/7/0/x", "web-1"} {
+		store.Put(worker, lease.Record{Bound: 1, Owner: owner})
+		if got := inspect(t, store).Holders[worker].Owner; got != owner {
+			t.Errorf("holder = %q, want all of %q, which no token writes", got, owner)
+		}
+	}
 }
 
 func TestHolderState(t *testing.T) {
@@ -127,7 +132,11 @@ func TestNilStore(t *testing.T) {
 	if _, err := lease.Inspect(t.Context(), nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Inspect: %v, want %q", err, want)
 	}
-	if err := new(lease.Inspection).Evict(t.Context(), lease.Holder{Owner: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+	none := new(lease.Inspection)
+	if err := none.Evict(t.Context(), lease.Holder{Owner: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Evict: %v, want %q", err, want)
+	}
+	if n, err := none.Raise(t.Context(), time.Now()); n != 0 || err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Raise: %d, %v, want %q", n, err, want)
 	}
 }

@@ -84,12 +84,9 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// releasedOwner is the owner of the same holder's record once it is released.
+// releasedOwner is the owner of the same grant's record once it is released.
 func releasedOwner(owner string) string {
-	t, ok := parseToken(owner)
-	if !ok {
-		return ""
-	}
+	t, _ := parseToken(owner)
 	t.released = true
 	return t.owner()
 }
