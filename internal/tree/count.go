@@ -43,7 +43,9 @@ func (p *countPass) link(e *edge, parent, child reflect.Value) error {
 	if e.rowSize > 0 {
 		p.addSpan(child.UnsafeAddr(), e.rowSize)
 	}
-	p.noteBacks(e.backs, parent, child)
+	if len(e.backs) > 0 && !p.otherParent {
+		p.noteBacks(e.backs, parent, child)
+	}
 	var missing *link
 	references, unset := 0, 0
 	for _, l := range e.links {
