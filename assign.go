@@ -61,6 +61,12 @@ import (
 // because the rows would be inserted as orphans: insert the parent first, or
 // pass the whole tree to Create without Assign.
 //
+// A row has one parent for each of its foreign keys. It is an error if two
+// parents have the same child, by pointers or by slices with a common part, or if
+// a child's pointer back to its parent points to another row: the error names both
+// paths. Give each parent its own copy. Two structs with the same key are one
+// parent, and a row of belongs-to or many-to-many relations may be shared.
+//
 // # Errors
 //
 // Assign returns an error and leaves the tree unchanged if the plugin is not

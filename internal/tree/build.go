@@ -25,6 +25,7 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 		return nil, err
 	}
 	g.root.target.shared = g.root.target.shared || key.pointers
+	markParents(g.nodes)
 	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
 	return g, nil
 }

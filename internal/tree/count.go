@@ -12,12 +12,18 @@ import (
 // before anything changes.
 type countPass struct {
 	ctx    context.Context
-	counts []int // by slot
-	linked map[relayColumn]struct{}
+	counts []int                  // by slot
+	linked map[rowColumn]struct{} // relay columns
+
+	// What may be rows with two parents: slices of rows whose visits are not
+	// recorded, and back pointers to another row than the parent.
+	spans       []span
+	few         [8]span // saves small trees an allocation
+	otherParent bool
 }
 
-// relayColumn is a relay column of one row.
-type relayColumn struct {
+// rowColumn is a column of one row.
+type rowColumn struct {
 	field   *schema.Field
 	address uintptr
 }
@@ -34,6 +40,12 @@ func (p *countPass) row(n *node, row reflect.Value) error {
 }
 
 func (p *countPass) link(e *edge, parent, child reflect.Value) error {
+	if e.rowSize > 0 {
+		p.addSpan(child.UnsafeAddr(), e.rowSize)
+	}
+	if len(e.backs) > 0 && !p.otherParent {
+		p.noteBacks(e.backs, parent, child)
+	}
 	var missing *link
 	references, unset := 0, 0
 	for _, l := range e.links {
@@ -62,9 +74,9 @@ func (p *countPass) link(e *edge, parent, child reflect.Value) error {
 func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 	if l.toRelay {
 		if p.linked == nil {
-			p.linked = map[relayColumn]struct{}{}
+			p.linked = map[rowColumn]struct{}{}
 		}
-		p.linked[relayColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
+		p.linked[rowColumn{l.to.Field, child.UnsafeAddr()}] = struct{}{}
 	}
 	if l.how == linkBySetter && !l.unset(parent) {
 		return l.try(p.ctx, l.value(p.ctx, parent))
@@ -80,7 +92,7 @@ func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if !l.fromRelay {
 		return false
 	}
-	_, ok := p.linked[relayColumn{l.from.Field, parent.UnsafeAddr()}]
+	_, ok := p.linked[rowColumn{l.from.Field, parent.UnsafeAddr()}]
 	return ok
 }
 

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"reflect"
 	"slices"
 
 	"gorm.io/gorm/schema"
@@ -44,6 +45,40 @@ type edge struct {
 	target    *node
 	belongsTo bool
 	links     []*link
+
+	rowSize uintptr // of rows in slices that two parents may share unseen, else 0
+	backs   []*edge // relations of the target that are this one, seen from there
+}
+
+// isParent reports whether the model that has the field is the parent.
+func (e *edge) isParent() bool { return !e.belongsTo && len(e.links) > 0 }
+
+// isBack reports whether back sets a foreign key to the value to which e sets it.
+func (e *edge) isBack(back *edge) bool {
+	return back.belongsTo && slices.ContainsFunc(e.links, func(l *link) bool {
+		return slices.ContainsFunc(back.links, func(b *link) bool {
+			return l.from != nil && l.to.Field == b.to.Field && l.from.Field == b.from.Field
+		})
+	})
+}
+
+// markParents prepares the search for rows with two parents.
+func markParents(nodes []*node) {
+	for _, n := range nodes {
+		for _, e := range n.edges {
+			if !e.isParent() {
+				continue
+			}
+			if t := e.field.Field.FieldType; !e.target.shared && t.Kind() == reflect.Slice {
+				e.rowSize = t.Elem().Size()
+			}
+			for _, back := range e.target.edges {
+				if e.isBack(back) {
+					e.backs = append(e.backs, back)
+				}
+			}
+		}
+	}
 }
 
 // mayChangeKey reports whether a link of the relation sets a key of the target.
@@ -70,7 +105,8 @@ func markRelays(nodes []*node) {
 		}
 	})
 	each(func(l *link) {
-		l.fromRelay = l.from != nil && !l.tagged && targets[l.from.Field]
+		l.fromLinked = l.from != nil && targets[l.from.Field]
+		l.fromRelay = l.fromLinked && !l.tagged
 		l.toRelay = sources[l.to.Field]
 	})
 }

@@ -19,6 +19,8 @@ type link struct {
 	tagged    bool // from gets a key if it has none
 	generated bool // the database sets from at INSERT if it is unset
 
+	fromLinked bool // from is set by another link
+
 	// A relay column is untagged, set by one link and read by another, such as a
 	// foreign key within a primary key.
 	fromRelay, toRelay bool

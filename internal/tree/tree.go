@@ -4,7 +4,8 @@
 // [Assign] finds or builds the graph of the models that the tree can reach
 // ([Graphs], build), and then walks the tree twice, parents before children.
 // The first walk (countPass) counts the IDs that each generator has to supply and
-// finds every reason to reject the tree. Then the generators are called
+// finds every reason to reject the tree; if it meets rows that may have two
+// parents, another one (claimPass) compares these. Then the generators are called
 // (generate), and the second walk (keyPass) sets keys and links. It is repeated
 // where a link replaces a key that other rows already refer to (repeat).
 package tree
@@ -62,9 +63,15 @@ func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root reflect.Va
 
 func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) error {
 	count := &countPass{ctx: stmt.Context, counts: make([]int, g.slots)}
-	w := walk{pass: count, visited: make([]visits, len(g.nodes))}
-	if err := w.rows(g.root, reflect.Value{}, tree); err != nil {
+	count.spans = count.few[:0]
+	w := walk{graph: g, tree: tree, visited: make([]visits, len(g.nodes))}
+	if err := w.run(count); err != nil {
 		return err
+	}
+	if w.metAgain || count.otherParent || overlap(count.spans) {
+		if err := w.checkParents(stmt.Context); err != nil {
+			return err
+		}
 	}
 	blocks, err := generate(stmt.Context, set, g, count.counts)
 	defer recycle(set, blocks)
@@ -72,27 +79,24 @@ func assign(stmt *gorm.Statement, set *model.Set, g *graph, tree reflect.Value) 
 		return err
 	}
 	keys := &keyPass{ctx: stmt.Context, blocks: blocks, keysOnly: g.needsRepeat}
-	w.restart(keys)
-	if err := w.rows(g.root, reflect.Value{}, tree); err != nil || !g.needsRepeat {
+	if err := w.run(keys); err != nil || !g.needsRepeat {
 		return err
 	}
-	return w.repeat(keys, g, tree)
+	return w.repeat(keys)
 }
 
 // repeat carries replaced keys to the rows that refer to them, which takes as
 // many walks as there are models in a chain of such references, and then fills
 // the serial numbers.
-func (w *walk) repeat(keys *keyPass, g *graph, tree reflect.Value) error {
-	for walks := len(g.nodes); walks > 0 && keys.replaced; walks-- {
+func (w *walk) repeat(keys *keyPass) error {
+	for walks := len(w.graph.nodes); walks > 0 && keys.replaced; walks-- {
 		keys.replaced = false
-		w.restart(keys)
-		if err := w.rows(g.root, reflect.Value{}, tree); err != nil {
+		if err := w.run(keys); err != nil {
 			return err
 		}
 	}
 	keys.keysOnly = false
-	w.restart(keys)
-	return w.rows(g.root, reflect.Value{}, tree)
+	return w.run(keys)
 }
 
 // treeOf dereferences value and rejects what cannot hold keys.

@@ -3,12 +3,26 @@ package tree
 import (
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // walk goes through a tree, parents first, and passes its rows to a pass.
 type walk struct {
+	graph   *graph
+	tree    reflect.Value
 	pass    pass
 	visited []visits // by node
+
+	traced bool
+	path   []step // to the present row, if traced
+
+	metAgain bool // a parent has a row that the walk had met before
+}
+
+// step is a relation or, if edge is nil, an index.
+type step struct {
+	edge  *edge
+	index int
 }
 
 // visits are the addresses of the rows of one shared node, which stay valid
@@ -26,13 +40,41 @@ type pass interface {
 	link(e *edge, parent, child reflect.Value) error // two rows, after the parent's row and links
 }
 
-// restart prepares the walk for another pass.
-func (w *walk) restart(p pass) {
+// run walks the tree.
+func (w *walk) run(p pass) error {
 	for i := range w.visited {
 		clear(w.visited[i].rows)
 		w.visited[i].last = 0
 	}
 	w.pass = p
+	w.path = w.path[:0]
+	return w.rows(w.graph.root, reflect.Value{}, w.tree)
+}
+
+func (w *walk) enter(s step) {
+	if w.traced {
+		w.path = append(w.path, s)
+	}
+}
+
+func (w *walk) leave() {
+	if w.traced {
+		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// where returns the path to the row at which a traced walk stopped, in Go's notation.
+func (w *walk) where() string {
+	var b strings.Builder
+	b.WriteString(w.graph.root.name)
+	for _, s := range w.path {
+		if s.edge == nil {
+			fmt.Fprintf(&b, "[%d]", s.index)
+		} else {
+			b.WriteString("." + s.edge.field.Field.BindName())
+		}
+	}
+	return b.String()
 }
 
 // rows walks the rows that relation e of owner holds in v.
@@ -49,9 +91,11 @@ func (w *walk) rows(e *edge, owner, v reflect.Value) error {
 			if elem.Kind() == reflect.Pointer && elem.IsNil() {
 				return fmt.Errorf("%s: element %d is nil: remove it", e.name, i)
 			}
+			w.enter(step{index: i})
 			if err := w.rows(e, owner, elem); err != nil {
 				return err
 			}
+			w.leave()
 		}
 		return nil
 	default:
@@ -61,7 +105,7 @@ func (w *walk) rows(e *edge, owner, v reflect.Value) error {
 
 func (w *walk) related(e *edge, owner, row reflect.Value) error {
 	if e.belongsTo {
-		if err := w.row(e.target, row); err != nil {
+		if err := w.row(e, row); err != nil {
 			return err
 		}
 		return w.pass.link(e, row, owner)
@@ -71,11 +115,13 @@ func (w *walk) related(e *edge, owner, row reflect.Value) error {
 			return err
 		}
 	}
-	return w.row(e.target, row)
+	return w.row(e, row)
 }
 
-func (w *walk) row(n *node, row reflect.Value) error {
+func (w *walk) row(from *edge, row reflect.Value) error {
+	n := from.target
 	if n.shared && !w.visited[n.index].add(row.UnsafeAddr()) {
+		w.metAgain = w.metAgain || from.isParent()
 		return nil
 	}
 	if err := w.pass.row(n, row); err != nil {
@@ -86,9 +132,11 @@ func (w *walk) row(n *node, row reflect.Value) error {
 		if !ok || v.IsZero() {
 			continue
 		}
+		w.enter(step{edge: e})
 		if err := w.rows(e, row, v); err != nil {
 			return err
 		}
+		w.leave()
 	}
 	return nil
 }

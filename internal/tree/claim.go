@@ -1,0 +1,157 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// span is the memory of contiguous rows.
+type span struct{ start, end uintptr }
+
+// noteBacks notes back pointers of the child to another row than its parent.
+func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
+	for _, back := range backs {
+		v, ok := back.field.Find(child)
+		if ok && v.Kind() == reflect.Pointer {
+			ok = v.Pointer() != 0 && v.Pointer() != parent.UnsafeAddr()
+		} else if ok {
+			ok = !v.IsZero()
+		}
+		p.otherParent = p.otherParent || ok
+	}
+}
+
+// addSpan makes one span of a slice, whose rows come one after another.
+func (p *countPass) addSpan(row, size uintptr) {
+	if n := len(p.spans); n > 0 && p.spans[n-1].end == row {
+		p.spans[n-1].end += size
+		return
+	}
+	p.spans = append(p.spans, span{row, row + size})
+}
+
+// overlap reports whether two of the spans share rows.
+func overlap(spans []span) bool {
+	byStart := func(a, b span) int { return cmp.Compare(a.start, b.start) }
+	if !slices.IsSortedFunc(spans, byStart) {
+		slices.SortFunc(spans, byStart)
+	}
+	for i := 1; i < len(spans); i++ {
+		if spans[i].start < spans[i-1].end {
+			return true
+		}
+	}
+	return false
+}
+
+// claim says that a foreign key of child refers to parent.
+type claim struct {
+	edge          *edge
+	link          *link
+	parent, child reflect.Value
+}
+
+// claimPass finds the first row whose foreign key two parents would set to
+// different values.
+type claimPass struct {
+	ctx           context.Context
+	claims        map[rowColumn]claim
+	first, second claim
+}
+
+var errFound = errors.New("found")
+
+func (p *claimPass) row(*node, reflect.Value) error { return nil }
+
+func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
+	for _, l := range e.links {
+		second := claim{edge: e, link: l, parent: parent, child: child}
+		key := rowColumn{l.to.Field, child.UnsafeAddr()}
+		first, ok := p.claims[key]
+		if !ok {
+			p.claims[key] = second
+			continue
+		}
+		differ, err := first.differs(p.ctx, second)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		if differ {
+			p.first, p.second = first, second
+			return errFound
+		}
+	}
+	return nil
+}
+
+// differs reports whether two claims to one foreign key contradict each other.
+// It does not compare what other links have yet to set: parents of different
+// models may refer to a common one, such as a tenant.
+func (c claim) differs(ctx context.Context, d claim) (bool, error) {
+	sameFrom := c.link.from != nil && d.link.from != nil && c.link.from.Field == d.link.from.Field
+	switch {
+	case sameFrom && c.parent.UnsafeAddr() == d.parent.UnsafeAddr():
+		return false, nil
+	case (c.edge.belongsTo || d.edge.belongsTo) && (!sameFrom || c.edge.belongsTo == d.edge.belongsTo):
+		return false, nil
+	case c.edge != d.edge && (c.link.fromLinked || d.link.fromLinked):
+		return false, nil
+	case c.getsKey() || d.getsKey():
+		return true, nil
+	}
+	before, err := c.value(ctx)
+	if err != nil {
+		return false, err
+	}
+	after, err := d.value(ctx)
+	return !reflect.DeepEqual(before, after), err
+}
+
+// getsKey reports whether Assign will set the value that the claim refers to.
+func (c claim) getsKey() bool {
+	l := c.link
+	return l.from != nil && (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.unset(c.parent)
+}
+
+// value returns what the foreign key would become.
+func (c claim) value(ctx context.Context) (any, error) {
+	child := reflect.New(c.child.Type()).Elem()
+	err := c.link.copy(ctx, c.parent, child)
+	return c.link.to.Content(child), err
+}
+
+// checkParents returns an error if two parents share a row.
+func (w *walk) checkParents(ctx context.Context) error {
+	w.traced = true
+	defer func() { w.traced = false }()
+	p := &claimPass{ctx: ctx, claims: map[rowColumn]claim{}}
+	if err := w.run(p); !errors.Is(err, errFound) {
+		return err
+	}
+	second := w.where()
+	if err := w.run(findPass{p.first}); !errors.Is(err, errFound) {
+		return errModified
+	}
+	fix := "give each parent its own copy"
+	if p.first.edge.belongsTo || p.second.edge.belongsTo {
+		fix = "point both to the same parent"
+	}
+	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", p.first.link.to.Name(), w.where(), second, fix)
+}
+
+// findPass walks to a claim.
+type findPass struct{ claim claim }
+
+func (p findPass) row(*node, reflect.Value) error { return nil }
+
+func (p findPass) link(e *edge, parent, child reflect.Value) error {
+	c := p.claim
+	if e == c.edge && parent.UnsafeAddr() == c.parent.UnsafeAddr() && child.UnsafeAddr() == c.child.UnsafeAddr() {
+		return errFound
+	}
+	return nil
+}
