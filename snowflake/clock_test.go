@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -422,5 +423,53 @@ func TestSmallStepsBackOfTheOnlyClock(t *testing.T) {
 				t.Errorf("time has moved from %v to %v, want that: %v", before, g.Layout().Time(c.last), tt.moves)
 			}
 		})
+	}
+}
+
+// At the window's end no slot is burnt for a call that has read the time before a
+// step back. It does not get one of the extended window either.
+func TestStepBackBeforeAnExtension(t *testing.T) {
+	t.Parallel()
+	l, s := fresh(), newScript()
+	l.SequenceBits = 2
+	var grant *snowflake.Grant
+	src := &faulty{grant: func(l snowflake.Layout) (g *snowflake.Grant, err error) {
+		grant, err = snowflake.NewGrant(l, 0, 0, s.now(), s.now().Add(10*time.Millisecond))
+		return grant, err
+	}}
+	var left atomic.Int64
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	read := func() (time.Time, time.Duration) {
+		wall, elapsed := s.read()
+		if left.Add(-1) == 0 {
+			close(entered)
+			<-goOn
+		}
+		return wall, elapsed
+	}
+	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(read), snowflake.OnClockBackwards(snowflake.Fail()))
+	s.pass(9 * time.Millisecond)
+	if err := g.Fill(ctx, make([]id, 1<<l.SequenceBits)); err != nil {
+		t.Fatal(err)
+	}
+	s.pass(100 * time.Millisecond)
+	left.Store(3) // the time itself, after the comparison
+	done := make(chan id)
+	go func() {
+		id, _ := g.TryNext()
+		done <- id
+	}()
+	<-entered
+	s.step(-50 * time.Millisecond)
+	if _, err := grant.Now(); err != nil {
+		t.Fatal(err)
+	}
+	grant.Extend(s.now().Add(time.Second))
+	close(goOn)
+	if id := <-done; id > 0 && l.Time(id).After(s.now()) {
+		t.Errorf("issued at %v, the clock shows %v", l.Time(id), s.now())
+	}
+	if _, err := g.TryNext(); err != nil {
+		t.Error(err)
 	}
 }

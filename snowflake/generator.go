@@ -15,7 +15,7 @@ type Generator struct {
 	// What an ID needs comes first, to be on few cache lines.
 	grant       atomic.Pointer[Grant]
 	skipped     atomic.Int64 // slots below the state that are not issued: burnt, jumped over, lost or not due yet
-	directBelow uint64       // first tick that nextTick must not open; zero on a scripted clock and in logical time
+	directBelow uint64       // first tick that nextTick must not open: reserve warns of the expiry; zero on a scripted clock and in logical time
 	startMask   uint64       // of the sequence numbers at which a tick starts
 	lag         uint64       // ticks
 	clock       clock.Clock

@@ -32,8 +32,7 @@ type Grant struct {
 	lowBits      uint8 // both
 	_            [13]byte
 
-	// The state has its cache line to itself: every call writes it, and the
-	// fields above are read by all.
+	// Every call writes the state: it is kept apart from what all only read.
 	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
 	_     [56]byte
 

@@ -28,8 +28,8 @@ func (g *Generator) Next(ctx context.Context) (types.ID, error) { return g.next(
 func (g *Generator) TryNext() (types.ID, error) { return g.next(context.Background(), false) }
 
 // next is the fast path: as long as a tick is open the next ID is the last one plus
-// one. It costs one reading of the processor's counter or the clock, one load for
-// the fence and one compare-and-swap. All else is out of line: most programs make
+// one. It costs one reading of the processor's counter or the clock, two loads for
+// the state and the open tick's last ID, and one compare-and-swap. All else is out of line: most programs make
 // an ID rarely, so that each cache line and each function on its way is a miss.
 func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 {
@@ -58,6 +58,9 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 // reading of both clocks, and there is nothing to record. It returns zero where
 // reserve has to find out.
 func (g *Generator) nextTick(grant *Grant) types.ID {
+	if g.directBelow == 0 {
+		return 0
+	}
 	last := grant.state.Load() // before the clock: see absorbStepBack
 	base, now := g.clock.Base(), time.Now()
 	at, wall := g.clock.At(base, now), g.clock.Wall(now)+g.clock.Skew()
@@ -68,7 +71,7 @@ func (g *Generator) nextTick(grant *Grant) types.ID {
 	next, skipped := last+1, uint64(0)
 	if oldest := tick - min(tick, g.lag); lastTick < oldest {
 		next = oldest<<(grant.lowBits&63) | grant.node
-		next |= mix(next) & g.startMask
+		next |= mix(next) & g.startMask // as firstFree chooses for one slot
 		skipped = (oldest-lastTick)<<(grant.sequenceBits&63) + next&grant.mask - last&grant.mask - 1
 		g.skipped.Add(int64(skipped))
 	}
@@ -96,7 +99,7 @@ func (g *Generator) nextSlow(ctx context.Context, wait bool) (types.ID, error) {
 	return r.grant.id(r.first), nil
 }
 
-// backOff lets about 3 µs pass after another call has changed the state first. The
+// backOff lets up to 6 µs pass after another call has changed the state first. The
 // cache line then stays with the other processor, which issues hundreds of IDs in
 // the time in which the two would wrest fifty from each other. It counts readings
 // too, because the clock may be one that does not move during the call.
@@ -120,6 +123,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	for rest := dst; len(rest) > 0; {
 		r, err := g.reserve(ctx, uint64(len(rest)), true)
 		if err != nil {
+			g.skipped.Add(int64(len(dst) - len(rest)))
 			return err
 		}
 		if slices.ContainsFunc(earlier, isRevoked) {

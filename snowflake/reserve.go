@@ -63,13 +63,13 @@ func (g *Generator) nextReservation(n uint64) (reservation, error) {
 		}
 		return r, nil
 	}
+	limit := r.grant.limit.Load() // before the clock, too
 	var err error
 	if r.at, r.catchUp, err = g.now(r.grant); err != nil || r.catchUp > 0 {
 		return r, err
 	}
 	r.now = min(g.clock.TickAt(r.at.Logical), uint64(g.layout.endTick()))
 	r.first = g.firstFree(r, n)
-	limit := r.grant.limit.Load()
 	r.count = min(n, limit-min(r.first, limit))
 	r.pastWindow = r.count == 0
 	r.due = uint64(r.grant.tickOf(r.first + max(r.count, 1) - 1))
@@ -161,7 +161,8 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 	}
 	if !g.clock.Scripted() && !g.logical && r.now <= r.due+g.lag {
 		last := uint64(r.grant.id(r.first + r.count - 1))
-		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), true)
+		first := r.grant.tickOf(r.last) != r.grant.tickOf(r.first)
+		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), first)
 	}
 	return nil
 }

@@ -304,3 +304,31 @@ func TestFirstOfATickWithALag(t *testing.T) {
 		}
 	}
 }
+
+// While the wall clock is behind, which nothing but an idle generator ends, only
+// the first call of a tick compares the clocks, not each.
+func TestOneComparisonATickAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	l.Epoch, l.Tick = l.Epoch.Truncate(time.Second), time.Second
+	l.WorkerBits, l.SequenceBits = 4, 20
+	g := open(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l))
+	var step, readings atomic.Int64
+	snowflake.Skew(g, func() time.Duration {
+		readings.Add(1)
+		return time.Duration(step.Load())
+	})
+	c := newChecker(t)
+	for _, back := range []time.Duration{0, -time.Minute} {
+		if _, err := g.Next(ctx); err != nil { // the window's first tick may be the next one
+			t.Fatal(err)
+		}
+		step.Store(int64(back))
+		time.Sleep(20 * time.Millisecond)
+		readings.Store(0)
+		c.try(g, 10_000)
+		if n := readings.Load(); n > 2000 {
+			t.Errorf("%d readings of the wall clock for 10000 calls at %v", n, back)
+		}
+	}
+}

@@ -556,3 +556,18 @@ func TestWindowIsNeverShortened(t *testing.T) {
 		t.Errorf("the window ends at %v, want %v", grant.Until(), from.Add(time.Minute))
 	}
 }
+
+// What a block has got before it fails is lost, not issued.
+func TestIssuedAfterAFailedFill(t *testing.T) {
+	t.Parallel()
+	l, s := fresh(), newScript()
+	w := newWindows(l, s.now, 10*time.Millisecond)
+	g := open(t, w, snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
+	w.set(func() { w.refuse = errDown })
+	if err := g.Fill(ctx, make([]id, 20<<l.SequenceBits)); !errors.Is(err, errDown) {
+		t.Fatalf("got %v, want %v", err, errDown)
+	}
+	if got := g.Stats().Issued; got != 0 {
+		t.Errorf("%d issued, want none", got)
+	}
+}

@@ -25,7 +25,8 @@
 // than one call.
 //
 // Uniqueness and order do not depend on it. If a count were wrong, an ID could
-// show a time up to 10 ms old, and nothing else. The counter is not used where
+// show a time up to 10 ms old, or, for 10 ms after a machine was suspended, the time
+// before that, and nothing else. The counter is not used where
 // the processor does not call it invariant, where it counts too slowly (as an
 // emulator's does), in a synctest bubble, whose time is not the machine's, under
 // a scripted clock, and in a build with -tags purego.
