@@ -32,7 +32,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	fmt.Println(swapped, records)
-	// Output: true map[7:1760000000000|a fresh token]
+	// Output: true map[7:{1760000000000 a fresh token}]
 }
 
 func ExampleDDL() {

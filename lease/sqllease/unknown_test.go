@@ -246,7 +246,7 @@ func TestRefusesRecords(t *testing.T) {
 		record lease.Record
 		want   string
 	}{
-		{1, lease.Record{}, "sqllease: the old and the new record of worker 1 are both 0|: want a new one that differs"},
+		{1, lease.Record{}, "sqllease: the old and the new record of worker 1 are both {Bound:0 Owner:}: want a new one that differs"},
 		{1, lease.Record{Owner: long}, `sqllease: owner "` + long + `": want at most 128 characters of printable ASCII`},
 		{1, lease.Record{Owner: "é"}, `sqllease: owner "é": want at most 128 characters of printable ASCII`},
 		{1, lease.Record{Owner: "a\n"}, `sqllease: owner "a\n": want at most 128 characters of printable ASCII`},
