@@ -3,8 +3,10 @@
 
 export const maxInt64 = 2n ** 63n - 1n;
 
-// longestTick is what a time.Duration of Go holds.
-const longestTick = maxInt64 / 1000000n;
+// longest is what a time.Duration of Go holds, in milliseconds: the longest time
+// since the epoch that a generator counts.
+const longest = maxInt64 / 1000000n;
+const longestTick = longest / 2n;
 
 export const layouts = Object.freeze({
   twitter: layout(1288834974657n, 1n, 5, 5, 12, 63),
@@ -24,10 +26,10 @@ export function timeBits(l) {
   return l.totalBits - lowBits(l);
 }
 
-// endTick is the first tick that the layout cannot express: for want of bits,
-// or because its milliseconds overflow 63 bits.
+// endTick is the first tick that the layout cannot express, for want of bits, or
+// that a generator cannot count.
 export function endTick(l) {
-  const countable = (maxInt64 - l.epoch) / l.tick;
+  const countable = longest / l.tick;
   const bits = 2n ** BigInt(timeBits(l));
   return bits < countable ? bits : countable;
 }
@@ -56,6 +58,9 @@ export function mistakes(l) {
   }
   if (l.epoch < 0n) {
     found.push(['epoch', 'an epoch before 1970: want 1970-01-01T00:00:00Z or later']);
+  }
+  if (l.epoch > longest) {
+    found.push(['epoch', 'an epoch after 2262: want 2262-04-11T23:47:16.854Z or earlier']);
   }
   if (l.totalBits < 1 || l.totalBits > 63) {
     found.push(['totalBits', `${l.totalBits} bits in total: want 1 to 63`]);

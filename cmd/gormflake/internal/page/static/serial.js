@@ -10,7 +10,7 @@ import { compose, decompose, mask, timeOf } from './parts.js';
 const fields = ['datacenter', 'worker', 'sequence'];
 
 // longest is a serial number of the longest code and the widest layout.
-export const longest = 79;
+export const longest = 74;
 
 // format returns the serial number of an ID. What is not an ID of the layout has
 // none, and gives the code, an exclamation mark and the number.
@@ -21,7 +21,7 @@ export function format(l, code, separator, id) {
   const shape = shapeOf(l);
   const parts = decompose(l, id);
   const { year, rest } = dateOf(parts.time);
-  const time = `${year}`.padStart(shape.year, '0') + rest.replace(/[^0-9]/g, '');
+  const time = `${year}`.padStart(4, '0') + rest.replace(/[^0-9]/g, '');
   return [code, time, ...shape.fields.map(({ name, width }) => `${parts[name]}`.padStart(width, '0'))].join(separator);
 }
 
@@ -82,7 +82,7 @@ function checkSeparator(separator) {
 // wanted describes the serial numbers of a layout by their zeros.
 function wanted(l) {
   const shape = shapeOf(l);
-  const parts = ['CODE', '0'.repeat(shape.year + 13), ...shape.fields.map(({ width }) => '0'.repeat(width))];
+  const parts = ['CODE', '0'.repeat(17), ...shape.fields.map(({ width }) => '0'.repeat(width))];
   return `${parts.join('')} or ${parts.join('-')}, with 1 to 32 of A-Z and 0-9 for CODE`;
 }
 
@@ -95,13 +95,12 @@ function shapeOf(l) {
 }
 
 function newShape(l) {
-  const year = Math.max(4, `${dateOf(timeOf(l, lastID(l))).year}`.length);
   const present = fields.map((name) => ({ name, largest: mask(l[`${name}Bits`]) }))
     .filter(({ largest }) => largest > 0n)
     .map(({ name, largest }) => ({ name, width: `${largest}`.length }));
-  const time = `([0-9]{${year}})${'([0-9]{2})'.repeat(5)}([0-9]{3})`;
+  const time = `([0-9]{4})${'([0-9]{2})'.repeat(5)}([0-9]{3})`;
   const source = `([0-9A-Z]{1,32})([-_.]?)${time}${present.map(({ width }) => `\\2([0-9]{${width}})`).join('')}`;
-  return { year, fields: present, source, whole: new RegExp(`^${source}$`) };
+  return { fields: present, source, whole: new RegExp(`^${source}$`) };
 }
 
 // idOf puts the texts of the parts together.
