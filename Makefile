@@ -50,7 +50,7 @@ test: ## go test ./...
 # The module of integrations tests other libraries, one value at a time: nocgo runs
 # it, and building all of them for the race detector too takes minutes.
 .PHONY: race
-race: SKIP += ./integrations
+race: override SKIP += ./integrations
 race: ## the same under the race detector, in random order (needs a C compiler)
 	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $(TESTFLAGS) ./...)
 
