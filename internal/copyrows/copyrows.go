@@ -4,8 +4,8 @@
 //
 // [New] rejects what COPY would leave out (check), sets the keys as the create
 // callback does ([fill.Create]), checks them ([guard.Check]), and chooses the
-// columns (columnsOf). [Source.Values] then reads one row, and sets
-// the time stamps and literal defaults that it lacks ([column.value]).
+// columns (columnsOf). [Source.Values] then reads one row, and sets the time stamps
+// and literal defaults that it lacks ([column.value]).
 package copyrows
 
 import (

@@ -266,7 +266,7 @@ func (f *forest) keepMap(s *schema.Schema, values map[string]any) error {
 	return nil
 }
 
-// assignAndBatch assigns the keys, and then inserts each model by itself.
+// assignAndBatch assigns the keys, and then inserts the rows of each model apart.
 func (f *forest) assignAndBatch() error {
 	value := f.newTrees(f.kind().modelType())
 	f.logf("Assign, then CreateInBatches of each model: %s", describe(f, value.Interface()))

@@ -28,8 +28,8 @@ func (c *Clock) Due(at Moment) bool {
 // Base returns logical time at elapsed zero, for At.
 func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 
-// At returns the moment of a reading of the machine's clock, [time.Now], by the
-// base of before.
+// At returns the moment of a reading of the machine's clock, [time.Now], by a base
+// that was loaded earlier.
 func (c *Clock) At(base time.Duration, now time.Time) Moment {
 	elapsed := now.Sub(c.start)
 	return Moment{base + elapsed, elapsed}
