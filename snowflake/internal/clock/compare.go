@@ -13,15 +13,8 @@ func (c *Clock) Lock() { c.comparing.Lock() }
 func (c *Clock) Unlock() { c.comparing.Unlock() }
 
 // TryLock locks the clock unless another call holds the lock, and reports whether
-// it did. It waits for a scripted clock: no call is to miss a step because the one
-// that compares the clocks was interrupted.
-func (c *Clock) TryLock() bool {
-	if c.scripted {
-		c.comparing.Lock()
-		return true
-	}
-	return c.comparing.TryLock()
-}
+// it did.
+func (c *Clock) TryLock() bool { return c.comparing.TryLock() }
 
 // Due reports whether the caller is to compare the clocks in this period.
 func (c *Clock) Due(at Moment) bool {
