@@ -201,9 +201,19 @@ func (p *inspection) nodes() (tables, columns string) {
 	return arrayLiteral(t), arrayLiteral(c)
 }
 
+// A foreignKey is a pair of columns of one, by their roots.
+type foreignKey struct {
+	from, to             *table
+	fromColumn, toColumn *column
+}
+
 // refer fills in which keys a column refers to.
 func (p *inspection) refer(ctx context.Context) error {
 	tables, _ := p.nodes()
+	byOID := map[int64]*table{}
+	for _, t := range p.tables {
+		byOID[t.oid] = t
+	}
 	seen := map[edge]bool{}
 	link := func(e edge, enforced bool) {
 		from, to := p.columns[e.from], p.columns[e.to]
@@ -229,6 +239,10 @@ ORDER BY c.conname, k.a, k.b`, []any{tables}, func(rows *sql.Rows) error {
 			return err
 		}
 		link(e, valid)
+		if from, to := p.columns[e.from], p.columns[e.to]; from != nil && to != nil {
+			from, to = from.root, to.root
+			p.foreign = append(p.foreign, foreignKey{byOID[from.node.table], byOID[to.node.table], from, to})
+		}
 		return nil
 	})
 	for _, e := range p.edges {

@@ -26,11 +26,11 @@ func (p *inspection) detach() engine.Phase {
 			Text:  "the database assigns " + join(columns, func(c *column) string { return c.name }) + " no more",
 			Up:    statementsUnless("SELECT NOT "+assigned, t.detachUp(columns)...),
 			Down:  statementsUnless("SELECT "+assigned, t.detachDown(columns)...),
+			Check: statementsUnless("", p.detachCheck(columns)),
 			Locks: fmt.Sprintf(catalogLocks, p.display(t.schema, t.name)),
 		})
-		phase.Check = append(phase.Check, statementsUnless("", p.detachCheck(columns))...)
 	}
-	p.lockFirst(&phase, tables)
+	p.lockFirst(phase.Steps, allOf(tables, accessExclusive))
 	return phase
 }
 

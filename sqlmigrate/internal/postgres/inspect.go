@@ -47,6 +47,7 @@ type inspection struct {
 	columns   map[node]*column
 	rewritten []expression // that do not come back as they were
 	tables    []*table
+	foreign   []foreignKey
 	plan      *engine.Result
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,17 +34,34 @@ func (p *inspection) widen() engine.Phase {
 			Text:     join(columns, func(c *column) string { return c.name }) + plural(columns, " becomes bigint", " become bigint"),
 			Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
 			Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
+			Check:    statementsUnless("", p.widenCheck(t, columns)),
 			Rows:     t.rows,
 			Bytes:    t.bytes,
 			Rewrites: true,
 			Locks:    p.widenLocks(t),
 			Estimate: estimate(t.bytes, rewriteRate),
 		})
-		phase.Check = append(phase.Check, statementsUnless("", p.widenCheck(t, columns))...)
 	}
-	p.lockFirst(&phase, tables)
+	p.lockFirst(phase.Steps, p.widenModes(tables))
 	p.rejectNewReferences(&phase)
 	return phase
+}
+
+// widenModes has the tables of foreign keys too, which ALTER TABLE creates again.
+func (p *inspection) widenModes(tables []*table) map[*table]string {
+	modes := map[*table]string{}
+	for _, f := range p.foreign {
+		switch {
+		case slices.Contains(tables, f.to) && f.toColumn.narrow():
+			modes[f.from] = accessExclusive
+		case slices.Contains(tables, f.from) && f.fromColumn.narrow() && modes[f.to] == "":
+			modes[f.to] = shareRowExclusive
+		}
+	}
+	for _, t := range tables {
+		modes[t] = accessExclusive
+	}
+	return modes
 }
 
 func (t *table) up(columns []*column) []string {
