@@ -23,8 +23,10 @@ type Online interface {
 	LoadMove(ctx context.Context, conn *sql.Conn, tables []TableName) (*Move, error)
 
 	// OpenMove makes sure that conn is the only one that carries m out, sets it
-	// up, and records a move that is new. release undoes the former two.
-	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s OnlineSettings) (release func() error, err error)
+	// up, and records a move that is new. release undoes the former two after the
+	// work has ended with err, ends what the server still does for conn if that
+	// is needed, and returns err with what failed then.
+	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s OnlineSettings) (release func(err error) error, err error)
 
 	// SaveMove records how far the move has come.
 	SaveMove(ctx context.Context, conn *sql.Conn, m *Move) error
@@ -53,9 +55,6 @@ type Online interface {
 	// Lag is how far the slowest replica is behind. Zero: there are none, or it
 	// cannot be seen.
 	Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error)
-
-	// Dropped ends what the server still does for conn, after err.
-	Dropped(ctx context.Context, conn *sql.Conn, s OnlineSettings, err error) error
 }
 
 // An OnlineTable is one of the connected set, with the columns that belong to it.

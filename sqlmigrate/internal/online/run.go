@@ -87,12 +87,7 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = r.driver.Dropped(ctx, r.conn, r.config.Settings, err)
-		}
-		err = errors.Join(err, release())
-	}()
+	defer func() { err = release(err) }()
 	if r.move, err = r.driver.LoadMove(ctx, r.conn, r.tables); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (Driver) PlanOnline(context.Context, *sql.Conn, []engine.OnlineTable) (*eng
 func (Driver) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine.Move, error) {
 	return nil, nil
 }
-func (Driver) OpenMove(context.Context, *sql.Conn, *engine.Move, engine.OnlineSettings) (func() error, error) {
+func (Driver) OpenMove(context.Context, *sql.Conn, *engine.Move, engine.OnlineSettings) (func(error) error, error) {
 	return nil, errTodo
 }
 func (Driver) SaveMove(context.Context, *sql.Conn, *engine.Move) error  { return errTodo }
@@ -39,6 +39,3 @@ func (Driver) Retry(context.Context, *sql.Conn, *engine.OnlineStep, error) (bool
 }
 func (Driver) Differs(error) bool                                    { return false }
 func (Driver) Lag(context.Context, *sql.Conn) (time.Duration, error) { return 0, nil }
-func (Driver) Dropped(_ context.Context, _ *sql.Conn, _ engine.OnlineSettings, err error) error {
-	return err
-}
