@@ -122,6 +122,7 @@ type OnlineStep struct {
 	SQL         []string
 	Locks       string // in words
 	Unless      string `json:",omitempty"` // a query: true if the step is over already
+	Target      string `json:",omitempty"` // of [Batches]: the table, as SQL writes it
 
 	Rows, Bytes int64         `json:",omitempty"` // that are read or written
 	Disk, Log   int64         `json:",omitempty"` // bytes that it adds to the tables, and to the log

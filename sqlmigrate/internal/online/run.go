@@ -88,7 +88,7 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 		return err
 	}
 	defer func() { err = release(err) }()
-	if r.move, err = r.driver.LoadMove(ctx, r.conn, r.tables); err != nil {
+	if r.move, err = r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables); err != nil {
 		return err
 	}
 	if r.move == nil {
