@@ -1,9 +1,18 @@
 package onlinetest_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
 	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -17,6 +26,8 @@ func TestPostgres(t *testing.T) {
 		run  func(*testing.T, *pgServer)
 	}{
 		{"Stages", pgStages},
+		{"Load", pgLoad},
+		{"Killed", pgKilled},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +66,9 @@ INSERT INTO customers (email, boss_id) SELECT 'customer ' || n, nullif(n %% 7, 0
 INSERT INTO "Orders" (customer_id, note) SELECT 1 + n %% %[1]d, 'order ' || n FROM generate_series(1, 2 * %[1]d) AS n;
 INSERT INTO lines SELECT 1 + n / 2, n, nullif(n %% 50, 0) FROM generate_series(1, 3 * %[1]d) AS n;
 INSERT INTO audit SELECT id, 'first' FROM "Orders" WHERE id %% 10 = 0;
+CREATE TABLE mirror AS SELECT id::bigint, customer_id::bigint, id %% 2 AS parity FROM "Orders";
+ALTER TABLE mirror ADD PRIMARY KEY (id);
+CREATE INDEX ON mirror (parity, id);
 ANALYZE;
 `
 
@@ -62,8 +76,7 @@ func pgShopDDL(rows int) string {
 	return "CREATE TABLE items_later (id smallserial PRIMARY KEY);" + pgShop + fmt.Sprintf(pgRows, rows)
 }
 
-// pgTargets is all of it: items_later is connected by a reference of lines.
-var pgTargets = []any{"customers"}
+var pgTargets = []any{"customers", "Orders", "items_later"}
 
 // pgStages reverts after each stage, and finds what was there before.
 func pgStages(t *testing.T, server *pgServer) {
@@ -84,4 +97,150 @@ func pgStages(t *testing.T, server *pgServer) {
 			same(t, "after the way back", d.dump(t), before)
 		})
 	}
+}
+
+// pgCheckRows compares with what the writers remember.
+func pgCheckRows(t *testing.T, d *pgDatabase) {
+	t.Helper()
+	d.want(t, `SELECT count(*) FROM (SELECT id, customer_id FROM "Orders" EXCEPT SELECT id, customer_id FROM mirror) AS x`, "0")
+	d.want(t, `SELECT count(*) FROM (SELECT id, customer_id FROM mirror EXCEPT SELECT id, customer_id FROM "Orders") AS x`, "0")
+	d.want(t, `SELECT count(*) FROM lines l LEFT JOIN "Orders" o ON o.id = l.order_id WHERE o.id IS NULL`, "0")
+	d.want(t, `SELECT count(*) FROM "Orders" o LEFT JOIN customers c ON c.id = o.customer_id WHERE c.id IS NULL`, "0")
+}
+
+// pgCheckWide inserts keys above 2^53 through every reference.
+func pgCheckWide(t *testing.T, d *pgDatabase) {
+	t.Helper()
+	d.script(t, `
+INSERT INTO customers (id, email) VALUES (9007199254740993, 'a'), (9007199254740994, 'b');
+UPDATE customers SET boss_id = 9007199254740993 WHERE id = 9007199254740994;
+INSERT INTO items_later (id) VALUES (9007199254740995);
+INSERT INTO "Orders" (id, customer_id) VALUES (9007199254740996, 9007199254740994);
+INSERT INTO lines (order_id, number, item) VALUES (9007199254740996, 1, 9007199254740995);
+INSERT INTO audit (order_id, note) VALUES (9007199254740996, 'wide');
+INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
+	d.want(t, `SELECT count(*) FROM customers c JOIN "Orders" o ON o.customer_id = c.id JOIN lines l ON l.order_id = o.id
+		JOIN items_later i ON i.id = l.item JOIN audit a ON a.order_id = o.id WHERE c.boss_id = 9007199254740993`, "1")
+	d.script(t, `DELETE FROM customers WHERE id >= 9007199254740993; DELETE FROM items_later WHERE id >= 9007199254740993`)
+	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
+}
+
+func pgStartLoad(t *testing.T, d *pgDatabase, customers int) *load {
+	t.Helper()
+	return startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"),
+		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
+}
+
+// pgLoad moves tables that programs use, to the end.
+func pgLoad(t *testing.T, server *pgServer) {
+	const customers = 1000
+	d := server.database(t, pgShopDDL(customers))
+	programs := pgStartLoad(t, d, customers)
+	plan := d.online(t, pgTargets...)
+	if err := plan.Apply(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	pgCheckRows(t, d)
+	pgCheckWide(t, d)
+	if err := plan.Apply(context.Background(), d.DB); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+	programs = pgStartLoad(t, d, customers)
+	if err := d.online(t, pgTargets...).Finish(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	pgCheckRows(t, d)
+	pgCheckWide(t, d)
+	if plan := d.online(t, pgTargets...); !plan.Empty() {
+		t.Errorf("afterwards, the plan is not empty: %v", plan.Tables)
+	}
+	d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
+	d.want(t, "SELECT count(*) FROM information_schema.columns WHERE column_name LIKE '%gormflake%'", "0")
+	d.want(t, "SELECT count(*) FROM pg_proc WHERE proname LIKE '%gormflake%'", "0")
+	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated", "0")
+}
+
+// pgChild is the variable that makes this test binary carry a move out, to be
+// killed at it.
+const pgChild = "GORMFLAKE_ONLINE_CHILD"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(pgChild); url != "" {
+		os.Exit(pgMove(url))
+	}
+	m.Run()
+}
+
+func pgMove(url string) int {
+	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
+	if err == nil {
+		var plan *sqlmigrate.OnlinePlan
+		if plan, err = tryOnline(context.Background(), db, pgTargets...); err == nil {
+			err = plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) { fmt.Println(pgStep) }))
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+const pgStep = "step"
+
+// pgChildOnce starts a child, and kills it after a few of its steps and a moment.
+func pgChildOnce(t *testing.T, d *pgDatabase, kill bool) (done bool, steps int) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), pgChild+"="+d.url)
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, words := 1+rand.IntN(5), ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if words = lines.Text(); words == pgStep {
+			steps++
+		}
+		if kill && steps == last {
+			time.Sleep(rand.N(20 * time.Millisecond))
+			_ = child.Process.Kill()
+		}
+	}
+	err = child.Wait()
+	if err != nil && child.ProcessState.ExitCode() != -1 {
+		t.Fatalf("%v: %s", err, words)
+	}
+	return err == nil, steps
+}
+
+// pgKilled kills the process that carries the move out, ten times and more, while
+// programs use the tables.
+func pgKilled(t *testing.T, server *pgServer) {
+	const customers, kills = 1000, 10
+	d := server.database(t, pgShopDDL(customers))
+	programs := pgStartLoad(t, d, customers)
+	done, killed := false, 0
+	for !done {
+		var steps int
+		if done, steps = pgChildOnce(t, d, killed < kills); !done {
+			killed++
+			status, err := d.online(t, pgTargets...).Status(context.Background(), d.DB)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("killed after %d steps of its own, when %d of %d were done, before or in stage %s", steps, status.Done, status.Of, status.Stage)
+		}
+	}
+	programs.end(t)
+	if killed < kills {
+		t.Errorf("killed %d times, want %d", killed, kills)
+	}
+	pgCheckRows(t, d)
+	pgCheckWide(t, d)
 }
