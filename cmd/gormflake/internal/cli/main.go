@@ -36,7 +36,7 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	out := bufio.NewWriter(output{streams.Out})
+	out := &buffer{bufio.NewWriter(output{streams.Out}), streams.Out}
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
@@ -113,6 +113,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w; see %q", err, help)
 }
+
+// A buffer keeps lines back until the command flushes it or ends.
+type buffer struct {
+	*bufio.Writer
+	to io.Writer
+}
+
+// Unwrap is for [terminal.PainterOf].
+func (b *buffer) Unwrap() io.Writer { return b.to }
 
 // errPipe: nobody reads standard output any more.
 var errPipe = errors.New("closed pipe")

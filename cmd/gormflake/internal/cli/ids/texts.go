@@ -25,7 +25,7 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table, jsonLog: f.jsonLog}
+	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table, jsonLog: f.jsonLog, painter: terminal.PainterOf(cmd.OutOrStdout())}
 	if f.table {
 		if err := writeHeading(p.out); err != nil {
 			return err
@@ -48,6 +48,7 @@ type printer struct {
 	out         io.Writer
 	json, table bool
 	jsonLog     bool
+	painter     terminal.Painter
 	name        string // of the file, if it is one
 	line        int64
 	note        []byte
@@ -190,6 +191,7 @@ func (p *printer) found(text []byte, r reading) error {
 // annotate writes what an ID contains behind it.
 func (p *printer) annotate(b []byte, r reading) []byte {
 	parts := p.layout.Decompose(r.id)
+	b = append(b, p.painter.Start(terminal.Cyan)...)
 	b = append(b, '(')
 	b = parts.Time.AppendFormat(b, terminal.Milliseconds)
 	if p.layout.DatacenterBits > 0 {
@@ -197,7 +199,8 @@ func (p *printer) annotate(b []byte, r reading) []byte {
 	}
 	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
 	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
-	return append(b, ')')
+	b = append(b, ')')
+	return append(b, p.painter.End()...)
 }
 
 func (p *printer) text(b []byte) error {
