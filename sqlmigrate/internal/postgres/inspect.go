@@ -81,10 +81,11 @@ func (p *inspection) run(ctx context.Context) error {
 }
 
 func (p *inspection) open(ctx context.Context) error {
-	// A policy would hide rows, and with them the largest key.
+	// A policy would hide rows, and with them the largest key. To compile the
+	// queries takes longer than to run them.
 	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
-		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true)`,
-	).Scan(&p.version, &p.schema, &p.role, new(string))
+		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true), set_config('jit', 'off', true)`,
+	).Scan(&p.version, &p.schema, &p.role, new(string), new(string))
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}

@@ -84,6 +84,25 @@ func (t *table) narrow() []*column {
 	return found
 }
 
+// narrow are all columns to be widened, with those below them.
+func (p *inspection) narrow() []*column {
+	var found []*column
+	for _, t := range p.tables {
+		for _, c := range t.narrow() {
+			found = append(found, c.members...)
+		}
+	}
+	return found
+}
+
+func (p *inspection) tablesByOID() map[int64]*table {
+	found := map[int64]*table{}
+	for _, t := range p.tables {
+		found[t.oid] = t
+	}
+	return found
+}
+
 func (t *table) public(p *inspection) engine.Table {
 	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
 	if t.schema == p.schema {
@@ -206,10 +225,10 @@ func (p *inspection) sorted() []*column {
 
 // measure finds the size of each table and the largest of its keys.
 func (p *inspection) measure(ctx context.Context) error {
+	if err := p.size(ctx); err != nil {
+		return err
+	}
 	for _, t := range p.tables {
-		if err := p.size(ctx, t); err != nil {
-			return err
-		}
 		for _, c := range t.columns {
 			if !c.key || !c.narrow() && c.base != "int8" {
 				continue
@@ -224,21 +243,27 @@ func (p *inspection) measure(ctx context.Context) error {
 	return nil
 }
 
-func (p *inspection) size(ctx context.Context, t *table) error {
+func (p *inspection) size(ctx context.Context) error {
+	var oids []int64
+	for _, t := range p.tables {
+		oids = append(oids, t.oid)
+	}
+	byOID := p.tablesByOID()
 	return each(ctx, p.tx, `
-WITH RECURSIVE member (oid, depth) AS (
-  SELECT $1::bigint::oid, 0
+WITH RECURSIVE member (root, oid, depth) AS (
+  SELECT oid, oid, 0 FROM unnest($1::text::oid[]) AS oid
   UNION
-  SELECT i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
+  SELECT m.root, i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
-SELECT c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
+SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
        coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0)
-FROM (SELECT oid, max(depth) AS depth FROM member GROUP BY oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
-ORDER BY m.depth, c.oid`, []any{t.oid}, func(rows *sql.Rows) error {
-		var member, count, bytes, heap int64
-		if err := rows.Scan(&member, &count, &bytes, &heap); err != nil {
+FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
+ORDER BY m.depth, c.oid`, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
+		var root, member, count, bytes, heap int64
+		if err := rows.Scan(&root, &member, &count, &bytes, &heap); err != nil {
 			return err
 		}
+		t := byOID[root]
 		t.members = append(t.members, member)
 		t.rows, t.bytes, t.heap = t.rows+count, t.bytes+bytes, t.heap+heap
 		return nil
