@@ -41,7 +41,7 @@ func (s *largeSchema) table(i int) {
 	s.add("CREATE INDEX ON t%[1]d (parent_id); CREATE INDEX ON t%[1]d (next_id, far_id); CREATE INDEX ON t%[1]d (lower(name)); CREATE INDEX ON t%[1]d (at) WHERE id > 5", i)
 	s.add("ALTER TABLE t%[1]d ADD CHECK (name <> ''), ADD CHECK (parent_id > 0), ADD FOREIGN KEY (parent_id) REFERENCES t%[1]d", i)
 	if i > 0 {
-		s.add("ALTER TABLE t%d ADD FOREIGN KEY (next_id) REFERENCES t%d, ADD FOREIGN KEY (far_id) REFERENCES t%d", i, i-1, (i*31+7)%i)
+		s.add("ALTER TABLE t%d ADD FOREIGN KEY (next_id) REFERENCES t%d, ADD FOREIGN KEY (far_id) REFERENCES t%d", i, i-1, i*7/3%i)
 	}
 }
 

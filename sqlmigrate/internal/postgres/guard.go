@@ -154,20 +154,27 @@ func guardName(table, column string, taken map[string]bool) string {
 // read and write.
 func (p *inspection) guard() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
-	var adds, validations []engine.Step
-	var added, read []*table
-	for _, t := range p.tables {
-		if len(t.checks) == 0 {
-			continue
+	checked := slices.DeleteFunc(slices.Clone(p.tables), func(t *table) bool { return len(t.checks) == 0 })
+	number := 0
+	for _, part := range []struct {
+		tables []*table
+		mode   string
+		step   func(*table) engine.Step
+	}{
+		{slices.DeleteFunc(slices.Clone(checked), (*table).checksAdded), accessExclusive, p.addChecks},
+		{checked, shareUpdateExclusive, p.validateChecks},
+	} {
+		for _, batch := range p.batches(engine.Guard, part.tables) {
+			var steps []engine.Step
+			for _, t := range batch {
+				steps = append(steps, part.step(t))
+				steps[len(steps)-1].Transaction = number
+			}
+			p.lockFirst(steps, allOf(batch, part.mode))
+			phase.Steps = append(phase.Steps, steps...)
+			number++
 		}
-		if !t.checksAdded() {
-			added, adds = append(added, t), append(adds, p.addChecks(t))
-		}
-		read, validations = append(read, t), append(validations, p.validateChecks(t))
 	}
-	p.lockFirst(adds, allOf(added, accessExclusive))
-	p.lockFirst(validations, allOf(read, shareUpdateExclusive))
-	phase.Steps = slices.Concat(adds, validations)
 	return phase
 }
 
@@ -204,15 +211,14 @@ func (p *inspection) validateChecks(t *table) engine.Step {
 		}
 	}
 	return engine.Step{
-		Table:       p.display(t.schema, t.name),
-		Text:        "the CHECK of " + t.checked() + " is validated: the rows that are there are read",
-		Up:          statementsUnless("SELECT "+t.hasCheck(" AND convalidated"), "ALTER TABLE "+t.target()+" "+strings.Join(validates, ", ")),
-		Down:        statementsUnless("SELECT NOT "+t.hasCheck(" AND convalidated"), again...),
-		Transaction: 1,
-		Rows:        t.rows,
-		Bytes:       t.heap,
-		Locks:       "SHARE UPDATE EXCLUSIVE on " + p.display(t.schema, t.name) + " while it is read once: reads and writes continue",
-		Estimate:    estimate(t.heap, scanRate),
+		Table:    p.display(t.schema, t.name),
+		Text:     "the CHECK of " + t.checked() + " is validated: the rows that are there are read",
+		Up:       statementsUnless("SELECT "+t.hasCheck(" AND convalidated"), "ALTER TABLE "+t.target()+" "+strings.Join(validates, ", ")),
+		Down:     statementsUnless("SELECT NOT "+t.hasCheck(" AND convalidated"), again...),
+		Rows:     t.rows,
+		Bytes:    t.heap,
+		Locks:    "SHARE UPDATE EXCLUSIVE on " + p.display(t.schema, t.name) + " while it is read once: reads and writes continue",
+		Estimate: estimate(t.heap, scanRate),
 	}
 }
 

@@ -76,7 +76,7 @@ func (p *inspection) noteFunctions(ctx context.Context) error {
 // noteSequenceFunctions is about sequences that functions name in their text.
 func (p *inspection) noteSequenceFunctions(ctx context.Context) error {
 	var gone []*sequence
-	var names []string
+	names := []string{}
 	for _, t := range p.tables {
 		for _, c := range t.columns {
 			for _, s := range c.allSequences() {

@@ -67,6 +67,8 @@ type table struct {
 	members      []int64 // the table itself, partitions and children, parents first
 	rows         int64
 	bytes, heap  int64 // heap is without indexes
+	relations    int   // tables, with TOAST, and indexes
+	constraints  int
 	checks       []check
 	recreated    recreated
 	kept         []string // statements after each change of a type
@@ -256,14 +258,18 @@ WITH RECURSIVE member (root, oid, depth) AS (
   SELECT m.root, i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
 SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
-       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0)
+       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0),
+       1 + CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE 2 END + (SELECT count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
+       (SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid)
 FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
 		var root, member, count, bytes, heap int64
-		if err := rows.Scan(&root, &member, &count, &bytes, &heap); err != nil {
+		var relations, constraints int
+		if err := rows.Scan(&root, &member, &count, &bytes, &heap, &relations, &constraints); err != nil {
 			return err
 		}
 		t := byOID[root]
+		t.relations, t.constraints = t.relations+relations, t.constraints+constraints
 		t.members = append(t.members, member)
 		t.rows, t.bytes, t.heap = t.rows+count, t.bytes+bytes, t.heap+heap
 		return nil
