@@ -34,6 +34,7 @@ func TestPostgres(t *testing.T) {
 		{"LockScene", postgresLockScene},
 		{"LocksTogether", postgresLocksTogether},
 		{"Killed", postgresKilled},
+		{"Large", postgresLarge},
 		{"Cancelled", postgresCancelled},
 		{"OneConnection", postgresOneConnection},
 		{"Silence", postgresSilence},

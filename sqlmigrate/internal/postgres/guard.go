@@ -28,7 +28,7 @@ type check struct {
 // guardsSQL finds the names of constraints, and which of them say already that
 // a column is positive. One that does not hold for children says too little.
 const guardsSQL = `
-SELECT c.conname, pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
+SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
        coalesce((
          SELECT a.attnum FROM pg_catalog.pg_attribute a
          WHERE c.contype = 'c' AND NOT c.connoinherit AND a.attrelid = c.conrelid AND c.conkey = ARRAY[a.attnum]
@@ -39,56 +39,65 @@ SELECT c.conname, pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VA
 FROM pg_catalog.pg_constraint c
 WHERE c.conrelid = ANY ($1::text::oid[])`
 
+// constraintNames are those of a table and of what is below it.
+type constraintNames struct {
+	guarded map[int64]bool   // columns that are positive already
+	pending map[int64]string // checks that are not validated
+	taken   map[string]bool
+}
+
 // guards finds keys that need a CHECK. One that refers to another key has its
 // in that table.
 func (p *inspection) guards(ctx context.Context) error {
+	found, err := p.constraintNames(ctx)
+	if err != nil {
+		return err
+	}
 	for _, t := range p.tables {
-		guarded := map[int64]bool{}
-		taken := map[string]bool{}
-		pending := map[int64]string{} // names of checks that are not validated
-		err := each(ctx, p.tx, guardsSQL, []any{arrayLiteral([]int64{t.oid})}, func(rows *sql.Rows) error {
-			var name string
-			var waits bool
-			var column int64
-			if err := rows.Scan(&name, &waits, &column); err != nil {
-				return err
-			}
-			guarded[column], taken[name] = true, true
-			if waits {
-				pending[column] = name
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := p.childConstraints(ctx, t, taken); err != nil {
-			return err
-		}
+		names := found[t]
 		for _, c := range t.columns {
 			switch {
 			case !c.key || c.enforced || !c.narrow() && c.base != "int8":
-			case !guarded[c.node.column]:
-				p.addGuard(t, c, taken)
-			case pending[c.node.column] != "":
-				t.resumeGuard(c, pending[c.node.column], taken)
+			case !names.guarded[c.node.column]:
+				p.addGuard(t, c, names.taken)
+			case names.pending[c.node.column] != "":
+				t.resumeGuard(c, names.pending[c.node.column], names.taken)
 			}
 		}
 	}
 	return nil
 }
 
-// childConstraints are taken names too.
-func (p *inspection) childConstraints(ctx context.Context, t *table, taken map[string]bool) error {
-	return each(ctx, p.tx, `SELECT conname FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[])`,
-		[]any{arrayLiteral(t.members)}, func(rows *sql.Rows) error {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
+func (p *inspection) constraintNames(ctx context.Context) (map[*table]*constraintNames, error) {
+	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
+	var oids []int64
+	for _, t := range p.tables {
+		found[t] = &constraintNames{map[int64]bool{}, map[int64]string{}, map[string]bool{}}
+		for _, member := range t.members {
+			oids = append(oids, member)
+			tables[member] = append(tables[member], t)
+		}
+	}
+	return found, each(ctx, p.tx, guardsSQL, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
+		var relation, column int64
+		var name string
+		var waits bool
+		if err := rows.Scan(&relation, &name, &waits, &column); err != nil {
+			return err
+		}
+		for _, t := range tables[relation] {
+			names := found[t]
+			names.taken[name] = true
+			if t.oid != relation { // a child
+				continue
 			}
-			taken[name] = true
-			return nil
-		})
+			names.guarded[column] = true
+			if waits {
+				names.pending[column] = name
+			}
+		}
+		return nil
+	})
 }
 
 // resumeGuard validates a check that has the name of one that was added by this
@@ -145,20 +154,27 @@ func guardName(table, column string, taken map[string]bool) string {
 // read and write.
 func (p *inspection) guard() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
-	var adds, validations []engine.Step
-	var added, read []*table
-	for _, t := range p.tables {
-		if len(t.checks) == 0 {
-			continue
+	checked := slices.DeleteFunc(slices.Clone(p.tables), func(t *table) bool { return len(t.checks) == 0 })
+	number := 0
+	for _, part := range []struct {
+		tables []*table
+		mode   string
+		step   func(*table) engine.Step
+	}{
+		{slices.DeleteFunc(slices.Clone(checked), (*table).checksAdded), accessExclusive, p.addChecks},
+		{checked, shareUpdateExclusive, p.validateChecks},
+	} {
+		for _, batch := range p.batches(engine.Guard, part.tables) {
+			var steps []engine.Step
+			for _, t := range batch {
+				steps = append(steps, part.step(t))
+				steps[len(steps)-1].Transaction = number
+			}
+			p.lockFirst(steps, allOf(batch, part.mode))
+			phase.Steps = append(phase.Steps, steps...)
+			number++
 		}
-		if !t.checksAdded() {
-			added, adds = append(added, t), append(adds, p.addChecks(t))
-		}
-		read, validations = append(read, t), append(validations, p.validateChecks(t))
 	}
-	p.lockFirst(adds, allOf(added, accessExclusive))
-	p.lockFirst(validations, allOf(read, shareUpdateExclusive))
-	phase.Steps = slices.Concat(adds, validations)
 	return phase
 }
 
@@ -195,15 +211,14 @@ func (p *inspection) validateChecks(t *table) engine.Step {
 		}
 	}
 	return engine.Step{
-		Table:       p.display(t.schema, t.name),
-		Text:        "the CHECK of " + t.checked() + " is validated: the rows that are there are read",
-		Up:          statementsUnless("SELECT "+t.hasCheck(" AND convalidated"), "ALTER TABLE "+t.target()+" "+strings.Join(validates, ", ")),
-		Down:        statementsUnless("SELECT NOT "+t.hasCheck(" AND convalidated"), again...),
-		Transaction: 1,
-		Rows:        t.rows,
-		Bytes:       t.heap,
-		Locks:       "SHARE UPDATE EXCLUSIVE on " + p.display(t.schema, t.name) + " while it is read once: reads and writes continue",
-		Estimate:    estimate(t.heap, scanRate),
+		Table:    p.display(t.schema, t.name),
+		Text:     "the CHECK of " + t.checked() + " is validated: the rows that are there are read",
+		Up:       statementsUnless("SELECT "+t.hasCheck(" AND convalidated"), "ALTER TABLE "+t.target()+" "+strings.Join(validates, ", ")),
+		Down:     statementsUnless("SELECT NOT "+t.hasCheck(" AND convalidated"), again...),
+		Rows:     t.rows,
+		Bytes:    t.heap,
+		Locks:    "SHARE UPDATE EXCLUSIVE on " + p.display(t.schema, t.name) + " while it is read once: reads and writes continue",
+		Estimate: estimate(t.heap, scanRate),
 	}
 }
 

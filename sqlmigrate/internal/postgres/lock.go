@@ -72,10 +72,7 @@ BEGIN
 // mastersFirst puts a table after those that it refers to. Tables that refer
 // to each other stay in some order.
 func (p *inspection) mastersFirst(tables map[*table]string) []*table {
-	byOID := map[int64]*table{}
-	for _, t := range p.tables {
-		byOID[t.oid] = t
-	}
+	byOID := p.tablesByOID()
 	var sorted []*table
 	seen := map[*table]bool{nil: true}
 	var visit func(t *table)

@@ -211,6 +211,6 @@ func TestLockTimeout(t *testing.T) {
 	tx := clitest.Shop(t, url).Begin()
 	defer tx.Rollback()
 	lock(t, tx)
-	got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "orders")
+	got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "--retry-for", "0", "orders")
 	clitest.WantOutcome(t, got, clitest.Failed, "", "another transaction holds a lock on the table")
 }
