@@ -28,6 +28,18 @@ func TestPostgres(t *testing.T) {
 		{"Stages", pgStages},
 		{"Load", pgLoad},
 		{"Killed", pgKilled},
+		{"Refuses", pgRefuses},
+		{"Roles", pgRoles},
+		{"Differ", pgDiffer},
+		{"Changed", pgChanged},
+		{"NoWayBack", pgNoWayBack},
+		{"EachStep", pgEachStep},
+		{"BackStopped", pgBackStopped},
+		{"Twice", pgTwice},
+		{"Held", pgHeld},
+		{"HeldRow", pgHeldRow},
+		{"Cached", pgCached},
+		{"Positions", pgPositions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
