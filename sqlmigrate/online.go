@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -177,13 +178,12 @@ func (p *Plan) onlineTables() []engine.OnlineTable {
 	return tables
 }
 
-// mergedBlockers are the plan's own and those that are not among them.
+// mergedBlockers are the plan's own, and those of objects that are not among
+// them.
 func mergedBlockers(own []Blocker, more []engine.Blocker) []engine.Blocker {
-	var all []engine.Blocker
-	seen := map[[2]string]bool{}
-	for _, b := range append(converted(own, func(b Blocker) engine.Blocker { return engine.Blocker(b) }), more...) {
-		if key := [2]string{b.Table, b.Object}; !seen[key] {
-			seen[key] = true
+	all := converted(own, func(b Blocker) engine.Blocker { return engine.Blocker(b) })
+	for _, b := range more {
+		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
 			all = append(all, b)
 		}
 	}

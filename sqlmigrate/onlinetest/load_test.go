@@ -3,6 +3,7 @@ package onlinetest_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -139,4 +140,29 @@ func shopReader(customers int) *program {
 		return conn.QueryRowContext(ctx, `SELECT count(*) FROM customers c JOIN "Orders" o ON o.customer_id = c.id
 			JOIN lines l ON l.order_id = o.id WHERE c.id = $1::integer`, 1+rand.IntN(customers)).Scan(&n)
 	}}
+}
+
+func shopCount(table string) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		var n int
+		return conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+	}
+}
+
+// seenBy runs queries, whose errors another function judges.
+func seenBy(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		for _, query := range queries {
+			rows, err := conn.QueryContext(ctx, query)
+			if err == nil {
+				for rows.Next() {
+				}
+				err = errors.Join(rows.Err(), rows.Close())
+			}
+			if err := judge(err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }

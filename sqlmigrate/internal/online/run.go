@@ -135,12 +135,25 @@ func (r *Run) steps(ctx context.Context, end int) error {
 	for r.move.Done < end {
 		t := all[r.move.Done]
 		r.report.step(r.move, t, r.move.Done)
-		if err := r.step(ctx, t); err != nil {
-			return r.failure(t, err)
+		err := ctx.Err()
+		if err == nil {
+			err = r.step(ctx, t)
+		}
+		if err != nil {
+			return r.failure(t, ended(ctx, err))
 		}
 	}
 	r.report.over(end)
 	return nil
+}
+
+// ended adds why the context has ended: drivers may say that the connection is
+// bad.
+func ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%w)", cause, err)
+	}
+	return err
 }
 
 func (r *Run) failure(t task, err error) error {

@@ -128,7 +128,7 @@ func (p *inspection) copy() []engine.OnlineStep {
 			Table: t.name, Text: "copy " + joined(t.columns, ", ", current) + " to " + joined(t.columns, ", ", fresh), Kind: engine.Batches,
 			SQL: p.batch(t), Target: t.target(),
 			Locks: "the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
-			Rows:  t.rows, Bytes: t.heap, Disk: t.bytes, Log: t.rows * copyLog,
+			Rows:  t.rows, Bytes: t.heap, Disk: t.heap, Log: t.rows * copyLog,
 			Estimate: perRow(t.rows, copyRate),
 		})
 	}
