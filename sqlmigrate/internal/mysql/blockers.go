@@ -61,7 +61,7 @@ func (in *inspection) findBlockers() error {
 		}
 	}
 	in.noteUnsigned(unsigned)
-	return nil
+	return in.blockOrphans()
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
