@@ -30,7 +30,7 @@ or apply the plan from here.`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
-	cmd.AddCommand(newPlan(), newFiles(), newApply(), newRevert())
+	cmd.AddCommand(newPlan(), newFiles(), newApply(), newRevert(), newOnline())
 	return cmd
 }
 

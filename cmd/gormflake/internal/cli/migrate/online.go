@@ -1,0 +1,267 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+func newOnline() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "online",
+		Short: "Do phase widen while programs read and write",
+		Long: `Do phase widen while programs read and write: new columns are filled in batches,
+and take the place of the old ones in a moment. It takes longer than "gormflake
+migrate apply --phases widen", and more disk.
+
+Begin with "plan". "apply" can be interrupted and resumed. Until "finish" drops the
+old columns, "revert" takes back what has been done. Phases detach and guard
+follow with "gormflake migrate apply".`,
+		Args: cobra.NoArgs,
+		RunE: flags.ShowHelp,
+	}
+	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert())
+	return cmd
+}
+
+// withOnline inspects the database and calls do with the online plan, which may
+// be under way.
+func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.OnlinePlan) error) error {
+	return f.withPlan(ctx, mode, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
+		online, err := plan.Online(ctx, db)
+		if err != nil {
+			return err
+		}
+		return do(db, online)
+	})
+}
+
+func newOnlinePlan() *cobra.Command {
+	var set migrateFlags
+	var back bool
+	cmd := &cobra.Command{
+		Use:   "plan --dsn URL TABLE...",
+		Short: "Show each statement, with what it locks",
+		Long: `Show each statement in order, with what it locks, and estimates of time, disk and
+log. Nothing is changed. If a move is under way, its plan is shown.
+
+The exit code is 0 if there is nothing to do, 3 if there is, and 1 if something
+stands in the way or the database could not be read.`,
+		Example: `  gormflake migrate online plan --dsn postgres://app@db/shop orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+				return showOnline(cmd, online, back)
+			})
+		},
+	}
+	set.register(cmd)
+	cmd.Flags().BoolVar(&back, "back", false, "show the statements that take each stage back")
+	return cmd
+}
+
+func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) error {
+	text := online.String()
+	if back {
+		text = online.WayBack()
+	}
+	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
+	if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, ""); err != nil {
+		return err
+	}
+	if online.Empty() {
+		return nil
+	}
+	return terminal.ErrFindings
+}
+
+func newOnlineStatus() *cobra.Command {
+	var set migrateFlags
+	cmd := &cobra.Command{
+		Use:     "status --dsn URL TABLE...",
+		Short:   "Show how far a move has come",
+		Long:    `Show how far a move has come. The exit code is 0.`,
+		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+				status, err := online.Status(cmd.Context(), db)
+				if err == nil {
+					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
+				}
+				return err
+			})
+		},
+	}
+	set.register(cmd)
+	return cmd
+}
+
+func describeStatus(s sqlmigrate.OnlineStatus) string {
+	if !s.Begun {
+		return "no move is under way"
+	}
+	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(time.Since(s.Began)), s.Done, s.Of)
+	if s.Copied > 0 {
+		text += fmt.Sprintf(", %d rows copied by the next one", s.Copied)
+	}
+	switch {
+	case s.Reverting:
+		return text + " of the way back; next: gormflake migrate online revert"
+	case s.Stage == sqlmigrate.StageFinish:
+		return text + "; the keys are wide; next: gormflake migrate online finish, or revert"
+	}
+	return text + fmt.Sprintf(", stage %s; next: gormflake migrate online apply, or revert", s.Stage)
+}
+
+// onlineFlags are what apply, finish and revert have in common.
+type onlineFlags struct {
+	migrateFlags
+	confirm  flags.Confirm
+	lockWait time.Duration
+	stall    time.Duration
+	maxLag   time.Duration
+	rows     []int
+	last     string
+}
+
+func (f *onlineFlags) register(cmd *cobra.Command) {
+	f.migrateFlags.register(cmd)
+	f.confirm.Register(cmd)
+	cmd.Flags().DurationVar(&f.lockWait, "lock-wait", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again")
+}
+
+func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
+	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockWait(f.lockWait), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
+	if f.last != "" { // of apply
+		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.last)))
+	}
+	if len(f.rows) == 2 {
+		options = append(options, sqlmigrate.WithBatchRows(f.rows[0], f.rows[1]))
+	}
+	return options
+}
+
+// onlineStages are those of apply.
+var onlineStages = []string{
+	string(sqlmigrate.StagePrepare), string(sqlmigrate.StageCopy), string(sqlmigrate.StageIndex),
+	string(sqlmigrate.StageConstrain), string(sqlmigrate.StageSwap),
+}
+
+func (f *onlineFlags) applied() string {
+	if f.last != string(sqlmigrate.StageSwap) {
+		return "applied up to stage " + f.last + "; next: gormflake migrate online apply, or revert"
+	}
+	return "applied; next: gormflake migrate online finish, or revert"
+}
+
+// check is for the flags of apply.
+func (f *onlineFlags) check() error {
+	switch {
+	case len(f.rows) != 0 && (len(f.rows) != 2 || f.rows[0] < 1 || f.rows[1] < f.rows[0]):
+		return fmt.Errorf("--batch-rows %v: want two numbers, the smaller one first, as 50,10000", f.rows)
+	case !slices.Contains(onlineStages, f.last):
+		return fmt.Errorf("--until %q: want one of %s", f.last, strings.Join(onlineStages, ", "))
+	case f.stall <= 0:
+		return fmt.Errorf("--stall %v: want more than zero", f.stall)
+	case f.maxLag < 0:
+		return fmt.Errorf("--max-lag %v: want zero or more", f.maxLag)
+	}
+	return nil
+}
+
+func newOnlineApply() *cobra.Command {
+	var set onlineFlags
+	cmd := &cobra.Command{
+		Use:   "apply --dsn URL TABLE...",
+		Short: "Carry out all stages but the last, or resume them",
+		Long: `Carry out all stages but the last. After an error, Ctrl-C or a kill, run the
+same command again: it resumes where it stopped. The plan is kept in the
+database, in table sqlmigrate_online.`,
+		Example: `  gormflake migrate online apply --dsn postgres://app@db/shop --yes orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			if err := set.check(); err != nil {
+				return terminal.Usage(err)
+			}
+			return set.run(cmd, tables, "Widen %s online?", (*sqlmigrate.OnlinePlan).Apply,
+				set.applied())
+		},
+	}
+	set.register(cmd)
+	cmd.Flags().DurationVar(&set.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
+	cmd.Flags().DurationVar(&set.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
+	cmd.Flags().IntSliceVar(&set.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
+	cmd.Flags().StringVar(&set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("until", cobra.FixedCompletions(onlineStages, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func newOnlineFinish() *cobra.Command {
+	var set onlineFlags
+	cmd := &cobra.Command{
+		Use:     "finish --dsn URL TABLE...",
+		Short:   "Drop the old columns; there is no way back from here",
+		Long:    `Drop the old columns. There is no way back from here.`,
+		Example: `  gormflake migrate online finish --dsn postgres://app@db/shop --yes orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			return set.run(cmd, tables, "Drop the old columns of %s? There is no way back.", (*sqlmigrate.OnlinePlan).Finish,
+				"finished; next: gormflake migrate apply --phases detach,guard")
+		},
+	}
+	set.register(cmd)
+	return cmd
+}
+
+func newOnlineRevert() *cobra.Command {
+	var set onlineFlags
+	cmd := &cobra.Command{
+		Use:   "revert --dsn URL TABLE...",
+		Short: "Take back what apply has done, while programs read and write",
+		Long: `Take back what "gormflake migrate online apply" has done, wherever that has
+stopped, while programs read and write. Once keys are in use that the old columns do
+not hold, there is no way back, and nothing is changed.`,
+		Example: `  gormflake migrate online revert --dsn postgres://app@db/shop --yes orders`,
+		Args:    needTables,
+		RunE: func(cmd *cobra.Command, tables []string) error {
+			return set.run(cmd, tables, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
+		},
+	}
+	set.register(cmd)
+	return cmd
+}
+
+type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
+
+func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
+	if f.lockWait < time.Millisecond {
+		return terminal.Usage(fmt.Errorf("--lock-wait %v: want 1ms or more", f.lockWait))
+	}
+	return f.withOnline(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+		if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, `; see "gormflake migrate online plan"`); err != nil {
+			return err
+		}
+		if online.Empty() {
+			terminal.Say(cmd.OutOrStdout(), "nothing to do: the keys are wide, and no move is under way")
+			return nil
+		}
+		if err := f.confirm.Ask(cmd, fmt.Sprintf(question, strings.Join(online.Tables, ", "))); err != nil {
+			return err
+		}
+		if err := do(online, cmd.Context(), db, f.options(cmd)...); err != nil {
+			return err
+		}
+		terminal.Say(cmd.OutOrStdout(), "%s", done)
+		return nil
+	})
+}

@@ -1,0 +1,60 @@
+package migrate_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+)
+
+// The whole way online: plan, a part of it, back, all of it, and the end.
+func TestMigrateOnline(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Shop(t, url)
+		online := func(verb string, args ...string) clitest.Outcome {
+			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "orders", "order_lines"}, args...)...)
+		}
+		switch db.Name() {
+		case "sqlite":
+			clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "an online widening is not supported on sqlite: apply phase widen")
+			return
+		case "mysql":
+			t.Skip("package sqlmigrate/onlinetest has it")
+		}
+		before := clitest.Schema(t, url)
+		clitest.WantOutcome(t, online("plan"), clitest.Findings, "Stage swap: ", "")
+		clitest.WantOutcome(t, online("plan"), clitest.Findings, "LOCK TABLE ", "")
+		clitest.WantOutcome(t, online("plan", "--back"), clitest.Findings, "Back from stage swap: ", "")
+		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
+		clitest.WantOutcome(t, online("finish", "--yes"), clitest.Failed, "", "no online move of these tables is under way")
+
+		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", "copy 5/")
+		clitest.WantOutcome(t, online("status"), clitest.OK, "stage index; next: gormflake migrate online apply, or revert", "")
+		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "prepare 1/")
+		if after := clitest.Schema(t, url); after != before {
+			t.Errorf("after revert:\n%s\nwant what was before:\n%s", after, before)
+		}
+
+		clitest.WantOutcome(t, online("apply", "--yes"), clitest.OK, "applied; next: gormflake migrate online finish, or revert", "swap ")
+		clitest.WantOutcome(t, online("status"), clitest.OK, "the keys are wide; next: gormflake migrate online finish, or revert", "")
+		clitest.WantOutcome(t, online("finish", "--yes"), clitest.OK, "finished", "finish ")
+		clitest.WantOutcome(t, online("apply", "--yes"), clitest.OK, "nothing to do", "")
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen", "orders", "order_lines"), clitest.OK, "nothing to do", "")
+	})
+}
+
+func TestMigrateOnlineMistakes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ flag, value, want string }{
+		{"--until", "finish", `--until "finish": want one of prepare, copy, index, constrain, swap`},
+		{"--until", "", `--until "": want one of`},
+		{"--batch-rows", "5", "--batch-rows [5]: want two numbers"},
+		{"--batch-rows", "5,4", "--batch-rows [5 4]: want two numbers"},
+		{"--stall", "0", "--stall 0s: want more than zero"},
+		{"--max-lag", "-1s", "--max-lag -1s: want zero or more"},
+		{"--lock-wait", "0", "--lock-wait 0s: want 1ms or more"},
+	} {
+		got := clitest.Command(t, "migrate", "online", "apply", "--dsn", "sqlite://x", test.flag+"="+test.value, "orders")
+		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)
+	}
+}

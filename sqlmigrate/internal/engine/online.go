@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// An Online is a database's part of a widening during which programs continue.
+// Package online of sqlmigrate decides what is done next; an Online does it.
+//
+// The plan is made once, and kept in the database with how far it has come: a
+// [Move]. A step and the record that it is done are one transaction where the
+// database has that for such statements. Elsewhere, and for the steps that are
+// none, a step is recorded when it is over, so it may be done twice: write it so
+// that this is harmless.
+type Online interface {
+	// PlanOnline plans the steps, or finds what blocks them. It reads only.
+	PlanOnline(ctx context.Context, conn *sql.Conn, tables []OnlineTable) (*OnlinePlan, error)
+
+	// LoadMove finds the move under way that has one of these tables, or returns
+	// nil. It reads only.
+	LoadMove(ctx context.Context, conn *sql.Conn, tables []TableName) (*Move, error)
+
+	// OpenMove makes sure that conn is the only one that carries m out, sets it
+	// up, and records a move that is new. release undoes the former two after the
+	// work has ended with err, ends what the server still does for conn if that
+	// is needed, and returns err with what failed then.
+	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s OnlineSettings) (release func(err error) error, err error)
+
+	// SaveMove records how far the move has come.
+	SaveMove(ctx context.Context, conn *sql.Conn, m *Move) error
+
+	// CloseMove removes the record. The move has been finished or taken back.
+	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
+
+	// RunStep carries out a step that is not [Batches], and records next, which is
+	// m with the step done. It tries once; a lock is waited for until s.LockWait.
+	RunStep(ctx context.Context, conn *sql.Conn, step *OnlineStep, next *Move, s OnlineSettings) error
+
+	// RunBatch carries out one batch of a step that is [Batches], of about that
+	// many rows from next.Position on. It sets Position, Until and Copied of
+	// next, and records it.
+	RunBatch(ctx context.Context, conn *sql.Conn, step *OnlineStep, next *Move, rows int, s OnlineSettings) (Batch, error)
+
+	// Retry reports whether a step that failed with err may succeed if it is tried
+	// again: it had no lock in time, or was the victim of a deadlock. holder
+	// says who stands in the way, if that is known.
+	Retry(ctx context.Context, conn *sql.Conn, step *OnlineStep, err error) (again bool, holder string)
+
+	// Differs reports whether err says that rows differ, so that the batches
+	// before the step have to be repeated.
+	Differs(err error) bool
+
+	// Lag is how far the slowest replica is behind. Zero: there are none, or it
+	// cannot be seen.
+	Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error)
+}
+
+// An OnlineTable is one of the connected set, with the columns that belong to it.
+type OnlineTable struct {
+	Name    TableName
+	Columns []Column
+}
+
+// An OnlinePlan is what package sqlmigrate describes.
+type OnlinePlan struct {
+	Tables   []TableName
+	Stages   []OnlineStage
+	Blockers []Blocker `json:",omitempty"`
+	Notes    []string  `json:",omitempty"`
+}
+
+// StageName names a stage.
+type StageName string
+
+// The stages, in their order.
+const (
+	StagePrepare   StageName = "prepare"
+	StageCopy      StageName = "copy"
+	StageIndex     StageName = "index"
+	StageConstrain StageName = "constrain"
+	StageSwap      StageName = "swap"
+	StageFinish    StageName = "finish"
+)
+
+// An OnlineStage is a part of an [OnlinePlan]. Back are the steps that take it
+// back, whether it has been done as a whole or in part.
+type OnlineStage struct {
+	Name  StageName
+	Text  string
+	Steps []OnlineStep
+	Back  []OnlineStep `json:",omitempty"`
+
+	// NoWayBack is why there is no Back after this stage.
+	NoWayBack string `json:",omitempty"`
+}
+
+// A StepKind is the way in which a step is carried out.
+type StepKind string
+
+// The kinds.
+const (
+	// Short holds strong locks for a moment, as one transaction where the
+	// database can. It waits for them only briefly, and is tried again.
+	Short StepKind = "short"
+
+	// Long takes its time and keeps nobody from reading or writing.
+	Long StepKind = "long"
+
+	// Batches is one statement that is repeated for some rows at a time.
+	Batches StepKind = "batches"
+
+	// Verify is one query for one row with one number, which must be 0.
+	Verify StepKind = "verify"
+)
+
+// An OnlineStep is a step of a stage.
+type OnlineStep struct {
+	Table, Text string
+	Kind        StepKind
+	SQL         []string
+	Locks       string // in words
+	Unless      string `json:",omitempty"` // a query: true if the step is over already
+	Target      string `json:",omitempty"` // of [Batches]: the table, as SQL writes it
+
+	Rows, Bytes int64         `json:",omitempty"` // that are read or written
+	Disk, Log   int64         `json:",omitempty"` // bytes that it adds to the tables, and to the log
+	Estimate    time.Duration `json:",omitempty"`
+}
+
+// A Move is an online widening under way, as the database keeps it.
+type Move struct {
+	Plan OnlinePlan
+
+	// Back is true if the move is being taken back, from stage From.
+	Back bool
+	From int
+
+	// Done steps are over: of the stages in their order, or of the Back of stage
+	// From and of those before it.
+	Done int
+
+	// Position is where the batches of the step that is next have arrived, Until
+	// where they end, and Copied the rows that they have written. The unit of
+	// the former two is the driver's, and both are 0 before the first batch.
+	Position, Until, Copied int64
+
+	Began time.Time
+
+	Recorded bool `json:"-"` // in the database
+}
+
+// A Batch is what RunBatch has done.
+type Batch struct {
+	Copied  int           // rows that it has written
+	Skipped int           // rows that another program holds: the batch is repeated later
+	Took    time.Duration // while it held locks on rows
+	Commit  time.Duration // the part of it that the commit took
+	Last    bool          // there are no more rows
+}
+
+// OnlineSettings are what the options of an online widening set.
+type OnlineSettings struct {
+	LockWait time.Duration
+	Pool     *sql.DB // for other connections; nil: there are none
+}

@@ -1,0 +1,148 @@
+package online
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// copy carries out a step in batches, from where it was left.
+func (r *Run) copy(ctx context.Context, t task) error {
+	if err := r.batches(ctx, t); err != nil {
+		return err
+	}
+	next := *r.move
+	next.Done, next.Position, next.Until, next.Copied = next.Done+1, 0, 0, 0
+	if err := r.driver.SaveMove(ctx, r.conn, &next); err != nil {
+		return err
+	}
+	r.move = &next
+	return nil
+}
+
+// copyAgain is for rows that differ although they have been copied: it goes
+// through all of them, and writes those only.
+func (r *Run) copyAgain(ctx context.Context) error {
+	for _, t := range tasks(r.move) {
+		if t.Kind != engine.Batches {
+			continue
+		}
+		r.move.Position, r.move.Until, r.move.Copied = 0, 0, 0
+		if err := r.batches(ctx, t); err != nil {
+			return err
+		}
+	}
+	r.move.Position, r.move.Until, r.move.Copied = 0, 0, 0
+	return nil
+}
+
+// A copying is one pass over the rows of a step.
+type copying struct {
+	*Run
+	task
+	pace    *pace
+	lagged  time.Time // when replicas were asked last
+	skipped []int64   // positions of batches with rows that another program held
+}
+
+func (r *Run) batches(ctx context.Context, t task) error {
+	c := &copying{Run: r, task: t, pace: newPace(r.config)}
+	r.report.copies(r.move)
+	for last := false; !last; {
+		from := r.move.Position
+		b, err := c.batch(ctx, *r.move, c.pace.rows)
+		if err != nil {
+			return err
+		}
+		if b.Skipped > 0 {
+			c.skipped = append(c.skipped, from)
+		}
+		last = b.Last
+	}
+	return c.rest(ctx)
+}
+
+// batch carries out one and rests afterwards.
+func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
+	if err := c.awaitReplicas(ctx); err != nil {
+		return engine.Batch{}, err
+	}
+	for try := newTries(c.config); ; {
+		attempt := next
+		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
+		if err == nil {
+			c.move = &attempt
+			c.pace.after(b)
+			c.report.copied(c.move, c.pace.rows)
+			return b, sleep(ctx, c.pace.rest(b))
+		}
+		again, holder := c.driver.Retry(ctx, c.conn, c.OnlineStep, err)
+		if ctx.Err() != nil || !again || try.over() {
+			return b, err
+		}
+		try.failed()
+		c.pace.failed()
+		rows = c.pace.rows
+		c.report.waiting("rows that another program holds: " + holder)
+		if err := sleep(ctx, try.pause()); err != nil {
+			return b, err
+		}
+	}
+}
+
+// rest repeats the batches with rows that others held, until nobody does.
+func (c *copying) rest(ctx context.Context) error {
+	for try := newTries(c.config); len(c.skipped) > 0; {
+		if try.over() {
+			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
+		}
+		c.report.waiting(fmt.Sprintf("rows of %s that another program holds", engine.Count(len(c.skipped), "batch")))
+		if err := sleep(ctx, try.pause()); err != nil {
+			return err
+		}
+		positions, end := c.skipped, c.move.Position
+		c.skipped = nil
+		for _, from := range positions {
+			if err := c.again(ctx, from, end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// again repeats what a batch may have skipped. Its size then is not known any
+// more, and its rows may be more than those of one now.
+func (c *copying) again(ctx context.Context, from, end int64) error {
+	next := *c.move
+	next.Position = from
+	b, err := c.batch(ctx, next, c.config.Largest)
+	if b.Skipped > 0 {
+		c.skipped = append(c.skipped, from)
+	}
+	c.move.Position = end
+	return err
+}
+
+const lagInterval = time.Second
+
+// awaitReplicas waits while one is too far behind.
+func (c *copying) awaitReplicas(ctx context.Context) error {
+	for c.config.MaxLag > 0 && time.Since(c.lagged) >= lagInterval {
+		lag, err := c.driver.Lag(ctx, c.conn)
+		if err != nil {
+			return err
+		}
+		c.lagged = time.Now()
+		if lag <= c.config.MaxLag {
+			return nil
+		}
+		c.report.waiting(fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), c.config.MaxLag))
+		if err := sleep(ctx, lagInterval); err != nil {
+			return err
+		}
+	}
+	return nil
+}

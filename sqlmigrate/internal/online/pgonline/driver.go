@@ -1,0 +1,70 @@
+// Package pgonline is the part of online widening that is for PostgreSQL.
+package pgonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// Driver is for PostgreSQL 14 and later.
+type Driver struct{}
+
+var _ engine.Online = Driver{}
+
+// A differError is the result of a comparison.
+type differError struct{ rows int64 }
+
+func (e differError) Error() string { return engine.Count(e.rows, "row") + " found, want none" }
+
+func stateOf(err error) string {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		return state.SQLState()
+	}
+	return ""
+}
+
+// Differs implements [engine.Online].
+func (Driver) Differs(err error) bool {
+	return errors.As(err, &differError{}) || stateOf(err) == "23514" // check_violation
+}
+
+// Retry implements [engine.Online].
+func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
+	switch stateOf(err) {
+	case "55P03", "40P01", "40001", "57014": // no lock in time, deadlock, serialization, statement_timeout
+		return true, holder(ctx, conn)
+	}
+	return false, ""
+}
+
+// holder is the oldest transaction that has locks on tables.
+func holder(ctx context.Context, conn *sql.Conn) string {
+	var text string
+	err := conn.QueryRowContext(ctx, `
+SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
+       round(extract(epoch FROM clock_timestamp() - a.xact_start)::numeric, 1), coalesce(a.state, 'running'), left(regexp_replace(coalesce(a.query, ''), '\s+', ' ', 'g'), 80))
+FROM pg_catalog.pg_stat_activity a
+WHERE a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL AND a.datname = current_database()
+  AND EXISTS (SELECT FROM pg_catalog.pg_locks l WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted)
+ORDER BY a.xact_start LIMIT 1`).Scan(&text)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// Lag implements [engine.Online].
+func (Driver) Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error) {
+	var seconds float64
+	err := conn.QueryRowContext(ctx, "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0)::float8 FROM pg_catalog.pg_stat_replication").Scan(&seconds)
+	if err != nil {
+		return 0, fmt.Errorf("the lag of replicas: %w", err)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}

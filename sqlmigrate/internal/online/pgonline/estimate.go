@@ -1,0 +1,21 @@
+package pgonline
+
+import "time"
+
+// Rows a second, and bytes for each row, of tables with two bigint columns and
+// two indexes, under load: docs/moving.md has the measurements.
+const (
+	copyRate       = 12_000
+	vacuumRate     = 200_000
+	indexRate      = 300_000
+	scanRate       = 2_000_000
+	foreignKeyRate = 300_000
+
+	copyLog    = 600
+	vacuumLog  = 100
+	indexBytes = 22
+)
+
+func perRow(rows int64, rate float64) time.Duration {
+	return time.Duration(float64(rows) / rate * float64(time.Second)).Round(time.Millisecond)
+}

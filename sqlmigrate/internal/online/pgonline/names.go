@@ -1,0 +1,64 @@
+package pgonline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// Names of what is there for the time being. The way back builds its own parts
+// beside those that are renamed.
+const (
+	newPrefix  = "gormflake_new_"
+	oldPrefix  = "gormflake_old_"
+	backPrefix = "gormflake_back_"
+
+	sameCheck   = "gormflake_same" // a CHECK that both columns are equal
+	triggerName = "zzzz_gormflake" // fires after all others, by its name
+	functionFor = "gormflake_sync_"
+
+	longestName = 63 // bytes
+)
+
+// temporary is a name with a prefix, cut where it would be too long. number,
+// which no other object of the kind has, keeps it apart from others then.
+func temporary(prefix, name string, number int64) string {
+	if full := prefix + name; len(full) <= longestName {
+		return full
+	}
+	return fmt.Sprintf("%s%d", prefix, number)
+}
+
+func quote(name string) string { return engine.TableName{Name: name}.Quoted(`"`) }
+
+func qualified(schema, name string) string {
+	return engine.TableName{Schema: schema, Name: name}.Quoted(`"`)
+}
+
+// literal quotes a string so that it reads the same whatever
+// standard_conforming_strings is.
+func literal(s string) string {
+	if !strings.Contains(s, `\`) {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
+}
+
+// joined are the texts of things, with a separator.
+func joined[T any](list []T, separator string, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, separator)
+}
+
+// block makes a DO statement. body has no dollar quotes of its own: names
+// with them are refused.
+func block(declare, body string) string {
+	if declare != "" {
+		declare = "DECLARE " + declare + "\n"
+	}
+	return "DO $gormflake$\n" + declare + "BEGIN\n" + body + "END\n$gormflake$"
+}

@@ -1,0 +1,179 @@
+package pgonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// inTransaction begins one by hand: an [sql.Tx] is rolled back behind the
+// caller's back when its context ends.
+func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
+		defer cancel()
+		_, _ = conn.ExecContext(own, "ROLLBACK") // where this fails, the release ends the backend
+	}
+	return err
+}
+
+// RunStep implements [engine.Online].
+func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+	if over, err := isOver(ctx, conn, step); err != nil {
+		return err
+	} else if over {
+		return d.SaveMove(ctx, conn, next)
+	}
+	switch step.Kind {
+	case engine.Short:
+		return d.short(ctx, conn, step, next, s)
+	case engine.Verify:
+		if err := verify(ctx, conn, step.SQL[0]); err != nil {
+			return err
+		}
+	default:
+		for _, statement := range step.SQL {
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+	}
+	return d.SaveMove(ctx, conn, next)
+}
+
+func isOver(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep) (bool, error) {
+	if step.Unless == "" {
+		return false, nil
+	}
+	var over bool
+	err := conn.QueryRowContext(ctx, step.Unless).Scan(&over)
+	return over, err
+}
+
+func verify(ctx context.Context, conn *sql.Conn, query string) error {
+	var n int64
+	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
+		return err
+	}
+	if n != 0 {
+		return differError{n}
+	}
+	return nil
+}
+
+// short is one transaction with the record that it is done.
+func (d Driver) short(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+	return inTransaction(ctx, conn, func() error {
+		if err := setLocal(ctx, conn, "lock_timeout", s.LockWait); err != nil {
+			return err
+		}
+		for _, statement := range step.SQL {
+			if err := timed(ctx, conn, statement, s); err != nil {
+				return err
+			}
+		}
+		return d.SaveMove(ctx, conn, next)
+	})
+}
+
+// gentleWait is for a lock behind which no program waits: autovacuum gives way
+// after deadlock_timeout, which is a second.
+const gentleWait = 5 * time.Second
+
+// timed limits the wait for the locks of all tables together: lock_timeout is
+// for each.
+func timed(ctx context.Context, conn *sql.Conn, statement string, s engine.OnlineSettings) error {
+	wait := s.LockWait
+	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
+		wait = gentleWait
+	}
+	if !strings.HasPrefix(statement, "LOCK TABLE ") {
+		_, err := conn.ExecContext(ctx, statement)
+		return err
+	}
+	for _, set := range []struct {
+		name string
+		wait time.Duration
+	}{{"lock_timeout", wait}, {"statement_timeout", wait}} {
+		if err := setLocal(ctx, conn, set.name, set.wait); err != nil {
+			return err
+		}
+	}
+	if _, err := conn.ExecContext(ctx, statement); err != nil {
+		return err
+	}
+	return errors.Join(setLocal(ctx, conn, "statement_timeout", 0), setLocal(ctx, conn, "lock_timeout", s.LockWait))
+}
+
+func setLocal(ctx context.Context, conn *sql.Conn, name string, d time.Duration) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond))
+	return err
+}
+
+// RunBatch implements [engine.Online]. Positions are pages of the table.
+func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, rows int, s engine.OnlineSettings) (engine.Batch, error) {
+	if next.Until == 0 {
+		if err := setUntil(ctx, conn, step, next); err != nil {
+			return engine.Batch{}, err
+		}
+	}
+	from, to := next.Position, min(next.Until, next.Position+pages(step, next, rows))
+	b := engine.Batch{Last: to >= next.Until}
+	if from >= to {
+		return b, nil
+	}
+	var found int
+	begun, commit := time.Now(), time.Time{}
+	err := inTransaction(ctx, conn, func() error {
+		if err := setLocal(ctx, conn, "lock_timeout", s.LockWait); err != nil {
+			return err
+		}
+		last := len(step.SQL) - 1
+		for _, statement := range step.SQL[:last] {
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		begun = time.Now()
+		err := conn.QueryRowContext(ctx, step.SQL[last], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
+		if err != nil {
+			return err
+		}
+		next.Position, next.Copied = to, next.Copied+int64(b.Copied)
+		if err := d.SaveMove(ctx, conn, next); err != nil {
+			return err
+		}
+		commit = time.Now()
+		return nil
+	})
+	b.Took, b.Commit, b.Skipped = time.Since(begun), time.Since(commit), found-b.Copied
+	return b, err
+}
+
+// setUntil finds the end of the rows that have not met the trigger. New versions
+// of rows may come to lie behind it.
+func setUntil(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move) error {
+	return conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
+}
+
+// pages are those that have about so many rows.
+func pages(step *engine.OnlineStep, m *engine.Move, rows int) int64 {
+	const usual = 100 // rows on a page, where nothing is known
+	perPage := float64(usual)
+	if step.Rows > 0 && m.Until > 0 {
+		perPage = max(1, float64(step.Rows)/float64(m.Until))
+	}
+	return max(1, int64(float64(rows)/perPage))
+}

@@ -1,0 +1,152 @@
+package pgonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// settings are the session's for the time of a move, with why.
+var settings = [][2]string{
+	{"search_path", ""},                          // names are qualified, and objects described so
+	{"row_security", "off"},                      // a policy that hides rows is an error
+	{"statement_timeout", "0"},                   // an index takes hours
+	{"lock_timeout", "0"},                        // short steps set their own
+	{"idle_in_transaction_session_timeout", "0"}, // nothing here is idle in one
+	{"client_connection_check_interval", "1000"}, // a kill of this program ends its statement too
+	{"max_parallel_maintenance_workers", "0"},    // one core is enough to take away
+	{"vacuum_cost_delay", "2"},                   // as autovacuum does
+	{"session_replication_role", ""},             // read only: see below
+	{"default_transaction_isolation", "read committed"},
+}
+
+// OpenMove implements [engine.Online].
+func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.OnlineSettings) (func(error) error, error) {
+	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
+	err := conn.QueryRowContext(ctx, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()").Scan(&w.backend.pid, &w.backend.began)
+	if err != nil {
+		return nil, inspectError(err)
+	}
+	if err := w.lock(m); err != nil {
+		return nil, w.release(err)
+	}
+	if err := w.set(); err != nil {
+		return nil, w.release(err)
+	}
+	if !m.Recorded {
+		if err := record(ctx, conn, m); err != nil {
+			return nil, w.release(err)
+		}
+	}
+	return w.release, nil
+}
+
+// work is a connection while it carries out a move.
+type work struct {
+	ctx     context.Context
+	conn    *sql.Conn
+	pool    *sql.DB
+	backend backend
+	key     string      // of the advisory lock, if it is held
+	before  [][2]string // settings
+}
+
+const lockPatience = 10 * time.Second // a killed process's statement ends within
+
+// lock keeps out another process at the same move.
+func (w *work) lock(m *engine.Move) error {
+	key := literal("gormflake online " + identity(m))
+	for begun := time.Now(); ; {
+		var got bool
+		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended("+key+", 0))").Scan(&got)
+		if err != nil {
+			return inspectError(err)
+		}
+		if got {
+			w.key = key
+			return nil
+		}
+		if time.Since(begun) > lockPatience {
+			return fmt.Errorf("sqlmigrate: online: another session carries out the move of table %s: wait for it, or end it", m.Plan.Tables[0])
+		}
+		select {
+		case <-w.ctx.Done():
+			return context.Cause(w.ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (w *work) set() error {
+	for _, s := range settings {
+		var before string
+		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.current_setting($1::text)", s[0]).Scan(&before)
+		if err != nil {
+			return inspectError(err)
+		}
+		if s[0] == "session_replication_role" {
+			if before != "origin" {
+				return errors.New("sqlmigrate: online: session_replication_role is " + before + ": want origin, or triggers do not fire")
+			}
+			continue
+		}
+		if _, err := w.conn.ExecContext(w.ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s[0], s[1]); err != nil {
+			return inspectError(err)
+		}
+		w.before = append(w.before, [2]string{s[0], before})
+	}
+	return nil
+}
+
+// release gives the connection back as it was, or ends it where that fails.
+func (w *work) release(err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), engine.EndTimeout)
+	defer cancel()
+	failed := w.restore(ctx)
+	if failed == nil {
+		return err
+	}
+	if err == nil {
+		err = fmt.Errorf("sqlmigrate: online: after the last step: %w", failed)
+	}
+	return engine.EndBackend(w.ctx, w.conn, w.pool, w.backend, err)
+}
+
+func (w *work) restore(ctx context.Context) error {
+	for _, s := range w.before {
+		if _, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s[0], s[1]); err != nil {
+			return err
+		}
+	}
+	if w.key == "" {
+		return nil
+	}
+	_, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended("+w.key+", 0))")
+	return err
+}
+
+// A backend is identified by when it began: a process ID alone may belong to
+// another one by now.
+type backend struct{ pid, began int64 }
+
+const isBackend = "pid = %d AND (extract(epoch FROM backend_start) * 1000000)::bigint = %d"
+
+// End implements [engine.Backend].
+func (b backend) End(ctx context.Context, other *sql.Conn) error {
+	_, err := other.ExecContext(ctx, fmt.Sprintf("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE "+isBackend, b.pid, b.began))
+	return err
+}
+
+// Ended implements [engine.Backend].
+func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
+	var runs bool
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE "+isBackend+")", b.pid, b.began)).Scan(&runs)
+	return !runs, err
+}
+
+// EndSQL implements [engine.Backend].
+func (b backend) EndSQL() string { return fmt.Sprintf("SELECT pg_terminate_backend(%d)", b.pid) }

@@ -1,0 +1,291 @@
+package pgonline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+func fresh(c *column) string   { return c.fresh() }
+func old(c *column) string     { return c.old() }
+func current(c *column) string { return c.name }
+
+func (p *inspection) stages() []engine.OnlineStage {
+	return []engine.OnlineStage{
+		{
+			Name:  engine.StagePrepare,
+			Text:  "sequences count in 64 bits; each table gets new columns, and a trigger that keeps them equal to the old ones",
+			Steps: p.prepare(), Back: p.prepareBack(),
+		},
+		{Name: engine.StageCopy, Text: "rows that were there before the trigger are copied in batches, parents before children", Steps: p.copy()},
+		{Name: engine.StageIndex, Text: "the new columns get the same indexes", Steps: p.index()},
+		{
+			Name:  engine.StageConstrain,
+			Text:  "all rows are compared, and from then on by a CHECK; the new columns get NOT NULL and foreign keys",
+			Steps: p.constrain(), Back: p.constrainBack(),
+		},
+		{
+			Name:  engine.StageSwap,
+			Text:  "the new columns take the names, the defaults and the keys of the old ones, which a trigger keeps equal where their type allows",
+			Steps: []engine.OnlineStep{p.swap()}, Back: p.swapBack(),
+		},
+		{
+			Name:  engine.StageFinish,
+			Text:  "the old columns are dropped",
+			Steps: p.finish(), NoWayBack: "old columns have been dropped",
+		},
+	}
+}
+
+// exclusive is for a moment.
+const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
+
+// locked begins a short step: the first lock keeps no program out, but waits
+// until autovacuum, which holds it for hours, has given way; the second one
+// waits briefly for all tables together.
+func locked(mode string, tables ...*table) []string {
+	list := joined(tables, ", ", (*table).target)
+	return []string{
+		"LOCK TABLE " + list + " IN SHARE UPDATE EXCLUSIVE MODE",
+		"LOCK TABLE " + list + " IN " + mode + " MODE",
+	}
+}
+
+func short(t *table, text, mode, locks string, sql ...string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.name, Text: text, Kind: engine.Short, SQL: append(locked(mode, t), sql...),
+		Locks: fmt.Sprintf(locks, t.name),
+	}
+}
+
+func (p *inspection) prepare() []engine.OnlineStep {
+	steps := p.retype(func(*sequence) string { return "bigint" }, "counts in 64 bits")
+	for _, t := range p.tables {
+		sql := []string{"ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "ADD COLUMN " + quote(c.fresh()) + " bigint" })}
+		for _, c := range t.columns {
+			if c.comment.Valid {
+				sql = append(sql, "COMMENT ON COLUMN "+t.target()+"."+quote(c.fresh())+" IS "+literal(c.comment.String))
+			}
+			if c.statistics >= 0 {
+				sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t.target(), quote(c.fresh()), c.statistics))
+			}
+		}
+		sql = append(sql, t.forward(),
+			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.target()+" FOR EACH ROW EXECUTE FUNCTION "+t.function()+"()",
+			"ALTER TABLE "+t.target()+" ENABLE ALWAYS TRIGGER "+triggerName)
+		steps = append(steps, short(t, "add "+joined(t.columns, ", ", fresh)+" and a trigger", "ACCESS EXCLUSIVE", exclusive, sql...))
+	}
+	return steps
+}
+
+// retype changes the type of sequences that end before a bigint does.
+func (p *inspection) retype(typ func(*sequence) string, text string) []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	seen := map[int64]bool{}
+	for _, t := range p.tables {
+		for _, c := range t.columns {
+			for _, s := range c.sequences {
+				if !s.narrow() || seen[s.oid] {
+					continue
+				}
+				seen[s.oid] = true
+				steps = append(steps, engine.OnlineStep{
+					Table: t.name, Text: "sequence " + s.name + " " + text, Kind: engine.Short,
+					SQL:   []string{"ALTER SEQUENCE " + s.target() + " AS " + typ(s)},
+					Locks: "SHARE ROW EXCLUSIVE on sequence " + s.name + " for a moment: inserts that need a value wait",
+				})
+			}
+		}
+	}
+	return steps
+}
+
+func (p *inspection) prepareBack() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, t := range slices.Backward(p.tables) {
+		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", fresh), "ACCESS EXCLUSIVE", exclusive,
+			append(t.dropSync(), t.dropColumns(fresh))...))
+	}
+	return append(steps, p.retype(func(s *sequence) string { return s.typ }, "gets its type back")...)
+}
+
+func (t *table) dropSync() []string {
+	return []string{
+		"DROP TRIGGER IF EXISTS " + triggerName + " ON " + t.target(),
+		"DROP FUNCTION IF EXISTS " + t.function() + "()",
+	}
+}
+
+func (t *table) dropColumns(name func(*column) string) string {
+	return "ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "DROP COLUMN IF EXISTS " + quote(name(c)) })
+}
+
+func (p *inspection) copy() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, t := range p.tables {
+		steps = append(steps, engine.OnlineStep{
+			Table: t.name, Text: "copy " + joined(t.columns, ", ", current) + " to " + joined(t.columns, ", ", fresh), Kind: engine.Batches,
+			SQL: p.batch(t), Target: t.target(),
+			Locks: "the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
+			Rows:  t.rows, Bytes: t.heap, Disk: t.bytes, Log: t.rows * copyLog,
+			Estimate: perRow(t.rows, copyRate),
+		})
+	}
+	for _, t := range p.tables {
+		steps = append(steps, engine.OnlineStep{
+			Table: t.name, Text: "remove the old versions of its rows, and gather statistics", Kind: engine.Long,
+			SQL:   []string{"VACUUM (ANALYZE, TRUNCATE false) " + t.target()},
+			Locks: "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not",
+			Rows:  t.rows, Bytes: 2 * t.heap, Log: t.rows * vacuumLog, Estimate: perRow(t.rows, vacuumRate),
+		})
+	}
+	return steps
+}
+
+// differs is a condition for rows that have to be copied.
+func (t *table) differs(from, to func(*column) string) string {
+	return "(" + joined(t.columns, " OR ", func(c *column) string { return quote(to(c)) + " IS DISTINCT FROM " + quote(from(c)) }) + ")"
+}
+
+// batch goes by the place of rows on disk: that needs no key, reads each page
+// once, and rows that come later or move have met the trigger.
+func (p *inspection) batch(t *table) []string {
+	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differs(current, fresh)
+	var sql []string
+	if slices.ContainsFunc(t.triggers, trigger.update) {
+		sql = append(sql, "SET LOCAL session_replication_role = replica")
+	}
+	return append(sql, "WITH found AS (SELECT count(*) AS n FROM "+t.target()+" WHERE "+where+"),\n"+
+		"copied AS (UPDATE "+t.target()+" SET "+joined(t.columns, ", ", func(c *column) string { return quote(c.fresh()) + " = " + quote(c.name) })+"\n"+
+		"  WHERE ctid = ANY (ARRAY(SELECT ctid FROM "+t.target()+" WHERE "+where+" FOR NO KEY UPDATE SKIP LOCKED)) RETURNING 1)\n"+
+		"SELECT (SELECT n FROM found), (SELECT count(*) FROM copied)")
+}
+
+func (p *inspection) index() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, t := range p.tables {
+		for _, i := range t.indexes {
+			steps = append(steps, buildStep(t, i, i.fresh(), fresh))
+		}
+	}
+	return steps
+}
+
+func (i *index) fresh() string { return temporary(newPrefix, i.name, i.oid) }
+func (i *index) old() string   { return temporary(oldPrefix, i.name, i.oid) }
+func (i *index) back() string  { return temporary(backPrefix, i.name, i.oid) }
+
+func buildStep(t *table, i *index, name string, column func(*column) string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.name, Text: "create index " + name, Kind: engine.Long,
+		SQL:   i.build(t, name, column),
+		Locks: "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not; it waits for transactions that are older than itself",
+		Rows:  t.rows, Bytes: t.heap, Disk: t.rows * indexBytes, Log: t.rows * indexBytes, Estimate: perRow(t.rows, indexRate),
+	}
+}
+
+func (p *inspection) constrain() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, t := range p.tables {
+		steps = append(steps, t.compare(current, fresh))
+		steps = append(steps, t.hold(current, fresh)...)
+		if set := t.setNotNull(fresh); set != "" {
+			steps = append(steps, short(t, "NOT NULL, which the CHECK has proved", "ACCESS EXCLUSIVE", exclusive, set))
+		}
+	}
+	for _, k := range p.keys {
+		steps = append(steps, k.steps(k.fresh(), fresh)...)
+	}
+	return steps
+}
+
+func (p *inspection) constrainBack() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, k := range p.keys {
+		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
+			"ALTER TABLE "+k.child.target()+" DROP CONSTRAINT IF EXISTS "+quote(k.fresh())))
+	}
+	return steps
+}
+
+// compare counts the rows that differ.
+func (t *table) compare(from, to func(*column) string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.name, Text: "count the rows that differ", Kind: engine.Verify,
+		SQL:   []string{"SELECT count(*) FROM " + t.target() + " WHERE " + t.differs(from, to)},
+		Locks: "none that keeps anybody out", Rows: t.rows, Bytes: t.heap, Estimate: perRow(t.rows, scanRate),
+	}
+}
+
+// hold makes sure, until the columns are swapped, that both are equal, whoever
+// writes.
+func (t *table) hold(from, to func(*column) string) []engine.OnlineStep {
+	check := joined(t.columns, " AND ", func(c *column) string {
+		if !c.notNull {
+			return quote(to(c)) + " IS NOT DISTINCT FROM " + quote(from(c))
+		}
+		return quote(to(c)) + " IS NOT NULL AND " + quote(from(c)) + " IS NOT NULL AND " + quote(to(c)) + " = " + quote(from(c))
+	})
+	validate := t.validate(sameCheck)
+	validate.Text = "compare the rows that were there before the CHECK"
+	return []engine.OnlineStep{
+		short(t, "add a CHECK that both are equal", "ACCESS EXCLUSIVE", exclusive,
+			"ALTER TABLE "+t.target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
+		validate,
+	}
+}
+
+func (t *table) validate(constraint string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.name, Kind: engine.Long,
+		SQL:   []string{"ALTER TABLE " + t.target() + " VALIDATE CONSTRAINT " + quote(constraint)},
+		Locks: "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not",
+		Rows:  t.rows, Bytes: t.heap, Estimate: perRow(t.rows, scanRate),
+	}
+}
+
+func (t *table) setNotNull(name func(*column) string) string {
+	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return !c.notNull })
+	if len(columns) == 0 {
+		return ""
+	}
+	return "ALTER TABLE " + t.target() + " " + joined(columns, ", ", func(c *column) string { return "ALTER COLUMN " + quote(name(c)) + " SET NOT NULL" })
+}
+
+// steps add a foreign key, and check the rows that are there.
+func (k *foreignKey) steps(name string, column func(*column) string) []engine.OnlineStep {
+	add := k.step("add foreign key "+name, "SHARE ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE on %s for a moment: writes wait, reads do not",
+		k.add(name, column))
+	if !k.valid {
+		return []engine.OnlineStep{add}
+	}
+	validate := k.child.validate(name)
+	validate.Text = "check the rows that were there before foreign key " + name
+	validate.Locks = "SHARE UPDATE EXCLUSIVE on " + k.child.name + ", ROW SHARE on " + k.parent.name + ": reads and writes do not wait"
+	validate.Estimate = perRow(k.child.rows, foreignKeyRate)
+	return []engine.OnlineStep{add, validate}
+}
+
+func (k *foreignKey) both() []*table {
+	if k.parent == k.child {
+		return []*table{k.child}
+	}
+	return []*table{k.parent, k.child}
+}
+
+func (k *foreignKey) step(text, mode, locks string, sql ...string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: k.child.name, Text: text, Kind: engine.Short, SQL: append(locked(mode, k.both()...), sql...),
+		Locks: fmt.Sprintf(locks, joined(k.both(), " and ", func(t *table) string { return t.name })),
+	}
+}
+
+func (p *inspection) finish() []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, t := range slices.Backward(p.tables) {
+		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", old)+"; there is no way back", "ACCESS EXCLUSIVE", exclusive,
+			append(t.dropSync(), t.dropColumns(old))...))
+	}
+	return steps
+}

@@ -1,0 +1,81 @@
+package online
+
+import (
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A task is a step and its stage.
+type task struct {
+	stage int
+	*engine.OnlineStep
+}
+
+// tasks are all steps of m in the direction that it has.
+func tasks(m *engine.Move) []task {
+	var all []task
+	if m.Back {
+		for i := m.From; i >= 0; i-- {
+			all = appendTasks(all, i, m.Plan.Stages[i].Back)
+		}
+		return all
+	}
+	for i, stage := range m.Plan.Stages {
+		all = appendTasks(all, i, stage.Steps)
+	}
+	return all
+}
+
+func appendTasks(all []task, stage int, steps []engine.OnlineStep) []task {
+	for i := range steps {
+		all = append(all, task{stage, &steps[i]})
+	}
+	return all
+}
+
+// through is how many steps the stages up to this one have.
+func through(p *engine.OnlinePlan, last engine.StageName) int {
+	n := 0
+	for _, stage := range p.Stages {
+		n += len(stage.Steps)
+		if stage.Name == last {
+			return n
+		}
+	}
+	return n
+}
+
+// A Point is where a move is.
+type Point struct {
+	Stage engine.StageName
+	Of    int
+}
+
+// At is where m is.
+func At(m *engine.Move) Point {
+	all := tasks(m)
+	at := Point{Of: len(all)}
+	if m.Done < len(all) {
+		at.Stage = m.Plan.Stages[all[m.Done].stage].Name
+	}
+	return at
+}
+
+// Swapped reports whether the new columns have their places.
+func Swapped(m *engine.Move) bool {
+	swap := slices.IndexFunc(m.Plan.Stages, func(s engine.OnlineStage) bool { return s.Name == engine.StageSwap })
+	if m.Back {
+		return m.From >= swap && m.Done < len(backOf(m, m.From, swap))
+	}
+	return m.Done >= through(&m.Plan, engine.StageSwap)
+}
+
+// backOf are the steps that take stages back, from one down to another.
+func backOf(m *engine.Move, from, to int) []task {
+	var all []task
+	for i := from; i >= max(to, 0); i-- {
+		all = appendTasks(all, i, m.Plan.Stages[i].Back)
+	}
+	return all
+}

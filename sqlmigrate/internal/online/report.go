@@ -1,0 +1,99 @@
+package online
+
+import (
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A reporter calls the function that the caller has given for progress.
+type reporter struct {
+	fn    func(Progress)
+	begun time.Time
+	now   Progress
+	all   []task
+	end   int
+
+	spent, planned time.Duration // of the steps of this call that are over
+	stepBegun      time.Time
+
+	copyBegun  time.Time // and how many rows had been copied then
+	copiedThen int64
+	last       time.Time // report of a copy
+}
+
+func newReporter(fn func(Progress)) *reporter { return &reporter{fn: fn, begun: time.Now()} }
+
+func (r *reporter) begin(m *engine.Move, all []task, end int) {
+	r.all, r.end, r.stepBegun = all, end, time.Time{}
+	r.now.Done, r.now.Of = m.Done, end
+}
+
+// step is before each.
+func (r *reporter) step(m *engine.Move, t task, done int) {
+	r.passed(done)
+	r.now = Progress{
+		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end,
+		Remaining: r.remaining(done),
+	}
+	if t.Kind == engine.Batches {
+		r.now.OfRows, r.now.Rows = t.Rows, m.Copied
+	}
+	r.send()
+}
+
+// passed notes what the step before took.
+func (r *reporter) passed(done int) {
+	if !r.stepBegun.IsZero() && done > 0 {
+		r.spent += time.Since(r.stepBegun)
+		r.planned += r.all[done-1].Estimate
+	}
+	r.stepBegun = time.Now()
+}
+
+// remaining is the sum of the estimates, times how wrong they have been so far.
+func (r *reporter) remaining(done int) time.Duration {
+	var sum time.Duration
+	for _, t := range r.all[min(done, r.end):r.end] {
+		sum += t.Estimate
+	}
+	if r.planned > time.Second {
+		sum = time.Duration(float64(sum) * float64(r.spent) / float64(r.planned))
+	}
+	return sum
+}
+
+func (r *reporter) copies(m *engine.Move) {
+	r.copyBegun, r.copiedThen, r.last = time.Now(), m.Copied, time.Now()
+}
+
+// copied is after each batch, and reports each second.
+func (r *reporter) copied(m *engine.Move, batch int) {
+	if time.Since(r.last) < time.Second {
+		return
+	}
+	r.last = time.Now()
+	r.now.Rows, r.now.Batch, r.now.Waiting = m.Copied, batch, ""
+	r.now.Rate = float64(m.Copied-r.copiedThen) / time.Since(r.copyBegun).Seconds()
+	r.now.Remaining = r.remaining(r.now.Done + 1)
+	if r.now.Rate > 0 && r.now.OfRows > m.Copied {
+		r.now.Remaining += time.Duration(float64(r.now.OfRows-m.Copied) / r.now.Rate * float64(time.Second))
+	}
+	r.send()
+}
+
+func (r *reporter) waiting(what string) {
+	r.now.Waiting = what
+	r.send()
+	r.now.Waiting = ""
+}
+
+func (r *reporter) over(end int) {
+	r.now = Progress{Done: end, Of: end}
+	r.send()
+}
+
+func (r *reporter) send() {
+	r.now.Elapsed = time.Since(r.begun)
+	r.fn(r.now)
+}

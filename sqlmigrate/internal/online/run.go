@@ -1,0 +1,226 @@
+package online
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A Run is one call of Apply, Finish or Revert.
+type Run struct {
+	driver engine.Online
+	conn   *sql.Conn
+	tables []engine.TableName
+	move   *engine.Move
+	config Config
+	report *reporter
+}
+
+// New returns a run of the move that one of the tables has by then, or of a
+// plan that has not been begun.
+func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, plan engine.Move, c Config) *Run {
+	return &Run{driver: driver, conn: conn, tables: tables, move: &plan, config: c, report: newReporter(c.Progress)}
+}
+
+// Apply carries out the stages up to the last that is wanted.
+func (r *Run) Apply(ctx context.Context) error {
+	if len(r.move.Plan.Stages) == 0 {
+		return nil
+	}
+	return r.open(ctx, true, func() error {
+		if r.move.Back {
+			return errors.New("sqlmigrate: the move is being taken back: revert it to the end first")
+		}
+		return r.steps(ctx, through(&r.move.Plan, r.config.Last))
+	})
+}
+
+// Finish carries out the last stage.
+func (r *Run) Finish(ctx context.Context) error {
+	return r.open(ctx, false, func() error {
+		if r.move.Back || r.move.Done < through(&r.move.Plan, engine.StageSwap) {
+			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", At(r.move).Stage, engine.StageFinish)
+		}
+		return r.toEnd(ctx)
+	})
+}
+
+// Revert takes back what has been done.
+func (r *Run) Revert(ctx context.Context) error {
+	return r.open(ctx, false, func() error {
+		if !r.move.Back {
+			if err := r.turn(ctx); err != nil {
+				return err
+			}
+		}
+		return r.toEnd(ctx)
+	})
+}
+
+// toEnd removes the record after the last step.
+func (r *Run) toEnd(ctx context.Context) error {
+	if err := r.steps(ctx, len(tasks(r.move))); err != nil {
+		return err
+	}
+	return r.driver.CloseMove(ctx, r.conn, r.move)
+}
+
+// open makes the connection the only one that is at the move, and reads how far
+// it has come since the plan was made.
+func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error) {
+	found, err := r.driver.LoadMove(ctx, r.conn, r.tables)
+	if err != nil {
+		return err
+	}
+	if found == nil && !begin {
+		return errors.New("sqlmigrate: no online move of these tables is under way")
+	}
+	if found != nil {
+		r.move = found
+	}
+	release, err := r.driver.OpenMove(ctx, r.conn, r.move, r.config.Settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = release(err) }()
+	if r.move, err = r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables); err != nil {
+		return err
+	}
+	if r.move == nil {
+		return errors.New("sqlmigrate: another process has brought the move to its end: inspect again")
+	}
+	return do()
+}
+
+// turn begins the way back, unless a check that stands at its beginning
+// speaks against it.
+func (r *Run) turn(ctx context.Context) error {
+	back := *r.move
+	all := tasks(&back)
+	stage := len(back.Plan.Stages) - 1
+	if back.Done < len(all) {
+		stage = all[back.Done].stage
+	}
+	if last := len(back.Plan.Stages) - 1; stage == last {
+		if back.Done > through(&back.Plan, engine.StageSwap) {
+			return fmt.Errorf("sqlmigrate: there is no way back: %s", back.Plan.Stages[last].NoWayBack)
+		}
+		stage = last - 1
+	}
+	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied = true, stage, 0, 0, 0, 0
+	for _, t := range tasks(&back) {
+		if t.Kind != engine.Verify {
+			break
+		}
+		if err := r.driver.RunStep(ctx, r.conn, t.OnlineStep, r.move, r.config.Settings); err != nil {
+			return fmt.Errorf("sqlmigrate: %s: %w (nothing has been taken back)", t.Text, err)
+		}
+	}
+	if err := r.driver.SaveMove(ctx, r.conn, &back); err != nil {
+		return err
+	}
+	r.move = &back
+	return nil
+}
+
+// steps carries out those before the end.
+func (r *Run) steps(ctx context.Context, end int) error {
+	all := tasks(r.move)
+	r.report.begin(r.move, all, end)
+	for r.move.Done < end {
+		t := all[r.move.Done]
+		r.report.step(r.move, t, r.move.Done)
+		err := ctx.Err()
+		if err == nil {
+			err = r.step(ctx, t)
+		}
+		if err != nil {
+			return r.failure(t, ended(ctx, err))
+		}
+	}
+	r.report.over(end)
+	return nil
+}
+
+// ended adds why the context has ended: drivers may say that the connection is
+// bad.
+func ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w (%w)", cause, err)
+	}
+	return err
+}
+
+func (r *Run) failure(t task, err error) error {
+	of := ""
+	if t.Table != "" {
+		of = ", table " + t.Table
+	}
+	what := "run the same again to resume, or revert"
+	if r.move.Back {
+		what = "revert again to resume"
+	}
+	return fmt.Errorf("sqlmigrate: stage %s%s, %s: %w (%d steps are done; %s)",
+		r.move.Plan.Stages[t.stage].Name, of, t.Text, err, r.move.Done, what)
+}
+
+func (r *Run) step(ctx context.Context, t task) error {
+	if t.Kind == engine.Batches {
+		return r.copy(ctx, t)
+	}
+	next := *r.move
+	next.Done, next.Position, next.Until, next.Copied = next.Done+1, 0, 0, 0
+	if err := r.tried(ctx, t, &next); err != nil {
+		return err
+	}
+	r.move = &next
+	return nil
+}
+
+const repairs = 3 // of rows that differ, before it is an error
+
+// tried carries out a step, again and again while it gets no lock.
+func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
+	repaired := 0
+	for try := newTries(r.config); ; {
+		err := r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, try.settings(r.config.Settings))
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if r.driver.Differs(err) && !r.move.Back && repaired < repairs {
+			repaired++
+			r.report.waiting(fmt.Sprintf("rows that differ are copied again: %v", err))
+			if err := r.copyAgain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		again, holder := r.driver.Retry(ctx, r.conn, t.OnlineStep, err)
+		if !again || try.over() {
+			return err
+		}
+		r.report.waiting(strings.TrimSuffix(fmt.Sprintf("a lock, after %s: %s", engine.Count(try.failed(), "try"), holder), ": "))
+		if err := sleep(ctx, try.pause()); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,275 @@
+package sqlmigrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+)
+
+// An OnlinePlan does what phase [Widen] does without keeping programs from the
+// tables: new columns, or tables, are filled in the background, and take the
+// place of the old ones in a moment. It takes longer than Widen, and more disk.
+// Phases [Detach] and [Guard] follow as ever.
+//
+// It is kept in the database from the first change on, together with how far it has
+// come. Each of Apply, Finish and Revert resumes there after an error, a kill
+// or the end of its context.
+type OnlinePlan struct {
+	// Dialect is GORM's name of the database: mysql or postgres.
+	Dialect string
+
+	// Tables are those that are widened.
+	Tables []string
+
+	// Blockers keep the plan from being carried out. While there are any, and
+	// the move is not under way, nothing is changed.
+	Blockers []Blocker
+
+	// Stages are what is to be done, in order. The last one is Finish's.
+	Stages []OnlineStage
+
+	// Notes are what to know before applying the plan.
+	Notes []string
+
+	tables []engine.TableName
+	move   *engine.Move
+}
+
+// StageName names a stage of an [OnlinePlan].
+type StageName string
+
+// The stages, in their order.
+const (
+	StagePrepare   StageName = "prepare"   // new columns, kept equal to the old ones
+	StageCopy      StageName = "copy"      // rows that are there already
+	StageIndex     StageName = "index"     // indexes of the new columns
+	StageConstrain StageName = "constrain" // NOT NULL, foreign keys, and a comparison of all rows
+	StageSwap      StageName = "swap"      // the new columns take the place of the old ones
+	StageFinish    StageName = "finish"    // the old ones are dropped; there is no way back
+)
+
+// An OnlineStage is a part of an [OnlinePlan]. Back takes it back, whether it
+// was done as a whole or in part; it is empty if there is nothing to take back,
+// or no way to.
+type OnlineStage struct {
+	Name        StageName
+	Text        string
+	Steps, Back []OnlineStep
+}
+
+// An OnlineStep is what is done between two points from which an [OnlinePlan]
+// can be resumed.
+type OnlineStep struct {
+	Table, Text string
+
+	// SQL are the statements, in order. Those of a Short step are one
+	// transaction on PostgreSQL. The one of a step in Batches is repeated, with
+	// the bounds of each batch in the place of its parameters.
+	SQL []string
+
+	// Locks says what is locked, and what has to wait.
+	Locks string
+
+	// Short steps lock out readers or writers for a moment. They wait for
+	// their locks no longer than [WithLockWait], and are tried again.
+	Short bool
+
+	// Batches are repeated until all rows are done.
+	Batches bool
+
+	Rows, Bytes int64         // that are read or written, as the database estimates them
+	Disk, Log   int64         // bytes by which the tables and the log grow
+	Estimate    time.Duration // on the machine of the measurements in docs/moving.md, under load
+}
+
+// An OnlineStatus is how far an online widening has come.
+type OnlineStatus struct {
+	// Begun reports whether anything has been changed, and Swapped whether the
+	// new columns have taken the place of the old ones.
+	Begun, Swapped bool
+
+	// Reverting is true once Revert has begun: nothing but Revert continues then.
+	Reverting bool
+
+	// Stage is the one that is next, and Done of Of steps are over, in the
+	// direction that it has. Stage is empty if all is done.
+	Stage    StageName
+	Done, Of int
+
+	// Copied rows have been written by the step that is next, if that is one in
+	// batches.
+	Copied int64
+
+	Began time.Time
+}
+
+// Online plans phase [Widen] of p so that programs continue meanwhile, or finds
+// the plan that is under way for one of its tables. It reads only, and must be given the
+// database that was inspected.
+//
+// Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
+// for databases other than PostgreSQL, MySQL and MariaDB.
+func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
+	driver, err := p.onlineDriver(db)
+	if err != nil {
+		return nil, err
+	}
+	var plan *OnlinePlan
+	err = withConn(ctx, db, func(conn *sql.Conn) error {
+		found, err := p.online(ctx, conn, driver)
+		plan = found
+		return err
+	})
+	return plan, err
+}
+
+func (p *Plan) onlineDriver(db *gorm.DB) (engine.Online, error) {
+	if err := checkHandle(db); err != nil {
+		return nil, err
+	}
+	if dialect := db.Dialector.Name(); dialect != p.Dialect {
+		return nil, fmt.Errorf("sqlmigrate: the plan is for %s and db is %s: pass the database that was inspected", p.Dialect, dialect)
+	}
+	return onlineOf(p.Dialect)
+}
+
+func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online) (*OnlinePlan, error) {
+	var names []engine.TableName
+	for _, t := range p.Tables {
+		names = append(names, engine.TableName{Schema: t.Schema, Name: t.Name})
+	}
+	move, err := driver.LoadMove(ctx, conn, names)
+	if err != nil {
+		return nil, err
+	}
+	if move == nil {
+		found, err := driver.PlanOnline(ctx, conn, p.onlineTables())
+		if err != nil {
+			return nil, err
+		}
+		found.Blockers = mergedBlockers(p.Blockers, found.Blockers)
+		move = &engine.Move{Plan: *found}
+	}
+	return onlinePlanOf(p.Dialect, names, move), nil
+}
+
+// onlineTables are those that have a column to be widened.
+func (p *Plan) onlineTables() []engine.OnlineTable {
+	var tables []engine.OnlineTable
+	for _, t := range p.Tables {
+		table := engine.OnlineTable{Name: engine.TableName{Schema: t.Schema, Name: t.Name}}
+		wide := true
+		for _, c := range t.Columns {
+			table.Columns = append(table.Columns, engine.Column(c))
+			wide = wide && c.To == ""
+		}
+		if !wide {
+			tables = append(tables, table)
+		}
+	}
+	return tables
+}
+
+// mergedBlockers are the plan's own, and those of objects that are not among
+// them.
+func mergedBlockers(own []Blocker, more []engine.Blocker) []engine.Blocker {
+	all := converted(own, func(b Blocker) engine.Blocker { return engine.Blocker(b) })
+	for _, b := range more {
+		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// Empty reports whether there is nothing to do, and nothing to finish.
+func (o *OnlinePlan) Empty() bool { return len(o.Stages) == 0 }
+
+// Err returns nil, or one error that names every blocker, each on a line of its
+// own.
+func (o *OnlinePlan) Err() error { return (&Plan{Blockers: o.Blockers}).Err() }
+
+// Estimate is the sum of the steps' estimates; Disk and Log are the bytes by
+// which the tables and the log grow until Finish.
+func (o *OnlinePlan) Estimate() (took time.Duration, disk, log int64) {
+	for _, stage := range o.Stages {
+		for _, s := range stage.Steps {
+			took, disk, log = took+s.Estimate, disk+s.Disk, log+s.Log
+		}
+	}
+	return took, disk, log
+}
+
+// Apply carries out all stages but the last: afterwards the keys are wide, and
+// the old ones are still there for [OnlinePlan.Revert]. Call [OnlinePlan.Finish] when
+// nobody will want them back.
+//
+// It needs a connection of its own for as long as it takes, which must not
+// go through a proxy that hands out another one for each transaction.
+//
+// While there are blockers, nothing is changed and the error is the one of
+// [OnlinePlan.Err]. A plan that is empty, or that has been applied, is not an
+// error.
+func (o *OnlinePlan) Apply(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
+	return o.run(ctx, db, opts, (*online.Run).Apply)
+}
+
+// Finish carries out the last stage: the old columns are dropped. There is no
+// way back from here. It is an error if [OnlinePlan.Apply] has not come to its
+// end.
+func (o *OnlinePlan) Finish(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
+	return o.run(ctx, db, opts, (*online.Run).Finish)
+}
+
+// Revert takes back what has been done, from any point before Finish: an error
+// that says so if there is nothing, or no way back any more, such as keys that
+// the old columns do not hold. Once it has begun, only Revert can continue.
+func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
+	return o.run(ctx, db, opts, (*online.Run).Revert)
+}
+
+// Status reads how far the move has come from the database.
+func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, error) {
+	var status OnlineStatus
+	driver, err := (&Plan{Dialect: o.Dialect}).onlineDriver(db)
+	if err != nil {
+		return status, err
+	}
+	err = withConn(ctx, db, func(conn *sql.Conn) error {
+		move, err := driver.LoadMove(ctx, conn, o.tables)
+		if move != nil {
+			status = statusOf(move)
+		}
+		return err
+	})
+	return status, err
+}
+
+func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, do func(*online.Run, context.Context) error) error {
+	c, err := configureOnline(opts)
+	if err != nil {
+		return err
+	}
+	driver, err := (&Plan{Dialect: o.Dialect}).onlineDriver(db)
+	if err != nil {
+		return err
+	}
+	if o.move == nil {
+		return errors.New("sqlmigrate: the OnlinePlan was not made by Plan.Online")
+	}
+	if err := o.Err(); err != nil {
+		return err
+	}
+	c.Settings.Pool = otherConns(db)
+	return withConn(ctx, db, func(conn *sql.Conn) error {
+		return do(online.New(driver, conn, o.tables, *o.move, c), ctx)
+	})
+}

@@ -1,0 +1,153 @@
+package sqlmigrate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+)
+
+// An OnlineOption changes how an [OnlinePlan] is carried out.
+type OnlineOption interface {
+	applyOnline(c *online.Config) error
+}
+
+type onlineOptionFunc func(*online.Config) error
+
+func (f onlineOptionFunc) applyOnline(c *online.Config) error { return f(c) }
+
+// WithBatchRows bounds how many rows are copied at a time. The defaults are 50
+// and 10,000: the size adapts to [WithStall] between them.
+func WithBatchRows(smallest, largest int) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if smallest < 1 || largest < smallest {
+			return fmt.Errorf("WithBatchRows(%d, %d): want at least 1, and the second number no smaller than the first", smallest, largest)
+		}
+		c.Smallest, c.Largest = smallest, largest
+		return nil
+	})
+}
+
+// WithStall is how long a batch may take, and so how long a program may wait for
+// one. The copy rests for as long as it works. The default is 50 ms.
+func WithStall(d time.Duration) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if d <= 0 {
+			return fmt.Errorf("WithStall(%v): want more than zero", d)
+		}
+		c.Stall = d
+		return nil
+	})
+}
+
+// WithMaxLag makes the copy wait while a replica is further behind than d, where the
+// database shows that. The default is 10 s; zero is no limit.
+func WithMaxLag(d time.Duration) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if d < 0 {
+			return fmt.Errorf("WithMaxLag(%v): want zero or more", d)
+		}
+		c.MaxLag = d
+		return nil
+	})
+}
+
+// WithLockWait is how long a short step, such as the swap, waits for its locks
+// before it lets all others pass and tries again: while it waits, everything
+// that comes after it waits too. The default is 200 ms. MySQL and MariaDB
+// count in seconds.
+func WithLockWait(d time.Duration) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if d < time.Millisecond {
+			return fmt.Errorf("WithLockWait(%v): want a millisecond or more", d)
+		}
+		c.Settings.LockWait = d
+		return nil
+	})
+}
+
+// WithLockTries is for how long a short step is tried again before its error is
+// returned. The default is 10 minutes.
+func WithLockTries(d time.Duration) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if d < 0 {
+			return fmt.Errorf("WithLockTries(%v): want zero or more", d)
+		}
+		c.Patience = d
+		return nil
+	})
+}
+
+// WithLastStage makes Apply return after this stage, as if it were the last one
+// but finish. The default is [StageSwap].
+func WithLastStage(name StageName) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		switch name {
+		case StagePrepare, StageCopy, StageIndex, StageConstrain, StageSwap:
+			c.Last = engine.StageName(name)
+			return nil
+		}
+		return fmt.Errorf("WithLastStage: unknown stage %q: want prepare, copy, index, constrain or swap", name)
+	})
+}
+
+// OnlineProgress is what [OnlinePlan.Apply], Finish or Revert is about to do.
+type OnlineProgress struct {
+	Stage       StageName
+	Table, Step string // empty after the last one
+	SQL         []string
+
+	// Done steps of Of are over.
+	Done, Of int
+
+	// Rows of OfRows have been copied by this step, Rate of them a second, and
+	// Batch at a time. OfRows is an estimate.
+	Rows, OfRows int64
+	Rate         float64
+	Batch        int
+
+	// Remaining is for the steps that Apply has still to do, as far as can be
+	// told from what the others took.
+	Remaining time.Duration
+
+	// Waiting says what the step waits for, and is empty if it does not.
+	Waiting string
+
+	Elapsed time.Duration // since the call
+}
+
+// WithOnlineProgress calls fn before each step, after each second of one in
+// batches, when a step has to wait, and after the last one: one call at a
+// time. What fn does delays the next step, but no program: no locks are held.
+func WithOnlineProgress(fn func(OnlineProgress)) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		if fn == nil {
+			return errors.New("WithOnlineProgress(nil): want a function")
+		}
+		c.Progress = func(p online.Progress) {
+			fn(OnlineProgress{
+				Stage: StageName(p.Stage), Table: p.Table, Step: p.Step, SQL: p.SQL, Done: p.Done, Of: p.Of,
+				Rows: p.Rows, OfRows: p.OfRows, Rate: p.Rate, Batch: p.Batch,
+				Remaining: p.Remaining, Waiting: p.Waiting, Elapsed: p.Elapsed,
+			})
+		}
+		return nil
+	})
+}
+
+func configureOnline(opts []OnlineOption) (online.Config, error) {
+	c := online.Defaults()
+	var errs []error
+	for _, opt := range opts {
+		err := errors.New("option is nil")
+		if opt != nil {
+			err = opt.applyOnline(&c)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sqlmigrate: %w", err))
+		}
+	}
+	return c, errors.Join(errs...)
+}

@@ -1,0 +1,76 @@
+package sqlmigrate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// String is the plan for people to review: the blockers, and for each stage its
+// statements in order, with what each step locks. It is as wide as
+// [Plan.String], except for SQL.
+func (o *OnlinePlan) String() string {
+	var out page
+	out.line(0, o.headline())
+	out.blockers(o.Blockers)
+	for _, stage := range o.Stages {
+		out.line(0, fmt.Sprintf("\nStage %s: %s", stage.Name, stage.Text))
+		out.onlineSteps(stage.Steps)
+	}
+	out.notes(o.Notes)
+	return out.String()
+}
+
+// WayBack is what Revert does after each stage, in the same form as String:
+// what is listed for that stage, and then for those before it.
+func (o *OnlinePlan) WayBack() string {
+	var out page
+	for i := len(o.Stages) - 1; i >= 0; i-- {
+		if stage := o.Stages[i]; len(stage.Back) > 0 {
+			out.line(0, fmt.Sprintf("\nBack from stage %s: %s", stage.Name, engine.Count(len(stage.Back), "step")))
+			out.onlineSteps(stage.Back)
+		}
+	}
+	return strings.TrimPrefix(out.String(), "\n")
+}
+
+func (o *OnlinePlan) headline() string {
+	what := fmt.Sprintf("%s: %s online", o.Dialect, engine.Count(len(o.Tables), "table"))
+	switch {
+	case len(o.Blockers) > 0:
+		return what + ", " + engine.Count(len(o.Blockers), "blocker") + ": nothing will be changed"
+	case o.Empty():
+		return what + ", nothing to do"
+	}
+	took, disk, log := o.Estimate()
+	return fmt.Sprintf("%s, %s, %s on disk and %s of log until the last stage", what, duration(took), size(disk), size(log))
+}
+
+func (out *page) onlineSteps(steps []OnlineStep) {
+	for _, s := range steps {
+		text := s.Text
+		if s.Table != "" {
+			text = s.Table + ": " + text
+		}
+		out.line(2, text)
+		out.line(4, s.kind()+"; locks: "+s.Locks)
+		for _, statement := range s.SQL {
+			for line := range strings.SplitSeq(statement+";", "\n") {
+				out.row("      " + line)
+			}
+		}
+	}
+}
+
+func (s *OnlineStep) kind() string {
+	of := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
+	switch {
+	case s.Short:
+		return "for a moment"
+	case s.Batches:
+		return "in batches, " + of
+	default:
+		return of
+	}
+}

@@ -1,0 +1,168 @@
+package onlinetest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// A load is programs that read and write until it is stopped. Each has a
+// connection, and none of their statements may fail.
+type load struct {
+	stop     chan struct{}
+	running  sync.WaitGroup
+	programs []*program
+}
+
+// A program does the same again and again.
+type program struct {
+	name  string
+	do    func(context.Context, *sql.Conn) error
+	pause time.Duration
+
+	times   int
+	longest time.Duration
+	slow    map[time.Duration]int // statements that took longer
+	err     error
+}
+
+// start returns when each program has been served once.
+func startLoad(t *testing.T, db *gorm.DB, programs ...*program) *load {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &load{stop: make(chan struct{}), programs: programs}
+	for _, p := range programs {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.do(t.Context(), conn); err != nil {
+			t.Fatalf("%s: %v", p.name, err)
+		}
+		l.running.Go(func() {
+			defer conn.Close()
+			p.run(t.Context(), conn, l.stop)
+		})
+	}
+	return l
+}
+
+func (p *program) run(ctx context.Context, conn *sql.Conn, stop <-chan struct{}) {
+	for p.err == nil {
+		begun := time.Now()
+		p.err = p.do(ctx, conn)
+		p.longest, p.times = max(p.longest, time.Since(begun)), p.times+1
+		select {
+		case <-stop:
+			return
+		case <-time.After(p.pause):
+		}
+	}
+}
+
+// end stops the programs and fails if one of them failed.
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	close(l.stop)
+	l.running.Wait()
+	for _, p := range l.programs {
+		if p.err != nil {
+			t.Errorf("%s: %v", p.name, p.err)
+		}
+		t.Logf("%s: %d times, the longest took %v", p.name, p.times, p.longest.Round(time.Millisecond))
+	}
+}
+
+// shopWriter writes orders of one parity, and what the tables should hold to
+// a mirror, in the same transaction.
+func shopWriter(parity, customers int) *program {
+	do := func(ctx context.Context, conn *sql.Conn) error {
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // after a commit, it says so
+		if err := shopWrite(ctx, tx, parity, 1+rand.IntN(customers)); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	return &program{name: fmt.Sprintf("writer %d", parity), do: do, pause: time.Millisecond}
+}
+
+func shopWrite(ctx context.Context, tx *sql.Tx, parity, customer int) error {
+	var order int64
+	err := tx.QueryRowContext(ctx, `SELECT id FROM mirror WHERE parity = $1::integer ORDER BY random() LIMIT 1`, parity).Scan(&order)
+	if err != nil {
+		return err
+	}
+	var statements []string
+	switch rand.IntN(4) {
+	case 0:
+		statements = []string{
+			fmt.Sprintf(`UPDATE "Orders" SET customer_id = %d WHERE id = %d`, customer, order),
+			fmt.Sprintf(`UPDATE mirror SET customer_id = %d WHERE id = %d`, customer, order),
+		}
+	case 1:
+		statements = []string{
+			fmt.Sprintf(`DELETE FROM "Orders" WHERE id = %d`, order),
+			fmt.Sprintf(`DELETE FROM mirror WHERE id = %d`, order),
+		}
+	case 2:
+		statements = []string{fmt.Sprintf(`UPDATE "Orders" SET note = note || '.' WHERE id = %d`, order)}
+	}
+	statements = append(statements,
+		fmt.Sprintf(`WITH o AS (INSERT INTO "Orders" (customer_id, note) VALUES (%d, 'new') RETURNING id, customer_id)
+			INSERT INTO mirror SELECT id, customer_id, %d FROM o`, customer, parity),
+		fmt.Sprintf(`INSERT INTO lines (order_id, number) SELECT max(id), %d FROM mirror WHERE parity = %d`, 1+rand.IntN(9), parity),
+	)
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+func shopReader(customers int) *program {
+	return &program{name: "reader", pause: time.Millisecond, do: func(ctx context.Context, conn *sql.Conn) error {
+		var n int
+		return conn.QueryRowContext(ctx, `SELECT count(*) FROM customers c JOIN "Orders" o ON o.customer_id = c.id
+			JOIN lines l ON l.order_id = o.id WHERE c.id = $1::integer`, 1+rand.IntN(customers)).Scan(&n)
+	}}
+}
+
+func shopCount(table string) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		var n int
+		return conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n)
+	}
+}
+
+// seenBy runs queries, whose errors another function judges.
+func seenBy(judge func(error) error, queries ...string) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		for _, query := range queries {
+			rows, err := conn.QueryContext(ctx, query)
+			if err == nil {
+				for rows.Next() {
+				}
+				err = errors.Join(rows.Err(), rows.Close())
+			}
+			if err := judge(err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

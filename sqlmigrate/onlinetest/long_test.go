@@ -1,0 +1,170 @@
+package onlinetest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// longStall is how much longer a transaction may take while its tables are moved than
+// the longest one before and after.
+const longStall = 250 * time.Millisecond
+
+// longRows is GORMFLAKE_TEST_ROWS: of a parent, and of each of two children.
+func longRows(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("GORMFLAKE_TEST_ROWS")
+	if text == "" {
+		t.Skip("GORMFLAKE_TEST_ROWS is not set: the number of parents, as 1000000")
+	}
+	rows, err := strconv.Atoi(text)
+	if err != nil || rows < 1000 || rows > 500_000_000 {
+		t.Fatalf("GORMFLAKE_TEST_ROWS = %q, want a number from 1000 to 500000000", text)
+	}
+	return rows
+}
+
+// A longClient writes or reads at full speed, and knows its longest times, by
+// what the move was at.
+type longClient struct {
+	program
+	stage   *atomic.Value // string
+	longest map[string]time.Duration
+	times   map[string]int
+}
+
+func newLongClient(name string, stage *atomic.Value, do func(context.Context, *sql.Conn) error) *longClient {
+	c := &longClient{stage: stage, longest: map[string]time.Duration{}, times: map[string]int{}}
+	c.program = program{name: name, do: func(ctx context.Context, conn *sql.Conn) error {
+		begun := time.Now()
+		err := do(ctx, conn)
+		took := time.Since(begun)
+		at := stage.Load().(string)
+		c.longest[at] = max(c.longest[at], took)
+		c.times[at]++
+		return err
+	}}
+	return c
+}
+
+func longWriter(rows int) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // after a commit, it says so
+		n := 1 + rand.IntN(rows)
+		for _, s := range []string{
+			fmt.Sprintf("UPDATE parents SET name = name || '.' WHERE id = %d", n),
+			fmt.Sprintf("UPDATE lines SET parent_id = %d WHERE id = %d", 1+rand.IntN(rows), n),
+			"WITH p AS (INSERT INTO parents (name) VALUES ('new') RETURNING id), l AS (INSERT INTO lines (parent_id) SELECT id FROM p) INSERT INTO notes (parent_id) SELECT id FROM p",
+			fmt.Sprintf("DELETE FROM notes WHERE id = %d", n),
+		} {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return tx.Commit()
+	}
+}
+
+func longReader(rows int) func(context.Context, *sql.Conn) error {
+	return func(ctx context.Context, conn *sql.Conn) error {
+		var n int
+		return conn.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM parents p JOIN lines l ON l.parent_id = p.id WHERE p.id = %d", 1+rand.IntN(rows))).Scan(&n)
+	}
+}
+
+// TestLongPostgres takes some 15 minutes on two cores for a million rows.
+func TestLongPostgres(t *testing.T) {
+	rows := longRows(t)
+	d := startPostgres(t).database(t, fmt.Sprintf(`
+CREATE TABLE parents (id serial PRIMARY KEY, name text NOT NULL);
+CREATE TABLE lines (id serial PRIMARY KEY, parent_id integer NOT NULL CONSTRAINT fk_line REFERENCES parents ON DELETE CASCADE);
+CREATE TABLE notes (id serial PRIMARY KEY, parent_id integer NOT NULL CONSTRAINT fk_note REFERENCES parents ON DELETE CASCADE);
+INSERT INTO parents (name) SELECT 'parent ' || n FROM generate_series(1, %[1]d) AS n;
+INSERT INTO lines (parent_id) SELECT 1 + n %% %[1]d FROM generate_series(1, %[1]d) AS n;
+INSERT INTO notes (parent_id) SELECT 1 + n %% %[1]d FROM generate_series(1, %[1]d) AS n;
+CREATE INDEX ix_lines ON lines (parent_id);
+CREATE INDEX ix_notes ON notes (parent_id);`, rows))
+	d.script(t, "VACUUM ANALYZE")
+	const (
+		wal  = "pg_current_wal_lsn() - '0/0'::pg_lsn"
+		size = "pg_database_size(current_database()) / 1000000"
+	)
+	var stage atomic.Value
+	stage.Store("before")
+	clients := []*longClient{newLongClient("writer", &stage, longWriter(rows)), newLongClient("reader", &stage, longReader(rows))}
+	programs := startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), &clients[0].program, &clients[1].program)
+	window := 5*time.Second + time.Duration(rows)*60*time.Microsecond
+	time.Sleep(window)
+	t.Logf("database %s MB", d.value(t, size))
+
+	log := d.value(t, wal)
+	plan := d.online(t, "parents", "lines", "notes")
+	took, disk, logged := plan.Estimate()
+	t.Logf("estimate %v, disk %d MB, log %d MB", took.Round(time.Second), disk/1e6, logged/1e6)
+	begun, now := time.Now(), sqlmigrate.OnlineProgress{}
+	steps := map[sqlmigrate.StageName]time.Duration{}
+	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+		steps[now.Stage] += p.Elapsed - now.Elapsed
+		if p.Done != now.Done || p.Step != now.Step {
+			t.Logf("%v %s %s %s", p.Elapsed.Round(time.Millisecond), p.Stage, p.Table, p.Step)
+		}
+		if p.Waiting != "" {
+			t.Logf("waits for %s", p.Waiting)
+		}
+		now = p
+		stage.Store(string(p.Stage) + " " + shortStep(p.Step))
+	}))
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("took %v: %v; database %s MB; log %s MB", time.Since(begun).Round(time.Second), steps, d.value(t, size),
+		d.value(t, fmt.Sprintf("round((%s - %s) / 1000000)", wal, log)))
+	stage.Store("finish")
+	if err := plan.Finish(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	stage.Store("after")
+	time.Sleep(window)
+	programs.end(t)
+	for _, c := range clients {
+		c.judge(t)
+	}
+}
+
+// shortStep is a step's kind, for steps of several tables.
+func shortStep(text string) string {
+	word, rest := "", text
+	for range 2 {
+		var next string
+		if n, err := fmt.Sscan(rest, &next); n == 1 && err == nil {
+			word += next + " "
+			rest = rest[min(len(rest), len(next)+1):]
+		}
+	}
+	return word
+}
+
+func (c *longClient) judge(t *testing.T) {
+	t.Helper()
+	without := max(c.longest["before"], c.longest["after"])
+	for _, at := range slices.Sorted(maps.Keys(c.longest)) {
+		t.Logf("%s, %s: %d times, the longest took %v", c.program.name, at, c.times[at], c.longest[at].Round(time.Millisecond))
+		if c.longest[at] > without+longStall {
+			t.Errorf("%s, %s: the longest took %v, and %v without the move: want at most %v more", c.program.name, at, c.longest[at].Round(time.Millisecond), without.Round(time.Millisecond), longStall)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package onlinetest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+const pgSmall = `
+CREATE TABLE t (id serial PRIMARY KEY, name text);
+INSERT INTO t (name) SELECT 'row ' || n FROM generate_series(1, 1000) AS n;
+CREATE TABLE u (id serial PRIMARY KEY, t_id integer NOT NULL REFERENCES t);
+INSERT INTO u (t_id) SELECT id FROM t;
+ANALYZE;`
+
+func pgTo(t *testing.T, d *pgDatabase, last sqlmigrate.StageName) {
+	t.Helper()
+	if err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pgDiffer writes past the trigger: what the count of differing rows finds is
+// copied again, and what comes later is refused by the CHECK.
+func pgDiffer(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	pgTo(t, d, sqlmigrate.StageCopy)
+	d.script(t, `CREATE OR REPLACE FUNCTION gormflake_sync_u() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+		INSERT INTO u (t_id) VALUES (7); UPDATE u SET t_id = 8 WHERE id = 9`)
+	var waited string
+	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain),
+		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { waited += p.Waiting }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(waited, "rows that differ are copied again: 2 rows found, want none") {
+		t.Errorf("it waited for %q", waited)
+	}
+	d.want(t, "SELECT count(*) FROM u WHERE t_id IS DISTINCT FROM gormflake_new_t_id OR id IS DISTINCT FROM gormflake_new_id", "0")
+	wantError(t, d.Exec("UPDATE u SET t_id = 9 WHERE id = 9").Error, "gormflake_same")
+}
+
+// pgChanged changes the tables between two stages: the swap says what it does
+// not know.
+func pgChanged(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	pgTo(t, d, sqlmigrate.StageConstrain)
+	for _, test := range []struct{ change, undo, want string }{
+		{"CREATE VIEW v AS SELECT id FROM t", "DROP VIEW v", "v"},
+		{"CREATE TABLE w (t_id integer REFERENCES t)", "DROP TABLE w", "constraint w_t_id_fkey on table public.w"},
+		{"CREATE INDEX extra ON u (t_id)", "DROP INDEX extra", "index public.extra"},
+		{"ALTER TABLE t DISABLE TRIGGER zzzz_gormflake", "ALTER TABLE t ENABLE ALWAYS TRIGGER zzzz_gormflake", "trigger zzzz_gormflake of table t is missing or disabled"},
+	} {
+		d.script(t, test.change)
+		wantError(t, d.online(t, "t", "u").Apply(context.Background(), d.DB), "stage swap", test.want)
+		d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "integer")
+		d.script(t, test.undo)
+	}
+	pgTo(t, d, sqlmigrate.StageSwap)
+}
+
+// pgNoWayBack has a key that the old column does not hold.
+func pgNoWayBack(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "no online move of these tables is under way")
+	wantError(t, d.online(t, "t").Revert(context.Background(), d.DB), "no online move of these tables is under way")
+	pgTo(t, d, sqlmigrate.StageConstrain)
+	wantError(t, d.online(t, "t").Finish(context.Background(), d.DB), "the move is in stage swap: want all stages before finish applied")
+	pgTo(t, d, sqlmigrate.StageSwap)
+	d.script(t, "INSERT INTO t (id) VALUES (9007199254740993)")
+	plan := d.online(t, "t", "u")
+	wantError(t, plan.Revert(context.Background(), d.DB), "find keys of table t that the old columns do not hold: 1 row found, want none (nothing has been taken back)")
+	status, err := plan.Status(context.Background(), d.DB)
+	if err != nil || !status.Swapped || status.Reverting || status.Stage != sqlmigrate.StageFinish {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if err := plan.Finish(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, plan.Revert(context.Background(), d.DB), "no online move of these tables is under way")
+}
+
+// pgEachStep ends the context before each step, and resumes.
+func pgEachStep(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	stopped := errors.New("stopped")
+	steps := 0
+	for done := 0; ; done++ {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		err := d.online(t, "t", "u").Apply(ctx, d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+			steps = p.Of
+			if p.Step != "" && p.Done == done {
+				cancel(stopped)
+			}
+		}))
+		cancel(nil)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) && !errors.Is(err, stopped) {
+			t.Fatalf("step %d: %v", done, err)
+		}
+		status, err := d.online(t, "t", "u").Status(context.Background(), d.DB)
+		if err != nil || status.Done != done {
+			t.Errorf("stopped before step %d: %+v, %v", done, status, err)
+		}
+		if done == steps/2 { // there and back, and there again
+			if err := d.online(t, "t", "u").Revert(context.Background(), d.DB); err != nil {
+				t.Fatal(err)
+			}
+			pgTo(t, d, sqlmigrate.StageIndex)
+		}
+		d.want(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'", "0")
+	}
+	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
+}
+
+// pgBackStopped stops the way back before each step. Nothing but that continues.
+func pgBackStopped(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	before := d.dump(t)
+	pgTo(t, d, sqlmigrate.StageSwap)
+	for done := 0; ; done++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		err := d.online(t, "t", "u").Revert(ctx, d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+			if p.Step != "" && p.Done == done {
+				cancel()
+			}
+		}))
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("step %d: %v", done, err)
+		}
+		wantError(t, d.online(t, "t", "u").Apply(context.Background(), d.DB), "is being taken back")
+	}
+	same(t, "afterwards", d.dump(t), before)
+}
+
+// pgTwice has two programs that carry out the same move at once.
+func pgTwice(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	var both sync.WaitGroup
+	for range 2 {
+		plan, db := d.online(t, "t", "u"), pgOpen(t, d.url)
+		both.Go(func() {
+			if err := plan.Apply(context.Background(), db); err != nil && !strings.Contains(err.Error(), "another session") {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id", "1000")
+	d.want(t, "SELECT data_type FROM information_schema.columns WHERE table_name = 't' AND column_name = 'id'", "bigint")
+}
+
+// pgHeld swaps while a transaction holds the table: who comes later waits for a
+// try only, and the swap succeeds when the transaction ends.
+func pgHeld(t *testing.T, server *pgServer) {
+	const held, lockWait = 3 * time.Second, 100 * time.Millisecond
+	d := server.database(t, pgSmall)
+	pgTo(t, d, sqlmigrate.StageConstrain)
+	holder := pgOpen(t, d.url).Begin()
+	if err := holder.Exec("SELECT count(*) FROM t").Error; err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(held, func() { holder.Rollback() })
+	reader := &program{name: "reader", do: shopCount("t")}
+	programs := startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), reader)
+	begun, waited := time.Now(), ""
+	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLockWait(lockWait),
+		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { waited += p.Waiting }))
+	if took := time.Since(begun); err != nil || took < held/2 {
+		t.Errorf("it took %v: %v", took, err)
+	}
+	programs.end(t)
+	if reader.longest > held/2 {
+		t.Errorf("a reader waited for %v, want about %v", reader.longest, lockWait)
+	}
+	if !strings.Contains(waited, "a lock, after 1 try: process ") || !strings.Contains(waited, "SELECT count(*) FROM t") {
+		t.Errorf("it waited for %q", waited)
+	}
+}
+
+// pgHeldRow copies while a transaction holds rows.
+func pgHeldRow(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	holder := pgOpen(t, d.url).Begin()
+	pgTo(t, d, sqlmigrate.StagePrepare)
+	if err := holder.Exec("SELECT FROM t WHERE id < 10 FOR UPDATE").Error; err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { holder.Rollback() })
+	waited := ""
+	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy),
+		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { waited += p.Waiting }))
+	if err != nil || !strings.Contains(waited, "that another program holds") {
+		t.Errorf("it waited for %q: %v", waited, err)
+	}
+	d.want(t, "SELECT count(*) FROM t WHERE gormflake_new_id = id", "1000")
+}
+
+// pgCached has programs that keep statements prepared. The only error that they
+// see is that a result's type has changed, once for each statement.
+func pgCached(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	errorsSeen := 0
+	seen := func(err error) error {
+		var state interface{ SQLState() string }
+		if errors.As(err, &state) && state.SQLState() == "0A000" {
+			errorsSeen++
+			return nil
+		}
+		return err
+	}
+	reader := &program{name: "reader", pause: time.Millisecond}
+	reader.do = seenBy(seen, "SELECT * FROM t WHERE id = 5", "SELECT id FROM t WHERE id = 6", "SELECT count(*) FROM t")
+	programs := startLoad(t, pgOpen(t, d.url), reader)
+	plan := d.online(t, "t", "u")
+	if err := plan.Apply(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if err := plan.Finish(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	programs.end(t)
+	// SELECT *: at prepare, swap and finish. SELECT id: at swap.
+	if errorsSeen < 2 || errorsSeen > 4 {
+		t.Errorf("%d errors, want from 2 to 4", errorsSeen)
+	}
+}
+
+// pgPositions inserts without a list of columns, at each stage.
+func pgPositions(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	for i, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
+		pgTo(t, d, last)
+		id := 5000 + i
+		if err := d.Exec("INSERT INTO t VALUES (?, 'by position')", id).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.want(t, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM t WHERE name = 'by position'", "5000 5001 5002")
+}

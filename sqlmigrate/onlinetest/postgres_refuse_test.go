@@ -1,0 +1,104 @@
+package onlinetest_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// pgRefused says of each shape which object blocks it, and part of the reason.
+var pgRefused = []struct{ name, ddl, object, reason string }{
+	{"view", "CREATE VIEW v AS SELECT id FROM t", "view v", "uses column id"},
+	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "materialized view v", "uses column id"},
+	{"policy", "CREATE POLICY p ON t USING (id > 0)", "policy p on table t", "uses column id"},
+	{"check", "ALTER TABLE t ADD CONSTRAINT c CHECK (id > 0)", "constraint c on table public.t", "would stay on the old one"},
+	{"generated column", "ALTER TABLE t ADD code text GENERATED ALWAYS AS ('c' || id) STORED", "column code of table t", "generated from column id"},
+	{"index on an expression", "CREATE INDEX i ON t ((id % 10))", "index i", "expression or predicate uses column id"},
+	{"partial index", "CREATE INDEX i ON t (name) WHERE id > 5", "index i", "expression or predicate uses column id"},
+	{"exclusion", "ALTER TABLE t ADD CONSTRAINT x EXCLUDE USING btree (id WITH =)", "constraint x", "exclusion constraint"},
+	{"clustered index", "ALTER TABLE t CLUSTER ON t_pkey", "index t_pkey", "clustered"},
+	{"replica identity", "ALTER TABLE t REPLICA IDENTITY USING INDEX t_pkey", "index t_pkey", "REPLICA IDENTITY"},
+	{"statistics", "CREATE STATISTICS s ON id, name FROM t", "statistics object public.s", "uses column id"},
+	{"trigger on the column", "CREATE TRIGGER g BEFORE UPDATE OF id ON t FOR EACH ROW EXECUTE FUNCTION f()", "trigger g on table t", "UPDATE OF"},
+	{"trigger after ours", "CREATE TRIGGER zzzzz BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()", "trigger zzzzz", "fires after"},
+	{"trigger always", "CREATE TRIGGER g AFTER UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f(); ALTER TABLE t ENABLE ALWAYS TRIGGER g", "trigger g", "for every row that is copied"},
+	{"rule", "CREATE RULE r AS ON DELETE TO t DO ALSO NOTHING", "rule r", "rewrite the statements"},
+	{"function", "CREATE FUNCTION a() RETURNS bigint BEGIN ATOMIC SELECT max(id) FROM t; END", "function a()", "uses column id"},
+	{"publication", "CREATE PUBLICATION p FOR TABLE t (id)", "publication of table t in publication p", "names column id"},
+	{"column grant", "GRANT SELECT (id) ON t TO PUBLIC", "column id", "rights on the column"},
+	{"options", "ALTER TABLE t ALTER id SET (n_distinct = 5)", "column id", "options"},
+	{"name", "ALTER TABLE t ADD gormflake_old_id integer", "column id", "gormflake_old_id"},
+	{"child", "CREATE TABLE child () INHERITS (t)", "table t", "inherits"},
+	{"partitioned", "DROP TABLE t; CREATE TABLE t (id serial, x integer, PRIMARY KEY (id, x)) PARTITION BY LIST (x)", "table t", "partitioned"},
+	{"partitioned child", "CREATE TABLE p (t_id integer REFERENCES t, x integer) PARTITION BY LIST (x)", "table p", "partitioned"},
+	{"identity's sequence", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY; GRANT SELECT ON SEQUENCE t_id_seq1 TO PUBLIC", "sequence t_id_seq1", "rights"},
+}
+
+// pgRefuses finds each by name, before anything begins.
+func pgRefuses(t *testing.T, server *pgServer) {
+	d := server.database(t, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
+	for _, test := range pgRefused {
+		d.script(t, "DROP TABLE IF EXISTS t CASCADE; DROP SEQUENCE IF EXISTS t_id_seq; CREATE TABLE t (id serial PRIMARY KEY, name text);"+test.ddl)
+		plan := d.online(t, "t")
+		wantBlocker(t, test.name, plan, test.object, test.reason)
+		if len(plan.Stages) > 0 && plan.Err() == nil {
+			t.Errorf("%s: there are stages", test.name)
+		}
+		if err := plan.Apply(context.Background(), d.DB); err == nil {
+			t.Errorf("%s: it was applied", test.name)
+		}
+		d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
+		d.script(t, "DROP TABLE IF EXISTS p; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a()")
+	}
+}
+
+func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object, reason string) {
+	t.Helper()
+	for _, b := range plan.Blockers {
+		if b.Object == object && strings.Contains(b.Reason, reason) && b.Fix != "" {
+			return
+		}
+	}
+	t.Errorf("%s: blockers %+v, want %s: %s", name, plan.Blockers, object, reason)
+}
+
+// pgRoles refuses what a role may not do.
+func pgRoles(t *testing.T, server *pgServer) {
+	d := server.database(t, `
+CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN;
+GRANT CREATE ON SCHEMA public TO mover;
+CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TABLE t (id serial PRIMARY KEY, name text);
+INSERT INTO t (name) SELECT 'x' FROM generate_series(1, 100);
+CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f();
+GRANT SELECT ON t, t_id_seq TO reader;
+ALTER TABLE t OWNER TO mover;
+ALTER TABLE t FORCE ROW LEVEL SECURITY;`)
+	for _, test := range []struct{ role, object, reason string }{
+		{"reader", "table t", "role reader may not change it"},
+		{"mover", "trigger g", "its function public.f() remembers the type"},
+		{"mover", "trigger g", "fire for every row"},
+		{"mover", "table t", "policies hide rows"},
+	} {
+		plan, err := tryOnline(context.Background(), d.as(t, test.role), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantBlocker(t, test.role, plan, test.object, test.reason)
+	}
+	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY")
+	db := d.as(t, "mover")
+	plan, err := tryOnline(context.Background(), db, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Apply(context.Background(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Finish(context.Background(), db); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "SELECT count(DISTINCT id) FROM t", "100")
+}
