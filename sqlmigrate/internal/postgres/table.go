@@ -67,6 +67,7 @@ type table struct {
 	members      []int64 // the table itself, partitions and children, parents first
 	rows         int64
 	bytes, heap  int64 // heap is without indexes
+	notAnalyzed  bool
 	checks       []check
 	recreated    recreated
 	kept         []string // statements after each change of a type
@@ -85,7 +86,7 @@ func (t *table) narrow() []*column {
 }
 
 func (t *table) public(p *inspection) engine.Table {
-	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
+	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes, NotAnalyzed: t.notAnalyzed}
 	if t.schema == p.schema {
 		table.Schema = ""
 	}
@@ -232,14 +233,16 @@ WITH RECURSIVE member (oid, depth) AS (
   SELECT i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
 SELECT c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
-       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0)
+       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0),
+       (c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0) AND coalesce(pg_relation_size(c.oid), 0) > 0
 FROM (SELECT oid, max(depth) AS depth FROM member GROUP BY oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`, []any{t.oid}, func(rows *sql.Rows) error {
 		var member, count, bytes, heap int64
-		if err := rows.Scan(&member, &count, &bytes, &heap); err != nil {
+		var notAnalyzed bool
+		if err := rows.Scan(&member, &count, &bytes, &heap, &notAnalyzed); err != nil {
 			return err
 		}
-		t.members = append(t.members, member)
+		t.members, t.notAnalyzed = append(t.members, member), t.notAnalyzed || notAnalyzed
 		t.rows, t.bytes, t.heap = t.rows+count, t.bytes+bytes, t.heap+heap
 		return nil
 	})
