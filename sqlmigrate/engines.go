@@ -40,12 +40,12 @@ func tableFrom(t engine.Table) Table {
 	return Table{
 		Schema: t.Schema, Name: t.Name,
 		Columns: converted(t.Columns, func(c engine.Column) Column { return Column(c) }),
-		Rows:    t.Rows, Bytes: t.Bytes, MaxKey: t.MaxKey,
+		Rows:    t.Rows, Bytes: t.Bytes, MaxKey: t.MaxKey, NotAnalyzed: t.NotAnalyzed,
 	}
 }
 
 func phaseFrom(p engine.Phase) Phase {
-	return Phase{Name: PhaseName(p.Name), Steps: converted(p.Steps, stepFrom), Check: converted(p.Check, statementFrom)}
+	return Phase{Name: PhaseName(p.Name), Steps: converted(p.Steps, stepFrom), Check: converted(p.Check, statementFrom), Transaction: p.Transaction}
 }
 
 func stepFrom(s engine.Step) Step {

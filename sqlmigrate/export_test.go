@@ -65,7 +65,13 @@ func (*FakeEngine) FoldsNames() bool { return false }
 
 func (*FakeEngine) Absent(error) bool { return false }
 
-func (*FakeEngine) LikelyReferences() engine.LikelyQueries { return engine.LikelyQueries{} }
+func (*FakeEngine) Survey(context.Context, *sql.Conn, []string) (*engine.Survey, error) {
+	return nil, errors.New("not surveyed")
+}
+
+func (*FakeEngine) Sample(context.Context, *sql.Conn, engine.TableName, []engine.NarrowColumn) ([][]sql.NullString, error) {
+	return nil, errors.New("not sampled")
+}
 
 // AfterFailure asks the plan's database.
 func (f *FakeEngine) AfterFailure(changed int, all bool) string {

@@ -35,8 +35,12 @@ const (
 //     included,
 //   - an [Option].
 //
-// Integer columns that are named after one of the tables, as order_id, and are
-// not connected with it are left alone, and pointed out in [Plan.Notes].
+// Columns that are too narrow for a Snowflake ID, may hold keys of the tables and
+// are not connected with them are left alone, and listed in [Plan.Likely].
+//
+// On MySQL and MariaDB it takes the lock of [Plan.Apply] with GET_LOCK, because a
+// schema that is being changed cannot be planned: a run that does not end within
+// ten seconds is an error.
 //
 // A key that is more than a minute ahead of this machine's clock is a blocker.
 //
@@ -86,10 +90,14 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		return nil, err
 	}
 	plan := planOf(dialect, found)
-	likely, err := plan.likelyReferences(ctx, conn, e.LikelyReferences())
+	c.keys = plan.keys()
+	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
 	if err != nil {
 		return nil, err
 	}
-	plan.Notes = slices.Concat(plan.Notes, notes, likely)
+	plan.NotReferences = converted(c.excluded, func(r engine.Reference) string {
+		return r.Table.String() + "." + engine.QuoteDotted(r.Column)
+	})
+	plan.Notes = slices.Concat(plan.Notes, notes)
 	return plan, nil
 }

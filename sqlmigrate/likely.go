@@ -3,131 +3,158 @@ package sqlmigrate
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"gorm.io/gorm/schema"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 )
 
-// A database without constraints still has columns such as order_id. Which of
-// them hold keys is for people to say, so they are only pointed out.
+// A LikelyReference is a column that is too narrow for a Snowflake ID and may hold
+// keys, although nothing says so for certain. Whether it does is for people to say:
+// by [WithReference] or [WithoutReference].
+type LikelyReference struct {
+	Column string   // as WithReference takes it
+	Type   string   // as the database writes it
+	Keys   []string // that it may hold, the likeliest first; empty if it could be any
+	Reason string   // in words: its name
 
-// likelyReferences are notes on columns that are named as references are and
-// are not part of the plan.
-func (p *Plan) likelyReferences(ctx context.Context, conn *sql.Conn, queries engine.LikelyQueries) ([]string, error) {
-	var notes []string
-	for _, in := range p.schemas() {
-		columns, err := likelyColumns(ctx, conn, queries, in)
-		if err != nil {
-			return nil, fmt.Errorf("sqlmigrate: look for columns that are named like references: %w", err)
-		}
-		types, err := columnsOf(ctx, conn, queries.Types, in)
-		if err != nil {
-			return nil, fmt.Errorf("sqlmigrate: look for polymorphic references: %w", err)
-		}
-		for _, c := range columns {
-			if note := p.likelyNote(c, types); note != "" && !p.has(c) {
-				notes = append(notes, note)
-			}
-		}
-	}
-	slices.Sort(notes)
-	return slices.Compact(notes), nil
+	// Change says how to make the column wide where no plan does that: an array, a
+	// domain, a composite type. Otherwise it is empty.
+	Change string
 }
 
-// likelyNote is empty if the column's name tells nothing.
-func (p *Plan) likelyNote(c columnName, types []columnName) string {
-	column := c.table.String() + "." + engine.QuoteDotted(c.name)
-	if key := p.keyNamedBy(c); key != "" {
-		return fmt.Sprintf("Column %s looks like a reference to %s and is not moved: if it is one, name it with WithReference(%q, %q).",
-			column, key, column, key)
+// FindReferences finds columns that are too narrow for a Snowflake ID and may hold
+// one of the keys, each given as table.column or schema.table.column. It is how
+// [Inspect] fills [Plan.Likely], for keys that are moved already, and only reads.
+//
+// Columns go by their names (user_id, creator_id, post_ids, ownerid, created_by),
+// comments, foreign keys, by what views, functions and triggers compare them with,
+// and by a sample of their values. The columns are those of the current schema, of
+// the schemas of the keys and, on PostgreSQL, of those on the search_path. A column
+// that refers by its name to a table without one of the keys is left out.
+//
+// Of opts, [WithoutReference] leaves out columns, and a column of [WithReference] is
+// found if it is narrow, whatever else it looks like.
+func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Option) ([]LikelyReference, error) {
+	if err := checkHandle(db); err != nil {
+		return nil, err
 	}
-	stem, ok := strings.CutSuffix(c.name, "_id")
-	if ok && slices.Contains(types, columnName{c.table, stem + "_type"}) {
-		return fmt.Sprintf("Column %s, next to %s_type, looks like a polymorphic reference and is not moved: if it refers to keys of this plan, name it with WithReference(%q, …) for each of them.",
-			column, stem, column)
-	}
-	return ""
-}
-
-func (p *Plan) schemas() []string {
-	var names []string
-	for _, t := range p.Tables {
-		names = append(names, t.Schema)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-type columnName struct {
-	table engine.TableName
-	name  string
-}
-
-func likelyColumns(ctx context.Context, conn *sql.Conn, queries engine.LikelyQueries, in string) ([]columnName, error) {
-	narrow, err := columnsOf(ctx, conn, queries.Narrow, in)
+	e, err := engineOf(db.Dialector.Name())
 	if err != nil {
 		return nil, err
 	}
-	other, err := columnsOf(ctx, conn, queries.Other, in, in)
+	c, err := configureFind(keys, opts)
 	if err != nil {
 		return nil, err
 	}
-	left := make(map[columnName]bool, len(other))
-	for _, c := range other {
-		left[c] = true
-	}
-	return slices.DeleteFunc(narrow, func(c columnName) bool { return left[c] || left[columnName{table: c.table}] }), nil
+	var found []LikelyReference
+	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
+		if _, _, err = c.existing(ctx, conn, e); err == nil {
+			found, err = c.findReferences(ctx, conn, e, nil)
+		}
+		return err
+	})
+	return found, err
 }
 
-func columnsOf(ctx context.Context, conn *sql.Conn, query string, args ...any) ([]columnName, error) {
-	if query == "" {
+func configureFind(keys []string, opts []Option) (*config, error) {
+	c := &config{}
+	var errs []error
+	for _, name := range keys {
+		table, column, err := engine.ParseColumn(name)
+		errs = append(errs, err)
+		c.keys = append(c.keys, likely.Key{Table: table, Column: column})
+	}
+	for _, opt := range opts {
+		if opt == nil {
+			errs = append(errs, errors.New("option is nil"))
+			continue
+		}
+		errs = append(errs, opt.apply(c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: FindReferences: %w", err)
+	}
+	return c, nil
+}
+
+// findReferences leaves out the columns that are moved.
+func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.Engine, moved []engine.Reference) ([]LikelyReference, error) {
+	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil
 	}
-	rows, err := conn.QueryContext(ctx, query, args...)
+	survey, err := e.Survey(ctx, conn, schemasOf(c.keys))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
-	defer rows.Close()
-	var columns []columnName
-	for rows.Next() {
-		c := columnName{table: engine.TableName{Schema: args[0].(string)}}
-		if err := rows.Scan(&c.table.Name, &c.name); err != nil {
-			return nil, err
-		}
-		columns = append(columns, c)
+	survey.Columns = slices.DeleteFunc(survey.Columns, func(c engine.NarrowColumn) bool { return c.Table.Name == leaseTable })
+	found, err := likely.Find(ctx, likely.Input{
+		Engine: e, Conn: conn, Survey: survey, Keys: c.keys,
+		Named: unqualified(c.references, survey.Current), Explained: unqualified(slices.Concat(moved, c.excluded), survey.Current),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
-	return columns, rows.Err()
+	return converted(found, likelyFrom), nil
 }
 
-func (p *Plan) has(column columnName) bool {
-	return slices.ContainsFunc(p.Tables, func(t Table) bool {
-		return t.Schema == column.table.Schema && t.Name == column.table.Name &&
-			slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == column.name })
+// leaseTable is where package sqllease keeps worker IDs, which are no keys.
+const leaseTable = "snowflake_workers"
+
+// unqualified leaves out the current schema, as a survey does.
+func unqualified(references []engine.Reference, current string) []engine.Reference {
+	return converted(references, func(r engine.Reference) engine.Reference {
+		for _, t := range []*engine.TableName{&r.Table, &r.ToTable} {
+			if t.Schema == current {
+				t.Schema = ""
+			}
+		}
+		return r
 	})
 }
 
-// keyNamedBy is the key of another table of the plan that the column is named
-// after: order_id or orders_id after orders.
-func (p *Plan) keyNamedBy(column columnName) string {
-	naming := schema.NamingStrategy{}
-	stem, ok := strings.CutSuffix(naming.ColumnName("", column.name), "_id")
-	if !ok || stem == "" {
-		return ""
-	}
+// movedColumns are all columns of the plan, and keysOf those that others may refer
+// to. A column that is one of several in a key, as in a join table, is none.
+func (p *Plan) movedColumns() []engine.Reference {
+	var columns []engine.Reference
 	for _, t := range p.Tables {
-		other := t.Schema == column.table.Schema && t.Name != column.table.Name
-		if !other || !strings.EqualFold(t.Name, stem) && !strings.EqualFold(t.Name, naming.TableName(stem)) {
-			continue
-		}
 		for _, c := range t.Columns {
-			if c.Key {
-				return t.qualified() + "." + engine.QuoteDotted(c.Name)
+			columns = append(columns, engine.Reference{Table: engine.TableName{Schema: t.Schema, Name: t.Name}, Column: c.Name})
+		}
+	}
+	return columns
+}
+
+func (p *Plan) keys() []likely.Key {
+	var keys []likely.Key
+	for _, t := range p.Tables {
+		own := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
+		for _, c := range own {
+			if len(own) == 1 || len(c.Refers) == 0 {
+				keys = append(keys, likely.Key{Table: engine.TableName{Schema: t.Schema, Name: t.Name}, Column: c.Name})
 			}
 		}
 	}
-	return ""
+	return keys
+}
+
+func schemasOf(keys []likely.Key) []string {
+	var names []string
+	for _, key := range keys {
+		if key.Table.Schema != "" && !slices.Contains(names, key.Table.Schema) {
+			names = append(names, key.Table.Schema)
+		}
+	}
+	return names
+}
+
+func likelyFrom(f likely.Finding) LikelyReference {
+	return LikelyReference{
+		Column: f.Column.String(), Type: f.Column.Type, Reason: f.Reason, Change: f.Column.Change,
+		Keys: converted(f.Keys, likely.Key.String),
+	}
 }

@@ -7,49 +7,79 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // modelReferences finds the columns that hold keys of another model's table: in
 // the model, in those it is associated with, however far, and in their join
 // tables. They are the only record of what has no constraint.
-func modelReferences(s *schema.Schema) []engine.Reference {
-	w := modelWalk{seen: map[*schema.Schema]bool{}}
-	w.visit(s)
-	return w.references
+func modelReferences(db *gorm.DB, s *schema.Schema) ([]engine.Reference, error) {
+	w := modelWalk{db: db, seen: map[*schema.Schema]bool{}}
+	err := w.visit(s)
+	return w.references, err
 }
 
 type modelWalk struct {
+	db         *gorm.DB
 	seen       map[*schema.Schema]bool
 	references []engine.Reference
 }
 
-func (w *modelWalk) visit(s *schema.Schema) {
+func (w *modelWalk) visit(s *schema.Schema) error {
 	if s == nil || w.seen[s] {
-		return
+		return nil
 	}
 	w.seen[s] = true
-	w.visitAll(&s.Relationships)
-}
-
-// visitAll follows the fields of embedded structs too: two of them may have the same
-// name, and only one of these is in the map of the whole.
-func (w *modelWalk) visitAll(all *schema.Relationships) {
-	for _, rel := range all.Relations {
+	for _, rel := range relationsOf(s) {
 		for _, ref := range rel.References {
 			w.add(ref)
 		}
-		w.visit(rel.FieldSchema)
-		w.visit(rel.JoinTable)
+		if err := w.related(rel.FieldSchema); err != nil {
+			return err
+		}
+		if err := w.visit(rel.JoinTable); err != nil {
+			return err
+		}
 	}
-	for _, embedded := range all.EmbeddedRelations {
-		w.visitAll(embedded)
+	return nil
+}
+
+// related parses the model again, which waits if another goroutine has only begun
+// to: the schema of a relation may not have its own relations yet.
+func (w *modelWalk) related(s *schema.Schema) error {
+	if s == nil || w.seen[s] {
+		return nil
 	}
+	stmt := &gorm.Statement{DB: w.db}
+	if err := stmt.Parse(reflect.New(s.ModelType).Interface()); err != nil {
+		return err
+	}
+	return w.visit(s)
+}
+
+// relationsOf holds GORM's lock: it adds relations to a schema whenever it parses
+// a model that refers to it.
+func relationsOf(s *schema.Schema) []*schema.Relationship {
+	defer model.ReadLock(s)()
+	return allRelations(&s.Relationships)
+}
+
+// allRelations follows the fields of embedded structs too: two of them may have the
+// same name, and only one of these is in the map of the whole.
+func allRelations(r *schema.Relationships) []*schema.Relationship {
+	found := slices.Collect(maps.Values(r.Relations))
+	for _, embedded := range r.EmbeddedRelations {
+		found = append(found, allRelations(embedded)...)
+	}
+	return found
 }
 
 // add leaves out the type column of a polymorphic association, which refers to
@@ -72,6 +102,13 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 	for _, ref := range c.references {
 		if err := look.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
+		}
+	}
+	for _, ref := range c.excluded {
+		// An attribute of a composite type stands behind its column.
+		column, _, _ := strings.Cut(ref.Column, ".")
+		if err := look.column(ref.Table, column); err != nil {
+			return nil, nil, fmt.Errorf("sqlmigrate: WithoutReference: %w", err)
 		}
 	}
 	found := slices.Clone(c.references)

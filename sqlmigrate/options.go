@@ -8,6 +8,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 )
 
 // An Option changes what [Inspect] looks for. It stands among the targets.
@@ -20,6 +21,8 @@ type config struct {
 	tables     []engine.TableName
 	references []engine.Reference // that were named
 	modelled   []engine.Reference // that come from models
+	excluded   []engine.Reference // columns that hold no keys
+	keys       []likely.Key       // of which the references are looked for
 }
 
 type optionFunc func(*config) error
@@ -41,6 +44,20 @@ func WithReference(column, key string) Option {
 			return fmt.Errorf("WithReference(%q, %q): %w", column, key, err)
 		}
 		c.references = append(c.references, engine.Reference{Table: from, Column: fromColumn, ToTable: to, ToColumn: toColumn})
+		return nil
+	})
+}
+
+// WithoutReference says that a column holds no keys, although it looks like it:
+// [Plan.Likely] leaves it out. It is table.column or schema.table.column, and an
+// error if it does not exist.
+func WithoutReference(column string) Option {
+	return optionFunc(func(c *config) error {
+		table, name, err := engine.ParseColumn(column)
+		if err != nil {
+			return fmt.Errorf("WithoutReference(%q): %w", column, err)
+		}
+		c.excluded = append(c.excluded, engine.Reference{Table: table, Column: name})
 		return nil
 	})
 }

@@ -27,6 +27,14 @@ type Plan struct {
 	// nothing to do.
 	Phases []Phase
 
+	// Likely are columns that may hold keys of the tables and are not moved. One
+	// that does cannot hold the first Snowflake ID that is written to it.
+	Likely []LikelyReference
+
+	// NotReferences are the columns that [WithoutReference] has left out, as
+	// they were given.
+	NotReferences []string
+
 	// Notes are what the plan cannot do, and what to know before applying it.
 	Notes []string
 
@@ -39,6 +47,9 @@ type Table struct {
 	Columns      []Column
 	Rows, Bytes  int64    // as the database estimates them; with indexes
 	MaxKey       types.ID // the largest key in use, 0 if the table is empty
+
+	// NotAnalyzed: the database has no estimate of the rows, which are 0 then.
+	NotAnalyzed bool
 }
 
 // A Column is a key, or refers to one.
@@ -76,6 +87,10 @@ const (
 type Phase struct {
 	Name  PhaseName
 	Steps []Step
+
+	// Transaction: the statements are one, so their locks are held, and copies of
+	// tables kept, until its end.
+	Transaction bool
 
 	// Check are statements that fail, with an error that says why, if the
 	// phase cannot be taken back: run before any Down, like those of the steps.

@@ -1,8 +1,10 @@
 package sqlmigrate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,22 +13,31 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// pageWidth is the width of a printed plan, in characters.
+// pageWidth is the default width of a printed plan, in characters.
 const pageWidth = 100
 
-// String is the plan for people: the blockers, the tables, and for
-// each phase what is done, how long it takes and who has to wait. It is at most
-// 100 characters wide, except for words that are longer, and is the same for the
-// same plan.
-func (p *Plan) String() string {
-	var out page
+// A Style is how [Plan.Text] writes a plan. The zero value is a summary.
+type Style struct {
+	Details bool // also the columns, and each step with its statements, locks and estimate
+	Flags   bool // name the flags of the command gormflake, not the options of this package
+	Width   int  // most characters in a line, but for a longer word; 0: 100
+}
+
+// String is the plan with all details.
+func (p *Plan) String() string { return p.Text(Style{Details: true}) }
+
+// Text is the plan for people: what it comes to, what blocks it, columns that may
+// hold keys and are not moved, notes, the tables, and for each phase what is done,
+// how long it takes and who has to wait. It is the same for the same plan.
+func (p *Plan) Text(style Style) string {
+	out := page{width: cmp.Or(style.Width, pageWidth)}
 	out.line(0, p.headline())
-	out.blockers(p.Blockers)
-	out.tables(p.Tables)
-	for _, phase := range p.Phases {
-		out.phase(&phase)
-	}
+	out.summary(p)
+	out.blockers(p.BlockingObjects())
+	out.likely(p.Likely, style)
 	out.notes(p.Notes)
+	out.tables(p.Tables, style)
+	out.phases(p.Phases, style)
 	return out.String()
 }
 
@@ -34,53 +45,127 @@ func (p *Plan) headline() string {
 	what := fmt.Sprintf("%s: %s", p.Dialect, engine.Count(len(p.Tables), "table"))
 	switch {
 	case len(p.Blockers) > 0:
-		return what + ", " + engine.Count(len(p.Blockers), "blocker") + ": nothing will be changed"
+		return what + ", " + engine.Count(len(p.BlockingObjects()), "blocker") + ": nothing will be changed"
 	case p.Empty():
 		return what + ", nothing to do"
 	default:
-		var total time.Duration
-		for _, phase := range p.Phases {
-			total += phase.estimate()
-		}
-		return what + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(total)
+		return what + ", " + engine.Count(len(p.Phases), "phase") + ", " + duration(p.Estimate())
 	}
-}
-
-func (p *Phase) estimate() time.Duration {
-	var sum time.Duration
-	for _, step := range p.Steps {
-		sum += step.Estimate
-	}
-	return sum
 }
 
 // A page is written from top to bottom.
-type page struct{ strings.Builder }
+type page struct {
+	strings.Builder
 
-func (out *page) blockers(blockers []Blocker) {
-	if len(blockers) == 0 {
+	width int
+}
+
+func (out *page) summary(p *Plan) {
+	if len(p.Tables) == 0 {
 		return
 	}
-	out.line(0, "\nBlocked by")
-	for _, b := range blockers {
-		out.line(2, fmt.Sprintf("%s: %s", b.Table, b.Object))
-		out.line(4, b.Reason)
-		out.line(4, "fix: "+b.Fix)
+	out.line(0, "\nSummary")
+	out.line(2, "tables: "+p.volume())
+	if p.Empty() {
+		return
+	}
+	lock, phase := p.LongestLock()
+	out.line(2, "longest lock: "+strings.Replace(duration(lock), "at once", "a moment", 1)+", in phase "+string(phase))
+	if disk := p.Disk(); disk > 0 {
+		out.line(2, "disk: "+size(disk)+" more for a while, and about as much log")
 	}
 }
 
-func (out *page) tables(tables []Table) {
+func (p *Plan) volume() string {
+	rows, bytes, unknown := p.Size()
+	text := engine.Thousands(int64(len(p.Tables))) + ", " + volume(rows, bytes)
+	if unknown > 0 {
+		text += fmt.Sprintf(" (%d not analyzed: rows unknown)", unknown)
+	}
+	return text
+}
+
+// blockers has the fix once for objects that follow each other and have the same.
+func (out *page) blockers(objects []BlockingObject) {
+	if len(objects) == 0 {
+		return
+	}
+	out.line(0, "\nBlocked by")
+	for i, b := range objects {
+		out.line(2, fmt.Sprintf("%s, of %s: %s", b.Object, strings.Join(b.Tables, ", "), strings.Join(b.Reasons, "; ")))
+		if i+1 == len(objects) || objects[i+1].Fix != b.Fix {
+			out.line(4, "fix: "+b.Fix)
+		}
+	}
+}
+
+func (out *page) likely(columns []LikelyReference, style Style) {
+	if len(columns) == 0 {
+		return
+	}
+	without, none := "WithoutReference(%q)", "COLUMN"
+	if style.Flags {
+		without = "--not-reference %s"
+	}
+	out.line(0, "\nToo narrow for a Snowflake ID, may hold keys, and not moved")
+	for _, l := range columns {
+		out.line(2, fmt.Sprintf("%s %s, by %s: %s", l.Column, l.Type, l.Reason, l.fix(style)))
+	}
+	out.line(2, "For a column that holds no keys: "+fmt.Sprintf(without, none))
+}
+
+// fix says how to move the column, as an option of this package or as a flag.
+func (l *LikelyReference) fix(style Style) string {
+	if l.Change != "" {
+		return l.Change
+	}
+	keys := l.Keys
+	if len(keys) == 0 {
+		keys = []string{"TABLE.KEY"}
+	}
+	text := fmt.Sprintf("WithReference(%q, %q)", l.Column, keys[0])
+	if style.Flags {
+		text = "--reference " + l.Column + "=" + keys[0]
+	}
+	if len(keys) > 1 {
+		text += ", or " + strings.Join(keys[1:], ", ")
+	}
+	return text
+}
+
+// mostTables are listed in a summary: the largest.
+const mostTables = 20
+
+func (out *page) tables(tables []Table, style Style) {
 	if len(tables) == 0 {
 		return
 	}
 	out.line(0, "\nTables")
-	for _, t := range tables {
-		line := t.qualified() + ": " + volume(t.Rows, t.Bytes)
-		if t.MaxKey != 0 {
-			line += ", largest key " + t.MaxKey.String()
-		}
-		out.line(2, line)
-		for _, c := range t.Columns {
+	listed := tables
+	if !style.Details && len(tables) > mostTables {
+		listed = slices.Clone(tables)
+		slices.SortStableFunc(listed, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+		listed = listed[:mostTables]
+	}
+	for _, t := range listed {
+		out.table(&t, style)
+	}
+	if rest := len(tables) - len(listed); rest > 0 {
+		out.line(2, "and "+engine.Count(rest, "smaller one"))
+	}
+}
+
+func (out *page) table(t *Table, style Style) {
+	line := t.qualified() + ": " + volume(t.Rows, t.Bytes)
+	if t.NotAnalyzed {
+		line = t.qualified() + ": not analyzed, " + size(t.Bytes)
+	}
+	if t.MaxKey != 0 {
+		line += ", largest key " + t.MaxKey.String()
+	}
+	out.line(2, line)
+	for _, c := range t.Columns {
+		if style.Details {
 			out.line(4, c.String())
 		}
 	}
@@ -106,11 +191,24 @@ func (c Column) String() string {
 	return strings.Join(words, ", ")
 }
 
-func (out *page) phase(p *Phase) {
-	out.line(0, fmt.Sprintf("\nPhase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.estimate())))
-	for _, step := range p.Steps {
-		out.step(&step)
+func (out *page) phases(phases []Phase, style Style) {
+	for i, phase := range phases {
+		if i == 0 || style.Details {
+			out.row("")
+		}
+		if !style.Details {
+			out.line(0, phase.headline()+", "+engine.Count(len(phase.up()), "statement"))
+			continue
+		}
+		out.line(0, phase.headline())
+		for _, step := range phase.Steps {
+			out.step(&step)
+		}
 	}
+}
+
+func (p *Phase) headline() string {
+	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.estimate()))
 }
 
 func (out *page) step(s *Step) {
@@ -163,7 +261,7 @@ func (out *page) wrapped(first, next int, mark, text string) {
 	row := strings.Repeat(" ", first) + mark
 	empty := true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > pageWidth {
+		if !empty && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > out.width {
 			out.row(row)
 			row, empty = strings.Repeat(" ", next), true
 		}
@@ -179,10 +277,13 @@ func (out *page) row(text string) {
 	out.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-// volume leaves out a size that the database does not tell.
+// volume leaves out what is not known: a size, or the rows of a table that has one.
 func volume(rows, bytes int64) string {
-	if bytes == 0 {
+	switch {
+	case bytes == 0:
 		return engine.Count(rows, "row")
+	case rows == 0:
+		return size(bytes)
 	}
 	return engine.Count(rows, "row") + ", " + size(bytes)
 }

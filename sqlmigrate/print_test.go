@@ -1,14 +1,25 @@
 package sqlmigrate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
 const printed = `sqlite: 2 tables, 2 phases, about 1.5 h
+
+Summary
+  tables: 2, 1,000,001 rows, 134 MB
+  longest lock: about 1.5 h, in phase widen
+  disk: 134 MB more for a while, and about as much log
+
+Notes
+  - Restart programs that have prepared statements: words and words and words and words and words
+    and words and words and words and words and words and words and words and words.
 
 Tables
   orders: 1,000,000 rows, 134 MB, largest key 1000000
@@ -36,10 +47,6 @@ Phase guard: 1 step, at once
   orders: a CHECK
     changes the catalog only; at once
       up 4;
-
-Notes
-  - Restart programs that have prepared statements: words and words and words and words and words
-    and words and words and words and words and words and words and words and words.
 `
 
 func TestString(t *testing.T) {
@@ -54,22 +61,134 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestStringOfBlocked(t *testing.T) {
+// An object is named once, with all its tables, and objects with the same fix have
+// it once.
+func TestTextOfBlocked(t *testing.T) {
 	t.Parallel()
-	const want = `sqlite: 2 tables, 2 blockers: nothing will be changed
+	p := handPlan(nil)
+	p.Tables[0].Rows, p.Tables[0].NotAnalyzed = 0, true
+	uses := func(column string) string { return "it uses column " + column }
+	p.Blockers = []sqlmigrate.Blocker{
+		{Table: "orders", Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
+		{Table: "users", Object: "policy p", Reason: uses("id"), Fix: "alter it"},
+		{Table: "users", Object: "view v_orders", Reason: uses("id"), Fix: "drop it"},
+		{Table: "lines", Object: "view v_orders", Reason: uses("order_id"), Fix: "drop it"},
+		{Table: "lines", Object: "view v_lines", Reason: uses("order_id"), Fix: "drop it"},
+		{Table: "users", Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
+		{Table: "lines", Object: "column id", Reason: "it is a uuid", Fix: "leave it out"},
+	}
+	p.Likely = []sqlmigrate.LikelyReference{
+		{Column: "audit.order_id", Type: "integer", Keys: []string{"orders.id", "users.id"}, Reason: "its name"},
+		{Column: "audit.made_by", Type: "integer", Reason: "its name"},
+		{Column: "audit.order_ids", Type: "integer[]", Reason: "its name", Change: "ALTER TABLE audit"},
+	}
+	p.Phases = p.Phases[1:]
+	const head = `sqlite: 2 tables, 5 blockers: nothing will be changed
+
+Summary
+  tables: 2, 1 row, 134 MB (1 not analyzed: rows unknown)
+  longest lock: a moment, in phase guard
 
 Blocked by
-  orders: view v_orders
-    it uses column id
-    fix: drop it before and create it afterwards
-  users: policy p
-    it uses column id
+  view v_orders, of orders, users, lines: it uses column id; it uses column order_id
+  view v_lines, of lines: it uses column order_id
     fix: drop it
+  policy p, of users: it uses column id
+    fix: alter it
+  column id, of users: it is a uuid
+  column id, of lines: it is a uuid
+    fix: leave it out
+
+Too narrow for a Snowflake ID, may hold keys, and not moved
+`
+	const tail = `
+Notes
+  - Restart programs that have prepared statements: words and words and words and words and words
+    and words and words and words and words and words and words and words and words.
 
 Tables
+  orders: not analyzed, 134 MB, largest key 1000000
+  shop."odd.name": 1 row, 1 byte
+
+Phase guard: 1 step, at once, 1 statement
 `
-	if got := blocked().String(); !strings.HasPrefix(got, want) {
-		t.Errorf("printed:\n%s\nwant it to begin with:\n%s", got, want)
+	const options = `  audit.order_id integer, by its name: WithReference("audit.order_id", "orders.id"), or users.id
+  audit.made_by integer, by its name: WithReference("audit.made_by", "TABLE.KEY")
+  audit.order_ids integer[], by its name: ALTER TABLE audit
+  For a column that holds no keys: WithoutReference("COLUMN")
+`
+	const flags = `  audit.order_id integer, by its name: --reference audit.order_id=orders.id, or users.id
+  audit.made_by integer, by its name: --reference audit.made_by=TABLE.KEY
+  audit.order_ids integer[], by its name: ALTER TABLE audit
+  For a column that holds no keys: --not-reference COLUMN
+`
+	for style, middle := range map[sqlmigrate.Style]string{{}: options, {Flags: true}: flags} {
+		if got := p.Text(style); got != head+middle+tail {
+			t.Errorf("%+v:\n%s\nwant:\n%s", style, got, head+middle+tail)
+		}
+	}
+}
+
+// A summary of many tables has the largest.
+func TestTextOfManyTables(t *testing.T) {
+	t.Parallel()
+	p := &sqlmigrate.Plan{Dialect: "postgres"}
+	for n := range 30 {
+		p.Tables = append(p.Tables, sqlmigrate.Table{Name: fmt.Sprintf("t%02d", n), Bytes: int64(n) + 1})
+	}
+	got := p.Text(sqlmigrate.Style{})
+	if !strings.Contains(got, "Tables\n  t29: 30 bytes\n") || !strings.HasSuffix(got, "\n  t10: 11 bytes\n  and 10 smaller ones\n") {
+		t.Errorf("printed:\n%s", got)
+	}
+	if got := p.String(); !strings.Contains(got, "t00: 1 byte\n") {
+		t.Errorf("printed:\n%s", got)
+	}
+}
+
+// Locks are held, and copies kept, until the end of a transaction.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	p := handPlan(nil)
+	p.Phases[0].Steps[1].Rewrites = true
+	for _, test := range []struct {
+		transaction bool
+		lock        time.Duration
+		disk        int64
+	}{{false, 90 * time.Minute, 134_217_728}, {true, 90*time.Minute + 2300*time.Millisecond, 144_217_727}} {
+		p.Phases[0].Transaction = test.transaction
+		lock, phase := p.LongestLock()
+		if lock != test.lock || phase != sqlmigrate.Widen || p.Disk() != test.disk {
+			t.Errorf("in a transaction %t: locked for %v in %s, disk %d, want %v and %d", test.transaction, lock, phase, p.Disk(), test.lock, test.disk)
+		}
+	}
+}
+
+const reviewed = `-- sqlite: 2 tables, 1 phase, at once
+
+-- Phase guard: 1 step, at once
+BEGIN;
+-- orders: a CHECK that has a long text: words and words and words and words and words and words and
+--   words and words and words and words and words and words and words.
+--   changes the catalog only; at once
+--   locks: everything
+up 4;
+COMMIT;
+`
+
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	p := handPlan(nil)
+	p.Phases = p.Phases[1:]
+	step := &p.Phases[0].Steps[0]
+	step.Text, step.Locks, step.Up[0].Unless = "a CHECK that has a long text: "+strings.Repeat("words and ", 12)+"words.", "everything", "SELECT 1"
+	one := strings.NewReplacer("BEGIN;\n", "", "COMMIT;\n", "", "up 4", "--   left out if this is true: SELECT 1\nup 4").Replace(reviewed)
+	p.Phases[0].Transaction = false
+	if got := p.SQL(); got != one {
+		t.Errorf("printed without a transaction:\n%s\nwant:\n%s", got, one)
+	}
+	p.Phases[0].Transaction = true
+	if got := p.SQL(); got != reviewed {
+		t.Errorf("printed:\n%s\nwant:\n%s", got, reviewed)
 	}
 }
 

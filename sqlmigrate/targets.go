@@ -65,7 +65,11 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 		return fmt.Errorf("%T: %w", model, err)
 	}
 	c.addTable(table)
-	c.modelled = append(c.modelled, modelReferences(stmt.Schema)...)
+	references, err := modelReferences(stmt.DB, stmt.Schema)
+	if err != nil {
+		return fmt.Errorf("%T: %w", model, err)
+	}
+	c.modelled = append(c.modelled, references...)
 	return nil
 }
 

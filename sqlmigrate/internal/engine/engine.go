@@ -46,29 +46,18 @@ type Engine interface {
 	// not exist.
 	Absent(err error) bool
 
-	// LikelyReferences are the queries for columns that may be references.
-	LikelyReferences() LikelyQueries
+	// Survey reads what the catalog shows of columns that are too narrow for a
+	// Snowflake ID: in the current schema and in those named.
+	Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*Survey, error)
+
+	// Sample returns values of columns of one table, as text, in rows. It reads
+	// a small part of a large table, without waiting for a lock of it.
+	Sample(ctx context.Context, conn *sql.Conn, table TableName, columns []NarrowColumn) ([][]sql.NullString, error)
 
 	// AfterFailure describes what a phase that has failed has changed, of which
 	// that many statements have been carried out and are kept. all is true if the
 	// failure came after the last one of a transaction.
 	AfterFailure(changed int, all bool) string
-}
-
-// LikelyQueries find columns of a schema, by default the current one. Each has
-// a table and a column in a row; one that is empty finds nothing.
-type LikelyQueries struct {
-	// Narrow finds the columns that would hold keys but no Snowflake IDs. Its
-	// argument is the schema.
-	Narrow string
-
-	// Other finds those among them that have a foreign key, and the views,
-	// which have no name of a column. The schema is its argument twice.
-	Other string
-
-	// Types finds the columns that may tell which table another one, of the
-	// same name with _id, refers to. Its argument is the schema.
-	Types string
 }
 
 // NothingChanged is for a phase that is one transaction.

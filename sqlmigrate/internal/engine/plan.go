@@ -21,6 +21,7 @@ type Table struct {
 	Columns      []Column
 	Rows, Bytes  int64
 	MaxKey       types.ID
+	NotAnalyzed  bool
 }
 
 // A Column is a key, or refers to one.
@@ -49,6 +50,8 @@ type Phase struct {
 	Name  PhaseName
 	Steps []Step
 	Check []Statement
+
+	Transaction bool
 }
 
 // A Step changes one table.

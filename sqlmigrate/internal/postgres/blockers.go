@@ -38,7 +38,7 @@ func (p *inspection) blockColumn(c *column) {
 	}
 	switch c.base {
 	case "int8":
-	case "text":
+	case "text", "_int8":
 		p.blockKey(c)
 	case "int2", "int4":
 		if c.domain {
@@ -47,13 +47,27 @@ func (p *inspection) blockColumn(c *column) {
 		}
 	case "numeric", "varchar", "bpchar":
 		if !p.blockKey(c) && c.length >= 0 && c.length < digits {
-			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, digits), "change its type")
+			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, digits), c.typeFix())
 		}
 	default:
 		if !p.blockKey(c) {
-			p.blocker(table, column, "its type "+c.typ+" does not hold every ID", "change its type to bigint")
+			p.blocker(table, column, "its type "+c.typ+" does not hold every ID", c.typeFix())
 		}
 	}
+}
+
+// typeFix is for a column that refers to a key.
+func (c *column) typeFix() string {
+	to := "bigint"
+	switch {
+	case strings.HasSuffix(c.typ, "[]"):
+		to = "bigint[]"
+	case c.base == "varchar" || c.base == "bpchar":
+		to = fmt.Sprintf("varchar(%d) or text", digits)
+	case c.base == "uuid" || c.base == "bytea" || c.base == "json" || c.base == "jsonb":
+		return "leave the reference out: values of this type are not these keys"
+	}
+	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.target(), quote(c.name), strings.TrimSuffix(to, " or text"))
 }
 
 // blockKey refuses a key that is not an integer; text can refer to one.

@@ -1,6 +1,12 @@
 package postgres
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
@@ -38,21 +44,196 @@ func (Engine) AfterFailure(changed int, all bool) string {
 	return state
 }
 
-// LikelyReferences implements [engine.Engine].
-func (Engine) LikelyReferences() engine.LikelyQueries {
-	return engine.LikelyQueries{Narrow: narrowSQL, Types: typesSQL}
+// surveyed are the schemas of which the columns are read. Those on the search_path
+// belong to the application, as far as the server knows.
+const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
+
+// display is the schema of a name in a plan.
+const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
+
+// narrowSQL takes types apart, down to integers of 16 and 32 bits: domains, arrays
+// and composite types. A column that a partition or a child has from its parent
+// changes with that.
+const narrowSQL = `
+WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS (
+  SELECT c.oid, a.attnum, ''::text COLLATE "C", a.atttypid, 0, ''::text, ''::text, 0
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE ` + surveyed + ` AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
+  UNION ALL
+  SELECT p.rel, p.att, (p.path || m.path) COLLATE "C", m.type, p.arrays + m.arrays,
+         coalesce(nullif(p.domain, ''), m.domain), CASE m.composite WHEN '' THEN p.composite ELSE m.composite END, p.depth + 1
+  FROM part p JOIN pg_catalog.pg_type t ON t.oid = p.type
+  CROSS JOIN LATERAL (
+    SELECT ''::text COLLATE "C" AS path, t.typbasetype AS type, 0 AS arrays, format_type(t.oid, NULL) AS domain, '' AS composite WHERE t.typtype = 'd'
+    UNION ALL
+    SELECT ''::text COLLATE "C", t.typelem, 1, '', '' WHERE t.typcategory = 'A' AND t.typelem <> 0
+    UNION ALL
+    SELECT ('.' || a.attname)::text COLLATE "C", a.atttypid, 0, '', format_type(t.oid, NULL)
+    FROM pg_catalog.pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+  ) AS m
+  WHERE p.depth < 16
+)
+SELECT ` + displayed + `, c.relname, a.attname::text || p.path, format_type(a.atttypid, a.atttypmod),
+       coalesce(col_description(c.oid, a.attnum), ''), c.relkind = 'f', p.arrays, p.domain, p.composite,
+       a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false),
+       EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = c.oid AND k.conkey = ARRAY[a.attnum])
+FROM part p
+JOIN pg_catalog.pg_class c ON c.oid = p.rel
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = p.rel AND a.attnum = p.att
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = p.rel AND d.adnum = p.att
+WHERE p.type IN ('int2'::regtype, 'int4'::regtype, 'int4range'::regtype)
+ORDER BY 1, 2, a.attnum, 3`
+
+const (
+	tablesSQL = `
+SELECT ` + displayed + `, c.relname, '' FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE ` + surveyed + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
+
+	typesSQL = `
+SELECT ` + displayed + `, c.relname, a.attname FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE ` + surveyed + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
+
+	foreignKeysSQL = `
+SELECT ` + displayed + `, c.relname, a.attname,
+       CASE WHEN o.nspname = current_schema() THEN '' ELSE o.nspname END, p.relname, b.attname
+FROM pg_catalog.pg_constraint f
+CROSS JOIN LATERAL unnest(f.conkey, f.confkey) AS k (a, b)
+JOIN pg_catalog.pg_class c ON c.oid = f.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.a
+JOIN pg_catalog.pg_class p ON p.oid = f.confrelid
+JOIN pg_catalog.pg_namespace o ON o.oid = p.relnamespace
+JOIN pg_catalog.pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.b
+WHERE f.contype = 'f' AND ` + surveyed
+
+	// textsSQL leaves out what an extension has brought.
+	textsSQL = `
+SELECT pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pg_get_viewdef(c.oid)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('v', 'm') AND ` + surveyed + `
+UNION ALL
+SELECT pg_describe_object('pg_catalog.pg_proc'::regclass, f.oid, 0), coalesce(nullif(f.prosrc, ''), pg_get_functiondef(f.oid))
+FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
+JOIN pg_catalog.pg_language l ON l.oid = f.prolang AND l.lanname NOT IN ('c', 'internal')
+WHERE f.prokind IN ('f', 'p') AND ` + surveyed + `
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+                  WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
+ORDER BY 1`
+)
+
+// Survey implements [engine.Engine].
+func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
+	list, err := json.Marshal(append([]string{}, schemas...))
+	if err != nil {
+		return nil, err
+	}
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	s := &engine.Survey{}
+	if err := tx.QueryRowContext(ctx, "SELECT coalesce(current_schema(), '')").Scan(&s.Current); err != nil {
+		return nil, err
+	}
+	for query, scan := range map[string]func(*sql.Rows) error{
+		narrowSQL: func(rows *sql.Rows) error { return scanNarrow(rows, s) },
+		tablesSQL: func(rows *sql.Rows) error {
+			var t engine.TableName
+			err := rows.Scan(&t.Schema, &t.Name, new(string))
+			s.Tables = append(s.Tables, t)
+			return err
+		},
+		typesSQL: func(rows *sql.Rows) error {
+			var r engine.Reference
+			err := rows.Scan(&r.Table.Schema, &r.Table.Name, &r.Column)
+			s.TypeColumns = append(s.TypeColumns, r)
+			return err
+		},
+		foreignKeysSQL: func(rows *sql.Rows) error {
+			var r engine.Reference
+			err := rows.Scan(&r.Table.Schema, &r.Table.Name, &r.Column, &r.ToTable.Schema, &r.ToTable.Name, &r.ToColumn)
+			s.ForeignKeys = append(s.ForeignKeys, r)
+			return err
+		},
+		textsSQL: func(rows *sql.Rows) error {
+			var t engine.Text
+			err := rows.Scan(&t.Object, &t.SQL)
+			s.Texts = append(s.Texts, t)
+			return err
+		},
+	} {
+		if err := each(ctx, tx, query, []any{string(list)}, scan); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func scanNarrow(rows *sql.Rows, s *engine.Survey) error {
+	var c engine.NarrowColumn
+	var foreign bool
+	var arrays int
+	var domain, composite string
+	if err := rows.Scan(&c.Table.Schema, &c.Table.Name, &c.Name, &c.Type, &c.Comment, &foreign, &arrays, &domain, &composite,
+		&c.Assigned, &c.Alone); err != nil {
+		return err
+	}
+	column, attribute, _ := strings.Cut(c.Name, ".")
+	alter := "ALTER TABLE " + qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + quote(column) + " TYPE bigint" + strings.Repeat("[]", min(arrays, 1))
+	switch {
+	case foreign:
+		c.Change = "change the type in the database that the foreign table is of, and here"
+	case composite != "" && strings.Contains(c.Name, "."):
+		c.Change = "create a type like " + composite + " in which " + attribute[strings.LastIndex(attribute, ".")+1:] +
+			" is wide, and change the column to it: ALTER TABLE … ALTER COLUMN … TYPE … USING ROW(…), because PostgreSQL changes no composite type that a column has"
+	case strings.HasPrefix(c.Type, "int4range"):
+		c.Change = "make it an int8range"
+	case arrays > 0 || domain != "":
+		c.Change = alter
+	}
+	s.Columns = append(s.Columns, c)
+	return nil
 }
 
 const (
-	narrowSQL = `SELECT c.relname, a.attname FROM pg_catalog.pg_attribute a
-		JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = COALESCE(NULLIF($1, ''), current_schema()) AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
-			AND a.atttypid IN ('pg_catalog.int2'::regtype, 'pg_catalog.int4'::regtype)
-			AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND k.conrelid = c.oid AND a.attnum = ANY (k.conkey))`
-
-	typesSQL = `SELECT c.relname, a.attname FROM pg_catalog.pg_attribute a
-		JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
-		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = COALESCE(NULLIF($1, ''), current_schema()) AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
+	sampledPages = 50
+	sampledRows  = 5000
+	sampledText  = 500 // characters of a value, which may be a long array
 )
+
+// Sample implements [engine.Engine]. It reads some pages of the table, the same
+// each time.
+func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	name := qualified(table.Schema, table.Name)
+	var pages float64
+	err = tx.QueryRowContext(ctx, `
+SELECT greatest(1, (SELECT sum(pg_relation_size(oid)) FROM (
+    SELECT relid::oid FROM pg_partition_tree($1::text::regclass) UNION SELECT $1::text::regclass::oid) AS member (oid)
+  )::float8 / current_setting('block_size')::float8)
+FROM set_config('lock_timeout', '1s', true)`, name).Scan(&pages)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		column, path, composite := strings.Cut(c.Name, ".")
+		values[i] = quote(column)
+		if composite {
+			values[i] = "(" + quote(column) + ")." + quote(path)
+		}
+		values[i] = fmt.Sprintf("left(%s::text, %d)", values[i], sampledText)
+	}
+	return engine.ReadTexts(ctx, tx, len(columns), fmt.Sprintf("SELECT %s FROM %s TABLESAMPLE SYSTEM (%g) REPEATABLE (1) LIMIT %d",
+		strings.Join(values, ", "), name, min(100, 100*sampledPages/pages), sampledRows))
+}

@@ -113,6 +113,7 @@ func (p *inspection) finish() {
 		p.plan.Tables = append(p.plan.Tables, t.public(p))
 	}
 	for _, phase := range []engine.Phase{p.widen(), p.detach(), p.guard()} {
+		phase.Transaction = true
 		if len(phase.Steps) > 0 {
 			p.plan.Phases = append(p.plan.Phases, phase)
 		}

@@ -69,6 +69,7 @@ type table struct {
 	bytes, heap  int64 // heap is without indexes
 	relations    int   // tables, with TOAST, and indexes
 	constraints  int
+	notAnalyzed  bool
 	checks       []check
 	recreated    recreated
 	kept         []string // statements after each change of a type
@@ -106,7 +107,7 @@ func (p *inspection) tablesByOID() map[int64]*table {
 }
 
 func (t *table) public(p *inspection) engine.Table {
-	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes}
+	table := engine.Table{Schema: t.schema, Name: t.name, Rows: t.rows, Bytes: t.bytes, NotAnalyzed: t.notAnalyzed}
 	if t.schema == p.schema {
 		table.Schema = ""
 	}
@@ -259,18 +260,20 @@ WITH RECURSIVE member (root, oid, depth) AS (
 )
 SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
        coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0),
+       (c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0) AND coalesce(pg_relation_size(c.oid), 0) > 0,
        1 + CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE 2 END + (SELECT count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
        (SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid)
 FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
 		var root, member, count, bytes, heap int64
+		var notAnalyzed bool
 		var relations, constraints int
-		if err := rows.Scan(&root, &member, &count, &bytes, &heap, &relations, &constraints); err != nil {
+		if err := rows.Scan(&root, &member, &count, &bytes, &heap, &notAnalyzed, &relations, &constraints); err != nil {
 			return err
 		}
 		t := byOID[root]
 		t.relations, t.constraints = t.relations+relations, t.constraints+constraints
-		t.members = append(t.members, member)
+		t.members, t.notAnalyzed = append(t.members, member), t.notAnalyzed || notAnalyzed
 		t.rows, t.bytes, t.heap = t.rows+count, t.bytes+bytes, t.heap+heap
 		return nil
 	})

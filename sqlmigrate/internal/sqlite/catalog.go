@@ -1,7 +1,12 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
@@ -30,5 +35,58 @@ func (Engine) LockTimeout(err error) bool { return lockedText.MatchString(err.Er
 // AfterFailure implements [engine.Engine].
 func (Engine) AfterFailure(int, bool) string { return engine.NothingChanged }
 
-// LikelyReferences finds none: every integer column holds Snowflake IDs.
-func (Engine) LikelyReferences() engine.LikelyQueries { return engine.LikelyQueries{} }
+// Survey implements [engine.Engine]. An integer has 64 bits in every column, but for
+// one with affinity REAL: that makes a float of it, with 53.
+func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
+	in := &inspection{ctx: ctx, conn: conn, tables: map[string]*table{}, views: map[string]bool{}}
+	if err := errors.Join(in.readTables(), in.readReferences()); err != nil {
+		return nil, err
+	}
+	s := &engine.Survey{Current: "main"}
+	for _, e := range in.edges {
+		s.ForeignKeys = append(s.ForeignKeys, engine.Reference{
+			Table: engine.TableName{Name: e.from.table}, Column: e.from.column,
+			ToTable: engine.TableName{Name: e.to.table}, ToColumn: e.to.column,
+		})
+	}
+	for _, t := range in.tables {
+		name := engine.TableName{Name: t.name}
+		s.Tables = append(s.Tables, name)
+		for _, c := range t.columns {
+			if strings.HasSuffix(c.id.column, "_type") {
+				s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: name, Column: c.name})
+			}
+			if isReal(c.typ) {
+				s.Columns = append(s.Columns, engine.NarrowColumn{Table: name, Name: c.name, Type: c.typ, Alone: c.key == 1, Change: "make it an INTEGER column"})
+			}
+		}
+	}
+	return s, in.each(`SELECT type || ' ' || name, sql FROM main.sqlite_master WHERE type IN ('view', 'trigger') ORDER BY name`,
+		func(rows *sql.Rows) error {
+			var text engine.Text
+			err := rows.Scan(&text.Object, &text.SQL)
+			s.Texts = append(s.Texts, text)
+			return err
+		})
+}
+
+// isReal goes by SQLite's own rule.
+func isReal(typ string) bool {
+	contains := func(part string) bool { return strings.Contains(strings.ToUpper(typ), part) }
+	switch {
+	case contains("INT"), contains("CHAR"), contains("CLOB"), contains("TEXT"), contains("BLOB"):
+		return false
+	}
+	return contains("REAL") || contains("FLOA") || contains("DOUB")
+}
+
+const sampled = 1000
+
+// Sample implements [engine.Engine].
+func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		values[i] = "CAST(CAST(" + e.Quote(engine.TableName{Name: c.Name}) + " AS integer) AS text)"
+	}
+	return engine.ReadTexts(ctx, conn, len(columns), fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(values, ", "), e.Quote(table), sampled))
+}

@@ -37,6 +37,7 @@ func (in *inspection) plan() *engine.Result {
 		in.describe(t, c)
 	}
 	for _, phase := range []engine.Phase{detach, guard} {
+		phase.Transaction = true
 		if len(phase.Steps) > 0 {
 			plan.Phases = append(plan.Phases, phase)
 		}

@@ -13,12 +13,14 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
 type doctorFlags struct {
 	database flags.Database
 	layout   flags.Layout
 	store    flags.Store
+	refs     flags.References
 	skip     []string
 	json     bool
 	now      func() time.Time
@@ -41,14 +43,18 @@ func New(now func() time.Time) *cobra.Command {
             in the database, how many are free, who has died, and bounds that are
             more than 1h ahead of the clock
   keys      the largest key of each table whose primary key begins with a BIGINT:
-            more than 1m ahead of the clock is a problem, and so is a table of
-            Snowflake IDs whose keys the database still assigns
+            more than 1m ahead of the clock is a problem, and so are keys below 0, and
+            a table of Snowflake IDs whose keys the database still assigns
+  columns   those that are too narrow for a Snowflake ID and may hold keys of tables
+            that are moved: what "gormflake migrate plan" lists, found in the same
+            way. Name each with --reference or --not-reference there and here
   serials   columns of serial numbers in tables of Snowflake IDs: whether an index
             keeps them unique, and whether they are serial numbers
 
 Nothing is changed: the connection is set to read only, and SELECT is all that
-the account needs. What it may not see is named. No table is read as a whole: of
-serial numbers, the newest 1,000 rows are read. "gormflake migrate plan" says
+the account needs. What it may not see is named. No large table is read as a
+whole: of serial numbers the newest 1,000 rows are read, and of columns a sample.
+"gormflake migrate plan" says
 of a table whether it is to be moved.
 
 The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
@@ -66,6 +72,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
 	f.store.Register(cmd)
+	f.refs.Register(cmd)
 	set := cmd.Flags()
 	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -76,6 +83,8 @@ type doctor struct {
 	*readonly.Database
 	flags  *doctorFlags
 	report report
+
+	references []sqlmigrate.Option
 
 	layout snowflake.Layout
 	stored snowflake.Layout // of the leased workers; zero if there are none
@@ -90,12 +99,20 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	if err := f.store.Check(); err != nil {
 		return err
 	}
+	references, err := f.refs.Options()
+	if err != nil {
+		return err
+	}
 	p, err := readonly.Open(cmd.Context(), &f.database)
 	if err != nil {
 		return err
 	}
-	d := &doctor{Database: p, flags: f, layout: layout}
-	err = errors.Join(d.examine(), p.Close())
+	d := &doctor{Database: p, flags: f, layout: layout, references: references}
+	err = d.checkReferences()
+	if err == nil {
+		err = d.examine()
+	}
+	err = errors.Join(err, p.Close())
 	if err != nil {
 		return err
 	}
@@ -114,6 +131,7 @@ func (d *doctor) examine() error {
 	d.checkWorkers()
 	d.checkExpiry()
 	d.checkKeys()
+	d.checkColumns()
 	d.checkSerials()
 	return d.awake()
 }

@@ -227,5 +227,6 @@ problem  keys      orders: its largest id, 1795280400000000000, is of 2028-07-25
                    fix: correct the clock, or give doctor the layout of these keys; if they are not Snowflake IDs, --skip orders
 problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
                    fix: gormflake migrate plan orders
+ok       columns   no column that may hold keys of 1 moved table is too narrow for a Snowflake ID
 2 problems, 0 warnings
 `

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -31,6 +32,7 @@ func (d *doctor) checkKeys() {
 		d.unseen(keysCheck, "", err)
 		return
 	}
+	d.noteSkip()
 	moved, before := 0, len(d.report.Findings)
 	for i := range d.tables {
 		t := &d.tables[i]
@@ -58,11 +60,30 @@ func (d *doctor) listTables() (err error) {
 	return err
 }
 
+// noteSkip names what no table is called: the one that was meant is not skipped.
+func (d *doctor) noteSkip() {
+	for _, name := range d.flags.skip {
+		if !slices.ContainsFunc(d.tables, func(t readonly.Table) bool { return t.Is(name) }) && !d.isLeaseTable(name) {
+			d.report.ok(keysCheck, name, "it is not skipped: no table of this name has a BIGINT key, or workers")
+		}
+	}
+}
+
+// isLeaseTable also knows the tables of other schemas.
+func (d *doctor) isLeaseTable(name string) bool {
+	_, table := d.leaseTable()
+	return name == table || strings.HasSuffix(name, "."+table)
+}
+
 func (d *doctor) checkKey(t *readonly.Table) error {
-	var largest sql.NullString
-	query := fmt.Sprintf("SELECT MAX(%s) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
-	if err := d.Ask(query, nil, &largest); err != nil || !largest.Valid {
+	var smallest, largest sql.NullString
+	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))
+	if err := d.Ask(query, nil, &smallest, &largest); err != nil || !largest.Valid {
 		return err
+	}
+	if strings.HasPrefix(smallest.String, "-") {
+		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its smallest %s, %s, is negative: no generator issues that, so a program or another layout did", t.Key, smallest.String),
+			"give the row another key; if the keys are not Snowflake IDs, --skip "+t.String())
 	}
 	key, err := strconv.ParseInt(largest.String, 10, 64)
 	if err != nil {

@@ -55,14 +55,16 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(r)
 	}
+	width := terminal.Width(out)
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Subject != "" {
 			text = f.Subject + ": " + text
 		}
-		terminal.Say(out, "%-8s %-9s %s", f.Severity, f.Check, text)
+		const indent = 19
+		terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent))
 		if f.Fix != "" {
-			terminal.Say(out, "%18s fix: %s", "", f.Fix)
+			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
 		}
 	}
 	terminal.Say(out, "%s", r.summary())

@@ -76,6 +76,10 @@ func leftOf(plan, part *sqlmigrate.Plan) []string {
 
 func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, left, tables []string) error {
 	summarize(cmd.ErrOrStderr(), plan)
+	if n := len(plan.Likely); n > 0 {
+		terminal.Say(cmd.ErrOrStderr(), "%s too narrow for a Snowflake ID and may hold keys, first %s: see \"gormflake migrate plan\"",
+			terminal.Counted(n, "column is", "columns are"), plan.Likely[0].Column)
+	}
 	question := fmt.Sprintf("Apply these %s to %s?", terminal.Counted(statements(plan, upward), "statement", "statements"), strings.Join(tablesOf(plan), ", "))
 	if err := f.confirm.Ask(cmd, question); err != nil {
 		return err
@@ -110,9 +114,9 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 		terminal.Say(out, "next: deploy programs that assign keys; until then the database still does")
 	}
 	if len(left) > 0 {
-		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.referenceArgs(), tables...), " "))
+		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.references.Args(), tables...), " "))
 	} else {
-		terminal.Say(out, "next: gormflake doctor --dsn …")
+		terminal.Say(out, "next: %s", strings.Join(append([]string{"gormflake doctor --dsn …"}, f.references.Args()...), " "))
 	}
 	for _, change := range models(plan) {
 		terminal.Say(out, "model: %s", change)

@@ -38,13 +38,13 @@ or apply the plan from here.`,
 type migrateFlags struct {
 	database   flags.Database
 	layout     flags.Layout
-	references []string
+	references flags.References
 }
 
 func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
-	cmd.Flags().StringArrayVar(&f.references, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
+	f.references.Register(cmd)
 }
 
 // targets are what the command line asks sqlmigrate for.
@@ -53,27 +53,18 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	options, err := f.references.Options()
+	if err != nil {
+		return nil, err
+	}
 	targets := []any{sqlmigrate.WithLayout(layout)}
-	for _, r := range f.references {
-		column, key, found := strings.Cut(r, "=")
-		if !found {
-			return nil, terminal.Usage(fmt.Errorf("--reference %q: want column=key, such as orders.customer_id=customers.id", r))
-		}
-		targets = append(targets, sqlmigrate.WithReference(column, key))
+	for _, option := range options {
+		targets = append(targets, option)
 	}
 	for _, table := range tables {
 		targets = append(targets, table)
 	}
 	return targets, nil
-}
-
-// referenceArgs are the references as they were given.
-func (f *migrateFlags) referenceArgs() []string {
-	var args []string
-	for _, r := range f.references {
-		args = append(args, "--reference", r)
-	}
-	return args
 }
 
 // withPlan opens the database, inspects it and calls do.
@@ -90,6 +81,7 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 		return errors.Join(err, closeDB())
 	}
 	plan, err := sqlmigrate.Inspect(ctx, db, targets...)
+	err = flags.Named(err)
 	if err == nil {
 		err = do(db, plan)
 	}
@@ -102,7 +94,7 @@ func checkTargets(ctx context.Context, db *gorm.DB, targets []any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := sqlmigrate.Inspect(ctx, db, targets...); err != nil && !errors.Is(err, context.Canceled) {
-		return terminal.Usage(err)
+		return terminal.Usage(flags.Named(err))
 	}
 	return nil
 }
@@ -120,9 +112,10 @@ func blocked(plan *sqlmigrate.Plan, more string) error {
 	if len(plan.Blockers) == 0 {
 		return nil
 	}
-	b := plan.Blockers[0]
+	objects := plan.BlockingObjects()
+	b := objects[0]
 	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first in table %s: %s: %s: fix: %s%s",
-		terminal.Counted(len(plan.Blockers), "blocker stands", "blockers stand"), b.Table, b.Object, b.Reason, b.Fix, more)
+		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, more)
 }
 
 // A phasesFlag is the flag --phases.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,37 +12,72 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
+type planFlags struct {
+	migrateFlags
+	details, sql, json bool
+}
+
 func newPlan() *cobra.Command {
-	var set migrateFlags
+	var set planFlags
 	cmd := &cobra.Command{
 		Use:   "plan --dsn URL TABLE...",
 		Short: "Show what would be done, for how long and under which locks",
 		Long: `Show what would be done to the tables and to all that are connected with them,
 for how long and under which locks, and what stands in the way. Nothing is
-changed.
+changed. A summary comes first; --details adds the columns and each step, --sql
+prints the statements in order for a review, and --json all of it for programs.
 
-The exit code is 0 if there is nothing to do, 3 if there are changes to make,
-and 1 if something stands in the way or the database could not be read.`,
+Columns that are too narrow for a Snowflake ID and may hold keys of the tables
+are listed: by their names, comments, by what views and functions compare them
+with, and by a sample of their values. Name each with --reference, so that it is
+moved too, or with --not-reference. "gormflake doctor" takes the same flags.
+
+The exit code is 0 if there is nothing to do, 3 if there are changes to make or
+such columns, and 1 if something stands in the way or the database could not be
+read.`,
 		Example: `  gormflake migrate plan --dsn sqlite://shop.db orders
-  gormflake migrate plan --dsn sqlite://shop.db --reference audit.order_id=orders.id orders`,
+  gormflake migrate plan --dsn sqlite://shop.db --details --reference audit.order_id=orders.id orders`,
 		Args: needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
-				return showPlan(cmd, plan)
+				return set.show(cmd, plan)
 			})
 		},
 	}
 	set.register(cmd)
+	cmd.Flags().BoolVar(&set.details, "details", false, "show the columns, and each step with its statements")
+	cmd.Flags().BoolVar(&set.sql, "sql", false, "print the statements, with what each step locks, as SQL")
+	cmd.Flags().BoolVar(&set.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("details", "sql", "json")
 	return cmd
 }
 
-func showPlan(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
-	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(plan.String(), "\n"))
+func (f *planFlags) show(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
+	if err := f.print(cmd, plan); err != nil {
+		return err
+	}
 	if err := blocked(plan, ""); err != nil {
 		return err
 	}
-	if plan.Empty() {
+	if plan.Empty() && len(plan.Likely) == 0 {
 		return nil
 	}
 	return terminal.ErrFindings
+}
+
+func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
+	text := ""
+	switch {
+	case f.json:
+		encoder := json.NewEncoder(cmd.OutOrStdout())
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(planAsJSON(plan))
+	case f.sql:
+		text = plan.SQL()
+	default:
+		text = plan.Text(sqlmigrate.Style{Details: f.details, Flags: true, Width: min(terminal.Width(cmd.OutOrStdout()), 100)})
+	}
+	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
+	return nil
 }

@@ -1,10 +1,27 @@
 package readonly
 
+import "strings"
+
 // A Table is a table whose primary key begins with a BIGINT.
 type Table struct {
 	Schema, Name, Key string
 	Assigned          bool // the database assigns keys
+	Composite         bool // the primary key has more columns
 	Snowflake         bool // the largest key looks like a Snowflake ID
+}
+
+// Column is the key as package sqlmigrate reads names, in which quotes keep a dot.
+func (t *Table) Column() string {
+	var parts []string
+	for _, part := range []string{t.Schema, t.Name, t.Key} {
+		if strings.ContainsAny(part, `."`) {
+			part = `"` + strings.ReplaceAll(part, `"`, `""`) + `"`
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ".")
 }
 
 func (t *Table) String() string {
@@ -25,7 +42,32 @@ func (p *Database) Tables() (tables []Table, err error) {
 		tables = append(tables, t)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = p.Each(compositeSQL[p.Dialect], nil, func(scan func(...any) error) error {
+		var schema, name string
+		if err := scan(&schema, &name); err != nil {
+			return err
+		}
+		for i := range tables {
+			t := &tables[i]
+			t.Composite = t.Composite || t.Schema == schema && t.Name == name
+		}
+		return nil
+	})
 	return tables, err
+}
+
+// compositeSQL lists the tables whose primary key has several columns.
+var compositeSQL = map[string]string{
+	"sqlite": `SELECT '', m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND c.pk = 2`,
+	"mysql": `SELECT '', TABLE_NAME FROM information_schema.STATISTICS
+WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = 'PRIMARY' AND SEQ_IN_INDEX = 2`,
+	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid
+WHERE i.indisprimary AND i.indnkeyatts > 1 AND n.nspname = ANY (current_schemas(false))`,
 }
 
 // keysSQL lists the tables, with their schema where it is not the current one.

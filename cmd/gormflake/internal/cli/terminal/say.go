@@ -9,8 +9,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 )
 
 // Say writes a line. Standard output keeps the first error, and package cli reports
@@ -53,6 +55,39 @@ func Printable(r rune) rune {
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// Width is how many characters fit into a line of the stream; 0 if it is not a
+// terminal, or too narrow for words.
+func Width(stream any) int {
+	const narrowest = 40
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < narrowest {
+		return 0
+	}
+	return width
+}
+
+// Wrap breaks a line between words, before width, and indents what follows. A width
+// of 0 leaves it as it is.
+func Wrap(line string, width, indent int) string {
+	var b strings.Builder
+	used, empty := 0, true
+	for i, word := range strings.SplitAfter(line, " ") {
+		n := utf8.RuneCountInString(strings.TrimSuffix(word, " "))
+		if i > 0 && !empty && width > 0 && used+n > width {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used = indent
+		}
+		b.WriteString(word)
+		used += utf8.RuneCountInString(word)
+		empty = empty && strings.TrimSpace(word) == ""
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // Quote shows enough of a text to find it again.

@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+const columnsCheck = "columns"
+
+// checkColumns looks for columns that cannot hold the first Snowflake ID of a
+// table to which they may refer.
+func (d *doctor) checkColumns() {
+	var keys []string
+	for i := range d.tables {
+		t := &d.tables[i]
+		if moved := t.Snowflake || !t.Assigned; moved && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
+			keys = append(keys, t.Column())
+		}
+	}
+	options := d.knownReferences()
+	if len(keys) == 0 {
+		return
+	}
+	found, err := sqlmigrate.FindReferences(d.Ctx, d.DB, keys, options...)
+	if err != nil {
+		d.unseen(columnsCheck, "", flags.Named(err))
+		return
+	}
+	_, leases := d.leaseTable()
+	found = slices.DeleteFunc(found, func(l sqlmigrate.LikelyReference) bool {
+		return l.Column == leases+".worker_id" || strings.HasSuffix(l.Column, "."+leases+".worker_id")
+	})
+	for _, l := range found {
+		d.reportColumn(&l)
+	}
+	if len(found) == 0 {
+		d.report.ok(columnsCheck, "", fmt.Sprintf("no column that may hold keys of %s is too narrow for a Snowflake ID", terminal.Counted(len(keys), "moved table", "moved tables")))
+	}
+}
+
+// checkReferences finds what is wrong with the flags whatever the database has.
+func (d *doctor) checkReferences() error {
+	ctx, cancel := context.WithCancel(d.Ctx)
+	cancel()
+	if _, err := sqlmigrate.FindReferences(ctx, d.DB, nil, d.references...); err != nil && !errors.Is(err, context.Canceled) {
+		return terminal.Usage(flags.Named(err))
+	}
+	return nil
+}
+
+// knownReferences leaves out, with a warning, what names no column.
+func (d *doctor) knownReferences() []sqlmigrate.Option {
+	var known []sqlmigrate.Option
+	for _, option := range d.references {
+		if _, err := sqlmigrate.FindReferences(d.Ctx, d.DB, nil, option); err != nil {
+			d.report.warn(columnsCheck, "", terminal.OneLine(flags.Named(err)), "correct the flag, or leave it out")
+			continue
+		}
+		known = append(known, option)
+	}
+	return known
+}
+
+func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
+	key := "TABLE.KEY"
+	what := "keys"
+	if len(l.Keys) > 0 {
+		key = l.Keys[0]
+		what = strings.Join(l.Keys, " or ")
+	}
+	fix := l.Change
+	if fix == "" {
+		fix = fmt.Sprintf("gormflake migrate plan --reference %s=%s %s", l.Column, key, key[:strings.LastIndex(key, ".")])
+	}
+	d.report.problem(columnsCheck, l.Column,
+		fmt.Sprintf("it is %s, too narrow for a Snowflake ID, and may hold %s, by %s", l.Type, what, l.Reason),
+		fix+"; if it holds no keys, --not-reference "+l.Column)
+}

@@ -1,0 +1,94 @@
+package doctor_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// What "migrate plan" lists is what doctor fails on, until it is named: before the
+// move, after it, and after the first Snowflake ID.
+func TestDoctorColumns(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		if db.Name() == "sqlite" {
+			t.Skip("no column is too narrow")
+		}
+		clitest.Execute(t, db,
+			"CREATE TABLE members (id bigint PRIMARY KEY)",
+			"CREATE TABLE audits (member_id int, creator_id int, quantity int)",
+			"CREATE TABLE sizes (member_id bigint)",
+			"CREATE TABLE linked (member_id bigint, other_id bigint, PRIMARY KEY (member_id, other_id))")
+		member := []string{"--reference", "audits.member_id=members.id"}
+		creator := []string{"--not-reference", "audits.creator_id"}
+
+		plan := clitest.Command(t, "migrate", "plan", "--dsn", url, "members")
+		clitest.WantOutcome(t, plan, clitest.Findings, "by its name: --reference audits.member_id=members.id\n", "")
+		clitest.WantOutcome(t, plan, clitest.Findings, "For a column that holds no keys: --not-reference COLUMN\n", "")
+		if strings.Contains(plan.Out, "With") {
+			t.Errorf("the plan names what only a Go program has:\n%s", plan.Out)
+		}
+
+		d := diagnose(t, url)
+		d.only(t, 2, 0)
+		d.has(t, "problem", "columns", "audits.member_id", "too narrow for a Snowflake ID, and may hold members.id, by its name", "gormflake migrate plan --reference audits.member_id=members.id members; if it holds no keys, --not-reference audits.member_id")
+		d.has(t, "problem", "columns", "audits.creator_id", "may hold keys, by its name", "--not-reference audits.creator_id")
+		diagnose(t, url, append(creator, member...)...).has(t, "problem", "columns", "audits.member_id", "by its being named as a reference", "migrate plan --reference")
+
+		got := clitest.Command(t, append(append([]string{"migrate", "apply", "--dsn", url, "--yes", "--save", ""}, append(creator, member...)...), "members")...)
+		clitest.WantOutcome(t, got, clitest.OK, "next: gormflake doctor --dsn … --reference audits.member_id=members.id --not-reference audits.creator_id\n", "statements done")
+		clitest.Execute(t, db, "INSERT INTO members VALUES (2124189853926044565)", "INSERT INTO audits (member_id) VALUES (2124189853926044565)")
+		diagnose(t, url, append(creator, member...)...).has(t, "ok", "columns", "", "no column that may hold keys of 1 moved table is too narrow", "")
+		clitest.WantOutcome(t, clitest.Command(t, append(append([]string{"migrate", "plan", "--dsn", url}, creator...), "members")...), clitest.OK, "nothing to do", "")
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "members"), clitest.Findings, "nothing to do", "")
+		diagnose(t, url).only(t, 1, 0)
+		diagnose(t, url, "--skip", "members").only(t, 0, 0)
+	})
+}
+
+// A flag that names nothing is told, and the rest is examined.
+func TestDoctorMistypedColumns(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+		d := diagnose(t, url, "--not-reference", "ordres.odd_id", "--reference", "orders.odd=orders.id", "--skip", "ordres")
+		d.only(t, 0, 2)
+		d.has(t, "warning", "columns", "", "--not-reference: table ordres cannot be read", "correct the flag")
+		d.has(t, "warning", "columns", "", "--reference: table orders has no column odd", "correct the flag")
+		d.has(t, "ok", "keys", "ordres", "it is not skipped: no table of this name", "")
+		d.has(t, "ok", "serials", "orders.number", "a unique index keeps them apart", "")
+		for flag, want := range map[string]string{"--reference=a.b": `--reference "a.b": want column=key`, "--not-reference=a": `--not-reference("a"): "a" is not the name of a column`} {
+			clitest.WantOutcome(t, clitest.Command(t, "doctor", "--dsn", url, flag), clitest.Usage, "", "gormflake: "+want)
+		}
+	})
+}
+
+// No generator issues a negative key.
+func TestDoctorNegativeKeys(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)", "INSERT INTO orders VALUES (-7), (5)")
+		d := diagnose(t, url)
+		d.only(t, 1, 0)
+		d.has(t, "problem", "keys", "orders", "its smallest id, -7, is negative", "--skip orders")
+		diagnose(t, url, "--skip", "orders").only(t, 0, 0)
+	})
+}
+
+// A table whose keys are no numbers does not keep the others from being examined.
+func TestDoctorMistypedKeys(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	db := clitest.Open(t, url)
+	clitest.Execute(t, db, "CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')", "CREATE TABLE points (id POINT PRIMARY KEY)", "INSERT INTO points VALUES (1.5)")
+	moved(t, db, "orders", "VARCHAR(60)")
+	d := diagnose(t, url)
+	d.has(t, "problem", "keys", "odd", `its largest id, "x", is not an ID`, "--skip odd")
+	d.has(t, "problem", "keys", "points", `its largest id, "1.5", is not an ID`, "--skip points")
+	d.has(t, "warning", "serials", "orders.number", "no index keeps them unique", "")
+}

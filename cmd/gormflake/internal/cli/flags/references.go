@@ -1,0 +1,64 @@
+package flags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// References are the flags that say what columns hold where no constraint does.
+type References struct{ named, excluded []string }
+
+// Register adds the flags.
+func (f *References) Register(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringArrayVar(&f.named, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
+	set.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
+}
+
+// Options are the flags, in their order.
+func (f *References) Options() ([]sqlmigrate.Option, error) {
+	var options []sqlmigrate.Option
+	for _, r := range f.named {
+		column, key, found := strings.Cut(r, "=")
+		if !found {
+			return nil, terminal.Usage(fmt.Errorf("--reference %q: want column=key, such as orders.customer_id=customers.id", r))
+		}
+		options = append(options, sqlmigrate.WithReference(column, key))
+	}
+	for _, column := range f.excluded {
+		options = append(options, sqlmigrate.WithoutReference(column))
+	}
+	return options, nil
+}
+
+// Args are the flags as they were given.
+func (f *References) Args() []string {
+	var args []string
+	for _, r := range f.named {
+		args = append(args, "--reference", r)
+	}
+	for _, column := range f.excluded {
+		args = append(args, "--not-reference", column)
+	}
+	return args
+}
+
+// Named replaces the names of a library's options by those of the flags.
+func Named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return namedError{err}
+}
+
+type namedError struct{ error }
+
+var names = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference", "WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout")
+
+func (e namedError) Error() string { return names.Replace(e.error.Error()) }
+func (e namedError) Unwrap() error { return e.error }

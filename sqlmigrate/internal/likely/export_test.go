@@ -1,0 +1,30 @@
+package likely
+
+import "github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+
+// Meaning is what a column's name says: "", "elsewhere", "role", "weak" or "named",
+// with the first of the keys.
+func Meaning(all []engine.TableName, keys []Key, table engine.TableName, column string) (string, string) {
+	m, found := newTables(all, keys).meaningOf(table, parseName(column))
+	first := ""
+	if len(found) > 0 {
+		first = found[0].String()
+	}
+	return []string{"", "elsewhere", "role", "weak", "named"}[m], first
+}
+
+// Joins are the pairs in a definition, as text.
+func Joins(text string, tables ...string) []string {
+	known := map[string][]engine.TableName{}
+	for _, t := range tables {
+		known[t] = []engine.TableName{{Name: t}}
+	}
+	var pairs []string
+	for _, p := range joins(text, known) {
+		pairs = append(pairs, p[0].table.Name+"."+p[0].name+"="+p[1].table.Name+"."+p[1].name)
+	}
+	return pairs
+}
+
+// Mentions reports whether a comment speaks of a key.
+func Mentions(comment string, key Key) bool { return mentions(comment, key) }

@@ -1,0 +1,278 @@
+// Package likely finds columns that are too narrow for a Snowflake ID and may hold
+// keys of given tables, although no constraint says so: by their names and comments,
+// by what views and functions compare them with, and by their values.
+package likely
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A Key is a column whose values are, or become, Snowflake IDs.
+type Key struct {
+	Table  engine.TableName
+	Column string
+}
+
+func (k Key) String() string { return k.Table.String() + "." + engine.QuoteDotted(k.Column) }
+
+// An Input is what is known.
+type Input struct {
+	Engine engine.Engine
+	Conn   *sql.Conn
+	Survey *engine.Survey
+	Keys   []Key
+
+	// Named are references that are known: their columns are found if they are
+	// narrow, whatever else they look like.
+	Named []engine.Reference
+
+	// Explained are the columns that are left out: those that are moved, and those
+	// that are said to hold no keys.
+	Explained []engine.Reference
+}
+
+// A Finding is a column that may hold keys, the likeliest first. There are none if
+// it could be any.
+type Finding struct {
+	Column engine.NarrowColumn
+	Keys   []Key
+	Reason string
+}
+
+// Find returns the columns, by table and in their order there. It reads samples of
+// those whose names leave it open.
+func Find(ctx context.Context, in Input) ([]Finding, error) {
+	in.Keys = slices.Clone(in.Keys)
+	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
+	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), explained: map[column]bool{}, joined: map[column][]evidence{}, foreign: map[column][]column{}, named: map[column][]Key{}}
+	f.read()
+	var open []*suspect
+	for _, c := range in.Survey.Columns {
+		if s := f.judge(c); s != nil {
+			open = append(open, s)
+		}
+	}
+	if err := f.weigh(ctx, open); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, s := range open {
+		if s.reason != "" {
+			found = append(found, Finding{s.column, s.keys, s.reason})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Column.Table.Schema, b.Column.Table.Schema), cmp.Compare(a.Column.Table.Name, b.Column.Table.Name))
+	})
+	return found, nil
+}
+
+type finder struct {
+	in        Input
+	tables    *tables
+	explained map[column]bool
+	joined    map[column][]evidence
+	foreign   map[column][]column
+	named     map[column][]Key
+}
+
+// evidence is what compares a column with a key.
+type evidence struct {
+	key    Key
+	object string
+}
+
+// read arranges what the catalog shows of columns in pairs.
+func (f *finder) read() {
+	for _, c := range f.in.Explained {
+		f.explained[columnOf(c.Table, c.Column)] = true
+	}
+	for _, r := range f.in.Named {
+		from := columnOf(r.Table, r.Column)
+		f.named[from] = append(f.named[from], Key{r.ToTable, r.ToColumn})
+	}
+	for _, r := range f.in.Survey.ForeignKeys {
+		from := columnOf(r.Table, r.Column)
+		f.foreign[from] = append(f.foreign[from], columnOf(r.ToTable, r.ToColumn))
+	}
+	known := map[string][]engine.TableName{}
+	for _, t := range f.in.Survey.Tables {
+		known[strings.ToLower(t.Name)] = append(known[strings.ToLower(t.Name)], t)
+	}
+	keys := map[column]Key{}
+	for _, key := range f.in.Keys {
+		keys[columnOf(key.Table, key.Column)] = key
+	}
+	for _, text := range f.in.Survey.Texts {
+		for _, pair := range joins(text.SQL, known) {
+			for _, ends := range [][2]column{pair, {pair[1], pair[0]}} {
+				if key, ok := keys[ends[1]]; ok {
+					f.joined[ends[0]] = append(f.joined[ends[0]], evidence{key, text.Object})
+				}
+			}
+		}
+	}
+}
+
+// A suspect is a column that is not explained. Its reason is empty as long as only
+// its values can tell.
+type suspect struct {
+	column  engine.NarrowColumn
+	name    name
+	meaning meaning
+	keys    []Key
+	reason  string
+	sure    bool // whatever the values are
+	values  samples
+}
+
+// judge returns nil for a column that holds no key.
+func (f *finder) judge(c engine.NarrowColumn) *suspect {
+	id := columnOf(c.Table, c.Name)
+	if f.explained[id] || c.Assigned {
+		return nil
+	}
+	s := &suspect{column: c, name: parseName(lastPart(c.Name))}
+	if keys := f.named[id]; len(keys) > 0 {
+		s.keys, s.reason, s.sure = keys, "its being named as a reference", true
+		return s
+	}
+	if targets := f.foreign[id]; len(targets) > 0 {
+		return f.judgeForeign(s, targets)
+	}
+	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
+	if found := f.joined[id]; len(found) > 0 {
+		s.keys, s.reason, s.sure = nil, found[0].object+", which compares it with "+found[0].key.String(), true
+		for _, e := range found {
+			s.keys = append(s.keys, e.key)
+		}
+		return s
+	}
+	if s.meaning == named && !f.own(s) {
+		s.reason, s.sure = "its name", true
+		return s
+	}
+	if keys := f.commented(c); len(keys) > 0 {
+		s.keys, s.reason, s.sure = keys, "its comment", true
+		return s
+	}
+	if s.meaning == elsewhere || c.Alone {
+		return nil
+	}
+	return s
+}
+
+// own reports whether the column is the whole primary key of its table and has its
+// own table's name, as film_id of film.
+func (f *finder) own(s *suspect) bool {
+	return s.column.Alone && len(s.keys) == 1 && s.keys[0].Table == s.column.Table
+}
+
+func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
+
+// judgeForeign is for a column with a foreign key: what it holds is known.
+func (f *finder) judgeForeign(s *suspect, targets []column) *suspect {
+	for _, key := range f.in.Keys {
+		if slices.Contains(targets, columnOf(key.Table, key.Column)) {
+			s.keys, s.reason, s.sure = append(s.keys, key), "its foreign key", true
+		}
+	}
+	if s.reason == "" {
+		return nil
+	}
+	return s
+}
+
+func (f *finder) commented(c engine.NarrowColumn) []Key {
+	if c.Comment == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) })
+}
+
+// weigh reads the values of the columns whose names leave something open.
+func (f *finder) weigh(ctx context.Context, open []*suspect) error {
+	var asked []*suspect
+	for _, s := range open {
+		if !s.sure && (s.meaning != nothing || !s.name.amount) {
+			asked = append(asked, s)
+		}
+	}
+	byTable := map[engine.TableName][]*suspect{}
+	for _, s := range asked {
+		byTable[s.column.Table] = append(byTable[s.column.Table], s)
+	}
+	for table, list := range byTable {
+		if err := f.sample(ctx, table, list); err != nil {
+			return err
+		}
+	}
+	found := make([]*present, len(f.in.Keys))
+	for i, key := range f.in.Keys {
+		var err error
+		if found[i], err = f.lookUp(ctx, key, asked); err != nil {
+			return err
+		}
+	}
+	for _, s := range asked {
+		f.settle(s, found)
+	}
+	return nil
+}
+
+// settle says what the values add to the name.
+func (f *finder) settle(s *suspect, found []*present) {
+	all, some := f.holding(s.values, found)
+	switch s.meaning {
+	case role:
+		if len(s.values) >= disproof && len(some) == 0 {
+			return
+		}
+		s.reason, s.keys = "its name", all
+		if f.typed(s) {
+			s.reason = "its name, next to " + strings.TrimSuffix(s.column.Name, "id") + "type"
+		}
+	case weak:
+		s.keys = slices.DeleteFunc(s.keys, func(key Key) bool { return !slices.Contains(all, key) })
+		if len(s.keys) > 0 {
+			s.reason = "its name and values"
+		}
+	case nothing:
+		for i, p := range found {
+			if p.fits(s.values) {
+				s.keys = append(s.keys, f.in.Keys[i])
+			}
+		}
+		if len(s.keys) > 0 {
+			s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
+		}
+	}
+}
+
+// typed reports whether another column may tell which table it refers to.
+func (f *finder) typed(s *suspect) bool {
+	stem, ok := strings.CutSuffix(s.column.Name, "_id")
+	return ok && slices.ContainsFunc(f.in.Survey.TypeColumns, func(r engine.Reference) bool {
+		return r.Table == s.column.Table && r.Column == stem+"_type"
+	})
+}
+
+// holding are the keys that have all of the values, and those that have some.
+func (f *finder) holding(values samples, found []*present) (all, some []Key) {
+	for i, p := range found {
+		if len(values) > 0 && p.has(values) {
+			all = append(all, f.in.Keys[i])
+		}
+		if p.unknown || p.count(values) > 0 {
+			some = append(some, f.in.Keys[i])
+		}
+	}
+	return all, some
+}

@@ -1,0 +1,111 @@
+package likely_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var all []engine.TableName
+	for _, name := range []string{"users", "orders", "order_lines", "order_types", "statuses", "staff", "auth_members", "audits"} {
+		all = append(all, engine.TableName{Name: name})
+	}
+	keys := []likely.Key{
+		{Table: all[0], Column: "id"}, {Table: all[1], Column: "id"}, {Table: all[5], Column: "staff_id"}, {Table: all[6], Column: "mid"},
+	}
+	for _, test := range []struct{ column, meaning, key string }{
+		{"user_id", "named", "users.id"},
+		{"users_id", "named", "users.id"},
+		{"userId", "named", "users.id"},
+		{"USER_ID", "named", "users.id"},
+		{"userid", "named", "users.id"},
+		{"UserIDs", "named", "users.id"},
+		{"last_user_id2", "named", "users.id"},
+		{"user_id_old", "named", "users.id"},
+		{"id_user", "named", "users.id"},
+		{"fk_user_id", "named", "users.id"},
+		{"lastuserid", "named", "users.id"},
+		{"order_fk", "named", "orders.id"},
+		{"manager_staff_id", "named", "staff.staff_id"},
+		{"member_id", "named", "auth_members.mid"},
+		{"mid", "named", "auth_members.mid"},
+		{"amid", "", ""},
+		{"creator_id", "role", ""},
+		{"external_ids", "role", ""},
+		{"ownerid", "role", ""},
+		{"created_by", "role", ""},
+		{"merged_into", "role", ""},
+		{"reports_to", "role", ""},
+		{"parent", "role", ""},
+		{"user", "weak", "users.id"},
+		{"first_order", "weak", "orders.id"},
+		{"order_no", "weak", "orders.id"},
+		{"order_line_id", "elsewhere", ""},
+		{"status_id", "elsewhere", ""},
+		{"kind_id", "", ""},
+		{"order_count", "", ""},
+		{"sort_order", "", ""},
+		{"number", "", ""},
+		{"sort_by", "", ""},
+		{"valid_to", "", ""},
+		{"id_card", "", ""},
+		{"paid", "", ""},
+		{"grid", "", ""},
+		{"valid", "", ""},
+		{"border", "", ""},
+		{"quantity", "", ""},
+		{"id", "", ""},
+		{"42", "", ""},
+	} {
+		meaning, key := likely.Meaning(all, keys, engine.TableName{Name: "audits"}, test.column)
+		if meaning != test.meaning || key != test.key {
+			t.Errorf("%s means %q, %q, want %q, %q", test.column, meaning, key, test.meaning, test.key)
+		}
+	}
+	if meaning, _ := likely.Meaning(all, keys, engine.TableName{Name: "orders"}, "type_id"); meaning != "" && meaning != "elsewhere" {
+		t.Errorf("orders.type_id means %q, want the key of order_types", meaning)
+	}
+}
+
+func TestJoins(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"SELECT * FROM a JOIN b ON a.x = b.id":                                          {"a.x=b.id"},
+		`SELECT * FROM ("s"."a" "q" JOIN b AS r ON ((q.x = (r.id)::integer)))`:          {"a.x=b.id"},
+		"select `q`.`n` from (`d`.`a` `q` join `d`.`b` on((`d`.`b`.`id` = `q`.`x`)))":   {"b.id=a.x"},
+		"SELECT 1 FROM a q WHERE q.x IN (SELECT DISTINCT b.id FROM b)":                  {"a.x=b.id"},
+		"SELECT 1 FROM a q, b WHERE b.id = ANY (q.list)":                                {"b.id=a.list"},
+		"-- a.x = b.id\nSELECT ' a.x = b.id ' FROM a, b /* a.x = b.id */ WHERE a.y = 1": nil,
+		"SELECT * FROM a JOIN c ON a.x = c.id":                                          nil,
+		"SELECT * FROM a WHERE x >= 1 AND a.x <= 2":                                     nil,
+		`SELECT * FROM "a" AS "q""r" JOIN b ON "q""r".x = b.id`:                         {"a.x=b.id"},
+		"UPDATE a SET x = b.id FROM b WHERE a.":                                         nil,
+	} {
+		if got := likely.Joins(text, "a", "b"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestComments(t *testing.T) {
+	t.Parallel()
+	key := likely.Key{Table: engine.TableName{Name: "order_lines"}, Column: "id"}
+	for comment, want := range map[string]bool{
+		"the ID of the order line": true,
+		"see order_lines.id":       true,
+		"references order_lines":   true,
+		"FK: OrderLines":           true,
+		"position of the line":     false,
+		"how many order lines":     false,
+		"ID of an order":           false,
+		"":                         false,
+	} {
+		if got := likely.Mentions(comment, key); got != want {
+			t.Errorf("%q: %t, want %t", comment, got, want)
+		}
+	}
+}

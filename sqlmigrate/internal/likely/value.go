@@ -1,0 +1,220 @@
+package likely
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+const (
+	// maxValues are compared with keys: so many that a key that is missing here and
+	// there shows.
+	maxValues = 200
+
+	// fewest values say something of a column whose name says nothing.
+	fewest = 5
+
+	// disproof is how many values, none of which is a key, show that a name
+	// means something else.
+	disproof = 10
+)
+
+// samples are distinct values of a column, in order.
+type samples []int64
+
+var integers = regexp.MustCompile(`-?\d+`)
+
+// sample reads values of the columns of a table. That it may not read the table, or
+// that somebody locks it, leaves only the names.
+func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*suspect) error {
+	columns := make([]engine.NarrowColumn, len(asked))
+	for i, s := range asked {
+		columns[i] = s.column
+	}
+	rows, err := f.in.Engine.Sample(ctx, f.in.Conn, table, columns)
+	if err != nil {
+		return ctx.Err()
+	}
+	for i, s := range asked {
+		for _, row := range rows {
+			s.values = append(s.values, valuesIn(row[i].String)...)
+		}
+		s.values = distinct(s.values)
+	}
+	return nil
+}
+
+// valuesIn reads one number, or those of an array.
+func valuesIn(text string) (values samples) {
+	for _, digits := range integers.FindAllString(text, -1) {
+		if value, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// distinct are the values without repetition, from the smallest to the largest.
+// 0 and -1 stand for none where there is no NULL.
+func distinct(values samples) samples {
+	slices.Sort(values)
+	return slices.DeleteFunc(slices.Compact(values), func(value int64) bool { return value == 0 || value == -1 }).thinned(maxValues)
+}
+
+// thinned are at most so many of the values, evenly.
+func (values samples) thinned(most int) samples {
+	if len(values) <= most {
+		return values
+	}
+	kept := make(samples, most)
+	for i := range kept {
+		kept[i] = values[i*(len(values)-1)/(most-1)]
+	}
+	return kept
+}
+
+// probes are numbers between the values, the same each time: how many of them are
+// keys shows how much it means that all values are.
+func (values samples) probes(most int) samples {
+	if len(values) < fewest {
+		return nil
+	}
+	from, to := values[0], values[len(values)-1]
+	random := rand.New(rand.NewPCG(1, 2))
+	numbers := make(samples, most)
+	for i := range numbers {
+		numbers[i] = from + random.Int64N(to-from+1)
+	}
+	return numbers
+}
+
+// A present says which values a key has, of those that were looked up.
+type present struct {
+	unknown           bool // it may not be read
+	smallest, largest int64
+	values            map[int64]bool
+}
+
+const (
+	few  = 16 // values and probes are looked up first,
+	many = 50 // and so many probes, and all values, if they are all keys
+)
+
+// lookUp asks the key's index.
+func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) (*present, error) {
+	p := &present{values: map[int64]bool{}}
+	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
+	var smallest, largest sql.NullInt64
+	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid {
+		p.unknown = err != nil
+		return p, ctx.Err()
+	}
+	p.smallest, p.largest = smallest.Int64, largest.Int64
+	var first, then samples
+	for _, s := range asked {
+		first = slices.Concat(first, s.values.thinned(few), s.values.probes(few))
+	}
+	if err := f.readPresent(ctx, key, first, p); err != nil {
+		p.unknown = true
+		return p, ctx.Err()
+	}
+	for _, s := range asked {
+		if p.has(s.values.thinned(few)) && (s.meaning != nothing || p.reaches(s.values) || !p.has(s.values.probes(few))) {
+			then = slices.Concat(then, s.values, s.values.probes(many))
+		}
+	}
+	if err := f.readPresent(ctx, key, then, p); err != nil {
+		p.unknown = true
+	}
+	return p, ctx.Err()
+}
+
+func (f *finder) quote(column string) string {
+	return f.in.Engine.Quote(engine.TableName{Name: column})
+}
+
+func (f *finder) readPresent(ctx context.Context, key Key, wanted samples, p *present) error {
+	slices.Sort(wanted)
+	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
+	for chunk := range slices.Chunk(wanted, 1000) {
+		if err := f.readChunk(ctx, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(key.Column), f.in.Engine.Quote(key.Table), listed(chunk)), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *finder) readChunk(ctx context.Context, query string, p *present) error {
+	rows, err := f.in.Conn.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value int64
+		if err := rows.Scan(&value); err != nil {
+			return err
+		}
+		p.values[value] = true
+	}
+	return rows.Err()
+}
+
+func listed(values []int64) string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = strconv.FormatInt(value, 10)
+	}
+	return strings.Join(texts, ",")
+}
+
+// count counts the values that are keys.
+func (p *present) count(values samples) int {
+	n := 0
+	for _, value := range values {
+		if p.values[value] {
+			n++
+		}
+	}
+	return n
+}
+
+// has reports whether all values are keys.
+func (p *present) has(values samples) bool { return p.count(values) == len(values) }
+
+// fits reports whether the values are those of a reference, although nothing else
+// says so. All have to be keys. That says little of a count, because small keys
+// have no gaps: so there have to be gaps between the values, or the values have to
+// reach as far as the keys do.
+func (p *present) fits(values samples) bool {
+	if len(values) < fewest || !p.has(values) {
+		return false
+	}
+	return p.reaches(values) || p.gaps(values) >= enoughBits
+}
+
+func (p *present) reaches(values samples) bool {
+	if len(values) < 2*fewest {
+		return false
+	}
+	span := float64(p.largest - p.smallest)
+	return float64(values[len(values)-1]-values[0]) >= span/2 && float64(values[len(values)/2]-p.smallest) >= span/5
+}
+
+// enoughBits of evidence are a chance of one in a thousand.
+const enoughBits = 10
+
+// gaps is the evidence, in bits, that it is not by chance that all values are keys.
+func (p *present) gaps(values samples) float64 {
+	probes := values.probes(many)
+	density := float64(p.count(probes)) / float64(len(probes))
+	return -float64(len(values)) * math.Log2(max(density, 0.01))
+}

@@ -1,0 +1,78 @@
+package sqlmigrate_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+type (
+	yard struct {
+		ID     int64
+		Cranes []crane `gorm:"foreignKey:YardID"`
+		Tags   []tagOf `gorm:"many2many:yard_tags"`
+	}
+	crane struct {
+		ID     int64
+		YardID int64
+		Hooks  []hook `gorm:"foreignKey:CraneID"`
+	}
+	hook struct {
+		ID      int64
+		CraneID int64
+		Crane   *crane  `gorm:"foreignKey:CraneID"`
+		Tags    []tagOf `gorm:"polymorphic:Owner"`
+	}
+	tagOf struct {
+		ID        int64
+		OwnerID   int64
+		OwnerType string
+		Yards     []yard `gorm:"many2many:yard_tags"`
+	}
+)
+
+// GORM adds relations to the schema of one model while it parses another. The
+// first uses of related models may be concurrent, and each finds all references.
+func TestModelsInParallel(t *testing.T) {
+	t.Parallel()
+	models := []any{&yard{}, &crane{}, &hook{}, &tagOf{}}
+	one := sqlite(t)
+	want, err := sqlmigrate.ModelReferences(one, models...)
+	if err != nil || len(want) == 0 {
+		t.Fatalf("references %q, %v", want, err)
+	}
+	for i := range 50 {
+		db := fresh(one)
+		var done sync.WaitGroup
+		for n := range 8 {
+			done.Go(func() {
+				target := models[(n+i)%len(models)]
+				if n%2 == 0 {
+					stmt := &gorm.Statement{DB: db}
+					if err := stmt.Parse(target); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				got, err := sqlmigrate.ModelReferences(db, target)
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("references of %T: %q, %v, want %q", target, got, err, want)
+				}
+			})
+		}
+		done.Wait()
+	}
+}
+
+// fresh is a handle that has parsed no model.
+func fresh(db *gorm.DB) *gorm.DB {
+	again, err := gorm.Open(db.Dialector, &gorm.Config{ConnPool: db.ConnPool, DryRun: true})
+	if err != nil {
+		panic(err)
+	}
+	return again
+}

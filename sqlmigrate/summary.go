@@ -1,0 +1,174 @@
+package sqlmigrate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Estimate is how long all phases take, on the machine of the measurements that the
+// package's documentation names.
+func (p *Plan) Estimate() time.Duration {
+	var sum time.Duration
+	for _, phase := range p.Phases {
+		sum += phase.estimate()
+	}
+	return sum
+}
+
+func (p *Phase) estimate() time.Duration {
+	var sum time.Duration
+	for _, step := range p.Steps {
+		sum += step.Estimate
+	}
+	return sum
+}
+
+// Size is what the database estimates of all tables, with indexes. The rows of
+// tables that were never analyzed are not in it: there are so many.
+func (p *Plan) Size() (rows, bytes int64, notAnalyzed int) {
+	for _, t := range p.Tables {
+		rows, bytes = rows+t.Rows, bytes+t.Bytes
+		if t.NotAnalyzed {
+			notAnalyzed++
+		}
+	}
+	return rows, bytes, notAnalyzed
+}
+
+// LongestLock estimates how long others may have to wait for a table, and in which
+// phase. A transaction holds the locks of all its statements until its end.
+func (p *Plan) LongestLock() (time.Duration, PhaseName) {
+	var longest time.Duration
+	var name PhaseName
+	for _, phase := range p.Phases {
+		if lock := phase.longestLock(); name == "" || lock > longest {
+			longest, name = lock, phase.Name
+		}
+	}
+	return longest, name
+}
+
+func (p *Phase) longestLock() time.Duration {
+	if p.Transaction {
+		return p.estimate()
+	}
+	var longest time.Duration
+	for _, step := range p.Steps {
+		longest = max(longest, step.Estimate)
+	}
+	return longest
+}
+
+// Disk estimates how many bytes the copies of tables need at the same time. The
+// database's log needs about as many.
+func (p *Plan) Disk() int64 {
+	var most int64
+	for _, phase := range p.Phases {
+		var sum, largest int64
+		for _, step := range phase.Steps {
+			if step.Rewrites {
+				sum, largest = sum+step.Bytes, max(largest, step.Bytes)
+			}
+		}
+		if !phase.Transaction {
+			sum = largest
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// A BlockingObject is an object of the database that keeps the plan from being
+// carried out, once for all tables that it concerns.
+type BlockingObject struct {
+	Object  string
+	Tables  []string
+	Reasons []string
+	Fix     string
+}
+
+// BlockingObjects are the blockers by object. Those with the same fix follow each
+// other.
+func (p *Plan) BlockingObjects() []BlockingObject {
+	var objects []BlockingObject
+	for _, b := range p.Blockers {
+		i := slices.IndexFunc(objects, func(o BlockingObject) bool { return o.is(b) })
+		if i < 0 {
+			objects, i = append(objects, BlockingObject{Object: b.Object, Fix: b.Fix}), len(objects)
+		}
+		o := &objects[i]
+		o.Tables, o.Reasons = appendNew(o.Tables, b.Table), appendNew(o.Reasons, b.Reason)
+	}
+	first := map[string]int{}
+	for i, o := range objects {
+		if _, ok := first[o.Fix]; !ok {
+			first[o.Fix] = i
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b BlockingObject) int { return cmp.Compare(first[a.Fix], first[b.Fix]) })
+	return objects
+}
+
+// is reports whether the blocker is about the same object. A column is one of its
+// table, wherever others are called the same.
+func (o *BlockingObject) is(b Blocker) bool {
+	if o.Object != b.Object || o.Fix != b.Fix {
+		return false
+	}
+	ofTable := strings.HasPrefix(b.Object, "column ") || b.Object == "primary key"
+	return !ofTable || slices.Contains(o.Tables, b.Table)
+}
+
+func appendNew(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// SQL is the plan for a review: every statement in order, each phase with what is
+// done and which locks it takes, as comments. It is not for running: [Plan.Apply]
+// and [Plan.WriteFiles] set up the connection, and leave out what has been done.
+func (p *Plan) SQL() string {
+	out := page{width: pageWidth}
+	out.comment(0, p.headline())
+	for _, phase := range p.Phases {
+		out.row("")
+		out.comment(0, phase.headline())
+		if phase.Transaction {
+			out.row("BEGIN;")
+		}
+		for _, step := range phase.Steps {
+			out.review(&step, phase.Transaction)
+		}
+		if phase.Transaction {
+			out.row("COMMIT;")
+		}
+	}
+	return out.String()
+}
+
+func (out *page) review(s *Step, transaction bool) {
+	out.comment(0, s.Table+": "+s.Text)
+	out.comment(2, s.work())
+	if s.Locks != "" {
+		out.comment(2, "locks: "+s.Locks)
+	}
+	for _, statement := range s.Up {
+		if statement.Unless != "" && !transaction {
+			out.comment(2, "left out if this is true: "+statement.Unless)
+		}
+		out.WriteString(statement.SQL + ";\n")
+	}
+}
+
+// comment wraps text, each line of it behind the mark of a comment.
+func (out *page) comment(indent int, text string) {
+	lines := page{width: out.width - len("-- ")}
+	lines.line(indent, text)
+	for line := range strings.Lines(lines.String()) {
+		out.WriteString("-- " + line)
+	}
+}
