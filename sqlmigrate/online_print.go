@@ -13,7 +13,7 @@ import (
 func (o *OnlinePlan) String() string {
 	var out page
 	out.line(0, o.headline())
-	out.blockers(o.Blockers)
+	out.blockers((&Plan{Blockers: o.Blockers}).BlockingObjects())
 	for _, stage := range o.Stages {
 		out.line(0, fmt.Sprintf("\nStage %s: %s", stage.Name, stage.Text))
 		out.onlineSteps(stage.Steps)

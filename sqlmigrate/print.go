@@ -197,7 +197,7 @@ func (out *page) phases(phases []Phase, style Style) {
 			out.row("")
 		}
 		if !style.Details {
-			out.line(0, phase.headline()+", "+engine.Count(len(phase.up()), "statement"))
+			out.line(0, phase.headline()+", "+engine.Count(phase.statements(), "statement"))
 			continue
 		}
 		out.line(0, phase.headline())
@@ -205,6 +205,14 @@ func (out *page) phases(phases []Phase, style Style) {
 			out.step(&step)
 		}
 	}
+}
+
+func (p *Phase) statements() int {
+	n := 0
+	for _, step := range p.Steps {
+		n += len(step.Up)
+	}
+	return n
 }
 
 func (p *Phase) headline() string {
