@@ -110,8 +110,8 @@ func reportMicro(all []codec, s series) report {
 	}
 	return report{
 		figures: []figure{
-			versus("JSON, marshal", s, marshalOf(peers.Ours), marshalOf(peers.Bwmarrin), atMost(0.65, "×")),
-			versus("JSON, unmarshal", s, unmarshalOf(peers.Ours), unmarshalOf(peers.Bwmarrin), atMost(0.95, "×")),
+			versus("JSON, marshal", s, marshalOf(peers.Ours), marshalOf(peers.Bwmarrin), atMost(0.90, "×")),
+			versus("JSON, unmarshal", s, unmarshalOf(peers.Ours), unmarshalOf(peers.Bwmarrin), atMost(0.90, "×")),
 		},
 		tables: []table{t},
 	}
@@ -215,7 +215,7 @@ func inOrder(layout snowflake.Layout, ids []types.ID, marks []mark) error {
 }
 
 func reportLag(s series) report {
-	burst := plain("burst of 40,000 with WithLag(10ms), none ahead of the clock", scaled(s[lagged], 1e-6), atMost(1.6, "ms")).
+	burst := plain("burst of 40,000 with WithLag(10ms), none ahead of the clock", scaled(s[lagged], 1e-6), atMost(1, "ms")).
 		against(s[peers.Bwmarrin], 1e-6)
 	return report{
 		figures: []figure{burst},

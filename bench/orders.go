@@ -155,7 +155,7 @@ func (t *till) write(insert insert, constrained bool) (ns float64, err error) {
 }
 
 func (t *till) report(s series) report {
-	least := atLeast(4, "×")
+	least := atLeast(5, "×")
 	if t.db.Name() == "sqlite" {
 		least.bound = 2
 	}
@@ -407,7 +407,7 @@ func bwmarrinWindow(node *bwmarrin.Node) window {
 func reportBatch(s series) report {
 	return report{
 		figures: []figure{
-			plain("Fill(1000), wide layout, per ID", s[fill1000], atMost(0.6, "ns")),
+			plain("Fill(1000), wide layout, per ID", s[fill1000], atMost(0.5, "ns")),
 			faster("Fill(1000), times faster than a loop", s, fill1000, bwLoop, atLeast(75, "×")),
 		},
 		tables: []table{perName("Batches, ns/ID", "ns/ID", []string{fill1000, fill100, nextLoop, bwLoop}, s)},

@@ -199,7 +199,7 @@ func reportPlugin(matchups []*matchup, s series) report {
 	var r report
 	t := table{title: "Create of 1,000 rows, ns per row", header: []string{"", "plugin", "hand-set keys", "ratio"}}
 	for _, m := range matchups {
-		f := versus("plugin, per row of 1,000: "+m.name, s, m.withPlugin(), m.handSet(), atMost(1.02, "×"))
+		f := versus("plugin, per row of 1,000: "+m.name, s, m.withPlugin(), m.handSet(), atMost(1.01, "×"))
 		f.ratio = s[m.cost()]
 		if !m.plain.DryRun {
 			r.figures = append(r.figures, f)

@@ -36,7 +36,7 @@ const (
 func request(contenders []peers.Contender) experiment {
 	callers := append(slices.Clone(contenders),
 		peers.Contender{Name: nothing, Loop: func(int) error { return nil }},
-		peers.Contender{Name: oneClock, Loop: func(int) error { busy.sink += int(time.Since(busy.start)); return nil }},
+		peers.Contender{Name: oneClock, Loop: readClock},
 		peers.Contender{Name: bothClocks, Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
 	return experiment{
 		name: "request",

@@ -35,7 +35,7 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 	for range 4 {
 		grant := g.grant.Load()
 		until, count := grant.tickEnd.Trust()
-		if !clock.Trusted(until, count) && (until == clock.Idle || !grant.tickEnd.After(time.Since(g.clock.Start()), &g.clock.Counter, count)) {
+		if !clock.CertainlyOpen(until, count) && (until == clock.Idle || !grant.tickEnd.StillOpen(time.Since(g.clock.Start()), &g.clock.Counter, count)) {
 			if id := g.nextTick(grant); id > 0 {
 				return id, nil
 			}
@@ -56,7 +56,8 @@ func (g *Generator) next(ctx context.Context, wait bool) (types.ID, error) {
 // nextTick issues the first ID of a tick, and opens it, if the clocks agree and
 // nothing else is out of the ordinary: the slot then follows from the state and one
 // reading of both clocks, and there is nothing to record. It returns zero where
-// reserve has to find out.
+// reserve has to find out. That a shift is masked with 63, which changes none, spares
+// the processor a look whether it is 64 or more.
 func (g *Generator) nextTick(grant *Grant) types.ID {
 	if g.directBelow == 0 {
 		return 0

@@ -1,8 +1,10 @@
 package types_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -43,12 +45,31 @@ func TestArrayScan(t *testing.T) {
 		{"{7529595880471527425,-5}", types.IDs{sample, -5}},
 		{[]byte(`["7529595880471527425", 1]`), types.IDs{sample, 1}},
 		{`{"1"}`, types.IDs{1}},
+		{words(0, 0, 20), types.IDs{}},
+		{words(1, 0, 20, 0, 1), types.IDs{}},
+		{words(1, 0, 20, 2, 1, 8, 0x687E_B1F8, 0xDF80_0001, 8, 0xFFFF_FFFF, 0xFFFF_FFFB), types.IDs{0x687E_B1F8_DF80_0001, -5}},
+		{words(1, 0, 23, 3, 1, 4, 0x1234_5678, 4, 0xFFFF_FFFB, 4, 0), types.IDs{0x1234_5678, -5, 0}},
+		{append(words(1, 0, 21, 1, 1, 2), 0xFF, 0xFE), types.IDs{-2}},
+		{append(words(1, 0, 21, 1, 1, 2), 0x01, 0x02), types.IDs{0x102}},
 	} {
 		got := types.IDs{99}
 		if err := got.Scan(test.src); err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %#v, %v: want %#v", test.src, got, err, test.want)
 		}
 	}
+}
+
+// words are the head and the elements of an array in PostgreSQL's binary form:
+// dimensions, flags, type, length, lower bound; then the size of each element.
+func words(words ...uint32) (b []byte) {
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+func binaryError(b []byte) string {
+	return fmt.Sprintf("types: Array.Scan(%q): want one dimension of integers without NULL", b)
 }
 
 func TestArrayScanErrors(t *testing.T) {
@@ -71,6 +92,13 @@ func TestArrayScanErrors(t *testing.T) {
 			[]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"),
 			`types: Array.Scan("\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x15\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x05"): want one dimension of integers without NULL`,
 		},
+		{words(0, 0, 20, 0), binaryError(words(0, 0, 20, 0))}, // no dimension has no length
+		{words(1, 0, 20), binaryError(words(1, 0, 20))},
+		{words(1, 0, 20, 0), binaryError(words(1, 0, 20, 0))},
+		{words(2, 0, 20, 0, 1), binaryError(words(2, 0, 20, 0, 1))},
+		{words(1, 0, 25, 0, 1), binaryError(words(1, 0, 25, 0, 1))}, // text
+		{words(1, 0, 23, 2, 1, 4, 7), binaryError(words(1, 0, 23, 2, 1, 4, 7))},
+		{words(1, 0, 23, 1, 1, 0xFFFF_FFFF, 7), binaryError(words(1, 0, 23, 1, 1, 0xFFFF_FFFF, 7))}, // NULL
 	} {
 		got := types.IDs{99}
 		if err := got.Scan(test.src); err == nil || err.Error() != test.want || got != nil {

@@ -74,6 +74,7 @@ func TestScanErrors(t *testing.T) {
 		{"underscore", "1_000", `("1_000"): ` + integer},
 		{"hexadecimal", "0x1f", `("0x1f"): ` + integer},
 		{"one quotation mark", `"`, `("\""): ` + integer},
+		{"quotation mark in front", `"12`, `("\"12"): ` + integer},
 		{"quotation marks only", `""`, `(""): ` + integer},
 		{"two pairs of quotation marks", `""5""`, `("\"5\""): ` + integer},
 		{"null of JSON", "null", `("null"): ` + integer},

@@ -63,16 +63,16 @@ func (e *TickEnd) Trust() (until, count uint64) {
 	return until, Count()
 }
 
-// Trusted reports whether the end has certainly not come at this count: the
+// CertainlyOpen reports whether the end has certainly not come at this count: the
 // count is below the trust, and not too far below. A counter that was set back
 // is trusted for too long, but not for longer than the clocks may go without
 // being compared.
-func Trusted(until, count uint64) bool { return until-count-1 < uint64(maxPeriod/slowest) }
+func CertainlyOpen(until, count uint64) bool { return until-count-1 < uint64(maxPeriod/slowest) }
 
-// After reports whether the end has not come by the clock, and if so renews
+// StillOpen reports whether the end has not come by the clock, and if so renews
 // the trust in the counter. The count was read before the elapsed time: what
 // passes in between shortens the trust.
-func (e *TickEnd) After(elapsed time.Duration, c *Counter, count uint64) bool {
+func (e *TickEnd) StillOpen(elapsed time.Duration, c *Counter, count uint64) bool {
 	left := time.Duration(e.elapsed.Load()) - elapsed
 	if left > 0 && c.keepsUp(count, elapsed) {
 		e.trustedUntil.Store(count + uint64(left/slowest))

@@ -24,12 +24,12 @@ func TestTrustInTheCounter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := clock.Trusted(until, test.count); got != test.want {
+			if got := clock.CertainlyOpen(until, test.count); got != test.want {
 				t.Errorf("at count %d of %d: %v, want %v", test.count, uint64(until), got, test.want)
 			}
 		})
 	}
-	if clock.Trusted(clock.Idle, 0) || clock.Trusted(clock.Busy, 0) {
+	if clock.CertainlyOpen(clock.Idle, 0) || clock.CertainlyOpen(clock.Busy, 0) {
 		t.Error("no counter is there: trusted")
 	}
 }
@@ -76,7 +76,7 @@ func TestClockEarnsTrust(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trust, open := clock.After(start, start+test.counts, test.left)
+			trust, open := clock.StillOpen(start, start+test.counts, test.left)
 			if trust != test.trust || open != test.open {
 				t.Errorf("trusted up to %d, the tick is open: %v; want %d, %v", trust, open, test.trust, test.open)
 			}
@@ -90,7 +90,7 @@ func TestAnotherTickIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[bool]uint64{true: clock.Idle, false: clock.Busy} {
 		until, count := clock.Reopened(1<<40, first)
-		if until != want || first && count != 0 || clock.Trusted(until, count) {
+		if until != want || first && count != 0 || clock.CertainlyOpen(until, count) {
 			t.Errorf("first call %v: trusted up to %d at the count %d, want %d, and not trusted", first, until, count, want)
 		}
 	}

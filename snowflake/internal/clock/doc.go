@@ -11,8 +11,10 @@
 //
 // Reading the clock is most of what an ID costs. On Linux on x86-64, [Count]
 // reads the processor's time stamp counter instead, in a third of the time. With
-// it an ID takes 0.34 × the time of one by bwmarrin/snowflake, 10 ns instead of
-// 31, and without it 0.97 × (AMD EPYC, Linux, Go 1.26).
+// it an ID in a loop takes 10 ns, and 30 ns without; one every 5, 10 or 20 µs takes
+// 20 ns instead of 40; from 50 µs on there is no difference. A burst within a lag
+// takes a third of the time, and an ID at the cap half the CPU (AMD EPYC, Linux, Go
+// 1.26.8; docs/benchmarks.md).
 //
 // A count is not a time. Its rate differs between processors, two processors
 // need not agree, and a virtual machine that is moved or resumed may continue

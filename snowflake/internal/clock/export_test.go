@@ -11,12 +11,12 @@ func KeepsUp(start, count uint64, elapsed time.Duration) bool {
 	return c.keepsUp(count, elapsed)
 }
 
-// After reads the clock, a second after the start, in a tick of which so much is
+// StillOpen reads the clock, a second after the start, in a tick of which so much is
 // left, and returns the trust that this earns.
-func After(start, count uint64, left time.Duration) (trust uint64, open bool) {
+func StillOpen(start, count uint64, left time.Duration) (trust uint64, open bool) {
 	var e TickEnd
 	e.elapsed.Store(int64(time.Second + left))
-	open = e.After(time.Second, &Counter{usable: true, start: start}, count)
+	open = e.StillOpen(time.Second, &Counter{usable: true, start: start}, count)
 	return e.trustedUntil.Load(), open
 }
 
