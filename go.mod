@@ -3,13 +3,13 @@ module github.com/gormflake/gormflake
 go 1.25.0
 
 require (
-	github.com/go-sql-driver/mysql v1.8.1
+	github.com/go-sql-driver/mysql v1.8.1 // as gorm.io/driver/mysql: see CONTRIBUTING.md
 	github.com/jackc/pgx/v5 v5.12.0
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/driver/sqlite v1.6.0
 	gorm.io/gorm v1.31.2
-	modernc.org/sqlite v1.59.0
+	modernc.org/sqlite v1.59.0 // the last that takes Go 1.25
 )
 
 require (

@@ -1,0 +1,48 @@
+//go:build go1.27
+
+package claims_test
+
+import (
+	"database/sql/driver"
+	"testing"
+	"uuid"
+)
+
+func stdUUID() (uuid.UUID, error) { return uuid.NewV7(), nil }
+
+func TestStandardUUIDv7Rises(t *testing.T) {
+	t.Parallel()
+	ids := take(t, 10_000, stdUUID)
+	for i := range ids[1:] {
+		if ids[i].Compare(ids[i+1]) >= 0 {
+			t.Fatalf("%v after %v", ids[i+1], ids[i])
+		}
+	}
+}
+
+// A step back by a second or more makes lower ones.
+func TestStandardUUIDv7FallsAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	before := uuid.NewV7()
+	restarted(t, func(t *testing.T) {
+		if after := uuid.NewV7(); after.Compare(before) >= 0 {
+			t.Errorf("%v after %v; want a lower one", after, before)
+		}
+	})
+}
+
+func TestStandardUUIDIsAStringInJSON(t *testing.T) {
+	t.Parallel()
+	id := uuid.NewV7()
+	if got := throughJavaScript(t, id); got != id.String() || len(id.String()) != 36 {
+		t.Errorf("%v, want %v of 36 characters", got, id)
+	}
+}
+
+func TestStandardUUIDIsAParameterAsText(t *testing.T) {
+	t.Parallel()
+	id := uuid.New()
+	if value, err := driver.DefaultParameterConverter.ConvertValue(id); err != nil || value != id.String() {
+		t.Errorf("database/sql passes %v, %v; want the text", value, err)
+	}
+}
