@@ -1,11 +1,11 @@
-// Package compatible tells PostgreSQL, MySQL and MariaDB from engines that only
-// speak their protocols: settings have the same names there and mean nothing.
+// Package compatible distinguishes PostgreSQL, MySQL and MariaDB from engines that
+// only speak their protocols, where settings of the same names mean nothing.
 package compatible
 
 import "strings"
 
-// marks are what version() returns parts of. An engine that answers as the one
-// whose protocol it speaks, as Aurora DSQL does, has none.
+// marks are texts that version() contains. An engine without one, such as Aurora
+// DSQL, is not recognised.
 var marks = []struct{ text, engine string }{
 	{"TiDB", "TiDB"},
 	{"CockroachDB", "CockroachDB"},
@@ -13,7 +13,7 @@ var marks = []struct{ text, engine string }{
 }
 
 // Engine returns the name of the engine whose version() is version, and "" for
-// PostgreSQL, MySQL, MariaDB and whatever cannot be told from them.
+// PostgreSQL, MySQL, MariaDB and all engines that are not recognised.
 func Engine(version string) string {
 	for _, m := range marks {
 		if strings.Contains(version, m.text) {
