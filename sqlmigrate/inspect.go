@@ -46,7 +46,7 @@ const (
 //
 // A blocker is not an error: it is in [Plan.Blockers], and [Plan.Err] makes an
 // error of it. An error is a target that does not exist or means nothing, a
-// database that is not supported, a right that is missing.
+// database that is not supported, such as TiDB, a right that is missing.
 //
 // db must not be a transaction. If it is pinned to one connection, as in
 // [gorm.DB.Connection], that is used.

@@ -31,6 +31,10 @@ type dialect struct {
 	// silence says why an answer may be missing, and what to do about it.
 	silence string
 
+	// version selects what the server calls itself. It is empty where that is
+	// the library.
+	version string
+
 	rebind   func(statement string) string
 	classify func(err error) kind
 

@@ -87,6 +87,9 @@
 //     with a write-ahead log does not, nor FULL with a journal that is deleted;
 //     then the connection gets its own setting back.
 //
+// TiDB, CockroachDB and YugabyteDB are refused by name: the settings above exist
+// there and mean nothing, and no test of this package has run on them.
+//
 // [AllowVolatile] accepts what would be refused; use it with
 // [github.com/gormflake/gormflake/lease.WithSettle], as for every database that
 // can forget.

@@ -20,6 +20,7 @@ var mysqlDialect = &dialect{
 	now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	standby:  "0",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	version:  "SELECT VERSION()",
 	rebind:   unchanged,
 	classify: classifyMySQL,
 	check:    checkMySQL,

@@ -69,8 +69,9 @@ func WithTable(name string) Option {
 	})
 }
 
-// AllowVolatile accepts a database that may forget what it has acknowledged,
-// and which would be refused otherwise. It silences the warnings too. Combine
+// AllowVolatile accepts a database that may forget what it has acknowledged, or
+// an engine whose settings do not show it, such as TiDB, and which would be
+// refused otherwise. It silences the warnings too. Combine
 // it with lease.WithSettle of at least one window, or IDs can be issued twice
 // after a crash. It does not accept a table that is refused by a [TableError].
 func AllowVolatile() Option {

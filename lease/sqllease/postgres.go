@@ -28,6 +28,7 @@ WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND ow
 	now:      "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
+	version:  "SELECT version()",
 	rebind:   dollars,
 	classify: classifyPostgres,
 	hint:     hintPostgres,

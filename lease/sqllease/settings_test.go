@@ -15,9 +15,12 @@ import (
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-const orAllow = " (or accept it with AllowVolatile and lease.WithSettle)"
+const (
+	orAllow    = " (or accept it with AllowVolatile and lease.WithSettle)"
+	neverTried = ", whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease" + orAllow
+)
 
-// What a database says about its durability. Where the setting belongs to the
+// What a database says about its durability, and what it calls itself. Where the setting belongs to the
 // whole server, a proxy puts another value into the question.
 func TestSettings(t *testing.T) {
 	t.Parallel()
@@ -59,6 +62,9 @@ func TestSettings(t *testing.T) {
 			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
+		{"TiDB", testdb.MySQL, instead("VERSION()", "'8.0.11-TiDB-v7.5.0'"), "sqllease: the server is TiDB (8.0.11-TiDB-v7.5.0)" + neverTried, ""},
+		{"CockroachDB", testdb.Postgres, instead("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
+		{"YugabyteDB", testdb.Postgres, instead("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
 	} {
 		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/gormflake/gormflake/internal/compatible"
 )
+
+const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 
 // prepare creates and checks the table, and checks the settings, once for a
 // store: a table that vanishes later has forgotten what it held, and an error
@@ -30,6 +34,9 @@ func (s *store) prepare(ctx context.Context) error {
 }
 
 func (s *store) setUp(ctx context.Context) error {
+	if err := s.checkEngine(ctx); err != nil {
+		return err
+	}
 	if err := s.ensureTable(ctx); err != nil {
 		return err
 	}
@@ -40,6 +47,25 @@ func (s *store) setUp(ctx context.Context) error {
 		return err
 	}
 	s.ready.Store(true)
+	return nil
+}
+
+// checkEngine refuses an engine that speaks the protocol of another, before its
+// settings are believed.
+func (s *store) checkEngine(ctx context.Context) error {
+	if s.dialect.version == "" || s.volatile {
+		return nil
+	}
+	var version string
+	err := s.attempt(ctx, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, s.dialect.version).Scan(&version)
+	})
+	if err != nil {
+		return err
+	}
+	if engine := compatible.Engine(version); engine != "" {
+		return fmt.Errorf("the server is %s (%s), whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version)
+	}
 	return nil
 }
 
@@ -85,7 +111,7 @@ func (s *store) checkSettings(ctx context.Context) error {
 	var errs []error
 	for _, f := range findings {
 		if f.refuse {
-			errs = append(errs, fmt.Errorf("%s (or accept it with AllowVolatile and lease.WithSettle)", f.text))
+			errs = append(errs, errors.New(f.text+orAccept))
 			continue
 		}
 		s.logger.WarnContext(ctx, "sqllease: "+f.text)

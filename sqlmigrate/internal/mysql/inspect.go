@@ -24,6 +24,9 @@ type Engine struct{}
 
 // Inspect implements [engine.Engine].
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (_ *engine.Result, err error) {
+	if err := engine.CheckServer(ctx, conn, "MySQL or MariaDB"); err != nil {
+		return nil, err
+	}
 	session, err := openSession(ctx, conn, inspectWait)
 	if err != nil {
 		return nil, err

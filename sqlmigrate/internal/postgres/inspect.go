@@ -17,6 +17,9 @@ const oldestVersion = 120000
 
 // Inspect implements [engine.Engine].
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
+	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
+		return nil, err
+	}
 	// One snapshot of the catalog; that it is read-only is a promise to DBAs.
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {

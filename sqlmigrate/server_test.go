@@ -1,0 +1,97 @@
+package sqlmigrate_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// Engines that only speak a protocol are refused by name. The version is the
+// only thing about these servers that is not their own.
+func TestServerIsAnotherEngine(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		target        testdb.Target
+		version, want string
+	}{
+		{testdb.MySQL, "8.0.11-TiDB-v7.5.0", "the server is TiDB (8.0.11-TiDB-v7.5.0): want MySQL or MariaDB"},
+		{testdb.Postgres, "CockroachDB CCL v22.2.2", "the server is CockroachDB (CockroachDB CCL v22.2.2): want PostgreSQL"},
+		{testdb.Postgres, "PostgreSQL 11.2-YB-2.5.1.0-b0", "the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0): want PostgreSQL"},
+	} {
+		t.Run(test.version, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, test.target)
+			run(t, db, "CREATE TABLE orders (id int PRIMARY KEY)")
+			_, err := sqlmigrate.Inspect(t.Context(), calling(t, db, test.version), "orders")
+			wantError(t, err, test.want)
+		})
+	}
+}
+
+// calling opens the database of db through a driver whose server calls itself
+// by that version.
+func calling(t *testing.T, db *gorm.DB, version string) *gorm.DB {
+	t.Helper()
+	var dialector gorm.Dialector
+	var pool *sql.DB
+	switch d := db.Dialector.(type) {
+	case *mysql.Dialector:
+		connector, err := mysqldriver.NewConnector(d.DSNConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool = sql.OpenDB(calledConnector{connector, version})
+		dialector = mysql.New(mysql.Config{Conn: pool})
+	case *postgres.Dialector:
+		config, err := pgx.ParseConfig(testdb.PostgresURL(t, db))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool = sql.OpenDB(calledConnector{stdlib.GetConnector(*config), version})
+		dialector = postgres.New(postgres.Config{Conn: pool})
+	}
+	t.Cleanup(func() { pool.Close() })
+	renamed, err := gorm.Open(dialector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return renamed
+}
+
+type calledConnector struct {
+	driver.Connector
+	version string
+}
+
+func (c calledConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	return calledConn{conn, c.version}, err
+}
+
+// A calledConn has no methods but those that every driver has, so that all
+// statements are prepared.
+type calledConn struct {
+	driver.Conn
+	version string
+}
+
+func (c calledConn) Prepare(statement string) (driver.Stmt, error) {
+	return c.Conn.Prepare(strings.Replace(statement, "version()", "'"+c.version+"'", 1))
+}
+
+// BeginTx passes the isolation on.
+func (c calledConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+}
