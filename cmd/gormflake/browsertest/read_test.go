@@ -182,14 +182,14 @@ func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 	p := open(t, origin, "/")
 	const discord = "ids=175928847299117063&" // of 30 April 2016
 	for link, want := range map[string]string{
-		"layout=custom&epoch=x&tick=1&bits=5.5.12.63":                        `epoch "x"`,
-		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=99":            `bits "99"`,
-		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=x&bits=5.5.12.63":     `tick "x"`,
-		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=9.50.12.63":    "take 71 of 63 bits",
-		"layout=custom":              "epoch: missing",
-		"layout=mastodon":            `layout "mastodon"`,
-		"layout=service":             "this page has no service",
-		"layout=twitter&as=base64":   `as "base64"`,
+		"layout=custom&epoch=x&tick=1&bits=5.5.12.63":                     `epoch "x"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=99":         `bits "99"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=x&bits=5.5.12.63":  `tick "x"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=9.50.12.63": "take 71 of 63 bits",
+		"layout=custom":            "epoch: missing",
+		"layout=mastodon":          `layout "mastodon"`,
+		"layout=service":           "this page has no service",
+		"layout=twitter&as=base64": `as "base64"`,
 	} {
 		p.visit(origin + "/#" + discord + link)
 		p.wantContains("#link-problem", want)

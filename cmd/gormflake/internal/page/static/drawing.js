@@ -2,8 +2,9 @@
 // field what it says and how that is computed. Where there is no room for 64 bits
 // side by side, CSS puts the bits of each field above its card.
 
-import { byID, el } from './dom.js';
+import { byID, el, fill } from './dom.js';
 import { bitsOf } from './fields.js';
+import { keyOf } from './layout.js';
 import { decompose, mask } from './parts.js';
 import { isoTime } from './time.js';
 
@@ -11,7 +12,7 @@ import { isoTime } from './time.js';
 export function draw(container, layout, id) {
   const parts = decompose(layout, id);
   const fields = spread(bitsOf(layout, id));
-  container.replaceChildren(...fields.map((field) => part(field, layout, parts)), funnels(fields));
+  fill(container, `${id} ${keyOf(layout)}`, () => [...fields.map((field) => part(field, layout, parts)), funnels(fields)]);
 }
 
 const shares = { unused: 2, time: 5, datacenter: 3, worker: 3, sequence: 3 };
@@ -57,7 +58,8 @@ function note({ name, bits }, layout) {
     case 'unused': return bits === 1 ? 'always 0: the sign of a positive number' : 'always 0';
     case 'time': return `${tick} since ${isoTime(layout.epoch).replace('T', ' ').replace(/(:00)?\.000Z|Z/, '')} UTC`;
     case 'sequence': return `counts the IDs of one ${layout.tick === 1n ? 'ms' : 'tick'}: 0 to ${mask(bits)}`;
-    default: return `who made it: 0 to ${mask(bits)}`;
+    case 'datacenter': return `where it was made: 0 to ${mask(bits)}`;
+    default: return `which machine or process made it: 0 to ${mask(bits)}`;
   }
 }
 

@@ -1,16 +1,18 @@
 // What there is to say about one ID: a sentence, its times, its texts.
 
 import { copyButton } from './copy.js';
-import { byID, el } from './dom.js';
+import { byID, el, fill } from './dom.js';
 import { format, forms } from './forms.js';
+import { keyOf } from './layout.js';
 import { decompose, max, min } from './parts.js';
 import * as serials from './serial.js';
 import { isoTime, localTime, longAge, longTime, zoneName } from './time.js';
 
 // showFacts fills the tables. The serial number is shown if its code is given.
 export function showFacts(layout, id, serial) {
-  rows('times', timeRows(layout, decompose(layout, id)));
-  rows('texts', textRows(layout, id, serial));
+  const key = `${id} ${keyOf(layout)}`;
+  fill(byID('times').tBodies[0], key, () => timeRows(layout, decompose(layout, id)));
+  fill(byID('texts').tBodies[0], `${key} ${serial?.code}${serial?.separator}`, () => textRows(layout, id, serial));
 }
 
 // showSentence says when the ID was made, and by whom.
@@ -28,10 +30,6 @@ export function showSentence(layout, id, now) {
 // showAge keeps the age true while the page is open.
 export function showAge(layout, id, now) {
   byID('age').textContent = longAge(decompose(layout, id).time, now);
-}
-
-function rows(table, list) {
-  byID(table).tBodies[0].replaceChildren(...list);
 }
 
 function timeRows(layout, { time }) {

@@ -1,8 +1,9 @@
 // The table of all IDs of a text: sorted by any column, a page at a time, and
 // exported as it stands.
 
-import { byID, el } from './dom.js';
+import { byID, el, fill } from './dom.js';
 import { exporters } from './export.js';
+import { keyOf } from './layout.js';
 import { mask, timeOf } from './parts.js';
 import { isoTime } from './time.js';
 
@@ -82,8 +83,12 @@ export class IDTable {
   #fill() {
     const from = this.#page * pageSize;
     const rows = this.#rows.slice(from, from + pageSize);
-    byID('ids-table').tHead.rows[0].replaceChildren(...this.#columns.map((column) => this.#heading(column)));
-    byID('ids-table').tBodies[0].replaceChildren(...rows.map((item) => this.#row(item)));
+    const { column, down } = this.#sort;
+    const columns = this.#columns.map(({ name }) => name).join();
+    fill(byID('ids-table').tHead.rows[0], `${columns} ${column} ${down}`, () => this.#columns.map((each) => this.#heading(each)));
+    const body = byID('ids-table').tBodies[0];
+    fill(body, `${keyOf(this.#layout)} ${columns} ${rows.map(({ id, place, text }) => `${id} ${place} ${text}`)}`, () => rows.map(() => el('tr', {})));
+    [...body.rows].forEach((row, i) => this.#fillRow(row, rows[i]));
     byID('ids-pager').hidden = this.#rows.length <= pageSize;
     byID('ids-page').textContent = `${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
     byID('ids-back').disabled = this.#page === 0;
@@ -98,16 +103,17 @@ export class IDTable {
     return el('th', { scope: 'col', class: number && 'number', 'aria-sort': sorted }, button);
   }
 
-  #row(item) {
-    const row = el('tr', {}, ...this.#columns.map(({ name, text, number }) => {
-      if (name !== 'id') return el('td', { class: number && 'number' }, text(item));
-      const button = el('button', { type: 'button', class: 'link' }, `${item.id}`);
-      button.addEventListener('click', () => this.#picked(item));
-      return el('th', { scope: 'row' }, button);
-    }));
+  // fillRow gives the row its item, and its cells if it has none.
+  #fillRow(row, item) {
     row.item = item;
     setCurrent(row, item === this.#marked);
-    return row;
+    if (row.cells.length > 0) return;
+    row.append(...this.#columns.map(({ name, text, number }) => {
+      if (name !== 'id') return el('td', { class: number && 'number' }, text(item));
+      const button = el('button', { type: 'button', class: 'link' }, `${item.id}`);
+      button.addEventListener('click', () => this.#picked(row.item));
+      return el('th', { scope: 'row' }, button);
+    }));
   }
 }
 

@@ -1,17 +1,18 @@
 // What becomes of an ID that JavaScript reads as a number.
 
-import { el } from './dom.js';
+import { el, fill } from './dom.js';
 
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
 
 // showNumber says it, with the digits that change marked.
 export function showNumber(container, id) {
   const read = BigInt(Number(id));
-  container.replaceChildren(
+  fill(container, `${id}`, () => [
     el('p', { class: 'code' }, `Number("${id}")`),
     el('p', { class: 'code' }, '= ', ...changed(`${id}`, `${read}`)),
     el('p', { id: 'exactness' }, exactness(id, read)),
-    el('p', { class: 'quiet' }, 'Send it as a string: ', el('code', {}, `{"id": "${id}"}`)));
+    el('p', { class: 'quiet' }, 'Send it as a string: ', el('code', {}, `{"id": "${id}"}`)),
+  ]);
 }
 
 // changed marks what differs from the digits of the ID, at their end.
@@ -22,7 +23,7 @@ function changed(id, read) {
 }
 
 // exactness says whether the number is the ID.
-export function exactness(id, read = BigInt(Number(id))) {
+function exactness(id, read) {
   const bits = id.toString(2).length;
   if (id <= largestExact) return `A JavaScript number holds 53 bits exactly. This ID has ${bits}, so it survives; IDs of more bits are rounded.`;
   const rounded = `A JavaScript number holds 53 bits exactly. This ID has ${bits}`;

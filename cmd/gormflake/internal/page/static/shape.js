@@ -46,9 +46,10 @@ export class LayoutChoice {
     this.#show();
   }
 
-  // unset has the reader choose; the layout stays the last one.
+  // unset has the reader choose; until then the layout is the last one.
   unset() {
     byID('layout').value = '';
+    byID('shape-text').textContent = 'none is chosen';
     this.#chosen = true;
   }
 

@@ -33,8 +33,10 @@ export class Painter {
   }
 
   // paint draws the scene in the next frame, and only the last one of a frame.
+  // The height is set at once, so that nothing moves then.
   paint(scene) {
     this.#scene = scene;
+    this.#canvas.style.height = `${this.plot(scene.data, scene.view).bottom + axisHeight}px`;
     if (this.#asked) return;
     this.#asked = true;
     requestAnimationFrame(() => {
@@ -78,7 +80,6 @@ export class Painter {
     const scale = devicePixelRatio || 1;
     canvas.width = Math.round(plot.width * scale);
     canvas.height = Math.round((plot.bottom + axisHeight) * scale);
-    canvas.style.height = `${plot.bottom + axisHeight}px`;
     const context = canvas.getContext('2d');
     context.scale(scale, scale);
     return context;
@@ -127,7 +128,7 @@ function drawGaps({ context, plot, data, palette }) {
     context.fillRect(left, 0, right - left, plot.bottom);
     if (right - left < 76) continue;
     context.fillStyle = palette.text;
-    context.fillText(duration(BigInt(Math.round(length))), (left + right) / 2, plot.bottom / 2 + 4);
+    context.fillText(duration(BigInt(Math.round(length))), (left + right) / 2, histogramHeight / 2 + 4);
   }
 }
 
