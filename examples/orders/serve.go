@@ -191,7 +191,8 @@ func checkHost(address string, next http.Handler) http.Handler {
 			host = name
 		}
 		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		if err != nil && !strings.EqualFold(host, "localhost") && !(own != "" && strings.EqualFold(host, own)) {
+		known := err == nil || strings.EqualFold(host, "localhost") || own != "" && strings.EqualFold(host, own)
+		if !known {
 			respondError(w, http.StatusMisdirectedRequest, fmt.Errorf("host %.80q: want localhost, an IP address or the host of -serve", r.Host))
 			return
 		}

@@ -145,9 +145,17 @@ func TestHostIsChecked(t *testing.T) {
 		address, host string
 		status        int
 	}{
-		{":8080", "localhost:8080", 200}, {":8080", "127.0.0.1:8080", 200}, {":8080", "[::1]:8080", 200}, {":8080", "[::1]", 200}, {":8080", "LOCALHOST", 200},
-		{":8080", "evil.example:8080", 421}, {":8080", "localhost.evil.example", 421}, {":8080", "", 421}, {":8080", "127.0.0.1.evil.example", 421},
-		{"shop.example:8080", "shop.example:8080", 200}, {"shop.example:8080", "evil.example", 421},
+		{":8080", "localhost:8080", 200},
+		{":8080", "127.0.0.1:8080", 200},
+		{":8080", "[::1]:8080", 200},
+		{":8080", "[::1]", 200},
+		{":8080", "LOCALHOST", 200},
+		{":8080", "evil.example:8080", 421},
+		{":8080", "localhost.evil.example", 421},
+		{":8080", "", 421},
+		{":8080", "127.0.0.1.evil.example", 421},
+		{"shop.example:8080", "shop.example:8080", 200},
+		{"shop.example:8080", "evil.example", 421},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = test.host
