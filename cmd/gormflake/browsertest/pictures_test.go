@@ -80,7 +80,7 @@ func terminal(t *testing.T, program string) []byte {
 	}
 	for _, command := range session {
 		line("command", "$ "+command)
-		for _, shown := range strings.SplitSeq(strings.TrimRight(run(t, program, command), "\n"), "\n") {
+		for shown := range strings.SplitSeq(strings.TrimRight(run(t, program, command), "\n"), "\n") {
 			line("shown", shown)
 		}
 	}
