@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // axe is the script that finds what keeps people out, from the npm package axe-core.
@@ -40,6 +43,11 @@ func states(t *testing.T) map[string]func(p page) {
 		"doubtful":  input("9223372036854775807"),
 		"error":     input("no ID here"),
 		"log":       func(p page) { p.enter("#input", log); p.enter("#code", "PAY-") },
+		"range": func(p page) {
+			p.enter("#input", log)
+			p.do(chromedp.Focus("#strip"), chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
+			p.wantContains("#ids-summary", "2 of 1,000")
+		},
 		"mistakes": func(p page) {
 			p.do(chromedp.Click("#shape summary"))
 			p.enter("#shape-epoch", "never")
@@ -69,6 +77,20 @@ func TestAxe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The same next to a service, with its IDs and workers, and before it has a token.
+func TestAxeOfService(t *testing.T) {
+	t.Parallel()
+	script := axe(t)
+	p := open(t, startProgram(t), "/")
+	p.wantIssued(snowflake.TwitterLayout())
+	value[any](p, script+"\n;true")
+	for _, width := range widths {
+		p.runAxe("service", width)
+	}
+	value[bool](p, `(document.getElementById("token").hidden = false, true)`)
+	p.runAxe("token", 375)
 }
 
 func (p page) runAxe(name string, width int64) {
