@@ -128,6 +128,10 @@ bench: ## compare with other libraries; prints the table of the README
 bench-smoke: ## every benchmark once, so that they keep working
 	$(call each-module,$(GO) test -run '^$$' -bench . -benchtime 1x ./...)
 
+.PHONY: pictures
+pictures: ## take the pictures of the README again (needs Chromium)
+	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/browsertest test -count=1 -run '^TestPictures$$' .
+
 .PHONY: examples
 examples: ## run the main example on SQLite
 	$(GO) run ./examples/orders

@@ -75,7 +75,7 @@ func run(ctx context.Context, dsn, address string, out *log.Logger) (err error) 
 		return err
 	}
 	if address != "" {
-		return serve(ctx, address, api{db}.handler(), out)
+		return serve(ctx, address, checkHost(address, api{db}.handler()), out)
 	}
 	return demonstrate(db.WithContext(ctx), gen.Layout(), out)
 }

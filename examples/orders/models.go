@@ -8,6 +8,10 @@ type Order struct {
 	ID       types.ID `json:"id" gorm:"primaryKey" snowflake:"pk"`
 	Customer string   `json:"customer" gorm:"not null"`
 	Lines    []Line   `json:"lines"`
+
+	// RequestKey is the Idempotency-Key of the request that placed the order, if
+	// it had one: the index lets no other request place it again.
+	RequestKey *string `json:"-" gorm:"size:64;uniqueIndex"`
 }
 
 // Line is the child.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,10 +73,13 @@ func TestBadRequests(t *testing.T) {
 		{"no customer", "POST", "/orders", `{}`, 400, "customer is missing"},
 		{"no lines", "POST", "/orders", `{"customer":"Z"}`, 400, "want one line or more"},
 		{"no sku", "POST", "/orders", line(`{"quantity":1}`), 400, "lines[0].sku is missing"},
-		{"no quantity", "POST", "/orders", line(`{"sku":"A"}`), 400, "lines[0].quantity is 0: want 1 or more"},
+		{"no quantity", "POST", "/orders", line(`{"sku":"A","quantity":0}`), 400, "lines[0].quantity is 0: want 1 or more"},
 		{"half a cup", "POST", "/orders", line(`{"sku":"A","quantity":0.5}`), 400, "quantity"},
-		{"no price", "POST", "/orders", line(`{"sku":"A","quantity":1}`), 400, "lines[0].unit_cents is missing"},
-		{"null for a price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":null}`), 400, "lines[0].unit_cents is missing"},
+		{"missing quantity", "POST", "/orders", line(`{"sku":"A","unit_cents":5}`), 400, "lines[0].quantity is missing"},
+		{"missing price", "POST", "/orders", line(`{"sku":"A","quantity":1}`), 400, "lines[0].unit_cents is missing: want 0 or more"},
+		{"null price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":null}`), 400, "lines[0].unit_cents is missing"},
+		{"infinite price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":Infinity}`), 400, "the body is not an order"},
+		{"huge price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":1e400}`), 400, "the body is not an order"},
 		{"negative price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":-1}`), 400, "unit_cents is -1"},
 		{"id too large", "GET", "/orders/9223372036854775808", "", 400, "9223372036854775808"},
 		{"id with a condition", "GET", "/orders/1%20or%201=1", "", 400, "1 or 1=1"},
@@ -89,11 +93,116 @@ func TestBadRequests(t *testing.T) {
 	wantRows(t, db, &Line{}, 0)
 }
 
+// A request that is repeated, also at the same time, is one order.
+func TestRepeatedRequestIsOneOrder(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		use(t, db)
+		handler := api{db}.handler()
+		post := func(key, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(body))
+			r.Header.Set("Idempotency-Key", key)
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, r)
+			return answer
+		}
+		const key = "0123456789abcdef"
+		var group sync.WaitGroup
+		answers := make([]*httptest.ResponseRecorder, 8)
+		for i := range answers {
+			group.Go(func() { answers[i] = post(key, goodOrder) })
+		}
+		group.Wait()
+		created := 0
+		for _, answer := range answers {
+			if answer.Code == http.StatusCreated {
+				created++
+			} else {
+				wantStatus(t, answer, http.StatusOK)
+			}
+			if answer.Body.String() != answers[0].Body.String() {
+				t.Errorf("answers %s and %s, want one order", answer.Body, answers[0].Body)
+			}
+		}
+		if created != 1 {
+			t.Errorf("%d requests created an order, want 1", created)
+		}
+		wantError(t, post(key, strings.Replace(goodOrder, "TEA", "CUP", 1)), http.StatusUnprocessableEntity, "belongs to another order")
+		wantError(t, post("short", goodOrder), http.StatusBadRequest, "want 16 to 64")
+		wantRows(t, db, &Order{}, 1)
+		wantRows(t, db, &Line{}, 2)
+		wantStatus(t, request(handler, "POST", "/orders", goodOrder), http.StatusCreated)
+		wantStatus(t, request(handler, "POST", "/orders", goodOrder), http.StatusCreated)
+		wantRows(t, db, &Order{}, 3)
+	})
+}
+
+// A name that leads to this machine is not this site, unless -serve has it.
+func TestHostIsChecked(t *testing.T) {
+	t.Parallel()
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	for _, test := range []struct {
+		address, host string
+		status        int
+	}{
+		{":8080", "localhost:8080", 200},
+		{":8080", "127.0.0.1:8080", 200},
+		{":8080", "[::1]:8080", 200},
+		{":8080", "[::1]", 200},
+		{":8080", "LOCALHOST", 200},
+		{":8080", "evil.example:8080", 421},
+		{":8080", "localhost.evil.example", 421},
+		{":8080", "", 421},
+		{":8080", "127.0.0.1.evil.example", 421},
+		{"shop.example:8080", "shop.example:8080", 200},
+		{"shop.example:8080", "evil.example", 421},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = test.host
+		got := httptest.NewRecorder()
+		checkHost(test.address, ok).ServeHTTP(got, r)
+		if got.Code != test.status {
+			t.Errorf("-serve %s, host %q: status %d, want %d", test.address, test.host, got.Code, test.status)
+		}
+	}
+}
+
+// The program has the check too.
+func TestServedHostIsChecked(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	base, ended := startServer(ctx, t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "evil.example"
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("status %d for evil.example, want 421", answer.StatusCode)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	got := httptest.NewRecorder()
+	api{}.handler().ServeHTTP(got, r)
+	wantStatus(t, got, http.StatusForbidden)
+
+	// An older browser sends the origin alone.
+	r = httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(goodOrder))
+	r.Header.Set("Origin", "http://evil.example")
+	got = httptest.NewRecorder()
 	api{}.handler().ServeHTTP(got, r)
 	wantStatus(t, got, http.StatusForbidden)
 }

@@ -16,7 +16,7 @@ import (
 // what else keeps a reader from finding the way.
 const named = `(() => {
 	const wrong = [];
-	const name = (e) => e.ariaLabel || [...(e.labels ?? [])].map((l) => l.textContent).join("").trim() || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent.trim() : "");
+	const name = (e) => e.ariaLabel || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim() || [...(e.labels ?? [])].map((l) => l.textContent).join("").trim() || (e.tagName === "BUTTON" || e.tagName === "A" ? e.textContent.trim() : "");
 	for (const e of document.querySelectorAll("input, select, textarea, button, a, [role=slider], [role=group], [role=img]")) if (!name(e)) wrong.push("no name: " + e.outerHTML);
 	for (const attribute of ["aria-labelledby", "aria-describedby", "for", "form"])
 		for (const e of document.querySelectorAll("[" + attribute + "]"))

@@ -177,7 +177,7 @@ func TestPrint(t *testing.T) {
 	if got := value[string](p, `getComputedStyle(document.getElementById("result-id")).color`); got != "rgb(25, 29, 36)" {
 		t.Errorf("the ID is printed in %s", got)
 	}
-	if value[bool](p, `document.getElementById("compose").checkVisibility() || !document.getElementById("bits").checkVisibility()`) {
+	if value[bool](p, `document.getElementById("compose").checkVisibility() || !document.querySelector(".bit").checkVisibility()`) {
 		t.Error("buttons are printed, or the bits are not")
 	}
 	p.fit("print-794", 794)

@@ -51,11 +51,18 @@ func (p page) wantID(layout snowflake.Layout, id types.ID) {
 	p.want("#value-sequence", strconv.FormatInt(parts.Sequence, 10))
 	p.want("#min", layout.Min(parts.Time).String())
 	p.want("#max", layout.Max(parts.Time).String())
-	p.want("#bits", fmt.Sprintf("%064b", int64(id)))
+	p.wantBits(fmt.Sprintf("%064b", int64(id)))
 	p.want("#base32", id.Base32())
 	p.want("#base58", id.Base58())
 	p.want("#base62", id.Base62())
 	p.wantContains("#age", "1 h")
+}
+
+func (p page) wantBits(want string) {
+	p.t.Helper()
+	if got := value[string](p, `[...document.querySelectorAll("#drawing .bit")].map((e) => e.textContent).join("")`); got != want {
+		p.t.Errorf("bits %s, want %s", got, want)
+	}
 }
 
 // The bits of each field are drawn in its colour, and said to screen readers.
@@ -71,15 +78,15 @@ func TestBitsOfFields(t *testing.T) {
 	}{{"unused", 11}, {"time", 39}, {"worker", 6}, {"sequence", 8}} {
 		want := text[from : from+field.bits]
 		from += field.bits
-		if got := value[string](p, `[...document.querySelectorAll(".bit.`+field.name+`")].map((e) => e.textContent).join("")`); got != want {
+		if got := value[string](p, `[...document.querySelectorAll(".part.`+field.name+` .bit")].map((e) => e.textContent).join("")`); got != want {
 			t.Errorf("%s: bits %s, want %s", field.name, got, want)
 		}
-		if label := value[string](p, `document.querySelector(".bits").ariaLabel`); !strings.Contains(label, field.name+" "+want) {
-			t.Errorf("the label %q lacks %s", label, field.name)
+		if label := value[string](p, `document.querySelector(".part.`+field.name+` .bits").ariaLabel`); !strings.HasPrefix(label, field.name) || !strings.HasSuffix(label, want) {
+			t.Errorf("the label %q lacks %s and its bits", label, field.name)
 		}
 	}
 	p.want("#utc", layout.Time(id).Format(iso))
-	p.want("#number", "exact in JavaScript")
+	p.wantContains("#exactness", "This ID has 46, so it survives")
 }
 
 // Above 2^53 all digits stay, and the page says what a number would make of it.
@@ -87,10 +94,14 @@ func TestExactAbove53Bits(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=7529595880471527425")
 	p.want("#result-id", "7529595880471527425")
-	p.want("#number", "JavaScript reads 7529595880471527424")
+	p.want("#number p:nth-child(2)", "= 7529595880471527424")
+	p.want("#number mark", "4")
+	p.wantContains("#exactness", "This ID has 63, and is rounded to another ID")
+	p.enter("#input", "7529595880471527424")
+	p.wantContains("#exactness", "the next ID, 7529595880471527425, becomes 7529595880471527424")
 	p.enter("#input", "9223372036854775807")
 	p.want("#result-id", "9223372036854775807")
-	p.want("#bits", "0"+strings.Repeat("1", 63))
+	p.wantBits("0" + strings.Repeat("1", 63))
 	p.wantContains("#result-doubt", "more than a day ahead")
 }
 
@@ -161,9 +172,43 @@ func TestInspectionCanBeLinked(t *testing.T) {
 	// A link that is followed within the page.
 	value[bool](p, `(location.hash = "#layout=twitter&ids=`+url.QueryEscape("1 2 3")+`", true)`)
 	p.until(`document.getElementById("timeline-summary").textContent.startsWith("3 IDs")`)
-	// A damaged one shows the page as it is without.
-	p.visit(origin + "/#layout=custom&epoch=x&tick=y&bits=99&as=nothing&ids=5")
-	p.want("#result-id", "5")
+}
+
+// An ID under another layout is another time: a link whose layout cannot be read
+// decodes nothing, and says why, until the reader has chosen one.
+func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	p := open(t, origin, "/")
+	const discord = "ids=175928847299117063&" // of 30 April 2016
+	for link, want := range map[string]string{
+		"layout=custom&epoch=x&tick=1&bits=5.5.12.63":                     `epoch "x"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=99":         `bits "99"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=x&bits=5.5.12.63":  `tick "x"`,
+		"layout=custom&epoch=2015-01-01T00:00:00Z&tick=1&bits=9.50.12.63": "take 71 of 63 bits",
+		"layout=custom":            "epoch: missing",
+		"layout=mastodon":          `layout "mastodon"`,
+		"layout=service":           "this page has no service",
+		"layout=twitter&as=base64": `as "base64"`,
+	} {
+		p.visit(origin + "/#" + discord + link)
+		p.wantContains("#link-problem", want)
+		if value[bool](p, `!document.getElementById("result").hidden`) {
+			t.Errorf("%s: an ID is shown, of %s", link, p.text("#utc"))
+		}
+		// The address stays, to be mended by hand.
+		if got := value[string](p, `new Promise((done) => setTimeout(() => done(location.hash), 400))`); got != "#"+discord+link {
+			t.Errorf("the address became %s", got)
+		}
+	}
+	p.visit(origin + "/#" + discord + "layout=mastodon")
+	p.enter("#layout", "discord")
+	p.want("#utc", "2016-04-30T11:18:25.796Z")
+	p.want("#link-problem", "")
+	p.until(`location.hash === "#ids=175928847299117063&layout=discord"`)
+	// A link without any layout is of the page's default.
+	p.visit(origin + "/#" + discord)
+	p.want("#utc", "2012-03-03T13:01:20.453Z")
 }
 
 func TestFileIsOpened(t *testing.T) {

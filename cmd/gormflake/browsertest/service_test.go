@@ -44,10 +44,10 @@ func TestServiceOfTheProgram(t *testing.T) {
 func (p page) wantIssued(layout snowflake.Layout) {
 	p.t.Helper()
 	began := time.Now().Add(-time.Minute)
-	p.enter("#generate-count", "3")
+	p.enter("#issue-count", "3")
 	p.do(chromedp.Click("#issue"))
-	p.until(`document.getElementById("generated-label").textContent.includes("unique keys")`)
-	ids := strings.Fields(value[string](p, `document.getElementById("generated-ids").value`))
+	p.until(`document.getElementById("issued-label").textContent.includes("unique keys")`)
+	ids := strings.Fields(value[string](p, `document.getElementById("issued-ids").value`))
 	if len(ids) != 3 {
 		p.t.Fatalf("issued %q, want 3", ids)
 	}
@@ -69,7 +69,7 @@ func TestTokenIsAskedFor(t *testing.T) {
 	}
 	p := open(t, startProgram(t, "--token-file", file), "/#ids=2032119384791810048")
 	p.want("#result-id", "2032119384791810048")
-	if value[bool](p, `document.getElementById("token").hidden || !document.getElementById("issue").hidden`) {
+	if value[bool](p, `document.getElementById("token").hidden || !document.getElementById("issued").hidden`) {
 		t.Error("no token is asked for, or IDs are offered without one")
 	}
 	p.refuseTokens()
@@ -115,7 +115,7 @@ func TestSlowService(t *testing.T) {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	p := start(t, server.URL)
-	p.do(chromedp.Navigate(server.URL + "/#ids=2032119384791810048&layout=nonsense"))
+	p.do(chromedp.Navigate(server.URL + "/#ids=2032119384791810048"))
 	p.until(`document.getElementById("result")?.hidden === false`)
 	p.enter("#layout", "discord")
 	close(release)
@@ -123,9 +123,14 @@ func TestSlowService(t *testing.T) {
 	if got := value[string](p, `document.getElementById("layout").value`); got != "discord" {
 		t.Errorf("layout %q, want the one that was chosen", got)
 	}
-	p.visit(server.URL + "/#layout=nonsense")
-	if got := value[string](p, `document.getElementById("layout").value`); got != "service" {
-		t.Errorf("layout %q for a link with none, want the service's", got)
+	for link, want := range map[string]string{"": "service", "layout=service": "service", "layout=js-safe": "service", "layout=discord": "discord", "layout=nonsense": ""} {
+		p.visit(server.URL + "/#ids=54294967296321&" + link)
+		if got := value[string](p, `document.getElementById("layout").value`); got != want {
+			t.Errorf("%q: layout %q, want %q", link, got, want)
+		}
+		if value[bool](p, `document.getElementById("result").hidden`) != (want == "") {
+			t.Errorf("%q: an ID is decoded in no layout, or not decoded", link)
+		}
 	}
 }
 

@@ -65,22 +65,25 @@ func TestTimeline(t *testing.T) {
 // and none of them within the gap.
 func (p page) wantThreeColours() {
 	p.t.Helper()
-	const draw = `(() => {
+	const draw = `(async () => {
+		await new Promise(requestAnimationFrame);
+		await new Promise(requestAnimationFrame);
 		const canvas = document.getElementById("strip-canvas");
 		const context = canvas.getContext("2d");
-		const height = canvas.height - 24 * devicePixelRatio;
+		const top = 62 * devicePixelRatio; // below the histogram
+		const height = canvas.height - top - 24 * devicePixelRatio;
 		const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
 		return [0, 1, 2].map((lane) => {
 			const probe = document.createElement("span");
 			probe.style.color = "var(--worker-" + lane + ")";
 			document.body.append(probe);
-			const want = getComputedStyle(probe).color;
+			const want = getComputedStyle(probe).color.match(/\d+/g).map(Number);
 			probe.remove();
 			const count = (from, to) => {
 				let n = 0;
-				for (let y = Math.ceil(lane * height / 3); y < (lane + 1) * height / 3; y++)
+				for (let y = Math.ceil(top + lane * height / 3); y < top + (lane + 1) * height / 3; y++)
 					for (let x = Math.ceil(from * canvas.width); x < to * canvas.width; x++)
-						if ("rgb(" + [0, 1, 2].map((i) => data[4 * (y * canvas.width + x) + i]).join(", ") + ")" === want) n++;
+						if ([0, 1, 2].every((i) => Math.abs(data[4 * (y * canvas.width + x) + i] - want[i]) < 4)) n++;
 				return n;
 			};
 			return [count(0.1, 0.99) > 500, count(0.35, 0.8)].join();
@@ -108,14 +111,26 @@ func (p page) driveStrip(ids []types.ID) {
 		p.t.Errorf("the strip says %q", got)
 	}
 	p.do(chromedp.Click("#zoom-all"))
-	value[bool](p, `(() => { const canvas = document.getElementById("strip-canvas"), box = canvas.getBoundingClientRect();
-		canvas.dispatchEvent(new MouseEvent("click", { clientX: box.right - 9, clientY: box.top + 5, bubbles: true })); return true })()`)
+	x, y := p.stripAt(-9, 70)
+	p.do(chromedp.MouseClickXY(x, y))
 	if got := p.text("#value-worker"); got != "2" {
 		p.t.Errorf("a click into the first lane picked worker %s", got)
 	}
 	if got := value[int](p, `Number(document.getElementById("strip").ariaValueNow)`); got < 990 {
 		p.t.Errorf("a click at the right end picked the %d. ID", got)
 	}
+}
+
+// stripAt is a place of the time line in the window: x from its left edge, or
+// from its right if it is negative, and y from its top.
+func (p page) stripAt(x, y float64) (float64, float64) {
+	p.t.Helper()
+	box := value[[]float64](p, `(() => { const strip = document.getElementById("strip"); strip.scrollIntoView({ block: "center", behavior: "instant" });
+		const { left, right, top } = strip.getBoundingClientRect(); return [left, right, top] })()`)
+	if x < 0 {
+		return box[1] + x, box[2] + y
+	}
+	return box[0] + x, box[2] + y
 }
 
 // Many IDs in one millisecond, one ID many times, and twenty thousand of them.

@@ -43,7 +43,10 @@ func TestOrderIsReopenedByItsKey(t *testing.T) {
 	p.screenshot("phone", 360)
 }
 
-const firstQuantity = ".row [name=Quantity]"
+const (
+	firstQuantity = ".row [name=Quantity]"
+	firstPrice    = ".row [name=Price]"
+)
 
 // A mistake is answered by the server's error, and the page still works.
 func TestMistakeIsExplained(t *testing.T) {
@@ -55,11 +58,40 @@ func TestMistakeIsExplained(t *testing.T) {
 	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity is 0: want 1 or more") {
 		t.Errorf("message %q", got)
 	}
-	// The browser itself wants a price, and takes no "Infinity" for one.
-	p.do(chromedp.SetValue(".row [name=Price]", ""), chromedp.Click("#create"), chromedp.WaitVisible(".row [name=Price]:invalid"))
-	p.do(chromedp.SetValue(".row [name=Price]", "4.50"), chromedp.SetValue(firstQuantity, "7777"), chromedp.Click("#create"))
-	if order := p.order(); !strings.Contains(order.Lines, "7777") {
+	p.do(chromedp.SetValue(firstQuantity, "7777"))
+	for _, price := range []string{"Infinity", " ", "-1", "1.234", "1e3", "x"} {
+		p.do(chromedp.SetValue(firstPrice, price), chromedp.Click("#create"))
+		if got := p.text("#message"); !strings.Contains(got, "Price "+strconv.Quote(price)+": want an amount such as 4.50") {
+			t.Errorf("price %q: message %q", price, got)
+		}
+	}
+	p.do(chromedp.SetValue(firstPrice, "4.35"), chromedp.Click("#create"))
+	if order := p.order(); !strings.Contains(order.Lines, "7777") || !strings.Contains(order.Lines, "4.35") {
 		t.Errorf("after the mistake was fixed: %+v", order)
+	}
+}
+
+// A second click before the answer is no second order.
+func TestDoubleClickIsOneOrder(t *testing.T) {
+	t.Parallel()
+	address := startOrders(t)
+	p := page{t, testbrowser.Start(t)}
+	p.do(chromedp.Navigate(address))
+	const twice = `(async () => {
+		const answers = [], fetched = window.fetch;
+		window.fetch = async (...args) => { const answer = await fetched(...args); answers.push((await answer.clone().json()).id); return answer };
+		const button = document.getElementById("create");
+		button.click();
+		button.click();
+		while (answers.length < 2) await new Promise((done) => setTimeout(done, 10));
+		await new Promise((done) => setTimeout(done, 100));
+		button.click();
+		while (answers.length < 3) await new Promise((done) => setTimeout(done, 10));
+		return answers;
+	})()`
+	ids := value(p, chromedp.Evaluate[[]string](twice, chromedp.EvalAwaitPromise))
+	if ids[0] == "" || ids[0] != ids[1] || ids[1] == ids[2] {
+		t.Errorf("orders %q, want the first twice, and another", ids)
 	}
 }
 

@@ -34,7 +34,7 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	names := slices.Sorted(maps.Keys(layouts))
 	set := cmd.Flags()
 	set.StringVar(&f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "))
-	TextVar(set, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01T00:00:00Z (default: the layout's)")
+	TextVar(set, &f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01 or 1577836800000 (default: the layout's)")
 	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default: the layout's)")
 	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default: the layout's)")
 	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default: the layout's)")
@@ -55,9 +55,9 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 		return layout, terminal.Usage(fmt.Errorf("--layout %q: want one of %s", f.name, strings.Join(slices.Sorted(maps.Keys(layouts)), ", ")))
 	}
 	if f.epoch != "" {
-		epoch, err := time.Parse(time.RFC3339Nano, f.epoch)
-		if err != nil {
-			return layout, terminal.Usage(fmt.Errorf("--epoch %q: want a time such as 2020-01-01T00:00:00Z", f.epoch))
+		epoch, ok := parseInstant(f.epoch)
+		if !ok {
+			return layout, terminal.Usage(fmt.Errorf("--epoch %q: want a time such as 2020-01-01T00:00:00Z, 2020-01-01, 1577836800000 or 0x16f5e66e800", f.epoch))
 		}
 		layout.Epoch = epoch.UTC()
 	}

@@ -16,6 +16,7 @@ const TimeForms = `A TIME is one of
   2026-11-21 17:00:00, 2026-11-21   in UTC; a date is its first instant
   1795280400, 1795280400000         Unix time: seconds below 100000000000,
                                     milliseconds from there on
+  0x1a1ff0cee80                     the same in hex
   now, -1h, +30m, -7d12h            from now: d, h, m, s and ms`
 
 const wantTime = "want a time such as 2026-11-21T17:00:00Z, 2026-11-21, 1795280400, now or -1h"
@@ -25,12 +26,23 @@ const wantTime = "want a time such as 2026-11-21T17:00:00Z, 2026-11-21, 17952804
 const milliFrom = 100_000_000_000
 
 var (
-	layouts8601 = []string{
-		time.RFC3339Nano, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00",
-		"2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly,
-	}
-	offset = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
+	layouts8601 = allLayouts8601()
+	offset      = regexp.MustCompile(`^([+-])(?:([0-9]{1,6})d)?((?:[0-9.]+(?:h|m|s|ms))*)$`)
 )
+
+// allLayouts8601 has T or a blank before the time, with or without seconds,
+// and the zone behind it, after a blank, or left to be UTC.
+func allLayouts8601() []string {
+	all := []string{time.DateOnly}
+	for _, separator := range []string{"T", " "} {
+		for _, clock := range []string{"15:04:05", "15:04"} {
+			for _, zone := range []string{"Z07:00", " Z07:00", ""} {
+				all = append(all, time.DateOnly+separator+clock+zone)
+			}
+		}
+	}
+	return all
+}
 
 // ParseTime reads a time as people write it.
 func ParseTime(s string, now time.Time) (time.Time, error) {
@@ -40,18 +52,35 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	if sign := strings.TrimPrefix(s, "now"); strings.HasPrefix(sign, "-") || strings.HasPrefix(sign, "+") {
 		return shifted(s, sign, now)
 	}
-	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+	if t, ok := parseInstant(s); ok {
+		return t, nil
+	}
+	return time.Time{}, terminal.Usage(fmt.Errorf("time %q: %s", s, wantTime))
+}
+
+// parseInstant reads a time that is the same whenever it is read.
+func parseInstant(s string) (time.Time, bool) {
+	if n, ok := parseUnix(s); ok {
 		if n < milliFrom {
-			return time.Unix(int64(n), 0), nil
+			return time.Unix(n, 0), true
 		}
-		return time.UnixMilli(int64(n)), nil
+		return time.UnixMilli(n), true
 	}
 	for _, layout := range layouts8601 {
 		if t, err := time.Parse(layout, s); err == nil {
-			return t, nil
+			return t, true
 		}
 	}
-	return time.Time{}, terminal.Usage(fmt.Errorf("time %q: %s", s, wantTime))
+	return time.Time{}, false
+}
+
+func parseUnix(s string) (int64, bool) {
+	digits, base := s, 10
+	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
+		digits, base = s[2:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 63)
+	return int64(n), err == nil
 }
 
 func shifted(s, signed string, now time.Time) (time.Time, error) {

@@ -35,6 +35,8 @@ func TestMinMax(t *testing.T) {
 		{"1795280400", time.Unix(1795280400, 0)},
 		{"99999999999999", time.UnixMilli(99999999999999)},
 		{"1795280400123", time.UnixMilli(1795280400123)},
+		{"0x1a1ff0cee80", date("2026-11-21T17:00:00Z")},
+		{"2026-11-21T17:00Z", date("2026-11-21T17:00:00Z")},
 		{"now", clitest.Noon},
 		{"-1h", clitest.Noon.Add(-time.Hour)},
 		{"+1h30m", clitest.Noon.Add(90 * time.Minute)},
@@ -53,6 +55,39 @@ func TestMinMax(t *testing.T) {
 		}
 		if got := clitest.Printed(t, clitest.AtNoon(nil, "max", test.text)); got != layout.Max(test.want).String()+"\n" {
 			t.Errorf("max %s = %s, want the ID of %v", test.text, got, test.want)
+		}
+	}
+}
+
+// An epoch is read as any time is, but for one that is relative to now: most
+// are published in milliseconds.
+func TestEpochForms(t *testing.T) {
+	t.Parallel()
+	for _, epoch := range []string{"2015-01-01T00:00:00Z", "2015-01-01", "1420070400", "1420070400000", "0x14aa2cab000", "2015-01-01 02:00 +02:00"} {
+		got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "175928847299117063", "--epoch", epoch))
+		if !strings.Contains(got, "2016-04-30T11:18:25.796Z") {
+			t.Errorf("--epoch %s: %s", epoch, got)
+		}
+	}
+	for _, epoch := range []string{"now", "-1h", "0x", "tomorrow"} {
+		clitest.WantUsage(t, clitest.AtNoon(nil, "parse", "1", "--epoch="+epoch), "want a time such as 2020-01-01T00:00:00Z, 2020-01-01, 1577836800000")
+	}
+}
+
+// Ages go by the calendar of UTC: a year ends on the same date.
+func TestAgesGoByTheCalendar(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]string{
+		"2026-11-21T11:59:57.5Z": "2.5s ago",
+		"2025-11-21T12:00:00Z":   "1y 0mo ago",
+		"2025-11-21T12:00:01Z":   "11mo 30d ago",
+		"2016-04-30T11:18:25Z":   "10y 6mo ago",
+		"2026-10-31T12:00:00Z":   "21d 0h ago",
+		"2027-11-21T12:00:00Z":   "in 1y 0mo",
+	} {
+		id := strings.TrimSpace(clitest.Printed(t, clitest.AtNoon(nil, "min", at)))
+		if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", id)); !strings.Contains(got, "age         "+want+"\n") {
+			t.Errorf("%s: want %s in\n%s", at, want, got)
 		}
 	}
 }

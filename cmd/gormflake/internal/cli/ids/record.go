@@ -81,7 +81,7 @@ func (rec record) writeBlock(w io.Writer, now time.Time) error {
 	}
 	row("time", rec.Time)
 	row("local time", rec.at.Local().Format(terminal.Milliseconds))
-	row("age", terminal.Age(now.Sub(rec.at)))
+	row("age", terminal.Age(rec.at, now))
 	row("datacenter", rec.Datacenter)
 	row("worker", rec.Worker)
 	row("sequence", rec.Sequence)

@@ -8,12 +8,38 @@ import (
 // Milliseconds is the format of times.
 const Milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// Age is a duration in its two largest units.
-func Age(d time.Duration) string {
-	if d < 0 {
-		return "in " + Span(-d)
+// Age is how long before now a time is, or how far ahead of it, in the two
+// largest units, by the calendar of UTC: a year ends on the same date.
+func Age(at, now time.Time) string {
+	if at.After(now) {
+		return "in " + between(now.UTC(), at.UTC())
 	}
-	return Span(d) + " ago"
+	return between(at.UTC(), now.UTC()) + " ago"
+}
+
+func between(from, to time.Time) string {
+	months := (to.Year()-from.Year())*12 + int(to.Month()-from.Month())
+	reached := addMonths(from, months)
+	if reached.After(to) {
+		months--
+		reached = addMonths(from, months)
+	}
+	switch rest := to.Sub(reached); {
+	case months >= 12:
+		return fmt.Sprintf("%dy %dmo", months/12, months%12)
+	case months > 0:
+		return fmt.Sprintf("%dmo %dd", months, rest/(24*time.Hour))
+	default:
+		return Span(rest)
+	}
+}
+
+// addMonths keeps the day of the month, or takes the last one that there is.
+func addMonths(t time.Time, months int) time.Time {
+	year, month, day := t.Date()
+	first := time.Date(year, month+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(day, last)-1).Add(t.Sub(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)))
 }
 
 // Span is a duration in its two largest units.

@@ -140,7 +140,7 @@ func (r *reset) prepare(name string, tables []string, columns []readonly.Table) 
 	ahead := r.holder.Until.Sub(now)
 	if ahead <= minReset {
 		return fmt.Errorf("datacenter %d worker %d: its bound, %s, is %s: waiting for it is enough; reset is for bounds more than a day ahead of the clock",
-			r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), terminal.Age(-ahead))
+			r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), terminal.Age(r.holder.Until, now))
 	}
 	r.window = longestWindow(r.in)
 	unsearched, err := r.findColumns(tables, columns)

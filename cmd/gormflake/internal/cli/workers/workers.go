@@ -90,7 +90,7 @@ func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
 			owner = "-"
 		}
 		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, h.State(now),
-			h.Until.UTC().Format(terminal.Milliseconds), terminal.Age(now.Sub(h.Until)), strings.Map(terminal.Printable, owner))
+			h.Until.UTC().Format(terminal.Milliseconds), terminal.Age(h.Until, now), strings.Map(terminal.Printable, owner))
 	}
 	return table.Flush()
 }

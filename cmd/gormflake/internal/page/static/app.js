@@ -1,14 +1,20 @@
 // The page: what is read, in which layout, and what is shown of it.
 
-import { drawBits } from './bits.js';
+import { startCompose, startIssue } from './compose.js';
 import { copyButton } from './copy.js';
 import { doubt, read } from './detect.js';
 import { announce, byID, el, showError } from './dom.js';
-import { showAge, showFacts } from './facts.js';
-import { startGenerate } from './generate.js';
-import { expires, fromService } from './layout.js';
+import { draw } from './drawing.js';
+import { examples, ofMoment } from './examples.js';
+import { showAge, showFacts, showSentence } from './facts.js';
+import { hideFound, showFound } from './found.js';
+import { IDTable } from './ids.js';
+import { setText, source, startInput, typedText } from './input.js';
+import { arrange } from './lanes.js';
+import { fromService, sameLayout } from './layout.js';
 import { fromFragment, toFragment } from './link.js';
-import { compose, decompose, mask } from './parts.js';
+import { showNumber } from './number.js';
+import { decompose } from './parts.js';
 import { mostIDs, scan } from './scan.js';
 import * as serial from './serial.js';
 import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
@@ -18,34 +24,30 @@ import { isoTime } from './time.js';
 import { Timeline } from './timeline.js';
 import { startWorkers } from './workers.js';
 
-const largestFile = 64 << 20;
-
-// A field lays out a longer text for seconds; it is held as a file's is.
-const longestTyped = 200000;
-
-const choice = new LayoutChoice(() => inspect());
-const timeline = new Timeline((item, index, count) => showID(item, `${index + 1} of ${count}`));
-let file; // a text that is too long for the field, such as a file's
+const choice = new LayoutChoice(() => {
+  showProblem('');
+  inspect();
+});
+const timeline = new Timeline(selected, (range) => table.filter(range));
+const table = new IDTable(pick, () => timeline.clear());
 let shown; // the item on the page, which has an ID
+let problem = ''; // why the link cannot be read
 
 function now() {
   return BigInt(Date.now());
 }
 
-function source() {
-  return file ? file.text : byID('input').value.trim();
-}
-
 // inspect reads the text again.
 function inspect() {
-  const text = source();
-  const form = byID('form').value;
-  remember();
   showError('input', '');
   checkCode();
-  if (text === '') return hideAll();
+  if (problem !== '') return hideAll();
+  remember();
+  const text = source();
+  if (text === '') return showMoment();
   try {
-    const { readings, found, note } = understand(text, form);
+    const { readings, found, note } = understand(text, byID('form').value);
+    endMoment();
     if (readings) showReadings(readings);
     else showMany(found, note);
   } catch (error) {
@@ -58,7 +60,7 @@ function inspect() {
 function understand(text, form) {
   const { layout } = choice;
   let refusal;
-  if (!/\s/.test(text) && text.length <= serial.longest) {
+  if (text.length <= serial.longest && !/\s/.test(text)) {
     try {
       return { readings: read(text, layout, now(), form) };
     } catch (error) {
@@ -75,7 +77,7 @@ function understand(text, form) {
 }
 
 function showReadings(readings) {
-  timeline.hide();
+  hideMany();
   const group = byID('readings');
   group.hidden = readings.length === 1;
   group.replaceChildren(...readings.map((reading) => readingButton(reading)));
@@ -95,9 +97,26 @@ function pickReading(reading) {
 }
 
 function showMany(found, note) {
+  const { layout } = choice;
+  const data = arrange(layout, found);
   byID('readings').hidden = true;
-  timeline.show(choice.layout, found, note);
+  table.show(layout, data.ids);
+  timeline.show(layout, data, note);
+  showFound(layout, data);
   announce(`${found.length} IDs found`);
+}
+
+// selected shows the ID that is selected on the time line.
+function selected(item, index, count) {
+  table.mark(item);
+  showID(item, `${index + 1} of ${count}`);
+}
+
+// pick shows an ID of the table, where the reader sees it.
+function pick(item) {
+  timeline.pick(item);
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  byID('result').scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
 }
 
 function showID(item, place) {
@@ -111,9 +130,39 @@ function showID(item, place) {
   byID('result-place').textContent = place;
   byID('result-doubt').hidden = reason === '';
   byID('result-doubt').textContent = reason && `Hardly an ID of this layout: ${reason}.`;
-  drawBits(byID('bits'), byID('bit-names'), layout, id);
+  showSentence(layout, id, now());
+  draw(byID('drawing'), layout, id);
   showFacts(layout, id, item.serial ?? givenCode());
-  showAge(layout, id, now());
+  showNumber(byID('number'), id);
+}
+
+// Before there is a text, the page shows an ID of the moment, a new one each
+// second, unless that is paused.
+let moving = !matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+function showMoment() {
+  hideMany();
+  byID('readings').hidden = true;
+  byID('result').dataset.moment = moving ? 'moving' : 'still';
+  byID('result-title').textContent = 'An ID of this moment';
+  byID('pause').hidden = false;
+  byID('pause').textContent = moving ? 'Pause' : 'Continue';
+  showID({ id: ofMoment(choice.layout, now()) }, 'an example');
+}
+
+function endMoment() {
+  delete byID('result').dataset.moment;
+  byID('result-title').textContent = 'ID';
+  byID('pause').hidden = true;
+}
+
+// inUse matches where a reader copies from what would change.
+const inUse = '#result .facts:is(:hover, :focus-within), #result-id:hover, #result-copy:is(:hover, :focus-within)';
+
+function tick() {
+  const { moment } = byID('result').dataset;
+  if (moment === 'moving' && !document.querySelector(inUse)) showMoment();
+  else if (shown) showAge(choice.layout, shown.id, now());
 }
 
 // givenCode is the code for the serial numbers of what is not a serial number.
@@ -132,136 +181,113 @@ function checkCode() {
     if (text !== '') serial.readCode(text);
     showError('code', '');
   } catch (error) {
+    byID('shape').open = true;
     showError('code', error.message);
   }
 }
 
 function hideAll() {
   shown = undefined;
+  endMoment();
   byID('result').hidden = true;
+  hideMany();
+}
+
+function hideMany() {
   timeline.hide();
+  table.hide();
+  hideFound();
 }
 
 // remember puts what is shown into the address, at most four times a second:
-// browsers throttle pages that do it at each key.
+// browsers throttle pages that do it at each key. A link that cannot be read
+// stays, to be corrected.
 let remembering;
 function remember() {
   remembering ??= setTimeout(() => {
     remembering = undefined;
-    const fragment = toFragment({ text: file ? '' : byID('input').value.trim(), form: byID('form').value, code: byID('code').value.trim(), name: choice.name, layout: choice.layout });
+    if (problem !== '') return;
+    const fragment = toFragment({ text: source() === typedText() ? typedText() : '', form: byID('form').value, code: byID('code').value.trim(), layout: choice.layout });
     if (fragment !== location.hash) history.replaceState(null, '', fragment);
   }, 250);
 }
 
 // recall shows what the address says.
 function recall() {
-  const { text, form, code, name, layout } = fromFragment(location.hash);
-  typed();
-  byID('input').value = text;
-  byID('code').value = code;
-  byID('form').value = form;
-  if (byID('form').value === '') byID('form').value = 'auto';
-  if (layout) choice.set('custom', layout);
-  else if (name && choice.knows(name)) choice.set(name);
+  const link = fromFragment(location.hash);
+  setText(link.text);
+  byID('code').value = link.code;
+  byID('form').value = 'auto';
+  if (link.form !== 'auto' && !link.problem) byID('form').value = link.form;
+  if (link.problem) return refuse(link.problem);
+  if (link.name === 'service') return recallService();
+  if (link.layout) choice.set(link.name, link.layout);
+  showProblem('');
+  return inspect();
+}
+
+// recallService reads a link to the layout of the service, which may not have
+// answered yet.
+function recallService() {
+  if (!choice.knows('service')) return refuse('it has the layout of a service, and this page has no service that tells its own');
+  choice.set('service');
+  showProblem('');
+  return inspect();
+}
+
+// refuse decodes nothing: under another layout an ID has another time.
+function refuse(reason) {
+  choice.unset();
+  showProblem(`This link cannot be read: ${reason}. Choose the layout of its IDs; until then nothing is decoded.`);
   inspect();
 }
 
-async function open(chosen) {
-  if (!chosen) return;
-  if (chosen.size > largestFile) {
-    showError('input', `${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
-    return;
-  }
-  try {
-    hold(chosen.name, await chosen.text());
-  } catch (error) { // a folder, for example
-    showError('input', `${chosen.name} cannot be read: ${error.message}`);
-  }
-}
-
-// hold reads a text without putting it into the field.
-function hold(name, text) {
-  file = { name, text };
-  byID('input').value = '';
-  byID('input').placeholder = `${name}, ${text.length.toLocaleString('en')} characters`;
-  inspect();
-}
-
-// paste leaves all but a long text to the browser.
-function paste(event) {
-  const text = event.clipboardData.getData('text');
-  if (text.length <= longestTyped) return;
-  event.preventDefault();
-  hold('pasted text', text);
+function showProblem(message) {
+  problem = message;
+  byID('link-problem').textContent = message;
 }
 
 // readText puts a text into the field, as if it had been typed.
 function readText(text, form) {
-  typed();
-  byID('input').value = text;
+  setText(text);
   byID('form').value = form === 'decimal' ? 'auto' : form;
   inspect();
   byID('input').focus();
 }
 
-function typed() {
-  file = undefined;
-  byID('input').placeholder = '';
+function showExample(name) {
+  const [layout, text] = examples[name](now());
+  choice.set(layout);
+  showProblem('');
+  readText(text, 'decimal');
 }
 
-// showExample reads an ID of this minute, or of the nearest time of the layout.
-function showExample() {
-  const { layout } = choice;
-  const minuteAgo = now() - 60000n;
-  const last = expires(layout) - 1n;
-  const time = minuteAgo < layout.epoch ? layout.epoch : minuteAgo > last ? last : minuteAgo;
-  const parts = { time, datacenter: mask(layout.datacenterBits) / 4n, worker: mask(layout.workerBits) / 3n, sequence: mask(layout.sequenceBits) / 5n };
-  readText(`${compose(layout, parts)}`, 'decimal');
+function clear() {
+  if (problem !== '') choice.set(choice.knows('service') ? 'service' : 'twitter');
+  showProblem('');
+  readText('', 'decimal');
 }
 
-function startInput() {
-  byID('example').addEventListener('click', showExample);
-  byID('input').addEventListener('input', () => {
-    typed();
-    inspect();
-  });
-  byID('input').addEventListener('paste', paste);
+function startControls() {
+  startInput(inspect);
   byID('form').addEventListener('change', inspect);
   byID('code').addEventListener('input', () => {
     remember();
     checkCode();
     if (shown) showFacts(choice.layout, shown.id, shown.serial ?? givenCode());
-    if (shown) showAge(choice.layout, shown.id, now());
   });
-  byID('file').addEventListener('change', async (event) => {
-    await open(event.target.files[0]);
-    event.target.value = ''; // so that the same file can be opened again
+  byID('clear').addEventListener('click', clear);
+  byID('example').addEventListener('click', () => readText(`${ofMoment(choice.layout, now() - 60000n)}`, 'decimal'));
+  for (const button of document.querySelectorAll('[data-example]')) button.addEventListener('click', () => showExample(button.dataset.example));
+  byID('pause').addEventListener('click', () => {
+    moving = !moving;
+    showMoment();
   });
-  byID('clear').addEventListener('click', () => readText('', 'decimal'));
   byID('skip').addEventListener('click', (event) => {
     event.preventDefault(); // the fragment is the page's state
     byID('input').focus();
   });
-  startDrop();
   addEventListener('hashchange', recall);
-}
-
-function startDrop() {
-  addEventListener('dragover', (event) => {
-    event.preventDefault();
-    document.body.classList.add('dropping');
-  });
-  addEventListener('dragleave', () => document.body.classList.remove('dropping'));
-  addEventListener('drop', (event) => {
-    event.preventDefault();
-    document.body.classList.remove('dropping');
-    const [dropped] = event.dataTransfer.files;
-    if (dropped) return open(dropped);
-    const text = event.dataTransfer.getData('text');
-    if (text.length > longestTyped) hold('dropped text', text);
-    else readText(text, 'decimal');
-    return undefined;
-  });
 }
 
 // startService uses what the service offers; a token is asked for first.
@@ -275,7 +301,7 @@ async function startService() {
 async function useService(config) {
   try {
     if (config.layout) offerLayout(fromService(await call('v1/layout')));
-    byID('issue').hidden = !config.ids;
+    byID('issued').hidden = !config.ids;
     if (config.workers) await startWorkers();
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
@@ -288,9 +314,12 @@ async function useService(config) {
 // chosen another.
 function offerLayout(layout) {
   choice.offerService(layout);
-  if (choice.chosen) return;
-  choice.set('service');
-  inspect();
+  if (problem !== '') {
+    if (fromFragment(location.hash).name === 'service') recall();
+  } else if (!choice.chosen || sameLayout(choice.layout, layout)) {
+    choice.set('service');
+    inspect();
+  }
 }
 
 function askToken(message) {
@@ -313,10 +342,11 @@ function startToken(config) {
   });
 }
 
-startTheme(() => timeline.draw());
-startInput();
-startGenerate(() => choice.layout, readText);
-setInterval(() => { if (shown) showAge(choice.layout, shown.id, now()); }, 1000);
+startTheme(() => timeline.recolour());
+startControls();
+startCompose(() => choice.layout, readText);
+startIssue(readText);
+setInterval(tick, 1000);
 
 // The page is usable before the service has answered.
 recall();

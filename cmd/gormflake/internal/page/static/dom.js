@@ -14,6 +14,16 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+const filled = new WeakMap();
+
+// fill gives the element the children that make returns, unless it has those of
+// the same key: what is laid out again costs more than all else.
+export function fill(element, key, make) {
+  if (filled.get(element) === key) return;
+  filled.set(element, key);
+  element.replaceChildren(...make());
+}
+
 // showError puts a sentence next to a field, or takes it away.
 export function showError(field, message) {
   byID(`${field}-error`).textContent = message;

@@ -1,5 +1,7 @@
-// The choice of colours, before anything is painted: modules run later than
-// that, and a page that turned dark after it was shown would flash.
+// What modules are too late for. The choice of colours is made before anything is
+// painted: a page that turned dark after it was shown would flash. That there are
+// scripts keeps room for what they show.
+document.documentElement.dataset.script = 'on';
 try {
   const theme = localStorage.getItem('gormflake-theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;

@@ -1,44 +1,41 @@
-// The tables about one ID: its fields, its times, its texts.
+// What there is to say about one ID: a sentence, its times, its texts.
 
-import { bitsOf } from './bits.js';
 import { copyButton } from './copy.js';
-import { byID, el } from './dom.js';
+import { byID, el, fill } from './dom.js';
 import { format, forms } from './forms.js';
-import { decompose, mask, max, min } from './parts.js';
+import { keyOf } from './layout.js';
+import { decompose, max, min } from './parts.js';
 import * as serials from './serial.js';
-import { age, isoTime, localTime, zoneName } from './time.js';
+import { isoTime, localTime, longAge, longTime, zoneName } from './time.js';
 
 // showFacts fills the tables. The serial number is shown if its code is given.
 export function showFacts(layout, id, serial) {
+  const key = `${id} ${keyOf(layout)}`;
+  fill(byID('times').tBodies[0], key, () => timeRows(layout, decompose(layout, id)));
+  fill(byID('texts').tBodies[0], `${key} ${serial?.code}${serial?.separator}`, () => textRows(layout, id, serial));
+}
+
+// showSentence says when the ID was made, and by whom.
+export function showSentence(layout, id, now) {
   const parts = decompose(layout, id);
-  rows('fields', bitsOf(layout, id).filter(({ name }) => name !== 'unused').map((field) => fieldRow(field, parts)));
-  rows('times', timeRows(layout, parts));
-  rows('texts', textRows(layout, id, serial));
+  const name = (field) => [' ', el('b', { class: `ink ${field}` }, `${field} ${parts[field]}`)];
+  const ahead = parts.time > now;
+  byID('sentence').replaceChildren(
+    ahead ? 'Its time is ' : 'Made on ', el('b', { class: 'ink time' }, longTime(parts.time)), ', ', el('span', { id: 'age' }, longAge(parts.time, now)),
+    ...(layout.workerBits > 0 ? [ahead ? ', of' : ', by', ...name('worker')] : []),
+    ...(layout.datacenterBits > 0 ? [layout.workerBits > 0 ? ' in' : ', in', ...name('datacenter')] : []),
+    ...(layout.sequenceBits > 0 ? [', with', ...name('sequence')] : []), '.');
 }
 
 // showAge keeps the age true while the page is open.
 export function showAge(layout, id, now) {
-  byID('age').textContent = age(decompose(layout, id).time, now);
-}
-
-function rows(table, list) {
-  byID(table).tBodies[0].replaceChildren(...list);
-}
-
-function fieldRow({ name, bits, high }, parts) {
-  const value = name === 'time' ? parts.tick : parts[name];
-  return el('tr', {},
-    el('th', { scope: 'row' }, el('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name === 'time' ? 'tick' : name),
-    el('td', { class: 'number quiet' }, bits === 1 ? `${high}` : `${high}–${high - bits + 1}`),
-    el('td', { class: 'number', id: `value-${name}` }, `${value}`),
-    el('td', { class: 'number quiet' }, `${mask(bits)}`));
+  byID('age').textContent = longAge(decompose(layout, id).time, now);
 }
 
 function timeRows(layout, { time }) {
   return [
     row('UTC', isoTime(time), 'time in UTC', 'utc'),
     row('Local', localTime(time), 'local time', 'local', zoneName()),
-    el('tr', {}, el('th', { scope: 'row' }, 'Age'), el('td', { id: 'age' }), el('td')),
     row('Unix ms', `${time}`, 'Unix milliseconds', 'unix'),
     row('First ID', `${min(layout, time)}`, 'first ID of the tick', 'min', 'the smallest ID of this tick: WHERE id >= …'),
     row('Last ID', `${max(layout, time)}`, 'last ID of the tick', 'max', 'the largest ID of this tick: WHERE id <= …'),
@@ -52,24 +49,7 @@ function textRows(layout, id, serial) {
     ...(serial ? [row('Serial', serials.format(layout, serial.code, serial.separator, id), 'Serial number', 'serial')] : []),
     ...forms.map((form) => row(names[form], format(form, id), names[form], form)),
     row('Hex', `0x${id.toString(16).padStart(16, '0')}`, 'hexadecimal', 'hex'),
-    numberRow(id),
   ];
-}
-
-// numberRow says what a JavaScript number makes of the ID.
-function numberRow(id) {
-  return el('tr', {},
-    el('th', { scope: 'row' }, 'Number'),
-    el('td', { id: 'number', class: id <= largestExact ? 'good' : 'bad' }, exactness(id)),
-    el('td'));
-}
-
-const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
-
-function exactness(id) {
-  if (id <= largestExact) return 'exact in JavaScript';
-  const read = BigInt(Number(id));
-  return read === id ? 'above 2^53: exact by chance' : `JavaScript reads ${read}`;
 }
 
 function row(label, text, what, id, title) {

@@ -4,11 +4,11 @@
 import { lowBits } from './layout.js';
 import { decompose, mask, timeOf } from './parts.js';
 
-// arrange sorts the items by their IDs. Offsets are milliseconds from the first
+// arrange sorts the items by their IDs, and keeps their place in the text. Offsets are milliseconds from the first
 // tick, which a number holds; within a tick IDs are spread by their sequence.
 // It is made for 100,000 items, and so leaves their other parts to decompose.
 export function arrange(layout, items) {
-  const sorted = items.map((item) => ({ ...item })).sort(byNumber);
+  const sorted = items.map((item, place) => ({ ...item, place })).sort(byNumber);
   const low = BigInt(lowBits(layout));
   const start = sorted[0].id >> low;
   const tick = Number(layout.tick);

@@ -47,6 +47,11 @@ export function sameLayout(a, b) {
   return Object.keys(a).every((field) => a[field] === b[field]);
 }
 
+// keyOf is a text that only the same layout has.
+export function keyOf(l) {
+  return Object.values(l).join(' ');
+}
+
 // mistakes returns what is wrong with a layout: the field's name and a
 // sentence for each, and nothing for a layout that is valid.
 export function mistakes(l) {

@@ -1,17 +1,21 @@
 // What the page shows, as the fragment of its address, so that an inspection
 // can be linked.
 
-import { layout, mistakes } from './layout.js';
+import { forms, quote } from './forms.js';
+import { layout, layouts, mistakes, sameLayout } from './layout.js';
 import { isoTime, parseTick, parseTime } from './time.js';
 
 // A link that is longer is cut by mail programs; the text is then left out.
 const longest = 2000;
 
-export function toFragment({ text, form, code, name, layout: l }) {
+// The layout is always written in full or by a name that every page knows: what
+// the service's is depends on the service.
+export function toFragment({ text, form, code, layout: l }) {
   const fragment = new URLSearchParams();
   if (text.length <= longest && text !== '') fragment.set('ids', text);
   if (form !== 'auto') fragment.set('as', form);
   if (code !== '') fragment.set('code', code);
+  const name = nameOf(l) ?? 'custom';
   fragment.set('layout', name);
   if (name === 'custom') {
     fragment.set('epoch', isoTime(l.epoch));
@@ -21,25 +25,63 @@ export function toFragment({ text, form, code, name, layout: l }) {
   return `#${fragment}`;
 }
 
-// fromFragment reads what toFragment wrote. What it cannot read is left out.
+// nameOf is the name of a layout that has one.
+export function nameOf(l) {
+  return Object.keys(layouts).find((name) => sameLayout(layouts[name], l));
+}
+
+// fromFragment reads what toFragment wrote, or somebody by hand. Where the form
+// or the layout cannot be read, problem says why: the ID would be another one.
 export function fromFragment(text) {
   const fragment = new URLSearchParams(text.replace(/^#/, ''));
-  const name = fragment.get('layout') ?? undefined;
-  return {
-    text: fragment.get('ids') ?? '',
-    form: fragment.get('as') ?? 'auto',
-    code: fragment.get('code') ?? '',
-    name,
-    layout: name === 'custom' ? customLayout(fragment) : undefined,
-  };
+  const read = { text: fragment.get('ids') ?? '', form: fragment.get('as') ?? 'auto', code: fragment.get('code') ?? '', name: fragment.get('layout') ?? undefined, problem: '' };
+  try {
+    checkForm(read.form);
+    read.layout = layoutOf(read.name, fragment);
+  } catch (error) {
+    read.problem = error.message;
+  }
+  return read;
+}
+
+function checkForm(form) {
+  const known = ['auto', ...forms, 'serial'];
+  if (!known.includes(form)) throw new SyntaxError(`as ${quote(form)}: want one of ${known.join(', ')}`);
+}
+
+// layoutOf is undefined where the page chooses, or has to ask its service.
+function layoutOf(name, fragment) {
+  if (name === undefined || name === 'service') return undefined;
+  if (name === 'custom') return customLayout(fragment);
+  if (Object.hasOwn(layouts, name)) return layouts[name];
+  throw new SyntaxError(`layout ${quote(name)}: want one of ${Object.keys(layouts).join(', ')}, or custom with epoch, tick and bits`);
 }
 
 function customLayout(fragment) {
-  try {
-    const bits = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(fragment.get('bits')).slice(1).map(Number);
-    const read = layout(parseTime(fragment.get('epoch')), parseTick(fragment.get('tick')), ...bits);
-    return mistakes(read).length === 0 ? read : undefined;
-  } catch {
-    return undefined;
-  }
+  const take = (field, parse) => {
+    const text = fragment.get(field);
+    if (!text) throw new SyntaxError(`${field}: missing`);
+    return parse(text, field);
+  };
+  const read = layout(take('epoch', named(parseTime)), take('tick', named(parseTick)), ...take('bits', parseBits));
+  const [wrong] = mistakes(read);
+  if (wrong) throw new RangeError(wrong[1]);
+  return read;
+}
+
+// named puts the name of the field in front of what is wrong with it.
+function named(parse) {
+  return (text, field) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new SyntaxError(`${field} ${error.message}`);
+    }
+  };
+}
+
+function parseBits(text) {
+  const bits = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(text);
+  if (!bits) throw new SyntaxError(`bits ${quote(text)}: want those of datacenter, worker, sequence and all, such as 5.5.12.63`);
+  return bits.slice(1).map(Number);
 }

@@ -3,6 +3,7 @@
 import { byID, showError } from './dom.js';
 import { expires, layout, layouts, mistakes, sameLayout, timeBits } from './layout.js';
 import { duration, isoDay, isoTime, parseTick, parseTime } from './time.js';
+import { echoTime, startTimeField } from './timefield.js';
 
 const widths = ['datacenterBits', 'workerBits', 'sequenceBits', 'totalBits'];
 const fields = ['epoch', 'tick', ...widths];
@@ -18,6 +19,7 @@ export class LayoutChoice {
     this.#changed = changed;
     byID('layout').addEventListener('change', () => this.#choose());
     byID('shape-form').addEventListener('input', () => this.#edit());
+    startTimeField('shape-epoch', parseTime);
     byID('shape-form').addEventListener('submit', (event) => event.preventDefault());
     this.#show();
   }
@@ -44,13 +46,20 @@ export class LayoutChoice {
     this.#show();
   }
 
+  // unset has the reader choose; until then the layout is the last one.
+  unset() {
+    byID('layout').value = '';
+    byID('shape-text').textContent = 'none is chosen';
+    this.#chosen = true;
+  }
+
   // offerService adds the service's layout to the choices.
   offerService(serviceLayout) {
     this.#service = serviceLayout;
     const option = byID('layout').querySelector('[value=service]');
     option.hidden = option.disabled = false;
     const [name] = Object.entries(layouts).find(([, each]) => sameLayout(each, serviceLayout)) ?? [];
-    option.textContent = name ? `service (${name})` : 'service';
+    option.textContent = name ? `this service (${name})` : 'this service';
   }
 
   // knows reports whether set takes the name.
@@ -99,6 +108,7 @@ export class LayoutChoice {
 
   #show() {
     byID('shape-epoch').value = isoTime(this.#current.epoch);
+    echoTime('shape-epoch', parseTime);
     for (const field of ['tick', ...widths]) byID(`shape-${field}`).value = `${this.#current[field]}`;
     for (const field of fields) showError(`shape-${field}`, '');
     this.#describe();

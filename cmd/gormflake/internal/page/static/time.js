@@ -1,6 +1,7 @@
 // Times as BigInts of Unix milliseconds, written and read.
 
-import { dateOf } from './calendar.js';
+import { dateOf, daysOfMonth, monthsBetween, timeOfDate, weekday } from './calendar.js';
+import { quote } from './forms.js';
 
 // A Date, and so what knows of time zones, ends in the year 275760.
 const lastDate = 8640000000000000n;
@@ -8,6 +9,15 @@ const lastDate = 8640000000000000n;
 export function isoTime(ms) {
   const { year, rest } = dateOf(ms);
   return `${year}`.padStart(4, '0') + rest;
+}
+
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+
+// longTime is a time for a sentence: Saturday, 30 April 2016, 11:18:25.796 UTC.
+export function longTime(ms) {
+  const { year, rest } = dateOf(ms);
+  return `${days[weekday(ms)]}, ${Number(rest.slice(4, 6))} ${months[Number(rest.slice(1, 3)) - 1]} ${year}, ${rest.slice(7, -1)} UTC`;
 }
 
 // isoDay is the day of isoTime, whose year may have more than four digits.
@@ -37,34 +47,62 @@ function hasDate(ms) {
   return ms <= lastDate && ms >= -lastDate;
 }
 
-const shape = /^(\d{4}-\d\d-\d\d)T(?!24)\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const shape = /^(\d{4})-(\d\d)-(\d\d)(?:(?:T| +)(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: *(Z|([+-])(\d\d):(\d\d)))?)?$/;
 
-// parseTime reads a time such as 2026-01-02T03:04:05.678Z. One without its zone
-// is refused: it would mean another instant on another machine.
-export function parseTime(text) {
-  const [, day] = shape.exec(text) ?? [];
-  const ms = day && isDay(day) ? Date.parse(text) : NaN;
-  if (Number.isNaN(ms)) {
-    throw new SyntaxError(`${JSON.stringify(text)} is not a time: want one such as 2026-01-02T03:04:05.678Z or …+02:00`);
-  }
-  return BigInt(ms);
+// A number below is seconds: it is in the year 5138, and in 1973 as milliseconds.
+const milliFrom = 100000000000n;
+
+const wanted = 'want one such as 2026-01-02T03:04:05.678Z, 2026-01-02, or Unix time such as 1767323045678 or 0x19b7ca98f2e';
+
+// parseTime reads a time as the command line does: a date and a time in UTC or
+// with its offset, a date, or Unix time in seconds or milliseconds, decimal or hex;
+// with now, also "now", "-1h" and such.
+export function parseTime(text, now) {
+  const ms = unixTime(text) ?? calendarTime(text) ?? (now === undefined ? undefined : relativeTime(text, now));
+  if (ms === undefined) throw new SyntaxError(`${quote(text)} is not a time: ${wanted}${now === undefined ? '' : ', or now, -1h, +30m'}`);
+  return ms;
 }
 
-// isDay refuses February 30, which Date.parse takes for March 2.
-function isDay(day) {
-  const date = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+function unixTime(text) {
+  if (!/^([0-9]+|0[xX][0-9a-fA-F]+)$/.test(text) || text.length > 40) return undefined;
+  const number = BigInt(text);
+  if (number >= 2n ** 63n) return undefined;
+  return number < milliFrom ? number * 1000n : number;
+}
+
+function calendarTime(text) {
+  const match = shape.exec(text);
+  if (!match) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((each) => Number(each ?? 0));
+  const [fraction, zone, sign, hours, minutes] = match.slice(7);
+  if (month < 1 || month > 12 || day < 1 || day > daysOfMonth(BigInt(year), month) || hour > 23 || minute > 59 || second > 59) return undefined;
+  const ms = timeOfDate(BigInt(year), month, day, hour, minute, second, Number((fraction ?? '').slice(0, 3).padEnd(3, '0')));
+  if (zone === undefined || zone === 'Z') return ms;
+  if (Number(hours) > 24 || Number(minutes) > 60) return undefined; // as Go has it
+  return ms - BigInt(`${sign}1`) * (BigInt(hours) * 3600000n + BigInt(minutes) * 60000n);
+}
+
+const lengths = { h: 3600000, m: 60000, s: 1000, ms: 1 };
+
+function relativeTime(text, now) {
+  const match = /^(?:now)?(?:([+-])(?:(\d{1,6})d)?((?:\d+(?:\.\d*)?(?:h|ms|m|s))*))?$/.exec(text);
+  if (!match || text === '') return undefined;
+  const [, sign, days = 0, rest = ''] = match;
+  if (sign && !days && !rest) return undefined;
+  let length = Number(days) * 86400000;
+  for (const [, count, unit] of rest.matchAll(/([\d.]+)(h|ms|m|s)/g)) length += Number(count) * lengths[unit];
+  return now + BigInt(Math.trunc(sign === '-' ? -length : length));
 }
 
 // parseTick reads the length of a tick.
 export function parseTick(text) {
-  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${JSON.stringify(text)}: want whole milliseconds`);
+  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${quote(text)}: want whole milliseconds`);
   return BigInt(text);
 }
 
 const units = [['y', 31557600000n], ['d', 86400000n], ['h', 3600000n], ['min', 60000n], ['s', 1000n], ['ms', 1n]];
 
-// duration writes the two largest units of a length of time.
+// duration writes the two largest units of a length of time that has no date.
 export function duration(ms) {
   const first = units.findIndex(([, size]) => ms >= size);
   if (first < 0) return '0 ms';
@@ -76,7 +114,33 @@ export function duration(ms) {
   return parts.join(' ');
 }
 
-// age says how long ago a time is, or how far ahead.
+// span is the two largest units between two times, by the calendar of UTC, as
+// the command line has them.
+function span(from, to) {
+  const { months: count, rest } = monthsBetween(from, to);
+  const [d, h, m, s] = [rest / 86400000n, rest / 3600000n % 24n, rest / 60000n % 60n, rest / 1000n % 60n];
+  if (count >= 12) return [[Math.floor(count / 12), 'y'], [count % 12, 'mo']];
+  if (count > 0) return [[count, 'mo'], [d, 'd']];
+  if (d > 0n) return [[d, 'd'], [h, 'h']];
+  if (h > 0n) return [[h, 'h'], [m, 'm']];
+  if (m > 0n) return [[m, 'm'], [s, 's']];
+  return s > 0n ? [[`${s}.${rest / 100n % 10n}`, 's']] : [[rest, 'ms']];
+}
+
+// age says how long ago a time is, or how far ahead, in the shortest way.
 export function age(ms, now) {
-  return now >= ms ? `${duration(now - ms)} ago` : `in ${duration(ms - now)}`;
+  const [from, to] = ms <= now ? [ms, now] : [now, ms];
+  const text = span(from, to).map(([count, unit]) => `${count}${unit}`).join(' ');
+  return ms <= now ? `${text} ago` : `in ${text}`;
+}
+
+const unitWords = { y: 'year', mo: 'month', d: 'day', h: 'hour', m: 'minute', s: 'second', ms: 'millisecond' };
+
+// longAge is age for a sentence.
+export function longAge(ms, now) {
+  if (ms <= now && now - ms < 1000n) return 'just now';
+  const [from, to] = ms <= now ? [ms, now] : [now, ms];
+  const text = span(from, to).filter(([count], i) => i === 0 || count > 0)
+    .map(([count, unit]) => `${count} ${unitWords[unit]}${`${count}` === '1' ? '' : 's'}`).join(' and ');
+  return ms <= now ? `${text} ago` : `${text} from now`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { age, duration, isoTime, parseTime } from '../static/time.js';
+import { age, duration, isoTime, longAge, longTime, parseTime } from '../static/time.js';
 
 test('times are written, also past the last Date', () => {
   assert.equal(isoTime(1288834974657n), '2010-11-04T01:42:54.657Z');
@@ -17,7 +17,7 @@ test('times are read', () => {
 });
 
 test('what is not a time is refused', () => {
-  for (const text of ['', 'now', '2024', '2024-02-30T00:00:00Z', '2024-13-01T00:00:00Z', '2024-02-29T25:00:00Z', '2024-02-29T24:00:00Z', '2024-02-29T00:00:00', '1709164800000']) {
+  for (const text of ['', 'now', '2024-02-30T00:00:00Z', '2024-13-01T00:00:00Z', '2024-02-29T25:00:00Z', '2024-02-29T24:00:00Z', '2024-02-29T00:00:60Z', '-1h', '0x', '1e3', '9223372036854775808', '9'.repeat(100)]) {
     assert.throws(() => parseTime(text), /want one such as/, text);
   }
 });
@@ -27,6 +27,17 @@ test('lengths of time', () => {
   assert.equal(duration(61001n), '1 min 1 s');
   assert.equal(duration(3600000n), '1 h');
   assert.equal(duration(3600001n), '1 h');
-  assert.equal(age(1000n, 3500n), '2 s 500 ms ago');
-  assert.equal(age(3500n, 1000n), 'in 2 s 500 ms');
+  assert.equal(age(1000n, 3500n), '2.5s ago');
+  assert.equal(age(3500n, 1000n), 'in 2.5s');
+});
+
+test('ages go by the calendar', () => {
+  const at = (text) => parseTime(text);
+  assert.equal(age(at('2016-04-30T11:18:25.796Z'), at('2026-11-22')), '10y 6mo ago');
+  assert.equal(age(at('2025-11-22'), at('2026-11-22')), '1y 0mo ago');
+  assert.equal(age(at('2025-11-22T00:00:00.001Z'), at('2026-11-22')), '11mo 30d ago');
+  assert.equal(age(at('2024-01-31'), at('2024-02-29')), '1mo 0d ago');
+  assert.equal(longAge(at('2016-04-30'), at('2017-04-30')), '1 year ago');
+  assert.equal(longAge(at('2026-11-22'), at('2026-11-21T22:59:00Z')), '1 hour and 1 minute from now');
+  assert.equal(longTime(1462015105796n), 'Saturday, 30 April 2016, 11:18:25.796 UTC');
 });

@@ -1,4 +1,4 @@
-// Composes examples, and gets real IDs of the service.
+// Composes examples, and gets real IDs from the service.
 
 import { copyFrom } from './copy.js';
 import { announce, byID, showError } from './dom.js';
@@ -6,22 +6,41 @@ import { format, parse } from './forms.js';
 import { compose, mask, PartError } from './parts.js';
 import { call } from './service.js';
 import { parseTime } from './time.js';
+import { startTimeField } from './timefield.js';
 
 const most = 1000;
 
 const parts = ['datacenter', 'worker', 'sequence', 'time', 'count'];
 
-// startGenerate wires the form. layout returns the layout to compose in, and
-// read shows IDs in the inspector.
-export function startGenerate(layout, read) {
+// startCompose wires the form. layout returns the layout to compose in, and read
+// shows IDs in the inspector.
+export function startCompose(layout, read) {
+  startTimeField('generate-time', timeFromNow);
   byID('generate-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const ids = composed(layout());
-    if (ids) show(ids, ids.length === 1 ? 'Example, not a unique key' : `${ids.length} examples, not unique keys`);
+    if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? 'Example, not a unique key' : `${ids.length} examples, not unique keys`);
   });
-  byID('generated-copy').addEventListener('click', (event) => copyFrom(event.currentTarget, 'the IDs', byID('generated-ids').value));
-  byID('generated-read').addEventListener('click', () => read(byID('generated-ids').value, byID('generate-form-name').value));
-  byID('issue').addEventListener('click', issue);
+  startResult('generated', () => byID('generate-form-name').value, read);
+}
+
+// startIssue wires the form of the service's IDs.
+export function startIssue(read) {
+  byID('issue-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    issue();
+  });
+  startResult('issued', () => 'decimal', read);
+}
+
+function startResult(name, form, read) {
+  byID(`${name}-copy`).addEventListener('click', (event) => copyFrom(event.currentTarget, 'the IDs', byID(`${name}-ids`).value));
+  byID(`${name}-read`).addEventListener('click', () => read(byID(`${name}-ids`).value, form()));
+}
+
+function timeFromNow(text) {
+  const now = BigInt(Date.now());
+  return text === '' ? now : parseTime(text, now);
 }
 
 // composed returns the IDs of the form, or undefined where a field is wrong.
@@ -36,7 +55,7 @@ function composed(layout) {
     }
   };
   const first = {
-    time: take('time', (text) => (text === '' ? BigInt(Date.now()) : parseTime(text))),
+    time: take('time', timeFromNow),
     datacenter: take('datacenter', parseNumber),
     worker: take('worker', parseNumber),
     sequence: take('sequence', parseNumber),
@@ -59,7 +78,7 @@ function run(layout, first, count, errors) {
   }
 }
 
-export function step(layout, first, steps) {
+function step(layout, first, steps) {
   const size = mask(layout.sequenceBits) + 1n;
   const sequence = first.sequence + steps;
   return { ...first, time: first.time + sequence / size * layout.tick, sequence: sequence % size };
@@ -76,20 +95,26 @@ function parseCount(text) {
 }
 
 async function issue() {
-  showError('generate', '');
+  showError('issue', '');
+  showError('issue-count', '');
+  let count;
   try {
-    const count = parseCount(byID('generate-count').value.trim());
-    const { ids } = await call(`v1/ids?count=${count}`);
-    show(ids.map((id) => parse('decimal', id)), ids.length === 1 ? 'Issued by the service: a unique key' : `${ids.length} issued by the service: unique keys`);
+    count = parseCount(byID('issue-count').value.trim());
   } catch (error) {
-    showError('generate', error.message);
+    showError('issue-count', error.message);
+    return;
+  }
+  try {
+    const { ids } = await call(`v1/ids?count=${count}`);
+    show('issued', ids.map((id) => parse('decimal', id)), 'decimal', ids.length === 1 ? 'Issued by the service: a unique key' : `${ids.length} issued by the service: unique keys`);
+  } catch (error) {
+    showError('issue', error.message);
   }
 }
 
-function show(ids, label) {
-  const form = byID('generate-form-name').value;
-  byID('generated').hidden = false;
-  byID('generated-label').textContent = label;
-  byID('generated-ids').value = ids.map((id) => format(form, id)).join('\n');
+function show(name, ids, form, label) {
+  byID(name === 'issued' ? 'issued-result' : name).hidden = false;
+  byID(`${name}-label`).textContent = label;
+  byID(`${name}-ids`).value = ids.map((id) => format(form, id)).join('\n');
   announce(label);
 }

@@ -1,0 +1,105 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// axe is the script that finds what keeps people out, from the npm package axe-core.
+func axe(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("GORMFLAKE_TEST_AXE")
+	if path == "" {
+		t.Skip("GORMFLAKE_TEST_AXE does not name a file: see CONTRIBUTING.md")
+	}
+	script, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(script)
+}
+
+const violations = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+	violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html.slice(0, 160) + " " + node.failureSummary)))`
+
+// states are what the page can show.
+func states(t *testing.T) map[string]func(p page) {
+	t.Helper()
+	_, log := thousandIDs(t)
+	input := func(text string) func(page) {
+		return func(p page) { p.enter("#input", text) }
+	}
+	return map[string]func(page){
+		"start":     func(page) {},
+		"one":       input("175928847299117063"),
+		"JS-safe":   func(p page) { p.enter("#layout", "js-safe"); p.enter("#input", "54294967296321") },
+		"ambiguous": input("kVw2Mt8RzB"),
+		"doubtful":  input("9223372036854775807"),
+		"error":     input("no ID here"),
+		"log":       func(p page) { p.enter("#input", log); p.enter("#code", "PAY-") },
+		"range": func(p page) {
+			p.enter("#input", log)
+			p.do(chromedp.Focus("#strip"), chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
+			p.wantContains("#ids-summary", "2 of 1,000")
+		},
+		"mistakes": func(p page) {
+			p.do(chromedp.Click("#shape summary"))
+			p.enter("#shape-epoch", "never")
+			p.enter("#code", "pay")
+			p.enter("#generate-worker", "x")
+			p.do(chromedp.Click("#compose"))
+		},
+		"composed": func(p page) { p.enter("#generate-count", "3"); p.do(chromedp.Click("#compose")) },
+		"link":     func(p page) { p.visit(value[string](p, `location.origin`) + "/#ids=5&layout=mastodon") },
+	}
+}
+
+var widths = []int64{375, 768, 1280, 1920}
+
+// axe finds nothing in any state, at any width, light or dark.
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	script := axe(t)
+	for name, enter := range states(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, serve(t), "/")
+			enter(p)
+			value[any](p, script+"\n;true")
+			for _, width := range widths {
+				p.runAxe(name, width)
+			}
+		})
+	}
+}
+
+// The same next to a service, with its IDs and workers, and before it has a token.
+func TestAxeOfService(t *testing.T) {
+	t.Parallel()
+	script := axe(t)
+	p := open(t, startProgram(t), "/")
+	p.wantIssued(snowflake.TwitterLayout())
+	value[any](p, script+"\n;true")
+	for _, width := range widths {
+		p.runAxe("service", width)
+	}
+	value[bool](p, `(document.getElementById("token").hidden = false, true)`)
+	p.runAxe("token", 375)
+}
+
+func (p page) runAxe(name string, width int64) {
+	p.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		p.fit(fmt.Sprintf("%s-%s-%d", name, scheme, width), width)
+		for _, found := range value[[]string](p, violations) {
+			p.t.Errorf("%s, %d: %s", scheme, width, found)
+		}
+	}
+}

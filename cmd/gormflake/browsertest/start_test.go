@@ -1,0 +1,111 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// names returns the fields of the drawing whose names a reader can read: inside
+// the window, not cut, and each above or below bits of its own.
+const names = `[...document.querySelectorAll("#drawing .part")].filter((part) => {
+	const name = part.querySelector("h3"), box = name.getBoundingClientRect();
+	const bits = part.querySelector(".bits").getBoundingClientRect();
+	return name.checkVisibility() && box.left >= 0 && box.right <= innerWidth && name.scrollWidth <= name.clientWidth && bits.width > 0 && bits.left < innerWidth;
+}).map((part) => part.querySelector("h3").firstChild.data.trim()).join(" ")`
+
+// Before anybody has typed, an ID of the moment is taken apart, with the fields
+// named at every width.
+func TestStartExplainsItself(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for _, width := range widths {
+		p.fit(fmt.Sprintf("start-%d", width), width)
+		for layout, want := range map[string]string{
+			"twitter": "unused time datacenter worker sequence",
+			"js-safe": "unused time worker sequence",
+		} {
+			p.enter("#layout", layout)
+			if got := value[string](p, names); got != want {
+				t.Errorf("%s at %d: the drawing names %q, want %q", layout, width, got, want)
+			}
+		}
+	}
+	p.enter("#layout", "twitter")
+	p.wantContains("#sentence", time.Now().UTC().Format("2 January 2006"))
+	p.want("#exactness", "A JavaScript number holds 53 bits exactly. This ID has 61, and is rounded to another ID.")
+	first := p.text("#result-id")
+	p.until(`document.getElementById("result-id").textContent !== "` + first + `"`)
+	p.do(chromedp.Click("#pause"))
+	still := p.text("#result-id")
+	if got := value[string](p, `new Promise((done) => setTimeout(() => done(document.getElementById("result-id").textContent), 2500))`); got != still {
+		t.Errorf("the ID moved from %s to %s after Pause", still, got)
+	}
+	if got := value[string](p, `location.hash`); strings.Contains(got, "ids=") {
+		t.Errorf("the example is linked: %s", got)
+	}
+}
+
+// Who wants no motion sees an ID that stays.
+func TestStartWithReducedMotion(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	p := start(t, origin)
+	features := []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		t.Fatal(err)
+	}
+	p.visit(origin + "/")
+	p.want("#pause", "Continue")
+}
+
+// Each example is read as what it is.
+func TestExamplesOfOthers(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for name, want := range map[string]string{
+		"tweet":   "Made on Tuesday, 28 June 2022, 16:07:40.105 UTC, ",
+		"discord": "Made on Saturday, 30 April 2016, 11:18:25.796 UTC, ",
+	} {
+		p.do(chromedp.Click(`[data-example="` + name + `"]`))
+		p.wantContains("#sentence", want)
+	}
+	p.wantContains("#sentence", "by worker 0 in datacenter 1, with sequence 7.")
+	p.until(`location.hash === "#ids=175928847299117063&layout=discord"`)
+	p.do(chromedp.Click(`[data-example="safe"]`))
+	p.wantContains("#exactness", "so it survives")
+	p.do(chromedp.Click(`[data-example="log"]`))
+	p.wantContains("#timeline-summary", "240 IDs of 3 workers")
+	p.do(chromedp.Click("#clear"))
+	p.want("#result-title", "An ID of this moment")
+}
+
+// A time is read as it is written: a date, Unix time, hex, or relative to now.
+func TestTimesOfFields(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	p.do(chromedp.Click("#shape summary"))
+	for _, epoch := range []string{"1420070400000", "0x14aa2cab000", "2015-01-01", "2015-01-01 02:00 +02:00"} {
+		p.enter("#layout", "twitter")
+		p.enter("#shape-epoch", epoch)
+		p.want("#shape-epoch-echo", "= 2015-01-01T00:00:00.000Z")
+		p.enter("#input", "175928847299117063")
+		p.want("#utc", "2016-04-30T11:18:25.796Z")
+	}
+	for _, at := range []string{"1462015105796", "0x15466e41b04", "2016-04-30 11:18:25.796"} {
+		p.enter("#generate-time", at)
+		p.do(chromedp.Click("#compose"))
+		p.do(chromedp.Click("#generated-read"))
+		p.want("#utc", "2016-04-30T11:18:25.796Z")
+	}
+	// What the browser's own picker does.
+	value[bool](p, `(() => { const date = document.getElementById("generate-time-date"); date.value = "2016-04-30T11:18:25.796";
+		date.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
+	if got := value[string](p, `document.getElementById("generate-time").value`); got != "2016-04-30T11:18:25.796Z" {
+		t.Errorf("the picker wrote %q", got)
+	}
+}

@@ -1,0 +1,84 @@
+// The drawing of an ID: its 64 bits, each field in its colour, and below each
+// field what it says and how that is computed. Where there is no room for 64 bits
+// side by side, CSS puts the bits of each field above its card.
+
+import { byID, el, fill } from './dom.js';
+import { bitsOf } from './fields.js';
+import { keyOf } from './layout.js';
+import { decompose, mask } from './parts.js';
+import { isoTime } from './time.js';
+
+// draw fills the container with the drawing of the ID.
+export function draw(container, layout, id) {
+  const parts = decompose(layout, id);
+  const fields = spread(bitsOf(layout, id));
+  fill(container, `${id} ${keyOf(layout)}`, () => [...fields.map((field) => part(field, layout, parts)), funnels(fields)]);
+}
+
+const shares = { unused: 2, time: 5, datacenter: 3, worker: 3, sequence: 3 };
+
+// spread gives each field the columns of its card, of 64.
+function spread(fields) {
+  const all = fields.reduce((sum, { name }) => sum + shares[name], 0);
+  let sum = 0;
+  return fields.map((field) => {
+    const left = Math.round(sum * 64 / all);
+    sum += shares[field.name];
+    return { ...field, left, right: Math.round(sum * 64 / all) };
+  });
+}
+
+function part(field, layout, parts) {
+  const bits = el('div', { class: 'bits', role: 'img', 'aria-label': `${field.name}, bits ${field.high} to ${field.low}: ${field.text}` },
+    ...[...field.text].map((bit, i) => cell(bit, field.high - i)));
+  bits.style.gridColumn = `${field.from + 1} / span ${field.bits}`;
+  const card = cardOf(field, layout, parts);
+  card.style.gridColumn = `${field.left + 1} / ${field.right + 1}`;
+  return el('div', { class: `part ${field.name}` }, bits, card);
+}
+
+// cell is one bit, with its position where a byte begins, as a ruler.
+function cell(bit, position) {
+  const ruler = position % 8 === 7 ? String(position) : undefined;
+  return el('span', { class: bit === '1' ? 'bit one' : 'bit', 'data-position': ruler }, bit);
+}
+
+function cardOf(field, layout, parts) {
+  const { name, bits } = field;
+  return el('div', { class: 'card' },
+    el('h3', {}, name, ' ', el('span', { class: 'quiet' }, `${bits} ${bits === 1 ? 'bit' : 'bits'}`)),
+    el('p', { class: 'value', id: `value-${name}` }, name === 'unused' ? '0' : `${name === 'time' ? parts.tick : parts[name]}`),
+    el('p', { class: 'note' }, note(field, layout)),
+    ...formula(field, layout).map((text) => el('code', {}, text)));
+}
+
+function note({ name, bits }, layout) {
+  const tick = layout.tick === 1n ? 'ms' : `ticks of ${layout.tick} ms`;
+  switch (name) {
+    case 'unused': return bits === 1 ? 'always 0: the sign of a positive number' : 'always 0';
+    case 'time': return `${tick} since ${isoTime(layout.epoch).replace('T', ' ').replace(/(:00)?\.000Z|Z/, '')} UTC`;
+    case 'sequence': return `counts the IDs of one ${layout.tick === 1n ? 'ms' : 'tick'}: 0 to ${mask(bits)}`;
+    case 'datacenter': return `where it was made: 0 to ${mask(bits)}`;
+    default: return `which machine or process made it: 0 to ${mask(bits)}`;
+  }
+}
+
+// formula is how a program computes the field, if it has to.
+function formula({ name, bits, low }, layout) {
+  const shifted = low > 0 ? `(id >> ${low})` : 'id';
+  if (name === 'unused') return [];
+  if (name !== 'time') return [`${shifted} & ${mask(bits)}`];
+  return [`${shifted}${layout.tick === 1n ? '' : ` * ${layout.tick}`} + ${layout.epoch}`];
+}
+
+// funnels lead from the bits of each field to its card.
+function funnels(fields) {
+  const drawing = byID('funnels');
+  drawing.replaceChildren(...fields.map(({ name, from, bits, left, right }) => {
+    const polygon = document.createElementNS(drawing.namespaceURI, 'polygon');
+    polygon.setAttribute('class', name);
+    polygon.setAttribute('points', `${from + 0.06},0 ${from + bits - 0.06},0 ${right - 0.25},10 ${left + 0.25},10`);
+    return polygon;
+  }));
+  return drawing;
+}

@@ -1,0 +1,93 @@
+// The text that is read: typed, pasted, dropped, or a file's.
+
+import { byID, showError } from './dom.js';
+
+const largestFile = 64 << 20;
+
+// A field lays out a longer text for seconds; it is held as a file's is.
+const longestTyped = 200000;
+
+let file; // a text that is too long for the field, such as a file's
+
+// source is the text.
+export function source() {
+  return file ?? typedText();
+}
+
+// typedText is what the field holds, which is not all if the text is a file's.
+export function typedText() {
+  return byID('input').value.trim();
+}
+
+// setText puts a text into the field.
+export function setText(text) {
+  file = undefined;
+  byID('input').placeholder = '';
+  byID('input').value = text;
+}
+
+// startInput wires the field; changed is called when there is another text.
+export function startInput(changed) {
+  byID('input').addEventListener('input', () => {
+    file = undefined;
+    byID('input').placeholder = '';
+    changed();
+  });
+  byID('input').addEventListener('paste', (event) => {
+    const text = event.clipboardData.getData('text');
+    if (text.length <= longestTyped) return; // the browser pastes it
+    event.preventDefault();
+    hold('pasted text', text, changed);
+  });
+  byID('file').addEventListener('change', async (event) => {
+    await open(event.target.files[0], changed);
+    event.target.value = ''; // so that the same file can be opened again
+  });
+  startDrop(changed);
+}
+
+// hold reads a text without putting it into the field.
+function hold(name, text, changed) {
+  setText('');
+  file = text;
+  byID('input').placeholder = `${name}, ${text.length.toLocaleString('en')} characters`;
+  changed();
+}
+
+async function open(chosen, changed) {
+  if (!chosen) return;
+  if (chosen.size > largestFile) {
+    showError('input', `${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
+    return;
+  }
+  try {
+    hold(chosen.name, await chosen.text(), changed);
+  } catch (error) { // a folder, for example
+    showError('input', `${chosen.name} cannot be read: ${error.message}`);
+  }
+}
+
+function startDrop(changed) {
+  addEventListener('dragover', (event) => {
+    event.preventDefault();
+    document.body.classList.add('dropping');
+  });
+  addEventListener('dragleave', () => document.body.classList.remove('dropping'));
+  addEventListener('drop', (event) => {
+    event.preventDefault();
+    document.body.classList.remove('dropping');
+    const [dropped] = event.dataTransfer.files;
+    if (dropped) open(dropped, changed);
+    else dropText(event.dataTransfer.getData('text'), changed);
+  });
+}
+
+function dropText(text, changed) {
+  if (text.length > longestTyped) {
+    hold('dropped text', text, changed);
+    return;
+  }
+  setText(text);
+  byID('form').value = 'auto';
+  changed();
+}
