@@ -56,12 +56,12 @@ func (in *inspection) findBlockers() error {
 		if err := in.blockPartitions(t, columns); err != nil {
 			return fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t.name, err)
 		}
-		if err := in.noteTriggers(t); err != nil {
-			return fmt.Errorf("sqlmigrate: table %s: read its triggers: %w", t.name, err)
-		}
 	}
 	in.noteUnsigned(unsigned)
-	return nil
+	if err := in.noteRoutines(); err != nil {
+		return err
+	}
+	return in.blockOrphans()
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
@@ -177,23 +177,6 @@ func (in *inspection) blockPartitions(t *table, columns []*column) error {
 		}
 	}
 	return nil
-}
-
-var narrowVariable = regexp.MustCompile(`(?is)\bdeclare\b[^;]*\b(?:tiny|small|medium)?int(?:eger)?\b`)
-
-func (in *inspection) noteTriggers(t *table) error {
-	query := "SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = " + schemaOf(t.name) +
-		" AND EVENT_OBJECT_TABLE = " + literal(t.name.Name) + " ORDER BY TRIGGER_NAME"
-	return in.query(query, func(scan func(...any) error) error {
-		var name, body string
-		if err := scan(&name, &body); err != nil {
-			return err
-		}
-		if narrowVariable.MatchString(body) {
-			in.note("Trigger %s on table %s declares a variable that is narrower than bigint: if it takes a key, inserts fail as soon as keys are Snowflake IDs.", name, t.name)
-		}
-		return nil
-	})
 }
 
 func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }

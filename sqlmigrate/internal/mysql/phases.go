@@ -28,8 +28,13 @@ func (in *inspection) widenPhase() engine.Phase {
 	for _, same := range keys {
 		phase.Steps = append(phase.Steps, in.addStep(same))
 	}
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, in.verifyStep(same))
+	}
 	if len(keys) > 0 {
-		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. In phase widen, foreign keys are missing from the first statement to the last: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, adding that back fails with error 1452: fix the row, and run the same again.")
+		first := &phase.Steps[0]
+		first.Down = append(first.Down, in.verify(slices.Concat(keys...))...)
+		in.note("MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again.")
 	}
 	return phase
 }
@@ -67,16 +72,17 @@ func (in *inspection) dropStep(keys []foreignKey) engine.Step {
 	return step
 }
 
-// addStep adds all foreign keys of a table at once, because that copies it.
+// addStep adds them unchecked: that takes a moment, where a server that checks
+// copies the table.
 func (in *inspection) addStep(keys []foreignKey) engine.Step {
 	t := in.tables[keys[0].child]
-	step := in.rewrite(t, engine.Step{
-		Text: "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
-		Up:   []engine.Statement{addForeignKeys(t, keys)},
-		Down: []engine.Statement{in.drop(t, keys, (*column).typ)},
-	}, true)
-	step.Locks += "; changes to the schema of the tables that it refers to wait too"
-	return step
+	return engine.Step{
+		Table: t.name.String(),
+		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
+		Up:    unchecked(addForeignKeys(t, keys)),
+		Down:  []engine.Statement{in.drop(t, keys, (*column).typ)},
+		Locks: "waits for transactions that use the table; all others wait until it is done",
+	}
 }
 
 // drop is one statement, so that all of a table's are there or none. It is left
@@ -118,7 +124,7 @@ func (in *inspection) addOwn(t *table, keys []foreignKey) []engine.Statement {
 	add := addForeignKeys(t, keys)
 	own := in.ownIndexes(t)
 	if len(own) == 0 {
-		return []engine.Statement{add}
+		return unchecked(add)
 	}
 	var unchanged []string
 	for _, name := range in.ownIndexNames(t) {
@@ -128,7 +134,7 @@ func (in *inspection) addOwn(t *table, keys []foreignKey) []engine.Statement {
 		SQL:    alter(t, append(own, addClauses(keys)...)...),
 		Unless: "SELECT (" + add.Unless + ") OR NOT (" + strings.Join(unchanged, " AND ") + ")",
 	}
-	return []engine.Statement{both, add}
+	return unchecked(both, add)
 }
 
 func (in *inspection) widenStep(columns []*column) engine.Step {
@@ -184,27 +190,33 @@ func (in *inspection) ownElements(t *table) []string {
 
 // fit refuses to go back to types that do not hold what is there.
 func fit(columns []*column) []engine.Statement {
-	statements := make([]engine.Statement, len(columns))
-	for i, c := range columns {
+	var statements []engine.Statement
+	for _, c := range columns {
 		low, high := c.typ().holds()
-		statements[i] = rejectUnless(
+		statements = append(statements, rejectUnless(
 			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.typ(), c),
 			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %s AND %s)",
-				quoteTable(c.table.name), quote(c.name), low, high))
+				quoteTable(c.table.name), quote(c.name), low, high)))
+		if c.definition.auto() >= 0 {
+			statements = append(statements, c.counterFits())
+		}
 	}
 	return statements
 }
 
 func (in *inspection) detachPhase() engine.Phase {
 	phase := engine.Phase{Name: engine.Detach}
+	var assigned []*column
 	for _, columns := range byTable(in.assigned()) {
 		for _, c := range columns {
+			assigned = append(assigned, c)
 			phase.Steps = append(phase.Steps, in.detachStep(c))
 			if in.want.Issued > 0 {
 				phase.Check = append(phase.Check, in.oldKeysOnly(c))
 			}
 		}
 	}
+	phase.Steps = counted(phase.Steps, assigned)
 	return phase
 }
 
@@ -214,14 +226,17 @@ func (in *inspection) detachStep(c *column) engine.Step {
 	t := c.table
 	with, without := c.isAssigned()
 	step := engine.Step{Table: t.name.String(), Text: "the database assigns " + c.name + " no more", Locks: "everybody waits for a moment"}
-	up := alter(t, "MODIFY "+string(c.afterWiden().unassigned()))
 	if c.definition.auto() < 0 {
-		up = alter(t, "ALTER COLUMN "+quote(c.name)+" DROP DEFAULT")
-	} else if !in.mariadb {
+		step.Up = unchecked(engine.Statement{SQL: alter(t, "ALTER COLUMN "+quote(c.name)+" DROP DEFAULT"), Unless: without})
+		step.Down = unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
+		return step
+	}
+	if !in.mariadb {
 		step = in.rewrite(t, step, false)
 	}
-	step.Up = unchecked(engine.Statement{SQL: up, Unless: without})
-	step.Down = unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
+	up := unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().unassigned())), Unless: without})
+	step.Up = slices.Concat(in.recordCounter(t), up, []engine.Statement{c.recordKeys()})
+	step.Down = unchecked(c.assignAgain(with)...)
 	return step
 }
 
@@ -234,8 +249,8 @@ func (c *column) isAssigned() (with, without string) {
 	return hasColumn(c, "EXTRA LIKE '%auto_increment%'"), hasColumn(c, "EXTRA NOT LIKE '%auto_increment%'")
 }
 
-func unchecked(s engine.Statement) []engine.Statement {
-	return []engine.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}, s, {SQL: "SET SESSION foreign_key_checks = 1"}}
+func unchecked(s ...engine.Statement) []engine.Statement {
+	return slices.Concat([]engine.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s, []engine.Statement{{SQL: "SET SESSION foreign_key_checks = 1"}})
 }
 
 // oldKeysOnly refuses to let the database assign keys again where IDs have been

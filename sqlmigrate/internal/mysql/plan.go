@@ -75,7 +75,11 @@ func (in *inspection) rejectChanged(phase *engine.Phase) {
 		return
 	}
 	first, last := &phase.Steps[0], &phase.Steps[len(phase.Steps)-1]
-	first.Up = append(in.unchangedFor(phase.Name, false), first.Up...)
+	rejections := in.unchangedFor(phase.Name, false)
+	if phase.Name == engine.Widen {
+		rejections = append(rejections, in.rejectOrphansFirst()...)
+	}
+	first.Up = append(rejections, first.Up...)
 	last.Down = append(in.unchangedFor(phase.Name, true), last.Down...)
 }
 

@@ -58,8 +58,10 @@ func carryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
 			return nil
 		}
 	}
-	_, err := conn.ExecContext(ctx, s.SQL)
-	return err
+	if _, err := conn.ExecContext(ctx, s.SQL); err != nil {
+		return explain(ctx, conn, s, err)
+	}
+	return nil
 }
 
 // A session has settings of the package's own, and the name of the
@@ -147,7 +149,13 @@ func (s *session) restore() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), restoreTimeout)
 	defer cancel()
 	s.ctx = ctx
-	return errors.Join(s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
+	return errors.Join(s.unlock(), s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
+}
+
+// unlock is for a run that has stopped between two statements.
+func (s *session) unlock() error {
+	_, err := s.conn.ExecContext(s.ctx, "UNLOCK TABLES")
+	return err
 }
 
 func (s *session) release() error {

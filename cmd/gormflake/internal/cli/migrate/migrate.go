@@ -172,15 +172,15 @@ func statements(plan *sqlmigrate.Plan, of func(sqlmigrate.Step) []sqlmigrate.Sta
 func upward(s sqlmigrate.Step) []sqlmigrate.Statement   { return s.Up }
 func downward(s sqlmigrate.Step) []sqlmigrate.Statement { return s.Down }
 
-// journal is a table that is there only while a plan is carried out on MySQL.
-const journal = "sqlmigrate_journal"
+// own are tables of the plan itself, on MySQL.
+var own = []string{"sqlmigrate_journal", "sqlmigrate_counters"}
 
 // tablesOf names the tables that the plan changes, in its order.
 func tablesOf(plan *sqlmigrate.Plan) []string {
 	var names []string
 	for _, phase := range plan.Phases {
 		for _, step := range phase.Steps {
-			if step.Table != journal && !slices.Contains(names, step.Table) {
+			if !slices.Contains(own, step.Table) && !slices.Contains(names, step.Table) {
 				names = append(names, step.Table)
 			}
 		}
