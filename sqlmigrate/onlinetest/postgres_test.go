@@ -27,6 +27,7 @@ func TestPostgres(t *testing.T) {
 	}{
 		{"Stages", pgStages},
 		{"Load", pgLoad},
+		{"Back", pgBack},
 		{"Killed", pgKilled},
 		{"Refuses", pgRefuses},
 		{"Roles", pgRoles},
@@ -170,10 +171,37 @@ func pgLoad(t *testing.T, server *pgServer) {
 	if plan := d.online(t, pgTargets...); !plan.Empty() {
 		t.Errorf("afterwards, the plan is not empty: %v", plan.Tables)
 	}
+	pgCheckGone(t, d)
+}
+
+// pgCheckGone finds nothing of what was there for the time being.
+func pgCheckGone(t *testing.T, d *pgDatabase) {
+	t.Helper()
 	d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
 	d.want(t, "SELECT count(*) FROM information_schema.columns WHERE column_name LIKE '%gormflake%'", "0")
 	d.want(t, "SELECT count(*) FROM pg_proc WHERE proname LIKE '%gormflake%'", "0")
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated", "0")
+}
+
+// pgBack takes a move back half-way, and from its end, while programs use the
+// tables.
+func pgBack(t *testing.T, server *pgServer) {
+	const customers = 1000
+	d := server.database(t, pgShopDDL(customers))
+	before := d.pgDumped(t, "--schema-only")
+	programs := pgStartLoad(t, d, customers)
+	for _, last := range []sqlmigrate.StageName{sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
+		if err := d.online(t, pgTargets...).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
+			t.Error(err)
+		}
+		if err := d.online(t, pgTargets...).Revert(context.Background(), d.DB); err != nil {
+			t.Error(err)
+		}
+	}
+	programs.end(t)
+	pgCheckRows(t, d)
+	pgCheckGone(t, d)
+	same(t, "after the way back", d.pgDumped(t, "--schema-only"), before)
 }
 
 // pgChild is the variable that makes this test binary carry a move out, to be
