@@ -20,6 +20,7 @@
 //     database still assigns keys; old and new versions of the application both
 //     work. SQLite needs none: its integer columns are 64 bits wide, whatever
 //     they are called.
+//     [Plan.Online] does this while programs read and write.
 //   - detach: the database assigns no more keys, so a program that forgets one
 //     fails instead of mixing two kinds. On SQLite an omitted key is still
 //     assigned by the engine, which cannot be told otherwise.

@@ -27,6 +27,7 @@ func TestPostgres(t *testing.T) {
 	}{
 		{"Stages", pgStages},
 		{"Load", pgLoad},
+		{"Back", pgBack},
 		{"Killed", pgKilled},
 		{"Refuses", pgRefuses},
 		{"Roles", pgRoles},
@@ -139,7 +140,10 @@ INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
 	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
 }
 
-func pgStartLoad(t *testing.T, d *pgDatabase, customers int) *load {
+// customers are those of shops that programs use.
+const customers = 1000
+
+func pgStartLoad(t *testing.T, d *pgDatabase) *load {
 	t.Helper()
 	return startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"),
 		shopWriter(0, customers), shopWriter(1, customers), shopReader(customers))
@@ -147,9 +151,8 @@ func pgStartLoad(t *testing.T, d *pgDatabase, customers int) *load {
 
 // pgLoad moves tables that programs use, to the end.
 func pgLoad(t *testing.T, server *pgServer) {
-	const customers = 1000
 	d := server.database(t, pgShopDDL(customers))
-	programs := pgStartLoad(t, d, customers)
+	programs := pgStartLoad(t, d)
 	plan := d.online(t, pgTargets...)
 	if err := plan.Apply(context.Background(), d.DB); err != nil {
 		t.Error(err)
@@ -160,7 +163,7 @@ func pgLoad(t *testing.T, server *pgServer) {
 	if err := plan.Apply(context.Background(), d.DB); err != nil {
 		t.Errorf("a second time: %v", err)
 	}
-	programs = pgStartLoad(t, d, customers)
+	programs = pgStartLoad(t, d)
 	if err := d.online(t, pgTargets...).Finish(context.Background(), d.DB); err != nil {
 		t.Error(err)
 	}
@@ -170,10 +173,36 @@ func pgLoad(t *testing.T, server *pgServer) {
 	if plan := d.online(t, pgTargets...); !plan.Empty() {
 		t.Errorf("afterwards, the plan is not empty: %v", plan.Tables)
 	}
+	pgCheckGone(t, d)
+}
+
+// pgCheckGone finds nothing of what was there for the time being.
+func pgCheckGone(t *testing.T, d *pgDatabase) {
+	t.Helper()
 	d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
 	d.want(t, "SELECT count(*) FROM information_schema.columns WHERE column_name LIKE '%gormflake%'", "0")
 	d.want(t, "SELECT count(*) FROM pg_proc WHERE proname LIKE '%gormflake%'", "0")
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%' OR NOT convalidated", "0")
+}
+
+// pgBack takes a move back half-way, and from its end, while programs use the
+// tables.
+func pgBack(t *testing.T, server *pgServer) {
+	d := server.database(t, pgShopDDL(customers))
+	before := d.pgDumped(t, "--schema-only")
+	programs := pgStartLoad(t, d)
+	for _, last := range []sqlmigrate.StageName{sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
+		if err := d.online(t, pgTargets...).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
+			t.Error(err)
+		}
+		if err := d.online(t, pgTargets...).Revert(context.Background(), d.DB); err != nil {
+			t.Error(err)
+		}
+	}
+	programs.end(t)
+	pgCheckRows(t, d)
+	pgCheckGone(t, d)
+	same(t, "after the way back", d.pgDumped(t, "--schema-only"), before)
 }
 
 // pgChild is the variable that makes this test binary carry a move out, to be
@@ -236,9 +265,9 @@ func pgChildOnce(t *testing.T, d *pgDatabase, kill bool) (done bool, steps int) 
 // pgKilled kills the process that carries the move out, ten times and more, while
 // programs use the tables.
 func pgKilled(t *testing.T, server *pgServer) {
-	const customers, kills = 1000, 10
+	const kills = 10
 	d := server.database(t, pgShopDDL(customers))
-	programs := pgStartLoad(t, d, customers)
+	programs := pgStartLoad(t, d)
 	done, killed := false, 0
 	for !done {
 		var steps int

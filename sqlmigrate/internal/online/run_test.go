@@ -142,7 +142,7 @@ func TestPaceShrinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		n := 0
-		f.took = func(rows int) time.Duration {
+		f.took = func(int) time.Duration {
 			if n++; n == 20 {
 				return time.Second
 			}

@@ -16,11 +16,12 @@ func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error 
 	for _, b := range rebuilt {
 		err := p.users(ctx, usersSQL+b.query, columns, func(rows *sql.Rows) error {
 			var table int64
-			var object, detail string
-			if err := rows.Scan(&table, &object, &detail); err != nil {
+			var object sql.NullString
+			var detail string
+			if err := rows.Scan(&table, &object, &detail); err != nil || !object.Valid { // dropped since the query began
 				return err
 			}
-			p.blocker(names[table], object, fmt.Sprintf(b.reason, detail), b.fix)
+			p.blocker(names[table], object.String, fmt.Sprintf(b.reason, detail), b.fix)
 			return nil
 		})
 		if err != nil {

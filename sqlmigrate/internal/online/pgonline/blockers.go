@@ -155,11 +155,12 @@ ORDER BY 1, 3, 2`
 
 func (p *inspection) blockDependents(ctx context.Context, t *table) error {
 	return each(ctx, p.tx, dependentsSQL, []any{t.oid, t.numbers()}, func(rows *sql.Rows) error {
-		var catalog, column, object string
-		if err := rows.Scan(&catalog, &column, &object); err != nil {
+		var catalog, column string
+		var object sql.NullString
+		if err := rows.Scan(&catalog, &column, &object); err != nil || !object.Valid { // dropped since the query began
 			return err
 		}
-		p.blocker(t, object, "it uses column "+column+", and would stay on the old one", "drop it before, and create it again afterwards")
+		p.blocker(t, object.String, "it uses column "+column+", and would stay on the old one", "drop it before, and create it again afterwards")
 		return nil
 	})
 }

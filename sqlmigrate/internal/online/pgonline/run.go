@@ -3,7 +3,6 @@ package pgonline
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,16 +72,20 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 	return nil
 }
 
-// short is one transaction with the record that it is done.
+// short is one transaction with the record that it is done. What follows the
+// locks is sent at once: everybody waits for as long as it takes.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	return inTransaction(ctx, conn, func() error {
-		if err := setLocal(ctx, conn, "lock_timeout", s.LockWait); err != nil {
-			return err
-		}
-		for _, statement := range step.SQL {
-			if err := timed(ctx, conn, statement, s); err != nil {
+		rest := step.SQL
+		for len(rest) > 0 && strings.HasPrefix(rest[0], "LOCK TABLE ") {
+			if err := lock(ctx, conn, rest[0], s); err != nil {
 				return err
 			}
+			rest = rest[1:]
+		}
+		texts := append([]string{set("statement_timeout", 0), set("lock_timeout", s.LockWait)}, rest...)
+		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
+			return err
 		}
 		return d.SaveMove(ctx, conn, next)
 	})
@@ -92,34 +95,20 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *engine.OnlineSt
 // after deadlock_timeout, which is a second.
 const gentleWait = 5 * time.Second
 
-// timed limits the wait for the locks of all tables together: lock_timeout is
+// lock limits the wait for the locks of all tables together: lock_timeout is
 // for each.
-func timed(ctx context.Context, conn *sql.Conn, statement string, s engine.OnlineSettings) error {
+func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.OnlineSettings) error {
 	wait := s.LockWait
 	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
 		wait = gentleWait
 	}
-	if !strings.HasPrefix(statement, "LOCK TABLE ") {
-		_, err := conn.ExecContext(ctx, statement)
-		return err
-	}
-	for _, set := range []struct {
-		name string
-		wait time.Duration
-	}{{"lock_timeout", wait}, {"statement_timeout", wait}} {
-		if err := setLocal(ctx, conn, set.name, set.wait); err != nil {
-			return err
-		}
-	}
-	if _, err := conn.ExecContext(ctx, statement); err != nil {
-		return err
-	}
-	return errors.Join(setLocal(ctx, conn, "statement_timeout", 0), setLocal(ctx, conn, "lock_timeout", s.LockWait))
+	_, err := conn.ExecContext(ctx, strings.Join([]string{set("lock_timeout", wait), set("statement_timeout", wait), statement}, ";\n"))
+	return err
 }
 
-func setLocal(ctx context.Context, conn *sql.Conn, name string, d time.Duration) error {
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond))
-	return err
+// set is a statement for the transaction.
+func set(name string, d time.Duration) string {
+	return fmt.Sprintf("SET LOCAL %s = %d", name, (d+time.Millisecond-1)/time.Millisecond)
 }
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
@@ -137,14 +126,10 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.Onlin
 	var found int
 	begun, commit := time.Now(), time.Time{}
 	err := inTransaction(ctx, conn, func() error {
-		if err := setLocal(ctx, conn, "lock_timeout", s.LockWait); err != nil {
-			return err
-		}
 		last := len(step.SQL) - 1
-		for _, statement := range step.SQL[:last] {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
+		texts := append([]string{set("lock_timeout", s.LockWait)}, step.SQL[:last]...)
+		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
+			return err
 		}
 		begun = time.Now()
 		err := conn.QueryRowContext(ctx, step.SQL[last], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to)).Scan(&found, &b.Copied)
