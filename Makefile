@@ -7,6 +7,9 @@ TESTFLAGS ?=
 FAILOVERS ?= 20
 
 GOLANGCI_LINT_VERSION = 2.15.0
+ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.16.0
 
 # SKIP leaves modules out, for a Go that is too old for them.
 SKIP    ?=
@@ -34,12 +37,12 @@ each-module = @for module in $(MODULES); do echo "== $$module: $(1)"; (cd $$modu
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-CHECKS = lint tidy release-try race nocgo fuzz bench-smoke
+CHECKS = lint workflows tidy apidiff release-try race nocgo image fuzz bench-smoke
 
 .PHONY: check
-check: ## lint, tidy, release-try, race, nocgo, fuzz and bench-smoke: all that CI runs
+check: ## all that CI runs: lint, workflows, tidy, apidiff, release-try, race, nocgo, image, fuzz, bench-smoke
 	@for check in $(CHECKS); do start=$$SECONDS; $(MAKE) --no-print-directory $$check; \
 		echo "== $$check: $$((SECONDS - start)) s"; done
 
@@ -71,10 +74,36 @@ fmt: $(LINT) ## format as lint wants it
 tidy: ## fail if a go.mod or go.sum is not tidy
 	$(call each-module,$(GO) mod tidy -diff)
 
+.PHONY: workflows
+workflows: ## check the files of GitHub's workflows
+	$(GO) run $(ACTIONLINT)
+
+.PHONY: apidiff
+apidiff: ## fail if the last release's API is broken without a word in CHANGELOG.md
+	@if git rev-parse HEAD >/dev/null 2>&1; then .ci/apidiff; else echo "no git repository: nothing to compare"; fi
+
 # A copy without a repository, as in an archive, has no commits to release.
 .PHONY: release-try
 release-try: ## fail if what is committed could not be released and required
 	@if git rev-parse HEAD >/dev/null 2>&1; then .ci/release; else echo "no git repository: nothing to try"; fi
+
+.PHONY: image
+image: ## try the image of cmd/gormflake/Dockerfile: in Docker, or as root in a folder
+	.ci/image
+
+# Compiling goreleaser takes minutes.
+.PHONY: release-binaries
+release-binaries: ## check .goreleaser.yaml, and build this machine's archive into dist
+	$(GO) run $(GORELEASER) check
+	$(GO) run $(GORELEASER) release --snapshot --clean --single-target --skip=sbom
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities that the modules reach; needs vuln.go.dev
+	$(call each-module,$(GO) run $(GOVULNCHECK) -test ./...)
+
+.PHONY: newest
+newest: ## test with the newest of all that the modules require; changes every go.mod
+	$(call each-module,$(GO) get -u -t ./... && $(GO) mod tidy && $(GO) test $(TESTFLAGS) ./...)
 
 # Each target is found in the test binary, so that none is forgotten here.
 .PHONY: fuzz

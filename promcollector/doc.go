@@ -34,37 +34,13 @@
 // The lease's age is time() - gormflake_lease_since_timestamp_seconds, and what
 // is left of its window gormflake_lease_until_timestamp_seconds - time().
 //
-// # Alerts
+// # Alerts and a dashboard
 //
-// No IDs are issued. Wake somebody:
+// In the folder of this package, alerts.yaml has rules for Prometheus, such as
 //
-//	gormflake_healthy == 0
+//	gormflake_healthy == 0                                   # no IDs are issued: wake somebody
+//	increase(gormflake_lease_regressions_total[1h]) > 0      # the store forgets: IDs may repeat
 //
-// The store has failed for longer than a restart of it takes. There are still
-// IDs, until the window ends:
-//
-//	gormflake_lease_outage_seconds > 15
-//
-// The store has forgotten what it had acknowledged: IDs may repeat. Check its
-// replication and its disks:
-//
-//	increase(gormflake_lease_regressions_total[1h]) > 0
-//
-// Another process has taken the worker: this one was suspended or cut off for
-// longer than a window, or its clock or the other's is wrong:
-//
-//	increase(gormflake_lease_losses_total[1h]) > 0
-//
-// The clock is set, instead of slewed:
-//
-//	increase(gormflake_clock_backward_steps_total[1h]) > 0
-//
-// Callers get errors, or wait since the layout's rate is reached:
-//
-//	rate(gormflake_refusals_total[5m]) > 0
-//	rate(gormflake_waits_total[5m]) > 0.1 * rate(gormflake_ids_issued_total[5m])
-//
-// The layout has two years left:
-//
-//	gormflake_layout_expiry_timestamp_seconds - time() < 2 * 365 * 86400
+// and dashboard.json is a dashboard for Grafana. OpenTelemetry takes the metrics
+// by go.opentelemetry.io/contrib/bridges/prometheus, from the registry.
 package promcollector

@@ -386,6 +386,13 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// The same layout as the source's is no contradiction.
+func TestLayoutOfTheSourceByName(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Second), snowflake.WithLayout(snowflake.TwitterLayout()), snowflake.WithReadings(s.read))
+}
+
 // A layout that starts at this very tick has no ID zero to give.
 func TestNeverZero(t *testing.T) {
 	t.Parallel()

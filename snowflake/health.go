@@ -13,7 +13,7 @@ package snowflake
 // when asked is fenced from the end of the window until Next or Fill has asked.
 func (g *Generator) Health() error {
 	err := g.health()
-	if err != nil && g.closing.Load() {
+	if g.closing.Load() {
 		return ErrClosed
 	}
 	return err

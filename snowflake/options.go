@@ -113,10 +113,10 @@ func WithLayout(layout Layout) Option {
 // generator then derives the passing of time from the clock's small steps
 // forward, of up to 20 ticks, instead of from the machine's monotonic clock, so
 // that a test can script both; it reads the clock at every call. The clock policy
-// applies to a step back of any size. But after one of up to 20 ticks that the
-// policy tolerates, time stands still until the clock has made up for it; after a
-// larger one it runs with the clock, ahead of it. The rule that a fixed worker issues nothing in the tick in
-// which the process was started does not apply.
+// applies to a step back of a tick or more. But after one of up to 20 ticks that
+// the policy tolerates, time stands still until the clock has made up for it; after
+// a larger one it runs with the clock, ahead of it. The rule that a fixed worker
+// issues nothing in the tick in which the process was started does not apply.
 func WithClock(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		if now == nil {

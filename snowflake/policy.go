@@ -8,7 +8,8 @@ import "time"
 // The zero value is Fail().
 //
 // A step back is over once the wall clock has overtaken the last ID, which for
-// an idle generator is at once.
+// an idle generator is at once. One of less than a tick needs no policy: IDs may
+// be ahead of the clock by that much.
 type ClockPolicy struct {
 	max  time.Duration
 	wait bool

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,9 +41,10 @@ func TestLowBitsAreEven(t *testing.T) {
 	for name, when := range everyArrival {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for name, ids := range streams(t, when, snowflake.StartRandom) {
+			for name, keys := range streams(t, when, snowflake.StartRandom) {
+				pairs := pairsInTicks(keys)
 				for _, m := range moduli {
-					if p := chiSquare(ids, m); p <= 0.001 {
+					if p := chiSquare(keys, pairs, m); p <= 0.001 {
 						t.Errorf("%s modulo %d: p = %.2g, want more than 0.001", name, m, p)
 					}
 				}
@@ -55,15 +57,19 @@ func TestLowBitsAreEven(t *testing.T) {
 func TestLowBitsAreNotEvenFromZero(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {
-		if p := chiSquare(streams(t, when, snowflake.StartZero)["orders"], 1024); p > 0.001 {
-			t.Errorf("%s, from zero, modulo 1024: p = %.2g, want a skew", name, p)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for name, keys := range streams(t, when, snowflake.StartZero) {
+				if p := chiSquare(keys, pairsInTicks(keys), 1024); p > 0.001 {
+					t.Errorf("%s, from zero, modulo 1024: p = %.2g, want a skew", name, p)
+				}
+			}
+		})
 	}
 }
 
 // streams issues orders with ten lines each, and returns the keys of the orders,
-// one of each order's lines, and one of all keys of the group. The test takes all
-// keys for independent, and those of one tick are neighbours.
+// those of the lines, and all.
 func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[string][]id {
 	t.Helper()
 	s := &script{wall: date("2026-11-20T12:00:00Z")}
@@ -75,34 +81,73 @@ func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[str
 	}
 	byStream := make(map[string][]id)
 	for range groups {
-		var group [11]id
-		for i := range group {
+		for i, stream := range slices.Concat([]string{"orders"}, slices.Repeat([]string{"lines"}, 10)) {
 			if i == 0 || !when.burst {
 				s.pass(time.Duration(r.ExpFloat64() * float64(when.mean)))
 			}
-			if group[i], err = g.TryNext(); err != nil {
+			key, err := g.TryNext()
+			if err != nil {
 				t.Fatal(err)
 			}
+			byStream[stream] = append(byStream[stream], key)
+			byStream["all"] = append(byStream["all"], key)
 		}
-		byStream["orders"] = append(byStream["orders"], group[0])
-		byStream["lines"] = append(byStream["lines"], group[1+r.IntN(10)])
-		byStream["keys"] = append(byStream["keys"], group[r.IntN(11)])
 	}
 	return byStream
 }
 
-// chiSquare is the probability that keys spread evenly over m shards would
-// look at least as uneven as these (Wilson and Hilferty's approximation).
-func chiSquare(ids []id, m uint64) float64 {
-	counts := make([]float64, m)
-	for _, id := range ids {
-		counts[uint64(id)%m]++
+// pairsInTicks counts the pairs of keys of one tick by their distance, up to the
+// number of sequences in a tick; a key and itself are a pair.
+func pairsInTicks(keys []id) (pairs []float64) {
+	pairs = make([]float64, 4096)
+	for len(keys) > 0 {
+		n := slices.IndexFunc(keys, func(key id) bool { return key>>22 != keys[0]>>22 })
+		if n < 0 {
+			n = len(keys)
+		}
+		for i, low := range keys[:n] {
+			for _, high := range keys[i:n] {
+				pairs[high-low]++
+			}
+		}
+		keys = keys[n:]
 	}
-	expected, sum := float64(len(ids))/float64(m), 0.0
-	for _, n := range counts {
-		sum += (n - expected) * (n - expected) / expected
+	return pairs
+}
+
+// chiSquare is the probability that keys spread evenly over m shards would look at
+// least as uneven as these. Keys of one tick are neighbours, and not independent:
+// those of ten lines fall into ten shards of eleven, and two orders of eleven keys
+// into the same. Evenly spread means that each tick starts in any shard, whatever
+// the others do. The distances within the ticks then give the covariance of the
+// shards' counts, and that the mean and the variance of the statistic, which is
+// taken for a multiple of a chi-square variable with these (Satterthwaite), whose
+// tail is Wilson and Hilferty's approximation.
+func chiSquare(keys []id, pairs []float64, m uint64) float64 {
+	counts, covariance := make([]float64, m), make([]float64, m)
+	for _, key := range keys {
+		counts[uint64(key)%m]++
 	}
-	k := float64(m - 1)
-	z := (math.Cbrt(sum/k) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
+	sum := 0.0
+	for distance, n := range pairs {
+		for _, d := range []uint64{uint64(distance) % m, (m - uint64(distance)%m) % m} {
+			covariance[d] += n
+			if sum += n; distance == 0 {
+				break
+			}
+		}
+	}
+	shards, expected, statistic, variance := float64(m), float64(len(keys))/float64(m), 0.0, 0.0
+	for d, n := range counts {
+		statistic += (n - expected) * (n - expected) / expected
+		covariance[d] = (covariance[d] - sum/shards) / shards
+		variance += 2 * shards * covariance[d] * covariance[d] / (expected * expected)
+	}
+	mean := shards * covariance[0] / expected
+	if mean < 1e-6 {
+		return 1 // each tick is spread evenly by itself
+	}
+	k := 2 * mean * mean / variance
+	z := (math.Cbrt(statistic/mean) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))
 	return math.Erfc(z/math.Sqrt2) / 2
 }

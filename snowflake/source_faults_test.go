@@ -215,3 +215,92 @@ func TestWindowBeginsWithAWholeTick(t *testing.T) {
 		t.Errorf("got %v, %v, want not before %v", at, err, from)
 	}
 }
+
+// A source that answers a call is not left with a context that never ends.
+func TestContextOfTheSourceEndsWithTheCall(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := granting(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	var asked context.Context
+	src.extend = func(ctx context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		asked = ctx
+		held.Extend(need.Add(time.Hour))
+		return held, nil
+	}
+	s.pass(time.Minute)
+	if _, err := g.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(asked.Err(), context.Canceled) {
+		t.Errorf("the context has %v, want Canceled", asked.Err())
+	}
+}
+
+// A replacement has to have a tick above all that was reserved under the old one.
+func TestReplacementBelowTheReservations(t *testing.T) {
+	t.Parallel()
+	s, l := newScript(), fresh()
+	src := granting(s.now(), time.Minute)
+	granted, err := src.grant(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.grant = func(snowflake.Layout) (*snowflake.Grant, error) { return granted, nil }
+	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+	reserve(t, g, 10_000<<l.SequenceBits) // ten seconds
+	var refused *snowflake.Grant
+	src.extend = func(_ context.Context, _ *snowflake.Grant, _ time.Time) (_ *snowflake.Grant, err error) {
+		refused, err = snowflake.NewGrant(l, 0, 1, s.now(), s.now().Add(5*time.Second))
+		return refused, err
+	}
+	granted.Revoke()
+	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
+		t.Errorf("got %v, want ErrFenced", err)
+	}
+	givenBack(t, src, refused)
+}
+
+// A replacement that the layout's end leaves nothing of is expired, for good, and
+// not fenced.
+func TestReplacementAtTheEndOfTheLayout(t *testing.T) {
+	t.Parallel()
+	s, l := newScript(), fresh()
+	s.wall = l.Expires().Add(-time.Minute)
+	src := granting(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithMaxJump(time.Hour))
+	src.extend = func(context.Context, *snowflake.Grant, time.Time) (*snowflake.Grant, error) {
+		s.pass(time.Minute)
+		return snowflake.NewGrant(l, 0, 1, l.Expires().Add(-time.Minute), l.Expires())
+	}
+	s.pass(time.Second)
+	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrExpired) || errors.Is(err, snowflake.ErrFenced) {
+		t.Errorf("got %v, want ErrExpired alone", err)
+	}
+}
+
+// The caller has its ID under another worker all the same.
+// Not parallel: it replaces the default logger.
+func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
+	log, s := logged(t), newScript()
+	src := granting(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	src.extend = func(_ context.Context, _ *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		return snowflake.NewGrant(g.Layout(), 0, 1, need, need.Add(time.Hour))
+	}
+	src.retire = func(held *snowflake.Grant) error {
+		if held.Worker() == 0 {
+			return errDown
+		}
+		return nil
+	}
+	s.pass(time.Minute)
+	if _, err := g.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a replaced worker could not be released", "datacenter 0 worker 0", "the store is down"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("logged %q, want %q", log, want)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package snowflake_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/internal/podname"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -45,5 +47,31 @@ func TestFromEnv(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// What the ordinal is, package podname tests.
+func TestFromStatefulSet(t *testing.T) {
+	t.Parallel()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ordinal, wrong := podname.Ordinal(host)
+	l := fresh()
+	l.WorkerBits, l.SequenceBits = 17, 0
+	g, err := snowflake.New(snowflake.FromStatefulSet(3), snowflake.WithLayout(l))
+	if wrong != nil {
+		if err == nil || err.Error() != "snowflake: "+wrong.Error() {
+			t.Errorf("got %v, want %v", err, wrong)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close(ctx)
+	if datacenter, worker := g.Worker(); datacenter != 3 || worker != ordinal {
+		t.Errorf("datacenter %d worker %d, want 3 and %d", datacenter, worker, ordinal)
 	}
 }

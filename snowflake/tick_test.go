@@ -232,8 +232,10 @@ func TestNextAfterAFullTick(t *testing.T) {
 	c, block := newChecker(t), make([]id, 16)
 	for range 100 {
 		time.Sleep(time.Millisecond)
-		if err := g.Fill(ctx, block); err != nil {
-			t.Fatal(err)
+		for _, half := range [][]id{block[:8], block[8:]} { // nothing is open after one
+			if err := g.Fill(ctx, half); err != nil {
+				t.Fatal(err)
+			}
 		}
 		c.add(block...)
 		id, err := g.TryNext()

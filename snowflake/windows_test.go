@@ -208,12 +208,16 @@ func TestFenced(t *testing.T) {
 // A source that neither extends nor fails must not make a call spin.
 func TestSourceThatExtendsNothing(t *testing.T) {
 	t.Parallel()
-	s := newScript()
-	w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
-	g := open(t, lazy{w}, snowflake.WithReadings(s.read))
-	s.pass(time.Millisecond)
-	if _, err := g.Next(ctx); !errors.Is(err, snowflake.ErrFenced) {
-		t.Fatalf("got %v, want ErrFenced", err)
+	for _, start := range []snowflake.SequenceStart{snowflake.StartRandom, snowflake.StartZero} { // past the window, and the first past it
+		s := newScript()
+		w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
+		g := open(t, lazy{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
+		s.pass(time.Millisecond)
+		short, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if _, err := g.Next(short); !errors.Is(err, snowflake.ErrFenced) || short.Err() != nil {
+			t.Fatalf("got %v, %v, want ErrFenced at once", err, short.Err())
+		}
 	}
 }
 
@@ -569,5 +573,34 @@ func TestIssuedAfterAFailedFill(t *testing.T) {
 	}
 	if got := g.Stats().Issued; got != 0 {
 		t.Errorf("%d issued, want none", got)
+	}
+}
+
+// At the end of a window that is used up there is no slot to burn for a step back:
+// it would be the first of the next holder's.
+func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {
+	t.Parallel()
+	l, s := fresh(), newScript()
+	w := newWindows(l, s.now, 10*time.Millisecond)
+	g, err := snowflake.New(w, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := ticking(s)
+	if err := g.Fill(ctx, make([]id, 10<<l.SequenceBits)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	w.set(func() { w.refuse = errDown })
+	s.pass(time.Hour)
+	s.step(-time.Minute)
+	if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
+		t.Errorf("got %v, want ErrFenced", err)
+	}
+	if lead := g.Stats().Lead; lead != 0 {
+		t.Errorf("%v ahead of the clock, which has been set back", lead)
+	}
+	if err := g.Close(ctx); err != nil {
+		t.Error(err)
 	}
 }

@@ -24,6 +24,12 @@ type Progress struct {
 
 	// Done statements of Of in this phase are over, carried out or left out.
 	Done, Of int
+	// Retry counts how often the statement has waited too long for a lock. If
+	// it is not 0, it is tried again after Wait, on databases with transactions
+	// together with those before it, and Err is what the database said.
+	Retry int
+	Wait  time.Duration
+	Err   error
 
 	// Elapsed is the time since the call.
 	Elapsed time.Duration
@@ -103,15 +109,9 @@ type run struct {
 	over   []string // phases that are
 }
 
-// A task is a statement and what it belongs to.
-type task struct {
-	table, step string
-	statement   Statement
-}
-
 func (r *run) apply() error {
 	for _, phase := range r.phases() {
-		if err := r.phase(phase.Name, phase.up()); err != nil {
+		if err := r.phase(phase.Name, tasksOf(phase.transactions(), transaction.upward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been applied")
@@ -123,14 +123,14 @@ func (r *run) revert() error {
 	phases := r.phases()
 	slices.Reverse(phases)
 	for _, phase := range phases {
-		if err := r.phase(phase.Name, phase.checks()); err != nil {
+		if err := r.phase(phase.Name, tasksOf(phase.backwards(), transaction.checking)); err != nil {
 			return err
 		}
 	}
 	for _, phase := range phases {
 		// Checked again, because on some databases this is the transaction
 		// in which the answer stays what it was.
-		if err := r.phase(phase.Name, phase.down()); err != nil {
+		if err := r.phase(phase.Name, tasksOf(phase.backwards(), transaction.downward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been taken back")
@@ -148,81 +148,100 @@ func (r *run) phases() []Phase {
 	return phases
 }
 
-func (p *Phase) up() []task {
-	var tasks []task
-	for _, step := range p.Steps {
-		for _, s := range step.Up {
-			tasks = append(tasks, task{step.Table, step.Text, s})
+// phase carries transactions out, one after the other.
+func (r *run) phase(name PhaseName, transactions [][]task) error {
+	p := &passage{run: r, name: name, tasks: slices.Concat(transactions...)}
+	for _, tasks := range transactions {
+		if err := p.transaction(len(tasks)); err != nil {
+			return err
 		}
 	}
-	return tasks
-}
-
-func (p *Phase) checks() []task {
-	tasks := make([]task, len(p.Check))
-	for i, s := range p.Check {
-		tasks[i] = task{"", "check whether the phase can be taken back", s}
+	if len(p.tasks) > 0 {
+		p.report(Progress{})
 	}
-	return tasks
-}
-
-func (p *Phase) down() []task {
-	tasks := p.checks()
-	for _, step := range slices.Backward(p.Steps) {
-		for _, s := range step.Down {
-			tasks = append(tasks, task{step.Table, "take back: " + step.Text, s})
-		}
-	}
-	return tasks
-}
-
-func statementsOf(tasks []task) []engine.Statement {
-	statements := make([]engine.Statement, len(tasks))
-	for i, t := range tasks {
-		statements[i] = engine.Statement(t.statement)
-	}
-	return statements
-}
-
-func (r *run) phase(name PhaseName, tasks []task) error {
-	if len(tasks) == 0 {
-		return nil
-	}
-	done := 0
-	r.report(name, tasks, done)
-	err := r.engine.Run(r.ctx, r.conn, statementsOf(tasks), r.config.Settings, func(engine.Statement) {
-		done++
-		if done < len(tasks) {
-			r.report(name, tasks, done)
-		}
-	})
-	if err != nil {
-		return r.failure(name, tasks, done, err)
-	}
-	r.report(name, tasks, len(tasks))
 	return nil
 }
 
-func (r *run) report(name PhaseName, tasks []task, done int) {
-	p := Progress{Phase: name, Done: done, Of: len(tasks), Elapsed: time.Since(r.begun)}
-	if done < len(tasks) {
-		p.Table, p.Step, p.SQL = tasks[done].table, tasks[done].step, tasks[done].statement.SQL
-	}
-	r.config.progress(p)
+// A passage is a phase on its way up or down.
+type passage struct {
+	*run
+	name  PhaseName
+	tasks []task
+	over  int // tasks whose transactions have ended
+	done  int // tasks that have been carried out
 }
 
-func (r *run) failure(name PhaseName, tasks []task, done int, err error) error {
-	state := strings.Join(append([]string{r.engine.AfterFailure(changes(tasks[:min(done, len(tasks))]), done >= len(tasks))}, r.over...), ", ")
-	if done >= len(tasks) {
-		return fmt.Errorf("sqlmigrate: phase %s, after its last statement: %w (%s)", name, err, state)
+// transaction carries out the next n tasks. One that has waited too long for a
+// lock is repeated: all of it, or where there are no transactions what is left.
+func (p *passage) transaction(n int) error {
+	end := p.over + n
+	again, failed := p.config.retries(), p.done
+	for {
+		err := p.attempt(end)
+		if err == nil {
+			p.over = end
+			return nil
+		}
+		if p.done > failed && !p.engine.Transactions() {
+			again, failed = p.config.retries(), p.done
+		}
+		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !again.more() {
+			return p.failure(end, err)
+		}
+		if p.engine.Transactions() {
+			p.done = p.over
+		}
+		p.report(Progress{Retry: again.count, Wait: again.pause, Err: err})
+		if again.wait(p.ctx) != nil {
+			return p.failure(end, err)
+		}
 	}
-	t := tasks[done]
+}
+
+func (p *passage) attempt(end int) error {
+	if p.done < end {
+		p.report(Progress{})
+	}
+	return p.engine.Run(p.ctx, p.conn, statementsOf(p.tasks[p.done:end]), p.config.Settings, func(engine.Statement) {
+		if p.done++; p.done < end {
+			p.report(Progress{})
+		}
+	})
+}
+
+// report calls the caller's function with what is not known elsewhere.
+func (p *passage) report(now Progress) {
+	now.Phase, now.Done, now.Of, now.Elapsed = p.name, p.done, len(p.tasks), time.Since(p.begun)
+	if p.done < len(p.tasks) {
+		t := p.tasks[p.done]
+		now.Table, now.Step, now.SQL = t.table, t.step, t.statement.SQL
+	}
+	p.config.progress(now)
+}
+
+func (p *passage) failure(end int, err error) error {
+	kept := p.over
+	if !p.engine.Transactions() {
+		kept = min(p.done, end)
+	}
+	state := strings.Join(append([]string{p.engine.AfterFailure(changes(p.tasks[:kept]), p.done >= end)}, p.run.over...), ", ")
+	if p.done >= end {
+		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, state)
+	}
+	t := p.tasks[p.done]
 	of := ""
 	if t.table != "" {
 		of = ", table " + t.table
 	}
 	return fmt.Errorf("sqlmigrate: phase %s%s, statement %d of %d, %s: %w (%s)",
-		name, of, done+1, len(tasks), shortened(t.statement.SQL), err, state)
+		p.name, of, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, state)
+}
+
+func (p *passage) lastOf(end int) string {
+	if end == len(p.tasks) {
+		return "its last statement"
+	}
+	return fmt.Sprintf("statement %d of %d", end, len(p.tasks))
 }
 
 // changes counts the statements that are not checks, which belong to no table.

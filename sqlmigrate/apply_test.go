@@ -156,6 +156,7 @@ func TestRefusesToRun(t *testing.T) {
 		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},
 		{"unknown phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases("widenn")}, `unknown phase "widenn": want widen, detach or guard`},
 		{"no function", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(nil)}, "WithProgress(nil)"},
+		{"negative retries", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithRetryFor(-1)}, "WithRetryFor(-1ns): want zero or more"},
 		{"negative timeout", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(-1)}, "WithLockTimeout(-1ns): want zero or more"},
 	}
 	for _, test := range tests {

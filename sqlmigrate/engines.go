@@ -52,6 +52,7 @@ func stepFrom(s engine.Step) Step {
 	return Step{
 		Table: s.Table, Text: s.Text,
 		Up: converted(s.Up, statementFrom), Down: converted(s.Down, statementFrom),
+		Check: converted(s.Check, statementFrom), Transaction: s.Transaction,
 		Rows: s.Rows, Bytes: s.Bytes, Rewrites: s.Rewrites, Locks: s.Locks, Estimate: s.Estimate,
 	}
 }

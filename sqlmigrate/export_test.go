@@ -54,6 +54,11 @@ func (*FakeEngine) Script(statements []engine.Statement, format engine.Format) s
 	return text
 }
 
+// Transactions and LockTimeout ask the plan's database.
+func (f *FakeEngine) Transactions() bool { return engines[f.plan.Dialect].Transactions() }
+
+func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect].LockTimeout(err) }
+
 func (*FakeEngine) Quote(t engine.TableName) string { return t.String() }
 
 func (*FakeEngine) FoldsNames() bool { return false }

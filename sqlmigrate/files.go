@@ -3,6 +3,7 @@ package sqlmigrate
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -20,11 +21,13 @@ const (
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
 )
 
-// WriteFiles writes each phase as a migration of its own: a file for goose, a
-// pair of files for golang-migrate. Their versions are timestamps, now in UTC or
+// WriteFiles writes each phase as a migration of its own, and each further
+// transaction of a phase as one more: a file for goose, a pair of files for
+// golang-migrate. Their versions are timestamps, now in UTC or
 // after the newest one in dir; in a dir whose files are numbered, such
 // as 000012_name.up.sql, they are the next numbers. Their names end with
-// snowflake_widen, snowflake_detach and snowflake_guard.
+// snowflake_widen, snowflake_detach and snowflake_guard, and further transactions
+// with a number, such as snowflake_guard_2.
 //
 // dir is created if it is absent. It is an error if there are blockers or
 // nothing to do, if dir has files of the other tool, or the same migration
@@ -41,12 +44,18 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	if err != nil {
 		return err
 	}
-	migrations := make([]migrationfile.Migration, len(p.Phases))
-	for i, phase := range p.Phases {
-		migrations[i] = migrationfile.Migration{
-			Name: "snowflake_" + string(phase.Name),
-			Up:   e.Script(statementsOf(phase.up()), engine.Format(format)),
-			Down: e.Script(statementsOf(phase.down()), engine.Format(format)),
+	var migrations []migrationfile.Migration
+	for _, phase := range p.Phases {
+		for i, t := range phase.transactions() {
+			name := "snowflake_" + string(phase.Name)
+			if i > 0 {
+				name += "_" + strconv.Itoa(i+1)
+			}
+			migrations = append(migrations, migrationfile.Migration{
+				Name: name,
+				Up:   e.Script(statementsOf(t.upward()), engine.Format(format)),
+				Down: e.Script(statementsOf(t.downward()), engine.Format(format)),
+			})
 		}
 	}
 	return migrationfile.Write(dir, engine.Format(format), migrations)

@@ -2,6 +2,7 @@ package sqlmigrate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -26,8 +27,8 @@ func (o *OnlinePlan) String() string {
 // what is listed for that stage, and then for those before it.
 func (o *OnlinePlan) WayBack() string {
 	var out page
-	for i := len(o.Stages) - 1; i >= 0; i-- {
-		if stage := o.Stages[i]; len(stage.Back) > 0 {
+	for _, stage := range slices.Backward(o.Stages) {
+		if len(stage.Back) > 0 {
 			out.line(0, fmt.Sprintf("\nBack from stage %s: %s", stage.Name, engine.Count(len(stage.Back), "step")))
 			out.onlineSteps(stage.Back)
 		}

@@ -68,6 +68,7 @@ type applyConfig struct {
 
 	progress func(Progress)
 	phases   map[PhaseName]bool // nil: all
+	retryFor time.Duration
 }
 
 type applyOptionFunc func(*applyConfig) error
@@ -87,9 +88,14 @@ func WithProgress(fn func(Progress)) ApplyOption {
 	})
 }
 
-// WithLockTimeout ends a statement that waits longer than d for a lock with an
-// error: while it waits, everything that comes after it waits too. Zero, the
-// default, leaves it at what the database is set to.
+// defaultLockTimeout is what the files of migration tools have too.
+const defaultLockTimeout = 5 * time.Second
+
+// WithLockTimeout limits how long a statement waits for a lock to d, by default
+// 5 seconds: while it waits, everything that comes after it waits too. Then it is
+// tried again, as [WithRetryFor] says. Zero leaves it at what the database, or on
+// SQLite the connection, is set to, which may be for ever. MySQL and MariaDB
+// count in whole seconds, rounded up.
 func WithLockTimeout(d time.Duration) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {
 		if d < 0 {
@@ -122,7 +128,11 @@ func WithPhases(names ...PhaseName) ApplyOption {
 }
 
 func configureApply(opts []ApplyOption) (applyConfig, error) {
-	c := applyConfig{progress: func(Progress) {}}
+	c := applyConfig{
+		Settings: engine.Settings{LockTimeout: defaultLockTimeout},
+		progress: func(Progress) {},
+		retryFor: defaultRetryFor,
+	}
 	var errs []error
 	for _, opt := range opts {
 		err := errors.New("option is nil")

@@ -78,7 +78,7 @@ type Phase struct {
 	Steps []Step
 
 	// Check are statements that fail, with an error that says why, if the
-	// phase cannot be taken back: run before any Down.
+	// phase cannot be taken back: run before any Down, like those of the steps.
 	Check []Statement
 }
 
@@ -88,6 +88,14 @@ type Step struct {
 	Table    string
 	Text     string // what is done, in words
 	Up, Down []Statement
+
+	// Check are statements that fail, with an error that says why, if the step
+	// cannot be taken back.
+	Check []Statement
+
+	// Transaction numbers the transactions of a phase, on databases that have
+	// them for such statements: successive steps of the same number are one.
+	Transaction int
 
 	Rows, Bytes int64         // that are rewritten or read; zero if the step changes the catalog only
 	Rewrites    bool          // the table is copied

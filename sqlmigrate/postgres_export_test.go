@@ -7,8 +7,10 @@ import (
 // PostgresScripts are the texts of the files of each phase, up and down.
 func PostgresScripts(p *Plan, format Format) (up, down []string) {
 	for _, phase := range p.Phases {
-		up = append(up, engines["postgres"].Script(statementsOf(phase.up()), engine.Format(format)))
-		down = append(down, engines["postgres"].Script(statementsOf(phase.down()), engine.Format(format)))
+		for _, t := range phase.transactions() {
+			up = append(up, engines["postgres"].Script(statementsOf(t.upward()), engine.Format(format)))
+			down = append(down, engines["postgres"].Script(statementsOf(t.downward()), engine.Format(format)))
+		}
 	}
 	return up, down
 }

@@ -34,12 +34,18 @@ func startPostgres(t *testing.T) *pgServer {
 	s := &pgServer{url: testserver.Postgres(t, "max_connections=300", "wal_level=logical").URL()}
 	s.admin = pgOpen(t, s.url)
 	run(t, pgOpen(t, s.url+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
+	s.pgDump = pgDumpOf(t, s.admin)
+	return s
+}
+
+// pgDumpOf is the program of the server's own version.
+func pgDumpOf(t *testing.T, admin *gorm.DB) string {
+	t.Helper()
 	var bin string
-	if err := s.admin.Raw("SELECT setting FROM pg_config WHERE name = 'BINDIR'").Row().Scan(&bin); err != nil {
+	if err := admin.Raw("SELECT setting FROM pg_config WHERE name = 'BINDIR'").Row().Scan(&bin); err != nil {
 		t.Fatal(err)
 	}
-	s.pgDump = filepath.Join(bin, "pg_dump") // of the server's own version
-	return s
+	return filepath.Join(bin, "pg_dump")
 }
 
 func pgOpen(t testing.TB, url string) *gorm.DB {

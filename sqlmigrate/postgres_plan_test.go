@@ -41,7 +41,10 @@ func postgresPlan(t *testing.T, server *pgServer) {
 	if s := detach.Steps[0]; s.Rewrites || s.Rows != 0 || s.Bytes != 0 || s.Estimate != 0 || s.Locks == "" {
 		t.Errorf("step %+v", s)
 	}
-	if s := guard.Steps[1]; s.Rewrites || s.Rows != 5000 || s.Bytes < 2_000_000 || s.Bytes >= users.Bytes || s.Locks == "" {
+	if s := guard.Steps[1]; s.Rewrites || s.Rows != 0 || s.Estimate != 0 || s.Transaction != 0 || s.Locks != "ACCESS EXCLUSIVE on users for a moment" {
+		t.Errorf("step %+v", s)
+	}
+	if s := guard.Steps[3]; s.Rewrites || s.Rows != 5000 || s.Bytes < 2_000_000 || s.Bytes >= users.Bytes || s.Transaction != 1 || !strings.Contains(s.Locks, "reads and writes continue") {
 		t.Errorf("step %+v", s)
 	}
 }

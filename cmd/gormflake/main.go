@@ -18,7 +18,7 @@ func main() {
 }
 
 func run() int {
-	// A closed pipe is then an error of the write, and is reported like others.
+	// A closed pipe is then an error of the write: a worker is released before the end.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -13,10 +13,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-const (
-	orderCount    = 1000
-	linesPerOrder = 10
-)
+const orderCount, linesPerOrder = 1000, 10
 
 // demonstrate inserts orders in every way that the database supports.
 func demonstrate(db *gorm.DB, layout snowflake.Layout, out *log.Logger) error {
@@ -60,8 +57,7 @@ func sampleOrders() []Order {
 // report counts what has arrived: the database accepts no line without its order.
 func report(db *gorm.DB, orders []Order, way string, out *log.Logger) error {
 	stored := db.Model(&orders).Association("Lines")
-	lines := stored.Count()
-	out.Printf("%s\n   %d lines stored, orders %d to %d", way, lines, orders[0].ID, orders[len(orders)-1].ID)
+	out.Printf("%s\n   %d lines stored, orders %d to %d", way, stored.Count(), orders[0].ID, orders[len(orders)-1].ID)
 	return stored.Error
 }
 
@@ -80,8 +76,8 @@ func explain(db *gorm.DB, layout snowflake.Layout, id types.ID, out *log.Logger)
 	parts := layout.Decompose(id)
 	out.Printf("\nIts key says when and by whom it was issued: %s, datacenter %d, worker %d, sequence %d.",
 		parts.Time.Format(time.RFC3339Nano), parts.Datacenter, parts.Worker, parts.Sequence)
-	out.Printf("As a number, JavaScript would read it as %s.", strconv.FormatFloat(float64(id), 'f', -1, 64))
-	out.Print("\nNext: go run ./examples/orders -serve :8080")
+	out.Printf("As a number, JavaScript would read it as %s.\n\nNext: go run ./examples/orders -serve :8080",
+		strconv.FormatFloat(float64(id), 'f', -1, 64))
 	return nil
 }
 

@@ -71,7 +71,6 @@ func run(ctx context.Context, dsn, address string, out *log.Logger) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close(context.WithoutCancel(ctx))) }()
-
 	if err := prepare(db.WithContext(ctx)); err != nil {
 		return err
 	}

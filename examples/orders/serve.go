@@ -90,29 +90,37 @@ func (a api) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readOrder reads an order without its keys, which are not for clients to choose.
 func readOrder(body io.Reader) (Order, error) {
-	var order Order
-	if err := json.NewDecoder(body).Decode(&order); err != nil {
+	var form struct { // without keys, which are not for clients to choose
+		Customer string
+		Lines    []struct {
+			SKU       string
+			Quantity  int    `json:"quantity"`
+			UnitCents *int64 `json:"unit_cents"` // nil if it is missing
+		}
+	}
+	if err := json.NewDecoder(body).Decode(&form); err != nil {
 		return Order{}, fmt.Errorf("the body is not an order: %w", err)
 	}
 	switch {
-	case order.Customer == "":
+	case form.Customer == "":
 		return Order{}, errors.New("customer is missing")
-	case len(order.Lines) == 0:
+	case len(form.Lines) == 0:
 		return Order{}, errors.New("lines is empty: want one line or more")
 	}
-	order.ID = 0
-	for i := range order.Lines {
-		l := &order.Lines[i]
-		switch l.ID = 0; {
+	order := Order{Customer: form.Customer}
+	for i, l := range form.Lines {
+		switch {
 		case l.SKU == "":
 			return Order{}, fmt.Errorf("lines[%d].sku is missing", i)
 		case l.Quantity < 1:
 			return Order{}, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, l.Quantity)
-		case l.UnitCents < 0:
-			return Order{}, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, l.UnitCents)
+		case l.UnitCents == nil:
+			return Order{}, fmt.Errorf("lines[%d].unit_cents is missing", i)
+		case *l.UnitCents < 0:
+			return Order{}, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, *l.UnitCents)
 		}
+		order.Lines = append(order.Lines, Line{SKU: l.SKU, Quantity: l.Quantity, UnitCents: *l.UnitCents})
 	}
 	return order, nil
 }

@@ -74,6 +74,8 @@ func TestBadRequests(t *testing.T) {
 		{"no sku", "POST", "/orders", line(`{"quantity":1}`), 400, "lines[0].sku is missing"},
 		{"no quantity", "POST", "/orders", line(`{"sku":"A"}`), 400, "lines[0].quantity is 0: want 1 or more"},
 		{"half a cup", "POST", "/orders", line(`{"sku":"A","quantity":0.5}`), 400, "quantity"},
+		{"no price", "POST", "/orders", line(`{"sku":"A","quantity":1}`), 400, "lines[0].unit_cents is missing"},
+		{"null for a price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":null}`), 400, "lines[0].unit_cents is missing"},
 		{"negative price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":-1}`), 400, "unit_cents is -1"},
 		{"id too large", "GET", "/orders/9223372036854775808", "", 400, "9223372036854775808"},
 		{"id with a condition", "GET", "/orders/1%20or%201=1", "", 400, "1 or 1=1"},

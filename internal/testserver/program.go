@@ -8,7 +8,7 @@ import (
 )
 
 // programs are what tests run apart from servers.
-var programs = []string{"chromium", "node", "bash", "zsh", "fish", "cc"}
+var programs = []string{"chromium", "node", "bash", "zsh", "fish", "cc", "promtool"}
 
 // variables may name another program than the one on the PATH. There are none
 // for the shells: oh-my-zsh sets ZSH to a folder.

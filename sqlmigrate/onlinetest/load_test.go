@@ -29,7 +29,6 @@ type program struct {
 
 	times   int
 	longest time.Duration
-	slow    map[time.Duration]int // statements that took longer
 	err     error
 }
 

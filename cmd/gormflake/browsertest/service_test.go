@@ -110,7 +110,7 @@ func TestSlowService(t *testing.T) {
 		case <-r.Context().Done():
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"epoch":"2020-01-01T00:00:00Z","tickMilliseconds":10,"datacenterBits":0,"workerBits":6,"sequenceBits":8,"totalBits":53}`)
+		_, _ = io.WriteString(w, `{"epoch":"2020-01-01T00:00:00Z","tick_ms":10,"datacenter_bits":0,"worker_bits":6,"sequence_bits":8,"total_bits":53}`)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

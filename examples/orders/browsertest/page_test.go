@@ -55,7 +55,9 @@ func TestMistakeIsExplained(t *testing.T) {
 	if got := p.text("#message"); !strings.Contains(got, "lines[0].quantity is 0: want 1 or more") {
 		t.Errorf("message %q", got)
 	}
-	p.do(chromedp.SetValue(firstQuantity, "7777"), chromedp.Click("#create"))
+	// The browser itself wants a price, and takes no "Infinity" for one.
+	p.do(chromedp.SetValue(".row [name=Price]", ""), chromedp.Click("#create"), chromedp.WaitVisible(".row [name=Price]:invalid"))
+	p.do(chromedp.SetValue(".row [name=Price]", "4.50"), chromedp.SetValue(firstQuantity, "7777"), chromedp.Click("#create"))
 	if order := p.order(); !strings.Contains(order.Lines, "7777") {
 		t.Errorf("after the mistake was fixed: %+v", order)
 	}

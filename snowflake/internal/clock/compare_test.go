@@ -120,3 +120,57 @@ func TestSleepTogether(t *testing.T) {
 		}
 	})
 }
+
+// started is a clock on the machine's, an hour after its epoch.
+func started(t *testing.T) (*clock.Clock, time.Time) {
+	t.Helper()
+	c, epoch := new(clock.Clock), time.Now().Add(-time.Hour).Round(0)
+	c.Init(clock.Config{Epoch: epoch, Tick: time.Millisecond, MaxJump: time.Hour})
+	return c, epoch
+}
+
+// The moment of a reading is its time by the wall clock, as long as no step was
+// made.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	c, epoch := started(t)
+	now := time.Now().Add(time.Minute)
+	at, want := c.At(c.Base(), now), now.Round(0).Sub(epoch)
+	if (at.Logical-want).Abs() > 50*time.Microsecond || c.Wall(now) != want {
+		t.Errorf("logical time %v, wall %v, want both %v", at.Logical, c.Wall(now), want)
+	}
+}
+
+func TestAgrees(t *testing.T) {
+	t.Parallel()
+	c, _ := started(t)
+	at := c.Now()
+	for behind, want := range map[time.Duration]bool{
+		0: true, 1: true, 49_999: true, 50_000: false, time.Hour: false, -1: false, -time.Hour: false,
+	} {
+		if got := c.Agrees(at, at.Logical-behind); got != want {
+			t.Errorf("the wall clock is %v behind: %v, want %v", behind, got, want)
+		}
+	}
+	c.Lock()
+	defer c.Unlock()
+	c.StartAt(c.TickAt(c.Now().Logical) + 10_000)
+	if at := c.Now(); c.Agrees(at, at.Logical) {
+		t.Error("a step back is left over: they agree")
+	}
+}
+
+// One call in each tick compares the clocks.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	c, _ := started(t)
+	for range 3 {
+		at := c.Now()
+		if !c.Due(at) || c.Due(at) || c.Due(at) {
+			t.Error("want the first call to be due, and no other")
+		}
+		for c.TickAt(c.Now().Logical) == c.TickAt(at.Logical) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}

@@ -21,6 +21,14 @@ type Engine interface {
 	// that was left out; it is never nil.
 	Run(ctx context.Context, conn *sql.Conn, statements []Statement, s Settings, done func(Statement)) error
 
+	// Transactions reports whether Run is one, so that all of it has to be
+	// repeated after an error, or nothing of what has been done.
+	Transactions() bool
+
+	// LockTimeout reports whether an error of Run is that another connection
+	// held a lock for too long.
+	LockTimeout(err error) bool
+
 	// Script is the text of a migration file, or of one half of it, that does
 	// the same under the tool of the format, on a connection over which
 	// nothing is known. The lines "-- +goose Up" and "-- +goose Down" are not
@@ -42,8 +50,8 @@ type Engine interface {
 	LikelyReferences() LikelyQueries
 
 	// AfterFailure describes what a phase that has failed has changed, of which
-	// that many statements have been carried out. all is true if the failure
-	// came after the last one.
+	// that many statements have been carried out and are kept. all is true if the
+	// failure came after the last one of a transaction.
 	AfterFailure(changed int, all bool) string
 }
 
@@ -65,6 +73,11 @@ type LikelyQueries struct {
 
 // NothingChanged is for a phase that is one transaction.
 const NothingChanged = "nothing of this phase has been changed"
+
+// PartlyChanged is for a phase of which some statements are kept.
+func PartlyChanged(changed int) string {
+	return Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
+}
 
 // A Request is what Inspect was asked for.
 type Request struct {

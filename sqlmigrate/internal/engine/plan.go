@@ -55,6 +55,8 @@ type Phase struct {
 type Step struct {
 	Table, Text string
 	Up, Down    []Statement
+	Check       []Statement
+	Transaction int
 	Rows, Bytes int64
 	Rewrites    bool
 	Locks       string

@@ -18,6 +18,15 @@ var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool { return absentText.MatchString(err.Error()) }
 
+// Transactions implements [engine.Engine].
+func (Engine) Transactions() bool { return false }
+
+// timeoutText is for lock_wait_timeout, innodb_lock_wait_timeout and deadlocks.
+var timeoutText = regexp.MustCompile(`Error (1205|1213)\b`)
+
+// LockTimeout implements [engine.Engine].
+func (Engine) LockTimeout(err error) bool { return timeoutText.MatchString(err.Error()) }
+
 // AfterFailure implements [engine.Engine].
 func (Engine) AfterFailure(changed int, all bool) string {
 	switch {
@@ -26,7 +35,7 @@ func (Engine) AfterFailure(changed int, all bool) string {
 	case all:
 		return "all statements of this phase have been carried out"
 	default:
-		return engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
+		return engine.PartlyChanged(changed)
 	}
 }
 

@@ -98,7 +98,7 @@ func (c *copying) rest(ctx context.Context) error {
 		if try.over() {
 			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
 		}
-		c.report.waiting(fmt.Sprintf("rows of %s that another program holds", engine.Count(len(c.skipped), "batch")))
+		c.report.waiting(fmt.Sprintf("rows that another program holds, in %s", engine.Count(len(c.skipped), "place")))
 		if err := sleep(ctx, try.pause()); err != nil {
 			return err
 		}

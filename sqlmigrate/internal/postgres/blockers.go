@@ -11,16 +11,13 @@ import (
 
 // findBlockers finds what would keep the plan from being carried out.
 func (p *inspection) findBlockers(ctx context.Context) error {
-	var narrow []*column
 	for _, t := range p.tables {
 		for _, c := range t.columns {
 			p.blockColumn(c)
-			if c.narrow() {
-				narrow = append(narrow, c.members...)
-			}
 		}
 		p.blockTable(t)
 	}
+	narrow := p.narrow()
 	for _, find := range []func(context.Context, []*column) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
 		if err := find(ctx, narrow); err != nil {
 			return err
@@ -163,23 +160,23 @@ ORDER BY 1, 2`, []any{tables, numbers}, func(rows *sql.Rows) error {
 }
 
 // rowTypesSQL finds columns whose type is a table's row, directly or in an
-// array, a domain or a composite type.
+// array, a domain or a composite type. It goes by pg_depend, which has an index
+// for that.
 const rowTypesSQL = `
 WITH RECURSIVE uses (rel, type) AS (
   SELECT oid, reltype FROM pg_catalog.pg_class WHERE oid = ANY ($1::text::oid[]) AND reltype <> 0
   UNION
-  SELECT uses.rel, more.type
-  FROM uses CROSS JOIN LATERAL (
-    SELECT t.oid FROM pg_catalog.pg_type t WHERE t.typelem = uses.type OR t.typbasetype = uses.type
-    UNION ALL
-    SELECT c.reltype FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-    WHERE a.atttypid = uses.type AND c.relkind = 'c' AND NOT a.attisdropped
-  ) AS more (type)
+  SELECT uses.rel, coalesce(c.reltype, d.objid)
+  FROM uses
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
+  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'c'
+  WHERE d.classid = 'pg_catalog.pg_type'::regclass OR c.oid IS NOT NULL
 )
-SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, a.attrelid, a.attnum)
+SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, d.objid, d.objsubid)
 FROM uses
-JOIN pg_catalog.pg_attribute a ON a.atttypid = uses.type AND a.attnum > 0 AND NOT a.attisdropped
-JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'm', 'f')
+JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
+  AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objsubid > 0
+JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
 ORDER BY 1, 2`
 
 func (p *inspection) blockRowTypes(ctx context.Context, columns []*column) error {

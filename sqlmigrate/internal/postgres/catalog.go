@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"errors"
-
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
@@ -14,17 +12,30 @@ func (Engine) FoldsNames() bool { return false }
 
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool {
-	var state interface{ SQLState() string }
-	return errors.As(err, &state) && (state.SQLState() == "42P01" || state.SQLState() == "3F000")
+	state := stateOf(err)
+	return state == "42P01" || state == "3F000"
+}
+
+// Transactions implements [engine.Engine].
+func (Engine) Transactions() bool { return true }
+
+// LockTimeout implements [engine.Engine].
+func (Engine) LockTimeout(err error) bool {
+	state := stateOf(err)
+	return state == lockNotAvailable || state == deadlockDetected
 }
 
 // AfterFailure does not know how a COMMIT has ended that has failed, or whose
 // answer was lost.
-func (Engine) AfterFailure(_ int, all bool) string {
-	if all {
-		return engine.NothingChanged + ", or all of it if the connection was lost: inspect again"
+func (Engine) AfterFailure(changed int, all bool) string {
+	state := engine.NothingChanged
+	if changed > 0 {
+		state = engine.PartlyChanged(changed)
 	}
-	return engine.NothingChanged
+	if all {
+		return state + ", or all of it if the connection was lost: inspect again"
+	}
+	return state
 }
 
 // LikelyReferences implements [engine.Engine].

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -18,18 +20,23 @@ type edge struct{ from, to node }
 // resolve finds what was asked for.
 func (p *inspection) resolve(ctx context.Context) error {
 	p.asked = map[int64]bool{}
-	for _, t := range p.want.Tables {
-		oid, kind, err := p.relation(ctx, t)
-		if err != nil {
-			return err
-		}
-		if kind != "r" && kind != "p" {
+	var oids []int64
+	err := p.relations(ctx, p.want.Tables, func(t engine.TableName, oid int64, kind string) error {
+		switch {
+		case oid == 0:
+			return noTable(t)
+		case kind != "r" && kind != "p":
 			return fmt.Errorf("sqlmigrate: %s is not a table: want the table behind it", t)
 		}
 		p.asked[oid] = true
-		if err := p.seed(ctx, t, oid); err != nil {
-			return err
-		}
+		oids = append(oids, oid)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.seed(ctx, p.want.Tables, oids); err != nil {
+		return err
 	}
 	for _, r := range p.want.References {
 		if err := p.resolveReference(ctx, r); err != nil {
@@ -39,16 +46,50 @@ func (p *inspection) resolve(ctx context.Context) error {
 	return nil
 }
 
-func (p *inspection) relation(ctx context.Context, t engine.TableName) (oid int64, kind string, err error) {
-	err = p.tx.QueryRowContext(ctx, `SELECT oid::bigint, relkind::text FROM pg_catalog.pg_class WHERE oid = to_regclass($1::text)`,
-		qualified(t.Schema, t.Name)).Scan(&oid, &kind)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, "", fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
+// relations looks names up; the OID of one that does not exist is 0.
+func (p *inspection) relations(ctx context.Context, tables []engine.TableName, found func(t engine.TableName, oid int64, kind string) error) error {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = qualified(t.Schema, t.Name)
 	}
+	list, err := json.Marshal(names)
 	if err != nil {
-		return 0, "", fmt.Errorf("sqlmigrate: table %s: %w", t, err)
+		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	return oid, kind, nil
+	i := -1
+	var failed error
+	err = each(ctx, p.tx, `
+SELECT coalesce(c.oid, 0)::bigint, coalesce(c.relkind::text, '')
+FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS t (name, number)
+LEFT JOIN pg_catalog.pg_class c ON c.oid = to_regclass(t.name)
+ORDER BY t.number`, []any{string(list)}, func(rows *sql.Rows) error {
+		var oid int64
+		var kind string
+		if err := rows.Scan(&oid, &kind); err != nil {
+			return err
+		}
+		i++
+		if failed == nil {
+			failed = found(tables[i], oid, kind)
+		}
+		return nil
+	})
+	return cmp.Or(err, failed)
+}
+
+func noTable(t engine.TableName) error {
+	return fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, written as it is in the catalog", t)
+}
+
+func (p *inspection) relation(ctx context.Context, t engine.TableName) (found int64, kind string, err error) {
+	err = p.relations(ctx, []engine.TableName{t}, func(_ engine.TableName, oid int64, k string) error {
+		found, kind = oid, k
+		if oid == 0 {
+			return noTable(t)
+		}
+		return nil
+	})
+	return found, kind, err
 }
 
 func (p *inspection) column(ctx context.Context, t engine.TableName, column string) (node, string, error) {
@@ -86,7 +127,7 @@ func (p *inspection) resolveReference(ctx context.Context, r engine.Reference) e
 }
 
 const keySQL = `
-SELECT a.attnum,
+SELECT c.conrelid::bigint, a.attnum,
        CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype),
        a.attidentity <> '' OR EXISTS (
          SELECT FROM pg_catalog.pg_attrdef ad
@@ -96,47 +137,58 @@ SELECT a.attnum,
 FROM pg_catalog.pg_constraint c
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-WHERE c.contype = 'p' AND c.conrelid = $1::bigint::oid
+WHERE c.contype = 'p' AND c.conrelid = ANY ($1::text::oid[])
 ORDER BY a.attnum`
 
-// seed takes the table's key: of several columns those that the database
-// assigns, or the only integer. Of several integers that nobody assigns, some
-// say something else, such as the tenant.
-func (p *inspection) seed(ctx context.Context, t engine.TableName, oid int64) error {
-	var assigned, integers, others []node
-	err := each(ctx, p.tx, keySQL, []any{oid}, func(rows *sql.Rows) error {
+// keyColumns are those of a primary key.
+type keyColumns struct{ assigned, integers, others []node }
+
+// seed takes the keys of tables that were asked for.
+func (p *inspection) seed(ctx context.Context, tables []engine.TableName, oids []int64) error {
+	keys := map[int64]*keyColumns{}
+	for _, oid := range oids {
+		keys[oid] = &keyColumns{}
+	}
+	err := each(ctx, p.tx, keySQL, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
 		var integer, auto bool
-		n := node{table: oid}
-		if err := rows.Scan(&n.column, &integer, &auto); err != nil {
+		var n node
+		if err := rows.Scan(&n.table, &n.column, &integer, &auto); err != nil {
 			return err
 		}
+		k := keys[n.table]
 		switch {
 		case integer && auto:
-			assigned = append(assigned, n)
+			k.assigned = append(k.assigned, n)
 		case integer:
-			integers = append(integers, n)
+			k.integers = append(k.integers, n)
 		default:
-			others = append(others, n)
+			k.others = append(k.others, n)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	for i, t := range tables {
+		p.seedKey(t, oids[i], keys[oids[i]])
 	}
+	return err
+}
+
+// seedKey takes of several columns those that the database assigns, or the only
+// integer. Of several integers that nobody assigns, some say something else, such
+// as the tenant.
+func (p *inspection) seedKey(t engine.TableName, oid int64, k *keyColumns) {
 	switch {
-	case len(assigned) > 0:
-		p.add(assigned)
-	case len(integers) == 1:
-		p.add(integers)
-	case len(integers) > 1:
-		p.note(engine.CompositeNote, t, len(integers)+len(others))
-	case len(others) > 0:
-		p.add(others)
+	case len(k.assigned) > 0:
+		p.add(k.assigned)
+	case len(k.integers) == 1:
+		p.add(k.integers)
+	case len(k.integers) > 1:
+		p.note(engine.CompositeNote, t, len(k.integers)+len(k.others))
+	case len(k.others) > 0:
+		p.add(k.others)
 	default:
 		p.blocker(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		p.add([]node{{table: oid}}) // no column
 	}
-	return nil
 }
 
 func (p *inspection) add(nodes []node) {
@@ -201,9 +253,16 @@ func (p *inspection) nodes() (tables, columns string) {
 	return arrayLiteral(t), arrayLiteral(c)
 }
 
+// A foreignKey is a pair of columns of one, by their roots.
+type foreignKey struct {
+	from, to             *table
+	fromColumn, toColumn *column
+}
+
 // refer fills in which keys a column refers to.
 func (p *inspection) refer(ctx context.Context) error {
 	tables, _ := p.nodes()
+	byOID := p.tablesByOID()
 	seen := map[edge]bool{}
 	link := func(e edge, enforced bool) {
 		from, to := p.columns[e.from], p.columns[e.to]
@@ -229,6 +288,10 @@ ORDER BY c.conname, k.a, k.b`, []any{tables}, func(rows *sql.Rows) error {
 			return err
 		}
 		link(e, valid)
+		if from, to := p.columns[e.from], p.columns[e.to]; from != nil && to != nil {
+			from, to = from.root, to.root
+			p.foreign = append(p.foreign, foreignKey{byOID[from.node.table], byOID[to.node.table], from, to})
+		}
 		return nil
 	})
 	for _, e := range p.edges {

@@ -13,25 +13,35 @@ const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 // detach plans that the database assigns no more keys.
 func (p *inspection) detach() engine.Phase {
 	phase := engine.Phase{Name: engine.Detach}
-	var tables []*table
-	for _, t := range p.tables {
-		columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.auto() == "" })
-		if len(columns) == 0 {
-			continue
+	tables := slices.DeleteFunc(slices.Clone(p.tables), func(t *table) bool { return len(t.auto()) == 0 })
+	for i, batch := range p.batches(engine.Detach, tables) {
+		steps := make([]engine.Step, len(batch))
+		for j, t := range batch {
+			steps[j] = p.detachStep(t)
+			steps[j].Transaction = i
 		}
-		tables = append(tables, t)
-		assigned := has(assignedColumns(columns), "(attidentity <> '' OR atthasdef)")
-		phase.Steps = append(phase.Steps, engine.Step{
-			Table: p.display(t.schema, t.name),
-			Text:  "the database assigns " + join(columns, func(c *column) string { return c.name }) + " no more",
-			Up:    statementsUnless("SELECT NOT "+assigned, t.detachUp(columns)...),
-			Down:  statementsUnless("SELECT "+assigned, t.detachDown(columns)...),
-			Locks: fmt.Sprintf(catalogLocks, p.display(t.schema, t.name)),
-		})
-		phase.Check = append(phase.Check, statementsUnless("", p.detachCheck(columns))...)
+		p.lockFirst(steps, allOf(batch, accessExclusive))
+		phase.Steps = append(phase.Steps, steps...)
 	}
-	p.lockFirst(&phase, tables)
 	return phase
+}
+
+// auto are the columns that the database assigns.
+func (t *table) auto() []*column {
+	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.auto() == "" })
+}
+
+func (p *inspection) detachStep(t *table) engine.Step {
+	columns := t.auto()
+	assigned := has(assignedColumns(columns), "(attidentity <> '' OR atthasdef)")
+	return engine.Step{
+		Table: p.display(t.schema, t.name),
+		Text:  "the database assigns " + join(columns, func(c *column) string { return c.name }) + " no more",
+		Up:    statementsUnless("SELECT NOT "+assigned, t.detachUp(columns)...),
+		Down:  statementsUnless("SELECT "+assigned, t.detachDown(columns)...),
+		Check: statementsUnless("", p.detachCheck(columns)),
+		Locks: fmt.Sprintf(catalogLocks, p.display(t.schema, t.name)),
+	}
 }
 
 // assignedColumns are those to which the database gives values, here or below.

@@ -40,7 +40,7 @@ SELECT used.rel::bigint, CASE WHEN x.oid IS NULL THEN 'pg_class' ELSE 'pg_constr
        pg_describe_object(used.classid, used.objid, 0), e.expression, used.columns
 FROM used
 JOIN pg_catalog.pg_index i ON used.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = used.objid
-LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype = 'x'
+LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype = 'x'
 CROSS JOIN LATERAL (
   SELECT pg_get_indexdef(i.indexrelid, k.number::integer, false)
   FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (column_number, number) WHERE k.column_number = 0
@@ -87,13 +87,7 @@ func (p *inspection) tryExpressions(ctx context.Context) error {
 }
 
 func (p *inspection) expressions(ctx context.Context) ([]expression, error) {
-	var narrow []*column
-	for _, t := range p.tables {
-		for _, c := range t.narrow() {
-			narrow = append(narrow, c.members...)
-		}
-	}
-	tables, numbers := nodes(narrow)
+	tables, numbers := nodes(p.narrow())
 	query := expressionsSQL
 	if p.version >= 140000 {
 		query += statisticsExpressionsSQL

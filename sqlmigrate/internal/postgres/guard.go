@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,12 +22,13 @@ const scanRate = 500_000_000
 type check struct {
 	column *column
 	name   string
+	added  bool // by a run that was ended before it had it validated
 }
 
 // guardsSQL finds the names of constraints, and which of them say already that
 // a column is positive. One that does not hold for children says too little.
 const guardsSQL = `
-SELECT c.conname,
+SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
        coalesce((
          SELECT a.attnum FROM pg_catalog.pg_attribute a
          WHERE c.contype = 'c' AND NOT c.connoinherit AND a.attrelid = c.conrelid AND c.conkey = ARRAY[a.attnum]
@@ -37,47 +39,76 @@ SELECT c.conname,
 FROM pg_catalog.pg_constraint c
 WHERE c.conrelid = ANY ($1::text::oid[])`
 
+// constraintNames are those of a table and of what is below it.
+type constraintNames struct {
+	guarded map[int64]bool   // columns that are positive already
+	pending map[int64]string // checks that are not validated
+	taken   map[string]bool
+}
+
 // guards finds keys that need a CHECK. One that refers to another key has its
 // in that table.
 func (p *inspection) guards(ctx context.Context) error {
+	found, err := p.constraintNames(ctx)
+	if err != nil {
+		return err
+	}
 	for _, t := range p.tables {
-		guarded := map[int64]bool{}
-		taken := map[string]bool{}
-		err := each(ctx, p.tx, guardsSQL, []any{arrayLiteral([]int64{t.oid})}, func(rows *sql.Rows) error {
-			var name string
-			var column int64
-			if err := rows.Scan(&name, &column); err != nil {
-				return err
-			}
-			guarded[column], taken[name] = true, true
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := p.childConstraints(ctx, t, taken); err != nil {
-			return err
-		}
+		names := found[t]
 		for _, c := range t.columns {
-			if c.key && !c.enforced && !guarded[c.node.column] && (c.narrow() || c.base == "int8") {
-				p.addGuard(t, c, taken)
+			switch {
+			case !c.key || c.enforced || !c.narrow() && c.base != "int8":
+			case !names.guarded[c.node.column]:
+				p.addGuard(t, c, names.taken)
+			case names.pending[c.node.column] != "":
+				t.resumeGuard(c, names.pending[c.node.column], names.taken)
 			}
 		}
 	}
 	return nil
 }
 
-// childConstraints are taken names too.
-func (p *inspection) childConstraints(ctx context.Context, t *table, taken map[string]bool) error {
-	return each(ctx, p.tx, `SELECT conname FROM pg_catalog.pg_constraint WHERE conrelid = ANY ($1::text::oid[])`,
-		[]any{arrayLiteral(t.members)}, func(rows *sql.Rows) error {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
+func (p *inspection) constraintNames(ctx context.Context) (map[*table]*constraintNames, error) {
+	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
+	var oids []int64
+	for _, t := range p.tables {
+		found[t] = &constraintNames{map[int64]bool{}, map[int64]string{}, map[string]bool{}}
+		for _, member := range t.members {
+			oids = append(oids, member)
+			tables[member] = append(tables[member], t)
+		}
+	}
+	return found, each(ctx, p.tx, guardsSQL, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
+		var relation, column int64
+		var name string
+		var waits bool
+		if err := rows.Scan(&relation, &name, &waits, &column); err != nil {
+			return err
+		}
+		for _, t := range tables[relation] {
+			names := found[t]
+			names.taken[name] = true
+			if t.oid != relation { // a child
+				continue
 			}
-			taken[name] = true
-			return nil
-		})
+			names.guarded[column] = true
+			if waits {
+				names.pending[column] = name
+			}
+		}
+		return nil
+	})
+}
+
+// resumeGuard validates a check that has the name of one that was added by this
+// package.
+func (t *table) resumeGuard(c *column, name string, taken map[string]bool) {
+	delete(taken, name)
+	ours := guardName(t.name, c.name, taken) == name
+	taken[name] = true
+	if ours && !(c.smallest.Valid && c.smallest.Int64 <= 0) {
+		t.checks = append(t.checks, check{c, name, true})
+	}
 }
 
 func (p *inspection) addGuard(t *table, c *column, taken map[string]bool) {
@@ -88,7 +119,7 @@ func (p *inspection) addGuard(t *table, c *column, taken map[string]bool) {
 	}
 	name := guardName(t.name, c.name, taken)
 	taken[name] = true
-	t.checks = append(t.checks, check{c, name})
+	t.checks = append(t.checks, check{c, name, false})
 }
 
 // maxName is how many bytes of a name PostgreSQL keeps.
@@ -118,38 +149,94 @@ func guardName(table, column string, taken map[string]bool) string {
 	}
 }
 
-// guard plans a CHECK for each key. Adding it takes no time, and reading the
-// table for it is a statement of its own.
+// guard plans a CHECK for each key: it is added in one transaction, which takes
+// no time, and what is there already is read in another, next to which programs
+// read and write.
 func (p *inspection) guard() engine.Phase {
 	phase := engine.Phase{Name: engine.Guard}
-	var tables []*table
-	for _, t := range p.tables {
-		if len(t.checks) == 0 {
-			continue
+	checked := slices.DeleteFunc(slices.Clone(p.tables), func(t *table) bool { return len(t.checks) == 0 })
+	number := 0
+	for _, part := range []struct {
+		tables []*table
+		mode   string
+		step   func(*table) engine.Step
+	}{
+		{slices.DeleteFunc(slices.Clone(checked), (*table).checksAdded), accessExclusive, p.addChecks},
+		{checked, shareUpdateExclusive, p.validateChecks},
+	} {
+		for _, batch := range p.batches(engine.Guard, part.tables) {
+			var steps []engine.Step
+			for _, t := range batch {
+				steps = append(steps, part.step(t))
+				steps[len(steps)-1].Transaction = number
+			}
+			p.lockFirst(steps, allOf(batch, part.mode))
+			phase.Steps = append(phase.Steps, steps...)
+			number++
 		}
-		tables = append(tables, t)
-		var names, adds, validates, drops []string
-		for _, check := range t.checks {
-			name := quote(check.name)
-			names = append(names, check.column.name)
-			adds = append(adds, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", name, quote(check.column.name)))
-			validates = append(validates, "VALIDATE CONSTRAINT "+name)
-			drops = append(drops, "DROP CONSTRAINT "+name)
-		}
-		there := fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s)",
-			literal(t.target()), literal(t.checks[0].name))
-		alter := "ALTER TABLE " + t.target() + " "
-		phase.Steps = append(phase.Steps, engine.Step{
-			Table:    p.display(t.schema, t.name),
-			Text:     "a CHECK refuses " + strings.Join(names, ", ") + " of zero and below",
-			Up:       statementsUnless("SELECT "+there, alter+strings.Join(adds, ", "), alter+strings.Join(validates, ", ")),
-			Down:     statementsUnless("SELECT NOT "+there, alter+strings.Join(drops, ", ")),
-			Rows:     t.rows,
-			Bytes:    t.heap,
-			Locks:    "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name) + " until the end of the phase: reads and writes wait while it is read once",
-			Estimate: estimate(t.heap, scanRate),
-		})
 	}
-	p.lockFirst(&phase, tables)
 	return phase
+}
+
+// checksAdded reports whether a run was ended between the two transactions.
+func (t *table) checksAdded() bool {
+	return !slices.ContainsFunc(t.checks, func(c check) bool { return !c.added })
+}
+
+func (p *inspection) addChecks(t *table) engine.Step {
+	var adds, drops []string
+	for _, c := range t.checks {
+		if !c.added {
+			adds = append(adds, c.add())
+			drops = append(drops, "DROP CONSTRAINT "+quote(c.name))
+		}
+	}
+	there := "SELECT " + t.hasCheck("")
+	return engine.Step{
+		Table: p.display(t.schema, t.name),
+		Text:  "a CHECK refuses new " + t.checked() + " of zero and below",
+		Up:    statementsUnless(there, "ALTER TABLE "+t.target()+" "+strings.Join(adds, ", ")),
+		Down:  statementsUnless("SELECT NOT "+t.hasCheck(""), "ALTER TABLE "+t.target()+" "+strings.Join(drops, ", ")),
+		Locks: fmt.Sprintf(catalogLocks, p.display(t.schema, t.name)),
+	}
+}
+
+// validateChecks has nothing to take back, unless the CHECK was there before.
+func (p *inspection) validateChecks(t *table) engine.Step {
+	var validates, again []string
+	for _, c := range t.checks {
+		validates = append(validates, "VALIDATE CONSTRAINT "+quote(c.name))
+		if c.added {
+			again = append(again, "ALTER TABLE "+t.target()+" DROP CONSTRAINT "+quote(c.name)+", "+c.add())
+		}
+	}
+	return engine.Step{
+		Table:    p.display(t.schema, t.name),
+		Text:     "the CHECK of " + t.checked() + " is validated: the rows that are there are read",
+		Up:       statementsUnless("SELECT "+t.hasCheck(" AND convalidated"), "ALTER TABLE "+t.target()+" "+strings.Join(validates, ", ")),
+		Down:     statementsUnless("SELECT NOT "+t.hasCheck(" AND convalidated"), again...),
+		Rows:     t.rows,
+		Bytes:    t.heap,
+		Locks:    "SHARE UPDATE EXCLUSIVE on " + p.display(t.schema, t.name) + " while it is read once: reads and writes continue",
+		Estimate: estimate(t.heap, scanRate),
+	}
+}
+
+// checked names the columns.
+func (t *table) checked() string {
+	names := make([]string, len(t.checks))
+	for i, c := range t.checks {
+		names[i] = c.column.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// hasCheck is a condition: the first of them is there, and more.
+func (t *table) hasCheck(more string) string {
+	return fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s%s)",
+		literal(t.target()), literal(t.checks[0].name), more)
+}
+
+func (c *check) add() string {
+	return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", quote(c.name), quote(c.column.name))
 }

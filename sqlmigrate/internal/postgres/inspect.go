@@ -42,11 +42,13 @@ type inspection struct {
 	schema    string // the current one
 	role      string
 	version   int
+	locks     int            // that the server has room for
 	asked     map[int64]bool // relations
 	edges     []edge         // references without a constraint
 	columns   map[node]*column
 	rewritten []expression // that do not come back as they were
 	tables    []*table
+	foreign   []foreignKey
 	plan      *engine.Result
 }
 
@@ -80,10 +82,14 @@ func (p *inspection) run(ctx context.Context) error {
 }
 
 func (p *inspection) open(ctx context.Context) error {
-	// A policy would hide rows, and with them the largest key.
+	// A policy would hide rows, and with them the largest key. To compile the
+	// queries takes longer than to run them.
 	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
-		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true)`,
-	).Scan(&p.version, &p.schema, &p.role, new(string))
+		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true), set_config('jit', 'off', true),
+		current_setting('max_locks_per_transaction')::integer * (
+			SELECT sum(setting::integer) + 1 FROM pg_catalog.pg_settings WHERE name IN
+			('max_connections', 'max_prepared_transactions', 'autovacuum_max_workers', 'max_worker_processes', 'max_wal_senders'))`,
+	).Scan(&p.version, &p.schema, &p.role, new(string), new(string), &p.locks)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}

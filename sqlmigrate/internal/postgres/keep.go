@@ -15,21 +15,42 @@ import (
 // keep plans to state that again, after the change and after it was taken back.
 // What it has not forgotten may be stated twice.
 func (p *inspection) keep(ctx context.Context) error {
-	for _, read := range []func(context.Context, *table, []*column) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
-		for _, t := range p.tables {
-			var columns []*column
-			for _, c := range t.narrow() {
-				columns = append(columns, c.members...)
-			}
-			if len(columns) == 0 {
-				continue
-			}
-			if err := read(ctx, t, columns); err != nil {
-				return err
-			}
+	for _, read := range []func(context.Context) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
+		if err := read(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// A keeper is what a row is about: an object, and a column because of which it is
+// built again.
+type keeper struct {
+	node node
+	oid  int64
+}
+
+// keepers calls f for each object and each table with which it is built again,
+// once. f is given the table, and scans a row that begins with a keeper.
+func (p *inspection) keepers(ctx context.Context, query string, scan func(rows *sql.Rows, k *keeper) (func(*table), error)) error {
+	type pair struct {
+		table *table
+		oid   int64
+	}
+	byOID, seen := p.tablesByOID(), map[pair]bool{}
+	return p.users(ctx, query, p.narrow(), func(rows *sql.Rows) error {
+		var k keeper
+		use, err := scan(rows, &k)
+		if err != nil {
+			return err
+		}
+		t := byOID[p.columns[k.node].root.node.table]
+		if !seen[pair{t, k.oid}] {
+			seen[pair{t, k.oid}] = true
+			use(t)
+		}
+		return nil
+	})
 }
 
 // An index is one that is built again.
@@ -76,18 +97,24 @@ WITH RECURSIVE made AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
+// keptSQL has the columns too.
+const keptSQL = `
+WITH RECURSIVE made AS (
+  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
+  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+)`
+
 // indexesSQL has the index of a parent before its partitions' indexes.
-const indexesSQL = usersSQL + `, index AS (
-  SELECT i.*
-  FROM pg_catalog.pg_index i
-  LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
-  WHERE EXISTS (SELECT FROM made WHERE (classid, objid) IN (('pg_catalog.pg_class'::regclass, i.indexrelid), ('pg_catalog.pg_constraint'::regclass, x.oid)))
-), depth (oid, depth) AS (
-  SELECT indexrelid, 0 FROM index WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = indexrelid)
-  UNION ALL
-  SELECT h.inhrelid, depth + 1 FROM depth JOIN pg_catalog.pg_inherits h ON h.inhparent = depth.oid
+const indexesSQL = keptSQL + `, index AS (
+  SELECT made.rel, made.att, i.indexrelid AS oid
+  FROM made JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
+  UNION
+  SELECT made.rel, made.att, x.conindid
+  FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
+  WHERE x.contype IN ('p', 'u', 'x')
 )
-SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
+SELECT index.rel::bigint, index.att, jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
   'Parent', coalesce(h.inhparent, 0)::bigint,
   'Placed', c.reltablespace <> 0,
   'Tablespace', (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
@@ -101,39 +128,47 @@ SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.r
                  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
                  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
                    AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text
-FROM index i
-JOIN depth ON depth.oid = i.indexrelid
+FROM index
+CROSS JOIN LATERAL (
+  WITH RECURSIVE above (oid) AS (
+    SELECT h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhrelid = index.oid
+    UNION ALL
+    SELECT h.inhparent FROM above JOIN pg_catalog.pg_inherits h ON h.inhrelid = above.oid
+  ) SELECT count(*) AS depth FROM above
+) AS depth
+JOIN pg_catalog.pg_index i ON i.indexrelid = index.oid
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
-LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
+LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 ORDER BY depth.depth, n.nspname, c.relname`
 
-func (p *inspection) keepIndexes(ctx context.Context, t *table, columns []*column) error {
-	var indexes []*index
+func (p *inspection) keepIndexes(ctx context.Context) error {
+	indexes := map[*table][]*index{}
 	found := map[int64]*index{}
-	err := p.users(ctx, indexesSQL, columns, func(rows *sql.Rows) error {
+	err := p.keepers(ctx, indexesSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
+		if err := rows.Scan(&k.node.table, &k.node.column, &text); err != nil {
+			return nil, err
 		}
 		i := &index{}
 		if err := json.Unmarshal([]byte(text), i); err != nil {
-			return err
+			return nil, err
 		}
-		i.above, found[i.OID] = found[i.Parent], i
-		indexes = append(indexes, i)
-		return nil
+		k.oid = i.OID
+		return func(t *table) {
+			i.above, found[i.OID] = found[i.Parent], i
+			indexes[t] = append(indexes[t], i)
+		}, nil
 	})
-	if err != nil {
-		return err
+	for _, t := range p.tables {
+		t.kept = append(t.kept, rename(indexes[t])...)
+		for _, i := range indexes[t] {
+			t.kept = append(t.kept, i.keep()...)
+		}
 	}
-	t.kept = append(t.kept, rename(indexes)...)
-	for _, i := range indexes {
-		t.kept = append(t.kept, i.keep()...)
-	}
-	return nil
+	return err
 }
 
 func (p *inspection) users(ctx context.Context, query string, columns []*column, f func(*sql.Rows) error) error {
@@ -236,16 +271,18 @@ func (i *index) keepOptions() []string {
 // constraintsSQL finds the comments on a CHECK, since one that comes from a
 // parent loses its own, and the foreign keys that come from one on partitioned
 // tables, which lose their names too. Parents are first.
-const constraintsSQL = usersSQL + `, depth (oid, depth) AS (
-  SELECT oid, 0 FROM pg_catalog.pg_constraint WHERE conparentid = 0
-  UNION ALL
-  SELECT c.oid, depth + 1 FROM depth JOIN pg_catalog.pg_constraint c ON c.conparentid = depth.oid
-)
-SELECT c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
+const constraintsSQL = keptSQL + `
+SELECT made.rel::bigint, made.att, c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
        coalesce(pn.nspname, ''), coalesce(pr.relname, ''), coalesce(pc.conname, ''), coalesce(pc.oid, 0)::bigint, coalesce(pc.conparentid, 0)::bigint
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
-JOIN depth ON depth.oid = c.oid
+CROSS JOIN LATERAL (
+  WITH RECURSIVE above (oid) AS (
+    SELECT c.conparentid WHERE c.conparentid <> 0
+    UNION ALL
+    SELECT up.conparentid FROM above JOIN pg_catalog.pg_constraint up ON up.oid = above.oid AND up.conparentid <> 0
+  ) SELECT count(*) AS depth FROM above
+) AS depth
 JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
 LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
@@ -256,41 +293,61 @@ LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
 WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
 ORDER BY depth.depth, n.nspname, r.relname, c.conname`
 
-func (p *inspection) keepConstraints(ctx context.Context, t *table, columns []*column) error {
-	var r renaming
-	var comments []string
-	err := p.users(ctx, constraintsSQL, columns, func(rows *sql.Rows) error {
-		var oid, parentOID, above int64
-		var schema, table, name, refers, parentSchema, parentTable, parent string
-		var comment sql.NullString
-		if err := rows.Scan(&oid, &schema, &table, &name, &comment, &refers, &parentSchema, &parentTable, &parent, &parentOID, &above); err != nil {
-			return err
-		}
-		target := qualified(schema, table)
-		if comment.Valid {
-			comments = append(comments, "COMMENT ON CONSTRAINT "+quote(name)+" ON "+target+" IS "+literal(comment.String))
-		}
-		if parentOID == 0 {
-			return nil
-		}
-		if above != 0 {
-			parent = passing(parentOID)
-		}
-		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
-			"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
-			"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-			passing(oid), literal(qualified(parentSchema, parentTable)), literal(parent), literal(target), literal(refers))
-		fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(oid), quote(name))
-		return nil
+func (p *inspection) keepConstraints(ctx context.Context) error {
+	renamings := map[*table]*renaming{}
+	comments := map[*table][]string{}
+	err := p.keepers(ctx, constraintsSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
+		var c keptConstraint
+		err := rows.Scan(&k.node.table, &k.node.column, &k.oid, &c.schema, &c.table, &c.name, &c.comment, &c.refers,
+			&c.parentSchema, &c.parentTable, &c.parent, &c.parentOID, &c.above)
+		c.oid = k.oid
+		return func(t *table) {
+			if c.comment.Valid {
+				comments[t] = append(comments[t], "COMMENT ON CONSTRAINT "+quote(c.name)+" ON "+qualified(c.schema, c.table)+" IS "+literal(c.comment.String))
+			}
+			if renamings[t] == nil {
+				renamings[t] = &renaming{}
+			}
+			c.rename(renamings[t])
+		}, err
 	})
-	t.kept = append(append(t.kept, r.texts()...), comments...)
+	for _, t := range p.tables {
+		if r := renamings[t]; r != nil {
+			t.kept = slices.Concat(t.kept, r.texts(), comments[t])
+		}
+	}
 	return err
+}
+
+// A keptConstraint is one whose comment, or whose name, has to be stated again.
+type keptConstraint struct {
+	oid                               int64
+	schema, table, name               string
+	comment                           sql.NullString
+	refers                            string // of a foreign key
+	parentSchema, parentTable, parent string
+	parentOID, above                  int64
+}
+
+func (c *keptConstraint) rename(r *renaming) {
+	if c.parentOID == 0 {
+		return
+	}
+	parent, target := c.parent, qualified(c.schema, c.table)
+	if c.above != 0 {
+		parent = passing(c.parentOID)
+	}
+	fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
+		"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
+		"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
+		passing(c.oid), literal(qualified(c.parentSchema, c.parentTable)), literal(parent), literal(target), literal(c.refers))
+	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.oid), quote(c.name))
 }
 
 // statisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
 // has NULL where those before have -1.
-const statisticsSQL = usersSQL + `
-SELECT n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
+const statisticsSQL = keptSQL + `
+SELECT made.rel::bigint, made.att, s.oid::bigint, n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
 FROM made
 JOIN pg_catalog.pg_statistic_ext s ON s.oid = made.objid
@@ -298,29 +355,36 @@ JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
 JOIN pg_catalog.pg_class r ON r.oid = s.stxrelid
 JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
 WHERE made.classid = 'pg_catalog.pg_statistic_ext'::regclass
-ORDER BY 1, 2`
+ORDER BY n.nspname, s.stxname`
 
-func (p *inspection) keepStatistics(ctx context.Context, t *table, columns []*column) error {
-	return p.users(ctx, statisticsSQL, columns, func(rows *sql.Rows) error {
-		var schema, name, owner, tableSchema, table string
-		var same bool
-		var target int
-		var comment sql.NullString
-		if err := rows.Scan(&schema, &name, &owner, &same, &tableSchema, &table, &target, &comment); err != nil {
-			return err
-		}
-		statistics := qualified(schema, name)
-		if target >= 0 {
-			t.kept = append(t.kept, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, target))
-		}
-		if comment.Valid {
-			t.kept = append(t.kept, "COMMENT ON STATISTICS "+statistics+" IS "+literal(comment.String))
-		}
-		if same {
-			t.kept = append(t.kept, doBlock(ownerOf("STATISTICS", statistics, qualified(tableSchema, table))))
-		} else {
-			t.kept = append(t.kept, "ALTER STATISTICS "+statistics+" OWNER TO "+quote(owner))
-		}
-		return nil
+func (p *inspection) keepStatistics(ctx context.Context) error {
+	return p.keepers(ctx, statisticsSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
+		var s keptStatistics
+		err := rows.Scan(&k.node.table, &k.node.column, &k.oid, &s.schema, &s.name, &s.owner, &s.same, &s.tableSchema, &s.table, &s.target, &s.comment)
+		return func(t *table) { t.kept = append(t.kept, s.keep()...) }, err
 	})
+}
+
+// keptStatistics are statistics of a table.
+type keptStatistics struct {
+	schema, name, owner string
+	same                bool // the owner is the table's
+	tableSchema, table  string
+	target              int
+	comment             sql.NullString
+}
+
+func (s *keptStatistics) keep() []string {
+	var texts []string
+	statistics := qualified(s.schema, s.name)
+	if s.target >= 0 {
+		texts = append(texts, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, s.target))
+	}
+	if s.comment.Valid {
+		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+literal(s.comment.String))
+	}
+	if s.same {
+		return append(texts, doBlock(ownerOf("STATISTICS", statistics, qualified(s.tableSchema, s.table))))
+	}
+	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+quote(s.owner))
 }

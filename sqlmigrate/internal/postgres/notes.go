@@ -14,6 +14,9 @@ import (
 // before they run: those that name one of the tables or are its triggers, and
 // use integers.
 const functionsSQL = `
+WITH name (name) AS MATERIALIZED (
+  SELECT lower(name) FROM json_array_elements_text($1::text::json) AS name
+)
 SELECT DISTINCT pg_describe_object('pg_catalog.pg_proc'::regclass, f.oid, 0)
 FROM pg_catalog.pg_proc f
 JOIN pg_catalog.pg_namespace n ON n.oid = f.pronamespace
@@ -23,7 +26,7 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^p
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
                   WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
   AND (EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgfoid = f.oid AND t.tgrelid = ANY ($2::text::oid[]))
-       OR EXISTS (SELECT FROM json_array_elements_text($1::text::json) AS name WHERE position(lower(name) IN lower(f.prosrc)) > 0))
+       OR EXISTS (SELECT FROM name WHERE position(name IN lower(f.prosrc)) > 0))
   AND (f.prosrc ~* $3::text
        OR f.prorettype = ANY ($4::text::oid[])
        OR coalesce(f.proallargtypes, f.proargtypes::oid[]) && $4::text::oid[])
@@ -72,20 +75,28 @@ func (p *inspection) noteFunctions(ctx context.Context) error {
 
 // noteSequenceFunctions is about sequences that functions name in their text.
 func (p *inspection) noteSequenceFunctions(ctx context.Context) error {
+	var gone []*sequence
+	names := []string{}
 	for _, t := range p.tables {
 		for _, c := range t.columns {
 			for _, s := range c.allSequences() {
-				if !s.drop && !s.internal {
-					continue
-				}
-				found, err := p.functions(ctx, []string{s.name}, nil, anyText)
-				if err != nil {
-					return err
-				}
-				if len(found) > 0 {
-					p.note("Sequence %s goes in phase detach, and is named in the text of %s.", p.display(s.schema, s.name), strings.Join(found, ", "))
+				if s.drop || s.internal {
+					gone, names = append(gone, s), append(names, s.name)
 				}
 			}
+		}
+	}
+	all, err := p.functions(ctx, names, nil, anyText)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	for _, s := range gone {
+		found, err := p.functions(ctx, []string{s.name}, nil, anyText)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			p.note("Sequence %s goes in phase detach, and is named in the text of %s.", p.display(s.schema, s.name), strings.Join(found, ", "))
 		}
 	}
 	return nil

@@ -89,7 +89,8 @@ JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::re
 JOIN pg_catalog.pg_index i ON i.indexrelid = x.conindid
 JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid
 JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
-LEFT JOIN pg_catalog.pg_constraint px ON px.conindid = pc.oid AND px.contype IN ('p', 'u')
+JOIN pg_catalog.pg_index pi ON pi.indexrelid = pc.oid
+LEFT JOIN pg_catalog.pg_constraint px ON px.conrelid = pi.indrelid AND px.conindid = pc.oid AND px.contype IN ('p', 'u')
 WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)
 ORDER BY 2`,
 		reason: "it belongs to a constraint that its parent %s does not have, and would come back without",
@@ -118,8 +119,8 @@ JOIN pg_catalog.pg_class yc ON yc.oid = y.indexrelid AND yc.relispartition AND y
 WHERE (x.indisunique, x.indnkeyatts, x.indkey, x.indclass, x.indcollation) = (y.indisunique, y.indnkeyatts, y.indkey, y.indclass, y.indcollation)
   AND (pg_get_expr(x.indexprs, x.indrelid), pg_get_expr(x.indpred, x.indrelid))
       IS NOT DISTINCT FROM (pg_get_expr(y.indexprs, y.indrelid), pg_get_expr(y.indpred, y.indrelid))
-  AND (EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conindid = x.indexrelid AND c.contype IN ('p', 'u'))
-       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))
+  AND (EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = x.indrelid AND c.conindid = x.indexrelid AND c.contype IN ('p', 'u'))
+       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = y.indrelid AND c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))
 ORDER BY 2`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
 		fix:    "drop it",

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
@@ -21,6 +19,9 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.State
 		}
 	}()
 	if err := session.lockTimeout(ctx, s.LockTimeout); err != nil {
+		return err
+	}
+	if err := session.watchClient(ctx); err != nil {
 		return err
 	}
 	over, err := alreadyDone(ctx, conn, statements)
@@ -53,24 +54,6 @@ func alreadyDone(ctx context.Context, conn *sql.Conn, statements []engine.Statem
 		over[statement.Unless] = is
 	}
 	return over, nil
-}
-
-// explain adds the fix to errors that ask for one. Both drivers for
-// PostgreSQL give errors with an SQLSTATE.
-func explain(err error) error {
-	var state interface{ SQLState() string }
-	if !errors.As(err, &state) {
-		return err
-	}
-	switch state.SQLState() {
-	case "55P03": // lock_not_available
-		return fmt.Errorf("%w: another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time", err)
-	case "40P01": // deadlock_detected
-		return fmt.Errorf("%w: another transaction took its locks in another order; try again", err)
-	case "42501": // insufficient_privilege
-		return fmt.Errorf("%w: the tables' owner may do this", err)
-	}
-	return err
 }
 
 // scriptTimeout is what files wait for a lock: while they do, everybody who

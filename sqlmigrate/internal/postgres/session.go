@@ -37,6 +37,18 @@ func (s *session) lockTimeout(ctx context.Context, d time.Duration) error {
 	return s.exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", max(1, int64(d/time.Millisecond))))
 }
 
+// watchClient makes the server end a statement whose client is gone, such as a
+// program that was killed, also while it waits for a lock. Servers before
+// PostgreSQL 14, and some platforms, cannot.
+func (s *session) watchClient(ctx context.Context) error {
+	return s.exec(ctx, `DO $$ BEGIN
+  IF current_setting('client_connection_check_interval', true) = '0' THEN
+    PERFORM pg_catalog.set_config('client_connection_check_interval', '1s', true);
+  END IF;
+EXCEPTION WHEN OTHERS THEN NULL;
+END $$`)
+}
+
 // exec asks the context itself: of one that has ended, pgx says that the
 // connection is bad, which database/sql then closes.
 func (s *session) exec(ctx context.Context, statement string) error {

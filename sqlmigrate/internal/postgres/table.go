@@ -67,6 +67,8 @@ type table struct {
 	members      []int64 // the table itself, partitions and children, parents first
 	rows         int64
 	bytes, heap  int64 // heap is without indexes
+	relations    int   // tables, with TOAST, and indexes
+	constraints  int
 	checks       []check
 	recreated    recreated
 	kept         []string // statements after each change of a type
@@ -80,6 +82,25 @@ func (t *table) narrow() []*column {
 		if c.narrow() {
 			found = append(found, c)
 		}
+	}
+	return found
+}
+
+// narrow are all columns to be widened, with those below them.
+func (p *inspection) narrow() []*column {
+	var found []*column
+	for _, t := range p.tables {
+		for _, c := range t.narrow() {
+			found = append(found, c.members...)
+		}
+	}
+	return found
+}
+
+func (p *inspection) tablesByOID() map[int64]*table {
+	found := map[int64]*table{}
+	for _, t := range p.tables {
+		found[t.oid] = t
 	}
 	return found
 }
@@ -206,10 +227,10 @@ func (p *inspection) sorted() []*column {
 
 // measure finds the size of each table and the largest of its keys.
 func (p *inspection) measure(ctx context.Context) error {
+	if err := p.size(ctx); err != nil {
+		return err
+	}
 	for _, t := range p.tables {
-		if err := p.size(ctx, t); err != nil {
-			return err
-		}
 		for _, c := range t.columns {
 			if !c.key || !c.narrow() && c.base != "int8" {
 				continue
@@ -224,21 +245,31 @@ func (p *inspection) measure(ctx context.Context) error {
 	return nil
 }
 
-func (p *inspection) size(ctx context.Context, t *table) error {
+func (p *inspection) size(ctx context.Context) error {
+	var oids []int64
+	for _, t := range p.tables {
+		oids = append(oids, t.oid)
+	}
+	byOID := p.tablesByOID()
 	return each(ctx, p.tx, `
-WITH RECURSIVE member (oid, depth) AS (
-  SELECT $1::bigint::oid, 0
+WITH RECURSIVE member (root, oid, depth) AS (
+  SELECT oid, oid, 0 FROM unnest($1::text::oid[]) AS oid
   UNION
-  SELECT i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
+  SELECT m.root, i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
-SELECT c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
-       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0)
-FROM (SELECT oid, max(depth) AS depth FROM member GROUP BY oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
-ORDER BY m.depth, c.oid`, []any{t.oid}, func(rows *sql.Rows) error {
-		var member, count, bytes, heap int64
-		if err := rows.Scan(&member, &count, &bytes, &heap); err != nil {
+SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
+       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0),
+       1 + CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE 2 END + (SELECT count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
+       (SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid)
+FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
+ORDER BY m.depth, c.oid`, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
+		var root, member, count, bytes, heap int64
+		var relations, constraints int
+		if err := rows.Scan(&root, &member, &count, &bytes, &heap, &relations, &constraints); err != nil {
 			return err
 		}
+		t := byOID[root]
+		t.relations, t.constraints = t.relations+relations, t.constraints+constraints
 		t.members = append(t.members, member)
 		t.rows, t.bytes, t.heap = t.rows+count, t.bytes+bytes, t.heap+heap
 		return nil

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,30 +21,53 @@ func estimate(bytes, rate int64) time.Duration {
 // stay: PostgreSQL compares an integer with a bigint.
 func (p *inspection) widen() engine.Phase {
 	phase := engine.Phase{Name: engine.Widen}
-	var tables []*table
-	for _, t := range p.tables {
-		columns := t.narrow()
-		if len(columns) == 0 {
-			continue
+	tables := slices.DeleteFunc(slices.Clone(p.tables), func(t *table) bool { return len(t.narrow()) == 0 })
+	batches := p.batches(engine.Widen, tables)
+	for i, batch := range batches {
+		steps := make([]engine.Step, len(batch))
+		for j, t := range batch {
+			steps[j] = p.widenStep(t, len(batches) > 1)
+			steps[j].Transaction = i
 		}
-		tables = append(tables, t)
-		narrow := has(columns, "atttypid <> 'bigint'::regtype")
-		phase.Steps = append(phase.Steps, engine.Step{
-			Table:    p.display(t.schema, t.name),
-			Text:     join(columns, func(c *column) string { return c.name }) + plural(columns, " becomes bigint", " become bigint"),
-			Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
-			Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
-			Rows:     t.rows,
-			Bytes:    t.bytes,
-			Rewrites: true,
-			Locks:    p.widenLocks(t),
-			Estimate: estimate(t.bytes, rewriteRate),
-		})
-		phase.Check = append(phase.Check, statementsUnless("", p.widenCheck(t, columns))...)
+		p.lockFirst(steps, p.widenModes(batch))
+		phase.Steps = append(phase.Steps, steps...)
 	}
-	p.lockFirst(&phase, tables)
 	p.rejectNewReferences(&phase)
 	return phase
+}
+
+func (p *inspection) widenStep(t *table, several bool) engine.Step {
+	columns := t.narrow()
+	narrow := has(columns, "atttypid <> 'bigint'::regtype")
+	return engine.Step{
+		Table:    p.display(t.schema, t.name),
+		Text:     join(columns, func(c *column) string { return c.name }) + plural(columns, " becomes bigint", " become bigint"),
+		Up:       statementsUnless("SELECT NOT "+narrow, t.up(columns)...),
+		Down:     statementsUnless("SELECT "+narrow, t.down(columns)...),
+		Check:    statementsUnless("", p.widenCheck(t, columns)),
+		Rows:     t.rows,
+		Bytes:    t.bytes,
+		Rewrites: true,
+		Locks:    p.widenLocks(t, several),
+		Estimate: estimate(t.bytes, rewriteRate),
+	}
+}
+
+// widenModes has the tables of foreign keys too, which ALTER TABLE creates again.
+func (p *inspection) widenModes(tables []*table) map[*table]string {
+	modes := map[*table]string{}
+	for _, f := range p.foreign {
+		switch {
+		case slices.Contains(tables, f.to) && f.toColumn.narrow():
+			modes[f.from] = accessExclusive
+		case slices.Contains(tables, f.from) && f.fromColumn.narrow() && modes[f.to] == "":
+			modes[f.to] = shareRowExclusive
+		}
+	}
+	for _, t := range tables {
+		modes[t] = accessExclusive
+	}
+	return modes
 }
 
 func (t *table) up(columns []*column) []string {
@@ -83,12 +107,16 @@ func plural(columns []*column, one, many string) string {
 	return many
 }
 
-func (p *inspection) widenLocks(t *table) string {
+func (p *inspection) widenLocks(t *table, several bool) string {
 	text := "ACCESS EXCLUSIVE on " + p.display(t.schema, t.name)
 	if len(t.members) > 1 {
 		text += ", its partitions and children"
 	}
-	return text + " and every table whose foreign key refers to it, until the end of the phase: reads and writes wait"
+	end := "phase"
+	if several {
+		end = "transaction"
+	}
+	return text + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
 }
 
 func (p *inspection) widenCheck(t *table, columns []*column) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	out := bufio.NewWriter(output{streams.Out})
+	out := &buffer{bufio.NewWriter(output{streams.Out}), streams.Out}
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
@@ -47,8 +48,11 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	if flushed := out.Flush(); err == nil && flushed != nil {
 		err = flushed
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return terminal.ExitOK
+	case errors.Is(err, errPipe):
+		return terminal.ExitPipe // who reads has had enough, as head has
 	}
 	if text := terminal.OneLine(err); text != "" {
 		terminal.Say(streams.Err, "gormflake: %s", text)
@@ -110,12 +114,27 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %q", err, help)
 }
 
+// A buffer keeps lines back until the command flushes it or ends.
+type buffer struct {
+	*bufio.Writer
+	to io.Writer
+}
+
+// Unwrap is for [terminal.PainterOf].
+func (b *buffer) Unwrap() io.Writer { return b.to }
+
+// errPipe: nobody reads standard output any more.
+var errPipe = errors.New("closed pipe")
+
 // An output says in its errors what it is.
 type output struct{ to io.Writer }
 
 func (o output) Write(p []byte) (int, error) {
 	n, err := o.to.Write(p)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		err = errPipe
+	case err != nil:
 		err = fmt.Errorf("write to standard output: %w", err)
 	}
 	return n, err

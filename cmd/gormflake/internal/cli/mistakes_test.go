@@ -38,7 +38,7 @@ func mistakes() []struct{ args, want string } {
 		{"gen --worker 32", "worker 32 out of range [0, 31]"},
 		{"gen --worker -1", "worker -1 out of range [0, 31]"},
 		{"gen --worker 1 --datacenter 32", "datacenter 32 out of range [0, 31]"},
-		{"gen --worker 1 --as hex", `--as "hex": want one of decimal, base32, base58, base62, serial`},
+		{"gen --worker 1 --as octal", `--as "octal": want one of decimal, base32, base58, base62, hex, serial`},
 		{"gen --worker 1 --as serial", "--as serial needs --code"},
 		{"gen --worker 1 --as base32 --json", "none of the others can be"},
 		{"gen --worker 1 --layout x", `--layout "x": want one of discord, js-safe, twitter`},

@@ -136,7 +136,9 @@ func closedPipe(t *testing.T, program string) {
 			t.Error(err)
 		}
 		out.Close()
-		wantEnd(t, cmd, stderr, "write to standard output: ")
+		if code := exitOf(t, cmd.Wait()); code != 141 || stderr.Len() > 0 {
+			t.Errorf("%q: exit code %d and %q, want 141 and nothing", args, code, stderr)
+		}
 	}
 	wantReleased(t, url)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -99,11 +100,33 @@ func (term *terminal) exits(code int, text string) {
 	}
 }
 
+// Colours are for a terminal that has them, and for people who want them.
+func colours(t *testing.T, program string) {
+	const id, cyan = "2124095476331606058", "\x1b[36m(2026-11-21T11:00:00.000Z"
+	file := filepath.Join(t.TempDir(), "app.log")
+	if err := os.WriteFile(file, []byte(id), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ environment, want string }{
+		{"TERM=xterm", cyan},
+		{"TERM=dumb", id + "(2026"},
+		{"NO_COLOR=1", id + "(2026"},
+		{"NO_COLOR=", cyan},
+	} {
+		term := inTerminal(t, "env", "-u", "NO_COLOR", "TERM=xterm", test.environment, program, "parse", "--file", file)
+		term.exits(0, test.want)
+	}
+}
+
 const interrupt = "\x03" // Ctrl-C, as a terminal sends it
 
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
+	t.Run("colours", func(t *testing.T) {
+		t.Parallel()
+		colours(t, program)
+	})
 	t.Run("confirmation", func(t *testing.T) {
 		t.Parallel()
 		confirmation(t, program)
@@ -188,6 +211,6 @@ func TestLockTimeout(t *testing.T) {
 	tx := clitest.Shop(t, url).Begin()
 	defer tx.Rollback()
 	lock(t, tx)
-	got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "orders")
+	got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--lock-timeout", "100ms", "--retry-for", "0", "orders")
 	clitest.WantOutcome(t, got, clitest.Failed, "", "another transaction holds a lock on the table")
 }

@@ -16,16 +16,13 @@ import (
 )
 
 // TestYAMLInPages reads every file that a page shows. Files of Kubernetes must
-// say what they are, and rules of Prometheus must be well-formed: promtool
-// checks them where it is installed.
+// say what they are; integrations checks their fields.
 func TestYAMLInPages(t *testing.T) {
 	t.Parallel()
-	for _, p := range pages(t) {
+	for _, p := range append(pages(t), manifest(t)) {
 		for _, b := range p.of("yaml") {
 			for i, doc := range documents(t, b.text) {
-				if _, rules := doc["groups"]; rules {
-					checkRules(t, b)
-				} else if _, scrapes := doc["scrape_configs"]; scrapes {
+				if _, scrapes := doc["scrape_configs"]; scrapes {
 					checkScrapes(t, b)
 				} else if _, gqlgen := doc["models"]; gqlgen {
 					continue // integrations has the test
@@ -77,39 +74,6 @@ func checkScrapes(t *testing.T, b block) {
 	}
 }
 
-func checkRules(t *testing.T, b block) {
-	t.Helper()
-	var doc struct {
-		Groups []struct {
-			Name  string
-			Rules []struct {
-				Alert, Expr, For    string
-				Labels, Annotations map[string]string
-			}
-		}
-	}
-	decoder := yaml.NewDecoder(strings.NewReader(b.text))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&doc); err != nil {
-		t.Fatal(err)
-	}
-	for _, group := range doc.Groups {
-		for _, rule := range group.Rules {
-			if rule.Alert == "" || !strings.Contains(rule.Expr, "gormflake_") || rule.Annotations["summary"] == "" {
-				t.Errorf("rule %+v: want an alert, an expression and a summary", rule)
-			}
-		}
-	}
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Log("promtool is not installed: the expressions are not parsed")
-		return
-	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", write(t, "rules.yaml", b.text)).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 func write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -143,12 +107,23 @@ var (
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)
 )
 
+// manifest is a page that is nothing but YAML.
+func manifest(t *testing.T) page {
+	t.Helper()
+	path := filepath.Join(root, "cmd", "gormflake", "kubernetes.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page{name: path, text: string(text), blocks: []block{{language: "yaml", text: string(text), line: 1}}}
+}
+
 // TestFlagsInPages looks up the flags of the commands that other files start.
 func TestFlagsInPages(t *testing.T) {
 	t.Parallel()
 	program := build(t)
 	checked := 0
-	for _, p := range pages(t) {
+	for _, p := range append(pages(t), manifest(t)) {
 		for _, b := range p.of("yaml", "ini") {
 			for _, call := range invocation.FindAllStringSubmatch(b.text, -1) {
 				flags := flag.FindAllStringSubmatch(call[0], -1)

@@ -3,25 +3,32 @@
 package docstest_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
 )
 
-var metric = regexp.MustCompile(`\bgormflake_\w+`)
+var (
+	metric   = regexp.MustCompile(`\bgormflake_\w+`)
+	typeLine = regexp.MustCompile(`(?m)^# TYPE (gormflake_\w+) `)
+)
 
 // TestMetricsInPages compares docs/metrics.md with what a service exports.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
 	p := read(t, filepath.Join(root, "docs", "metrics.md"))
 	row := regexp.MustCompile("(?m)^\\| `(gormflake_\\w+)(?:{[a-z,]+})?` \\|")
-	var listed []string
-	for _, found := range row.FindAllStringSubmatch(p.text, -1) {
-		listed = append(listed, found[1])
-	}
+	listed := groups(row, p.text)
 	exported := exported(t)
 	slices.Sort(listed)
 	if !slices.Equal(listed, exported) {
@@ -43,9 +50,12 @@ func exported(t *testing.T) []string {
 	s := &session{t: t, scheme: "sqlite", program: build(t), dir: t.TempDir(), urls: map[string]string{}}
 	s.serve(command{text: "gormflake serve --dsn sqlite://shop.db --addr 127.0.0.1:8080 &", quiet: true})
 	get(t, "http://"+s.address+"/v1/ids?count=none")
-	names := metric.FindAllString(get(t, "http://"+s.address+"/metrics"), -1)
+	var names []string
+	for _, found := range typeLine.FindAllStringSubmatch(get(t, "http://"+s.address+"/metrics"), -1) {
+		names = append(names, found[1])
+	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 func get(t *testing.T, url string) string {
@@ -64,4 +74,71 @@ func get(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestAlertsInPages compares docs/metrics.md with the rules.
+func TestAlertsInPages(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile(filepath.Join(root, "promcollector", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := groups(regexp.MustCompile("(?m)^\\| `(Snowflake\\w+)` \\|"), read(t, filepath.Join(root, "docs", "metrics.md")).text)
+	there := groups(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), string(rules))
+	if len(there) == 0 || !slices.Equal(listed, there) {
+		t.Errorf("the page lists the alerts\n%q\nand alerts.yaml has\n%q", listed, there)
+	}
+}
+
+// groups returns what the first group of the expression matches.
+func groups(expression *regexp.Regexp, text string) (all []string) {
+	for _, found := range expression.FindAllStringSubmatch(text, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// TestAlerts has promtool check the rules beside the collector, try when each
+// fires, and parse what the dashboard asks for.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	promtool := testserver.Program(t, "promtool")
+	folder, err := filepath.Abs(filepath.Join(root, "promcollector"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"check", "rules", "--lint-fatal", "alerts.yaml"},
+		{"test", "rules", "alerts_test.yaml"},
+		{"check", "rules", write(t, "panels.yaml", panels(t, filepath.Join(folder, "dashboard.json")))},
+	} {
+		command := exec.CommandContext(t.Context(), promtool, args...)
+		command.Dir = folder
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("promtool %q: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// panels are the expressions of a dashboard as rules, which promtool can check.
+func panels(t *testing.T, dashboard string) (rules string) {
+	t.Helper()
+	text, err := os.ReadFile(dashboard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	rules = "groups:\n- name: panels\n  rules:\n"
+	for i, panel := range board.Panels {
+		for j, target := range panel.Targets {
+			expr := strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")
+			rules += fmt.Sprintf("  - {record: 'panel:%d:%d', expr: %q}\n", i, j, expr)
+		}
+	}
+	return rules
 }

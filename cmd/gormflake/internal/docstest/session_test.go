@@ -32,7 +32,7 @@ const patience = time.Minute
 // that other tests run, or that want a cluster or a service manager.
 var (
 	executed  = []string{"gormflake", "curl", "echo", "cat", "ls"}
-	elsewhere = []string{"go", "make", "goose", "migrate", "kubectl", "systemctl"}
+	elsewhere = []string{"docker", "go", "make", "goose", "migrate", "kubectl", "systemctl"}
 )
 
 // shop is the one of docs/moving.md, by the scheme of the database.

@@ -17,8 +17,16 @@ type answer func(http.ResponseWriter, *http.Request) error
 type problem struct {
 	status int
 	text   string
-	body   any  // in place of {"error":text}
+	body   any  // in place of the details of RFC 9457
 	passes bool // the same request may succeed in a moment
+}
+
+// Details are the members of a problem that RFC 9457 names. Without a type, the
+// title is that of the status.
+type details struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
 }
 
 func (p *problem) Error() string { return p.text }
@@ -36,25 +44,26 @@ func unavailable(format string, args ...any) error {
 var errGone = errors.New("service: the client has gone")
 
 var (
-	jsonType = []string{"application/json"}
-	noStore  = []string{"no-store"}
+	jsonType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+	noStore     = []string{"no-store"}
 )
 
 // refuse writes the problem.
-func (s *service) refuse(w http.ResponseWriter, err error) {
+func refuse(w http.ResponseWriter, err error) {
 	var p *problem
 	if !errors.As(err, &p) {
 		return // errGone
 	}
-	s.refusals.WithLabelValues(strconv.Itoa(p.status)).Inc()
 	if p.passes {
 		w.Header().Set("Retry-After", "1")
 	}
-	if p.body == nil {
-		p.body = map[string]string{"error": p.text}
+	kind, body := jsonType, p.body
+	if body == nil {
+		kind, body = problemType, details{http.StatusText(p.status), p.status, p.text}
 	}
-	text, _ := json.Marshal(p.body) // of strings, which can always be marshalled
-	writeJSON(w, p.status, append(text, '\n'))
+	text, _ := json.Marshal(body) // of strings and numbers, which can always be marshalled
+	writeText(w, p.status, kind, append(text, '\n'))
 }
 
 // reply writes value, which must be of strings and numbers.
@@ -63,15 +72,15 @@ func reply(w http.ResponseWriter, value any) error {
 	if err != nil {
 		return failf(http.StatusInternalServerError, "%v", err)
 	}
-	writeJSON(w, http.StatusOK, append(text, '\n'))
+	writeText(w, http.StatusOK, jsonType, append(text, '\n'))
 	return nil
 }
 
-// writeJSON gives the length, without which a long text would go out in chunks.
+// writeText gives the length, without which a long text would go out in chunks.
 // A client that has gone away is not an error of ours.
-func writeJSON(w http.ResponseWriter, status int, text []byte) {
+func writeText(w http.ResponseWriter, status int, kind []string, text []byte) {
 	header := w.Header()
-	header["Content-Type"] = jsonType
+	header["Content-Type"] = kind
 	header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	w.WriteHeader(status)
 	_, _ = w.Write(text)

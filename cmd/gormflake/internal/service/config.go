@@ -19,7 +19,14 @@ const (
 	DefaultMaxCount = 10_000
 	HighestMaxCount = 1_000_000
 	DefaultTimeout  = 5 * time.Second
+
+	DefaultMaxMemory = 256 << 20
+	LowestMaxMemory  = 32 << 20
 )
+
+// shares are the parts of the memory: for answers, for connections, and two for
+// all else, and for garbage that is not collected yet.
+const shares = 4
 
 const shortestToken = 16
 
@@ -47,11 +54,20 @@ type Config struct {
 	// https://app.example.com, or * for all. None: only pages of this service.
 	Origins []string
 
-	// Local says that only clients of this machine are meant. Unless there is a
-	// token, a request for another host than an IP address, localhost or that
-	// of one of the Origins is then refused: it comes from a web page whose name
-	// was made to lead here.
-	Local bool
+	// Hosts are the names under which clients reach the service, such as
+	// ids.example.com, with a port if it is not the scheme's. Without a
+	// token, a request for another host than these, an IP address, localhost or
+	// one of the Origins is refused: it comes from a web page whose name was
+	// made to lead here.
+	Hosts []string
+
+	// AccessLog logs every request.
+	AccessLog bool
+
+	// MaxMemory is about how many bytes the service may use, whatever clients
+	// do: a quarter for answers under way, others of which wait, and a quarter
+	// for connections (see [Config.MaxConns]). Zero: DefaultMaxMemory.
+	MaxMemory int64
 
 	// MaxCount is the most IDs of one request, up to HighestMaxCount. Zero:
 	// DefaultMaxCount.
@@ -61,8 +77,7 @@ type Config struct {
 	// Zero: DefaultTimeout.
 	Timeout time.Duration
 
-	// Log gets what an operator should act on, never single
-	// requests. Nil: slog.Default.
+	// Log gets what an operator should act on. Nil: slog.Default.
 	Log *slog.Logger
 }
 
@@ -79,15 +94,26 @@ func (c *Config) Validate() error {
 	if c.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("service: timeout %v: want more than zero", c.Timeout))
 	}
+	if c.MaxMemory != 0 && c.MaxMemory < LowestMaxMemory {
+		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d", c.MaxMemory, LowestMaxMemory))
+	} else if want := 2 * shares * blockSize(c.MaxCount); want > cmp.Or(c.MaxMemory, DefaultMaxMemory) {
+		errs = append(errs, fmt.Errorf("service: memory of %d bytes: want at least %d for requests of %d IDs", c.MaxMemory, want, c.MaxCount))
+	}
 	for _, origin := range c.Origins {
 		errs = append(errs, checkOrigin(origin))
 	}
 	return errors.Join(errs...)
 }
 
+// MaxConns is how many connections the memory is enough for.
+func (c *Config) MaxConns() int {
+	return int(cmp.Or(c.MaxMemory, DefaultMaxMemory) / shares / connSize)
+}
+
 func (c *Config) setDefaults() {
 	c.MaxCount = cmp.Or(c.MaxCount, DefaultMaxCount)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.MaxMemory = cmp.Or(c.MaxMemory, DefaultMaxMemory)
 	c.Log = cmp.Or(c.Log, slog.Default())
 }
 

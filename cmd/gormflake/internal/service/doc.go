@@ -5,9 +5,11 @@
 //	GET /v1/ids/{id}?as=form  an ID taken apart; form is base32, base58 or base62, by default decimal
 //	GET /v1/layout            the layout of the IDs
 //	GET /v1/workers           who holds which worker, where there is a database
-//	GET /healthz              200, or 503 while the worker's window has ended
+//	GET /readyz, /healthz     200, or 503 while no IDs can be issued
+//	GET /livez                200
 //	GET /metrics              for Prometheus
+//	GET /openapi.json         all of this in OpenAPI
 //
 // Everything else is the page's. No request changes anything but the sequence
-// of the generator. Every error of the interface is {"error":"…"}, one sentence.
+// of the generator. Errors are those of RFC 9457, with one sentence as their detail.
 package service

@@ -46,7 +46,7 @@ func TestToken(t *testing.T) {
 		}
 	}
 	expect(t, get(handler, "/v1/nothing"), http.StatusUnauthorized,
-		`{"error":"a token is wanted: send the header \"Authorization: Bearer …\" with the right one"}`)
+		`{"title":"Unauthorized","status":401,"detail":"a token is wanted: send the header \"Authorization: Bearer …\" with the right one"}`)
 }
 
 func TestOpenToAll(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMethods(t *testing.T) {
 	gen := fixed(t)
 	handler := open(t, gen)
 	for path, want := range map[string]string{
-		"/v1/ids": "GET", "/v1/ids/5": "GET, HEAD", "/v1/layout": "GET, HEAD",
+		"/v1/ids": "GET, HEAD", "/v1/ids/5": "GET, HEAD", "/v1/layout": "GET, HEAD",
 		"/healthz": "GET, HEAD", "/metrics": "GET, HEAD", "/nothing": "GET, HEAD",
 	} {
 		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"} {
@@ -78,8 +78,7 @@ func TestMethods(t *testing.T) {
 			}
 		}
 	}
-	expect(t, ask(handler, "POST", "/v1/ids"), http.StatusMethodNotAllowed, `{"error":"method \"POST\" is not allowed here: want GET"}`)
-	expect(t, ask(handler, "HEAD", "/v1/ids"), http.StatusMethodNotAllowed, `{"error":"method \"HEAD\" is not allowed here: want GET"}`)
+	expect(t, ask(handler, "POST", "/v1/ids"), http.StatusMethodNotAllowed, `{"title":"Method Not Allowed","status":405,"detail":"method \"POST\" is not allowed here: want GET, HEAD"}`)
 	if w := ask(handler, "HEAD", "/v1/layout"); w.Code != http.StatusOK {
 		t.Errorf("HEAD /v1/layout: %d", w.Code)
 	}
@@ -96,7 +95,7 @@ func TestBody(t *testing.T) {
 		if w.Header().Get("Connection") != "close" {
 			t.Errorf("%s: the connection stays open", name)
 		}
-		expect(t, w, http.StatusBadRequest, `{"error":"the request has a body: want none"}`)
+		expect(t, w, http.StatusBadRequest, `{"title":"Bad Request","status":400,"detail":"the request has a body: want none"}`)
 	}
 }
 
@@ -104,8 +103,8 @@ func TestNotFound(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t))
 	for _, path := range []string{"/v1/", "/v1/id", "/v1/ids/", "/v1/ids/1/2", "/v2/ids", "/"} {
-		expect(t, get(handler, path), http.StatusNotFound, `{"error":"no such path \"`+path+
-			`\": want /v1/ids, /v1/ids/{id}, /v1/layout, /v1/workers, /healthz or /metrics"}`)
+		expect(t, get(handler, path), http.StatusNotFound, `{"title":"Not Found","status":404,"detail":"no such path \"`+path+
+			`\": see /openapi.json"}`)
 	}
 }
 
@@ -149,7 +148,7 @@ func TestOrigins(t *testing.T) {
 // as the service, to the browser: only the name gives it away.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
-	local := func(c *service.Config) { c.Local = true }
+	named := func(c *service.Config) { c.Hosts = []string{"ids.internal:8080"} }
 	site := func(c *service.Config) {
 		c.Origins = []string{"https://ids.example.com", "http://ids.example.com:8080"}
 	}
@@ -159,22 +158,24 @@ func TestForeignHosts(t *testing.T) {
 		change []func(*service.Config)
 		want   int
 	}{
-		{"evil.example", nil, http.StatusOK},
-		{"evil.example", []func(*service.Config){local}, http.StatusMisdirectedRequest},
-		{"evil.example:8080", []func(*service.Config){local, site}, http.StatusMisdirectedRequest},
-		{"localhost.evil.example", []func(*service.Config){local}, http.StatusMisdirectedRequest},
-		{"127.0.0.1.evil.example:8080", []func(*service.Config){local}, http.StatusMisdirectedRequest},
-		{"evil.example", []func(*service.Config){local, withToken}, http.StatusOK},
-		{"evil.example", []func(*service.Config){local, all}, http.StatusOK},
-		{"ids.example.com", []func(*service.Config){local, site}, http.StatusOK},
-		{"IDs.example.com:8080", []func(*service.Config){local, site}, http.StatusOK},
-		{"localhost", []func(*service.Config){local}, http.StatusOK},
-		{"LOCALHOST.:8080", []func(*service.Config){local}, http.StatusOK},
-		{"ids.localhost:8080", []func(*service.Config){local}, http.StatusOK},
-		{"127.0.0.1:8080", []func(*service.Config){local}, http.StatusOK},
-		{"[::1]:8080", []func(*service.Config){local}, http.StatusOK},
-		{"[::1]", []func(*service.Config){local}, http.StatusOK},
-		{"", []func(*service.Config){local}, http.StatusOK},
+		{"ids.internal:8080", []func(*service.Config){named}, http.StatusOK},
+		{"IDs.Internal:8080", []func(*service.Config){named}, http.StatusOK},
+		{"ids.internal", []func(*service.Config){named}, http.StatusMisdirectedRequest},
+		{"evil.example", nil, http.StatusMisdirectedRequest},
+		{"evil.example:8080", []func(*service.Config){site}, http.StatusMisdirectedRequest},
+		{"localhost.evil.example", nil, http.StatusMisdirectedRequest},
+		{"127.0.0.1.evil.example:8080", nil, http.StatusMisdirectedRequest},
+		{"evil.example", []func(*service.Config){withToken}, http.StatusOK},
+		{"evil.example", []func(*service.Config){all}, http.StatusOK},
+		{"ids.example.com", []func(*service.Config){site}, http.StatusOK},
+		{"IDs.example.com:8080", []func(*service.Config){site}, http.StatusOK},
+		{"localhost", nil, http.StatusOK},
+		{"LOCALHOST.:8080", nil, http.StatusOK},
+		{"ids.localhost:8080", nil, http.StatusOK},
+		{"127.0.0.1:8080", nil, http.StatusOK},
+		{"[::1]:8080", nil, http.StatusOK},
+		{"[::1]", nil, http.StatusOK},
+		{"", nil, http.StatusOK},
 	} {
 		handler := open(t, fixed(t), test.change...)
 		for _, path := range []string{"/v1/ids", "/v1/layout", "/metrics"} {
@@ -197,7 +198,7 @@ func TestPreflight(t *testing.T) {
 	handler := open(t, fixed(t), withToken, func(c *service.Config) { c.Origins = []string{site} })
 	w := ask(handler, http.MethodOptions, "/v1/ids", "Origin", site, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "authorization")
 	want := map[string]string{
-		"Access-Control-Allow-Origin": site, "Access-Control-Allow-Headers": "Authorization", "Access-Control-Allow-Methods": "GET",
+		"Access-Control-Allow-Origin": site, "Access-Control-Allow-Headers": "Authorization", "Access-Control-Allow-Methods": "GET, HEAD",
 	}
 	for name, value := range want {
 		if got := w.Header().Get(name); w.Code != http.StatusNoContent || got != value {
@@ -225,6 +226,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{"count", "service: limit of 1000001 IDs for a request: want 1 to 1000000", func(c *service.Config) { c.MaxCount = service.HighestMaxCount + 1 }},
 		{"negative count", "service: limit of -1 IDs", func(c *service.Config) { c.MaxCount = -1 }},
 		{"timeout", "service: timeout -1s: want more than zero", func(c *service.Config) { c.Timeout = -1e9 }},
+		{"memory", "service: memory of 1048576 bytes: want at least 33554432", func(c *service.Config) { c.MaxMemory = 1 << 20 }},
+		{"memory for a request", "service: memory of 64000000 bytes: want at least 64262144 for requests of 1000000 IDs", func(c *service.Config) {
+			c.MaxCount, c.MaxMemory = 1_000_000, 64_000_000
+		}},
 		{"path in the origin", `service: origin "https://a.b/": want one such as`, func(c *service.Config) { c.Origins = []string{"https://a.b/"} }},
 		{"origin without a scheme", `service: origin "a.b"`, func(c *service.Config) { c.Origins = []string{"https://a.b", "a.b"} }},
 		{"capitals in the origin", `service: origin "https://A.b"`, func(c *service.Config) { c.Origins = []string{"https://A.b"} }},

@@ -15,8 +15,8 @@ type health struct {
 	Status       string `json:"status"`
 	Until        string `json:"until,omitempty"`
 	Since        string `json:"since,omitempty"`
-	FailingSince string `json:"failingSince,omitempty"`
-	Error        string `json:"error,omitempty"`
+	FailingSince string `json:"failing_since,omitempty"`
+	Detail       string `json:"detail,omitempty"`
 }
 
 // lease is nil under a fixed worker, and where nothing is issued.
@@ -28,7 +28,12 @@ func (s *service) lease() leased {
 	return l
 }
 
-// health answers GET /healthz, without asking the store.
+// alive answers GET /livez: a process that answers has no need to be restarted.
+func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
+	return reply(w, health{Status: "ok"})
+}
+
+// health answers GET /readyz and /healthz, without asking the store.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 	if s.Generator == nil {
 		return reply(w, health{Status: "ok"})
@@ -49,7 +54,7 @@ func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *service) unhealthy(err error) health {
 	status, reason := s.reason(err)
-	h := health{Status: status, Error: reason}
+	h := health{Status: status, Detail: reason}
 	if l := s.lease(); l != nil && errors.Is(err, snowflake.ErrFenced) {
 		h.Since = stamp(l.Stats().Until)
 	}

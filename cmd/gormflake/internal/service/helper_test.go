@@ -41,7 +41,7 @@ func generator(t testing.TB, src snowflake.WorkerSource) *snowflake.Generator {
 // another.
 func open(t testing.TB, gen *snowflake.Generator, change ...func(*service.Config)) http.Handler {
 	t.Helper()
-	cfg := service.Config{Layout: snowflake.TwitterLayout(), Generator: gen, Log: quiet()}
+	cfg := service.Config{Layout: snowflake.TwitterLayout(), Generator: gen, Log: quiet(), Hosts: []string{"example.com", "x"}}
 	if gen != nil {
 		cfg.Layout = gen.Layout()
 	}
@@ -79,14 +79,18 @@ func body(t testing.TB, r io.Reader) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// expect checks status, whole body, and that it is marked as JSON.
+// expect checks status, whole body, and its type.
 func expect(t testing.TB, w *httptest.ResponseRecorder, status int, want string) {
 	t.Helper()
 	if got := body(t, w.Body); w.Code != status || got != want {
 		t.Errorf("got %d %s\nwant %d %s", w.Code, got, status, want)
 	}
-	if kind := w.Header().Get("Content-Type"); kind != "application/json" {
-		t.Errorf("Content-Type %q", kind)
+	kind := "application/json"
+	if strings.HasPrefix(want, `{"title":`) {
+		kind = "application/problem+json"
+	}
+	if got := w.Header().Get("Content-Type"); got != kind {
+		t.Errorf("Content-Type %q, want %q", got, kind)
 	}
 }
 

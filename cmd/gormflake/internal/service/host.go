@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -11,15 +12,16 @@ import (
 // http://evil.example, once that name leads to 127.0.0.1, for one of this
 // service, and names no other site; an address it cannot mistake.
 func (s *service) checkHost(r *http.Request) error {
-	if !s.Local || s.token != nil || s.anyone || isLocal(r.Host) {
+	same := func(host string) bool { return strings.EqualFold(host, r.Host) }
+	if s.token != nil || s.anyone || slices.ContainsFunc(s.Hosts, same) || isLocal(r.Host) {
 		return nil
 	}
 	for _, origin := range s.Origins {
-		if _, host, _ := strings.Cut(origin, "://"); strings.EqualFold(host, r.Host) {
+		if _, host, _ := strings.Cut(origin, "://"); same(host) {
 			return nil
 		}
 	}
-	return failf(http.StatusMisdirectedRequest, "host %.100q is not this one: want localhost, an IP address or one that --allow-origin names, or a token", r.Host)
+	return failf(http.StatusMisdirectedRequest, "host %.100q is not this one: want localhost, an IP address, one that --host or --allow-origin names, or a token", r.Host)
 }
 
 // isLocal reports whether the host of a request needs no look-up of a name that

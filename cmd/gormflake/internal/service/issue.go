@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"strconv"
-	"sync"
+	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// issue answers GET /v1/ids.
+// issue answers GET /v1/ids. HEAD learns whether IDs would be issued, and uses
+// none up.
 func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if s.Generator == nil {
 		return failf(http.StatusNotFound, "this server issues no IDs: start it with --dsn or --worker")
@@ -24,15 +23,40 @@ func (s *service) issue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		return s.wouldIssue(w, r)
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	b := blocks.Get().(*block)
-	defer blocks.Put(b)
-	if err := s.Generator.Fill(ctx, b.take(count)); err != nil {
+	memory, size := s.memory.of(count), blockSize(count)
+	if err := memory.Acquire(ctx, size); err != nil {
+		return s.full(r)
+	}
+	defer memory.Release(size)
+	b := takeBlock(count)
+	defer b.free()
+	if err := s.Generator.Fill(ctx, b.ids); err != nil {
 		return s.notIssued(r, err)
 	}
-	writeJSON(w, http.StatusOK, b.json())
+	b.send(w, time.Now().Add(sendTimeout))
 	return nil
+}
+
+func (s *service) wouldIssue(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Generator.Health(); err != nil {
+		return s.notIssued(r, err)
+	}
+	w.Header()["Content-Type"] = jsonType
+	return nil
+}
+
+// full: the answers under way have used the memory up.
+func (s *service) full(r *http.Request) error {
+	if r.Context().Err() != nil {
+		return errGone
+	}
+	s.note("answers wait for memory: clients read slowly, or --max-memory is too small", nil)
+	return unavailable("the server is sending as much as it may: ask again, or for fewer IDs")
 }
 
 func (s *service) count(query string) (int, error) {
@@ -45,35 +69,6 @@ func (s *service) count(query string) (int, error) {
 		return 0, failf(http.StatusBadRequest, "count=%.40q: want a whole number from 1 to %d", text, s.MaxCount)
 	}
 	return int(n), nil
-}
-
-// A block is what a request needs of memory.
-type block struct {
-	ids  []types.ID
-	text []byte
-}
-
-var blocks = sync.Pool{New: func() any { return new(block) }}
-
-func (b *block) take(n int) []types.ID {
-	b.ids = slices.Grow(b.ids[:0], n)[:n]
-	return b.ids
-}
-
-func (b *block) json() []byte {
-	text := b.text[:0]
-	text = append(text, `{"ids":[`...)
-	for i, id := range b.ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, '"')
-		text = strconv.AppendInt(text, int64(id), 10)
-		text = append(text, '"')
-	}
-	text = append(text, "]}\n"...)
-	b.text = text
-	return text
 }
 
 // notIssued is what a client is told. The store's error may name hosts and

@@ -90,7 +90,7 @@ func TestIssueRefuses(t *testing.T) {
 	t.Parallel()
 	handler := open(t, fixed(t), func(c *service.Config) { c.MaxCount = 100 })
 	count := func(text string) string {
-		return fmt.Sprintf(`{"error":"count=%s: want a whole number from 1 to 100"}`, text)
+		return fmt.Sprintf(`{"title":"Bad Request","status":400,"detail":"count=%s: want a whole number from 1 to 100"}`, text)
 	}
 	for _, test := range []struct{ query, want string }{
 		{"count=0", count(`\"0\"`)},
@@ -106,11 +106,11 @@ func TestIssueRefuses(t *testing.T) {
 		{"count=99999999999999999999", count(`\"99999999999999999999\"`)},
 		{"count=9223372036854775807", count(`\"9223372036854775807\"`)},
 		{"count=1;count=2", count(`\"1;count=2\"`)},
-		{"n=5", `{"error":"unknown parameter \"n\": want count"}`},
-		{"Count=5", `{"error":"unknown parameter \"Count\": want count"}`},
-		{"count=1&n=5", `{"error":"unknown parameter \"n\": want count"}`},
-		{"count=1&count=1", `{"error":"count is given twice: want it once"}`},
-		{"count=%zz", `{"error":"the query has a % that is not followed by two hexadecimal digits, in \"count=%zz\""}`},
+		{"n=5", `{"title":"Bad Request","status":400,"detail":"unknown parameter \"n\": want count"}`},
+		{"Count=5", `{"title":"Bad Request","status":400,"detail":"unknown parameter \"Count\": want count"}`},
+		{"count=1&n=5", `{"title":"Bad Request","status":400,"detail":"unknown parameter \"n\": want count"}`},
+		{"count=1&count=1", `{"title":"Bad Request","status":400,"detail":"count is given twice: want it once"}`},
+		{"count=%zz", `{"title":"Bad Request","status":400,"detail":"the query has a % that is not followed by two hexadecimal digits, in \"count=%zz\""}`},
 	} {
 		w := get(handler, "/v1/ids?"+test.query)
 		expect(t, w, http.StatusBadRequest, test.want)
@@ -169,7 +169,7 @@ func TestConcurrentRequestsShareNoID(t *testing.T) {
 func TestNoGenerator(t *testing.T) {
 	t.Parallel()
 	handler := open(t, nil)
-	expect(t, get(handler, "/v1/ids"), http.StatusNotFound, `{"error":"this server issues no IDs: start it with --dsn or --worker"}`)
+	expect(t, get(handler, "/v1/ids"), http.StatusNotFound, `{"title":"Not Found","status":404,"detail":"this server issues no IDs: start it with --dsn or --worker"}`)
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
@@ -201,11 +201,11 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 		retry      string
 		extend     func(context.Context) error
 	}{
-		{"hangs", `{"error":"no ID could be had within 100ms"}`, "1", hang},
-		{"clock", `{"error":"no IDs can be issued: the clock of the server has been set back"}`, "1", fail(snowflake.ErrClockBackwards)},
-		{"expired", `{"error":"no IDs can be issued: the layout has expired at 2080-07-10T17:30:30.209Z"}`, "", fail(snowflake.ErrExpired)},
-		{"closed", `{"error":"the server is shutting down"}`, "1", fail(snowflake.ErrClosed)},
-		{"other", `{"error":"no IDs can be issued: the log of the server says why"}`, "1", fail(errors.New("unforeseen"))},
+		{"hangs", `{"title":"Service Unavailable","status":503,"detail":"no ID could be had within 100ms"}`, "1", hang},
+		{"clock", `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the clock of the server has been set back"}`, "1", fail(snowflake.ErrClockBackwards)},
+		{"expired", `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the layout has expired at 2080-07-10T17:30:30.209Z"}`, "", fail(snowflake.ErrExpired)},
+		{"closed", `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`, "1", fail(snowflake.ErrClosed)},
+		{"other", `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the log of the server says why"}`, "1", fail(errors.New("unforeseen"))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +225,7 @@ func TestClosed(t *testing.T) {
 	gen := fixed(t)
 	handler := open(t, gen)
 	gen.Close(t.Context())
-	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"error":"the server is shutting down"}`)
+	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`)
 }
 
 // Nothing is left to say to a client that has hung up.
@@ -277,11 +277,11 @@ func TestFenced(t *testing.T) {
 		t.Errorf("headers %v, want Retry-After", w.Header())
 	}
 	golden(t, w, http.StatusServiceUnavailable,
-		`{"status":"fenced","since":"T","error":"the window of the worker ended at T, and the database has failed since T"}`)
+		`{"status":"fenced","since":"T","detail":"the window of the worker ended at T, and the database has failed since T"}`)
 	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
-		`{"error":"no IDs can be issued: the window of the worker ended at T, and the database has failed since T"}`)
+		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and the database has failed since T"}`)
 	expect(t, get(handler, "/v1/workers"), http.StatusServiceUnavailable,
-		`{"error":"the database cannot be read: the log of the server says why"}`)
+		`{"title":"Service Unavailable","status":503,"detail":"the database cannot be read: the log of the server says why"}`)
 
 	store.Up()
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusOK })
@@ -295,7 +295,7 @@ func TestHealthWithinTheWindow(t *testing.T) {
 	gen := leased(t, store, lease.WithWindow(10*time.Second))
 	store.Down()
 	await(t, func() bool { return !gen.Source().(*lease.Lease).Stats().FailingSince.IsZero() })
-	golden(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failingSince":"T"}`)
+	golden(t, get(open(t, gen), "/healthz"), http.StatusOK, `{"status":"ok","until":"T","failing_since":"T"}`)
 }
 
 func TestFencedForWantOfAWorker(t *testing.T) {
@@ -306,7 +306,7 @@ func TestFencedForWantOfAWorker(t *testing.T) {
 	handler := open(t, gen)
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
 	golden(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
-		`{"error":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
+		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at T, and no worker is free"}`)
 }
 
 // What else stops a generator shows in the probe, with the reason that a client of
@@ -326,14 +326,14 @@ func TestHealthOfTheGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 	off.Store(int64(-time.Hour))
 	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
-		`{"status":"clock","error":"the clock of the server has been set back"}`)
+		`{"status":"clock","detail":"the clock of the server has been set back"}`)
 	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable,
-		`{"error":"no IDs can be issued: the clock of the server has been set back"}`)
+		`{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the clock of the server has been set back"}`)
 	off.Store(int64(1000 * time.Hour))
 	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
-		`{"status":"clock","error":"the clock of the server has jumped ahead"}`)
+		`{"status":"clock","detail":"the clock of the server has jumped ahead"}`)
 	gen.Close(context.Background())
 	expect(t, get(handler, "/healthz"), http.StatusServiceUnavailable,
-		`{"status":"closed","error":"the server is shutting down"}`)
-	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"error":"the server is shutting down"}`)
+		`{"status":"closed","detail":"the server is shutting down"}`)
+	expect(t, get(handler, "/v1/ids"), http.StatusServiceUnavailable, `{"title":"Service Unavailable","status":503,"detail":"the server is shutting down"}`)
 }

@@ -6,13 +6,13 @@ import (
 )
 
 type layout struct {
-	Epoch            string `json:"epoch"`
-	TickMilliseconds int64  `json:"tickMilliseconds"`
-	DatacenterBits   uint8  `json:"datacenterBits"`
-	WorkerBits       uint8  `json:"workerBits"`
-	SequenceBits     uint8  `json:"sequenceBits"`
-	TotalBits        uint8  `json:"totalBits"`
-	Expires          string `json:"expires"`
+	Epoch          string `json:"epoch"`
+	TickMS         int64  `json:"tick_ms"`
+	DatacenterBits uint8  `json:"datacenter_bits"`
+	WorkerBits     uint8  `json:"worker_bits"`
+	SequenceBits   uint8  `json:"sequence_bits"`
+	TotalBits      uint8  `json:"total_bits"`
+	Expires        string `json:"expires"`
 }
 
 // widest is what a layout of zero total bits has.
@@ -25,7 +25,7 @@ func (s *service) layout(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := s.Layout
 	return reply(w, layout{
-		Epoch: stamp(l.Epoch), TickMilliseconds: l.Tick.Milliseconds(),
+		Epoch: stamp(l.Epoch), TickMS: l.Tick.Milliseconds(),
 		DatacenterBits: l.DatacenterBits, WorkerBits: l.WorkerBits, SequenceBits: l.SequenceBits,
 		TotalBits: cmp.Or(l.TotalBits, widest), Expires: stamp(l.Expires()),
 	})

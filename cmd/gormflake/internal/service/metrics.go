@@ -17,13 +17,10 @@ const scrapes = 4
 
 // metrics is the handler of /metrics.
 func (s *service) metrics() (http.Handler, error) {
-	s.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "gormflake_http_refusals_total",
-		Help: "Requests that were answered with an error, by status code.",
-	}, []string{"code"})
+	s.durations = newDurations()
 	registry := prometheus.NewRegistry()
 	err := errors.Join(
-		registry.Register(s.refusals),
+		registry.Register(s.durations),
 		registry.Register(collectors.NewGoCollector()),
 		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 	)

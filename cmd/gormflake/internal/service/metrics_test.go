@@ -23,7 +23,9 @@ func TestMetrics(t *testing.T) {
 	for _, line := range []string{
 		"gormflake_ids_issued_total 42", "gormflake_healthy 1", "gormflake_refusals_total 0",
 		`gormflake_worker_info{datacenter="0",worker="7"} 1`,
-		`gormflake_http_refusals_total{code="400"} 1`, `gormflake_http_refusals_total{code="405"} 1`,
+		`gormflake_http_request_duration_seconds_count{code="200",route="/v1/ids"} 2`,
+		`gormflake_http_request_duration_seconds_count{code="400",route="/v1/ids"} 1`,
+		`gormflake_http_request_duration_seconds_count{code="405",route="/v1/ids"} 1`,
 		"# TYPE go_goroutines gauge", "# TYPE process_start_time_seconds gauge",
 	} {
 		if !strings.Contains(w.Body.String(), line+"\n") {

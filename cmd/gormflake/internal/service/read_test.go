@@ -26,9 +26,9 @@ func TestRead(t *testing.T) {
 		{"1tA0hgPmavK?as=base62", 200, tweet},
 		{"9223372036854775807", 200, `{"id":"9223372036854775807","time":"2080-07-10T17:30:30.208Z","datacenter":31,"worker":31,"sequence":4095,` +
 			`"base32":"7ZZZZZZZZZZZZ","base58":"npL6MjP8Qfc","base62":"AzL8n0Y58m7"}`},
-		{"0", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
-		{"0000000000000?as=base32", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
-		{"1?as=base58", 400, `{"error":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"0", 400, `{"title":"Bad Request","status":400,"detail":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"0000000000000?as=base32", 400, `{"title":"Bad Request","status":400,"detail":"0 is not an ID: it stands for one that is not assigned yet"}`},
+		{"1?as=base58", 400, `{"title":"Bad Request","status":400,"detail":"0 is not an ID: it stands for one that is not assigned yet"}`},
 		{"9223372036854775808", 400, ""},
 		{"-1", 400, ""},
 		{"+1", 400, ""},
@@ -36,15 +36,15 @@ func TestRead(t *testing.T) {
 		{"01", 400, ""},
 		{"1e3", 400, ""},
 		{"twelve", 400, ""},
-		{"11111111111111111111", 400, `{"error":"an ID of 20 characters: want at most 19"}`},
-		{"1?as=decimal", 400, `{"error":"as=\"decimal\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?as=", 400, `{"error":"as=\"\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
-		{"1?form=base32", 400, `{"error":"unknown parameter \"form\": want as"}`},
-		{"1?as=base32&as=base58", 400, `{"error":"as is given twice: want it once"}`},
+		{"11111111111111111111", 400, `{"title":"Bad Request","status":400,"detail":"an ID of 20 characters: want at most 19"}`},
+		{"1?as=decimal", 400, `{"title":"Bad Request","status":400,"detail":"as=\"decimal\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?as=", 400, `{"title":"Bad Request","status":400,"detail":"as=\"\": want base32, base58 or base62, or no such parameter for a decimal number"}`},
+		{"1?form=base32", 400, `{"title":"Bad Request","status":400,"detail":"unknown parameter \"form\": want as"}`},
+		{"1?as=base32&as=base58", 400, `{"title":"Bad Request","status":400,"detail":"as is given twice: want it once"}`},
 	} {
 		w := get(handler, "/v1/ids/"+test.path)
 		if test.want == "" {
-			if w.Code != test.status || w.Body.Len() < len(`{"error":"types: `) {
+			if w.Code != test.status || w.Body.Len() < len(`{"title":"Bad Request","status":400,"detail":"types: `) {
 				t.Errorf("%s: %d %s", test.path, w.Code, w.Body)
 			}
 			continue
@@ -61,18 +61,18 @@ func TestReadBeyondTheLayout(t *testing.T) {
 		t.Errorf("the last ID: %d %s", w.Code, w.Body)
 	}
 	expect(t, get(handler, "/v1/ids/9007199254740992"), http.StatusBadRequest,
-		`{"error":"ID 9007199254740992 is above 9007199254740991, the last one of the layout"}`)
+		`{"title":"Bad Request","status":400,"detail":"ID 9007199254740992 is above 9007199254740991, the last one of the layout"}`)
 }
 
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	expect(t, get(open(t, nil), "/v1/layout"), http.StatusOK,
-		`{"epoch":"2010-11-04T01:42:54.657Z","tickMilliseconds":1,"datacenterBits":5,"workerBits":5,"sequenceBits":12,"totalBits":63,"expires":"2080-07-10T17:30:30.209Z"}`)
+		`{"epoch":"2010-11-04T01:42:54.657Z","tick_ms":1,"datacenter_bits":5,"worker_bits":5,"sequence_bits":12,"total_bits":63,"expires":"2080-07-10T17:30:30.209Z"}`)
 	js := open(t, nil, func(c *service.Config) { c.Layout = snowflake.JSSafeLayout() })
 	expect(t, get(js, "/v1/layout"), http.StatusOK,
-		`{"epoch":"2020-01-01T00:00:00.000Z","tickMilliseconds":10,"datacenterBits":0,"workerBits":6,"sequenceBits":8,"totalBits":53,"expires":"2194-03-18T03:28:58.880Z"}`)
+		`{"epoch":"2020-01-01T00:00:00.000Z","tick_ms":10,"datacenter_bits":0,"worker_bits":6,"sequence_bits":8,"total_bits":53,"expires":"2194-03-18T03:28:58.880Z"}`)
 	unsaid := snowflake.TwitterLayout()
 	unsaid.TotalBits = 0
 	expect(t, get(open(t, nil, func(c *service.Config) { c.Layout = unsaid }), "/v1/layout"), http.StatusOK, body(t, get(open(t, nil), "/v1/layout").Body))
-	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"error":"unknown parameter \"as\": want none"}`)
+	expect(t, get(js, "/v1/layout?as=yaml"), http.StatusBadRequest, `{"title":"Bad Request","status":400,"detail":"unknown parameter \"as\": want none"}`)
 }

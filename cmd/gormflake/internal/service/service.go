@@ -12,12 +12,13 @@ import (
 
 type service struct {
 	Config
-	token    *[sha256.Size]byte // nil: none is wanted
-	anyone   bool               // pages of every site may read
-	last     types.ID           // of the layout
-	refusals *prometheus.CounterVec
-	noted    moment
-	workers  workerList
+	token     *[sha256.Size]byte // nil: none is wanted
+	anyone    bool               // pages of every site may read
+	last      types.ID           // of the layout
+	durations *prometheus.HistogramVec
+	memory    budget
+	noted     moment
+	workers   workerList
 }
 
 // New makes the service. What is wrong with cfg is one error.
@@ -26,7 +27,10 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	s := &service{Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires())}
+	s := &service{
+		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
+		memory: newBudget(cfg.MaxMemory / shares),
+	}
 	if cfg.Token != "" {
 		sum := sha256.Sum256([]byte(cfg.Token))
 		s.token = &sum
@@ -40,29 +44,32 @@ func New(cfg Config) (http.Handler, error) {
 
 func (s *service) routes(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	open := func(pattern string, answer answer) { mux.Handle(pattern, &endpoint{s, answer, reading, false}) }
-	guarded := func(pattern string, answer answer) { mux.Handle(pattern, &endpoint{s, answer, reading, true}) }
-	// HEAD would use up IDs that nobody gets.
-	mux.Handle("/v1/ids", &endpoint{s, s.issue, []string{http.MethodGet}, true})
+	handle := func(route string, handler http.Handler) {
+		mux.Handle(route, &observed{service: s, route: route, handler: handler})
+	}
+	open := func(route string, answer answer) { handle(route, &endpoint{s, answer, false}) }
+	guarded := func(route string, answer answer) { handle(route, &endpoint{s, answer, true}) }
+	guarded("/v1/ids", s.issue)
 	guarded("/v1/ids/{id}", s.read)
 	guarded("/v1/layout", s.layout)
 	guarded("/v1/workers", s.listWorkers)
 	guarded("/v1/", notFound)
+	open("/openapi.json", openAPI)
+	open("/livez", s.alive)
+	open("/readyz", s.health)
 	open("/healthz", s.health)
 	guarded("/metrics", func(w http.ResponseWriter, r *http.Request) error {
 		metrics.ServeHTTP(w, r)
 		return nil
 	})
 	if s.Page != nil {
-		mux.Handle("/", s.Page)
+		handle("/", s.Page)
 	} else {
 		open("/", notFound)
 	}
 	return mux
 }
 
-var reading = []string{http.MethodGet, http.MethodHead}
-
 func notFound(_ http.ResponseWriter, r *http.Request) error {
-	return failf(http.StatusNotFound, "no such path %.100q: want /v1/ids, /v1/ids/{id}, /v1/layout, /v1/workers, /healthz or /metrics", r.URL.Path)
+	return failf(http.StatusNotFound, "no such path %.100q: see /openapi.json", r.URL.Path)
 }

@@ -16,7 +16,7 @@ const freshFor = time.Second
 type worker struct {
 	Datacenter int64  `json:"datacenter"`
 	Worker     int64  `json:"worker"`
-	Owner      string `json:"owner"`
+	Owner      string `json:"owner,omitempty"` // of hosts and processes: only for who has the token
 	Bound      string `json:"bound"`
 	State      string `json:"state"`
 }
@@ -38,7 +38,7 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	workers, err := s.workers.get(ctx, s.Store)
+	workers, err := s.workers.get(ctx, s.Store, s.token != nil)
 	switch {
 	case r.Context().Err() != nil:
 		return errGone
@@ -49,7 +49,7 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, error) {
+func (l *workerList) get(ctx context.Context, store lease.Store, owners bool) ([]worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil {
@@ -65,6 +65,9 @@ func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, erro
 	now := time.Now()
 	workers := make([]worker, 0, len(in.Holders))
 	for _, h := range in.Holders {
+		if !owners {
+			h.Owner = ""
+		}
 		workers = append(workers, worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()})
 	}
 	l.workers, l.at = workers, now

@@ -3,6 +3,7 @@ package service_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	store := leasetest.NewMemory()
-	handler := open(t, leased(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), func(c *service.Config) { c.Store = store })
+	handler := open(t, leased(t, store, lease.WithWorker(2), lease.WithDatacenter(1)), withToken, func(c *service.Config) { c.Store = store })
 	in, err := lease.Inspect(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -25,15 +26,19 @@ func TestWorkers(t *testing.T) {
 	store.Put(5, lease.Record{Bound: 1_700_000_000_000})
 	want := `{"workers":[` +
 		`{"datacenter":0,"worker":1,"owner":"host/1/dead","bound":"2023-11-14T22:13:20.123Z","state":"lapsed"},` +
-		`{"datacenter":0,"worker":5,"owner":"","bound":"2023-11-14T22:13:20.000Z","state":"free"},` +
+		`{"datacenter":0,"worker":5,"bound":"2023-11-14T22:13:20.000Z","state":"free"},` +
 		fmt.Sprintf(`{"datacenter":1,"worker":2,"owner":%q,"bound":%q,"state":"held"}]}`, h.Owner, h.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
-	expect(t, get(handler, "/v1/workers"), http.StatusOK, want)
+	expect(t, get(handler, "/v1/workers", "Authorization", "Bearer "+secret), http.StatusOK, want)
+	anybody := get(open(t, nil, func(c *service.Config) { c.Store = store }), "/v1/workers")
+	if text := anybody.Body.String(); anybody.Code != http.StatusOK || strings.Contains(text, "owner") || strings.Contains(text, h.Owner) {
+		t.Errorf("without a token: %d %s", anybody.Code, text)
+	}
 }
 
 func TestNoWorkers(t *testing.T) {
 	t.Parallel()
 	expect(t, get(open(t, fixed(t)), "/v1/workers"), http.StatusNotFound,
-		`{"error":"this server has no database with workers: start it with --dsn"}`)
+		`{"title":"Not Found","status":404,"detail":"this server has no database with workers: start it with --dsn"}`)
 	empty := open(t, nil, func(c *service.Config) { c.Store = leasetest.NewMemory() })
 	expect(t, get(empty, "/v1/workers"), http.StatusOK, `{"workers":[]}`)
 }

@@ -35,9 +35,10 @@ func (Driver) Differs(err error) bool {
 }
 
 // Retry implements [engine.Online].
-func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
-	switch stateOf(err) {
-	case "55P03", "40P01", "40001", "57014": // no lock in time, deadlock, serialization, statement_timeout
+func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, err error) (bool, string) {
+	switch state := stateOf(err); {
+	case state == "55P03", state == "40P01", // lock_not_available, deadlock_detected
+		state == "57014" && step.Kind == engine.Short: // query_canceled; that of a long step is somebody's wish
 		return true, holder(ctx, conn)
 	}
 	return false, ""

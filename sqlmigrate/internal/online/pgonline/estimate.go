@@ -5,11 +5,11 @@ import "time"
 // Rows a second, and bytes for each row, of tables with two bigint columns and
 // two indexes, under load: docs/moving.md has the measurements.
 const (
-	copyRate       = 12_000
-	vacuumRate     = 200_000
+	copyRate       = 8_000
+	vacuumRate     = 100_000
 	indexRate      = 300_000
 	scanRate       = 2_000_000
-	foreignKeyRate = 300_000
+	foreignKeyRate = 160_000
 
 	copyLog    = 600
 	vacuumLog  = 100

@@ -127,12 +127,12 @@ func (i *index) uses(t *table) bool {
 // expression is a column that the index may use within an expression or its
 // predicate. A word like it in a string counts too: it is better refused.
 func (i *index) expression(t *table) string {
-	text := i.predicate
-	for _, c := range i.columns() {
-		if c.name == "" {
-			text += " " + c.text
+	text := i.predicate + joined(i.columns(), "", func(c indexColumn) string {
+		if c.name != "" {
+			return ""
 		}
-	}
+		return " " + c.text
+	})
 	for _, c := range t.columns {
 		if regexp.MustCompile(`(^|[^\pL\pN_$])` + regexp.QuoteMeta(c.name) + `($|[^\pL\pN_$])`).MatchString(text) {
 			return c.name

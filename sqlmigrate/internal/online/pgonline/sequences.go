@@ -78,21 +78,19 @@ func (s *sequence) limits() [2]bool {
 // named: it follows the type.
 func (s *sequence) options() string {
 	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.start, s.increment)
-	for i, word := range []string{"MINVALUE", "MAXVALUE"} {
-		switch {
-		case s.natural[i]:
-			text += " NO " + word
-		case i == 0:
-			text += fmt.Sprintf(" MINVALUE %d", s.smallest)
-		default:
-			text += fmt.Sprintf(" MAXVALUE %d", s.largest)
-		}
-	}
+	text += s.limit("MINVALUE", s.smallest, s.natural[0]) + s.limit("MAXVALUE", s.largest, s.natural[1])
 	text += fmt.Sprintf(" CACHE %d", s.cache)
 	if s.cycle {
 		text += " CYCLE"
 	}
 	return text
+}
+
+func (s *sequence) limit(word string, value int64, natural bool) string {
+	if natural {
+		return " NO " + word
+	}
+	return fmt.Sprintf(" %s %d", word, value)
 }
 
 // narrow reports whether the sequence ends before a bigint does. An identity's

@@ -12,7 +12,6 @@ import (
 
 // settings are the session's for the time of a move, with why.
 var settings = [][2]string{
-	{"search_path", ""},                          // names are qualified, and objects described so
 	{"row_security", "off"},                      // a policy that hides rows is an error
 	{"statement_timeout", "0"},                   // an index takes hours
 	{"lock_timeout", "0"},                        // short steps set their own

@@ -52,10 +52,10 @@ func locked(mode string, tables ...*table) []string {
 	}
 }
 
-func short(t *table, text, mode, locks string, sql ...string) engine.OnlineStep {
+func short(t *table, text string, sql ...string) engine.OnlineStep {
 	return engine.OnlineStep{
-		Table: t.name, Text: text, Kind: engine.Short, SQL: append(locked(mode, t), sql...),
-		Locks: fmt.Sprintf(locks, t.name),
+		Table: t.name, Text: text, Kind: engine.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
+		Locks: fmt.Sprintf(exclusive, t.name),
 	}
 }
 
@@ -74,7 +74,7 @@ func (p *inspection) prepare() []engine.OnlineStep {
 		sql = append(sql, t.forward(),
 			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.target()+" FOR EACH ROW EXECUTE FUNCTION "+t.function()+"()",
 			"ALTER TABLE "+t.target()+" ENABLE ALWAYS TRIGGER "+triggerName)
-		steps = append(steps, short(t, "add "+joined(t.columns, ", ", fresh)+" and a trigger", "ACCESS EXCLUSIVE", exclusive, sql...))
+		steps = append(steps, short(t, "add "+joined(t.columns, ", ", fresh)+" and a trigger", sql...))
 	}
 	return steps
 }
@@ -104,7 +104,7 @@ func (p *inspection) retype(typ func(*sequence) string, text string) []engine.On
 func (p *inspection) prepareBack() []engine.OnlineStep {
 	var steps []engine.OnlineStep
 	for _, t := range slices.Backward(p.tables) {
-		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", fresh), "ACCESS EXCLUSIVE", exclusive,
+		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", fresh),
 			append(t.dropSync(), t.dropColumns(fresh))...))
 	}
 	return append(steps, p.retype(func(s *sequence) string { return s.typ }, "gets its type back")...)
@@ -128,7 +128,7 @@ func (p *inspection) copy() []engine.OnlineStep {
 			Table: t.name, Text: "copy " + joined(t.columns, ", ", current) + " to " + joined(t.columns, ", ", fresh), Kind: engine.Batches,
 			SQL: p.batch(t), Target: t.target(),
 			Locks: "the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
-			Rows:  t.rows, Bytes: t.heap, Disk: t.bytes, Log: t.rows * copyLog,
+			Rows:  t.rows, Bytes: t.heap, Disk: t.heap, Log: t.rows * copyLog,
 			Estimate: perRow(t.rows, copyRate),
 		})
 	}
@@ -191,7 +191,7 @@ func (p *inspection) constrain() []engine.OnlineStep {
 		steps = append(steps, t.compare(current, fresh))
 		steps = append(steps, t.hold(current, fresh)...)
 		if set := t.setNotNull(fresh); set != "" {
-			steps = append(steps, short(t, "NOT NULL, which the CHECK has proved", "ACCESS EXCLUSIVE", exclusive, set))
+			steps = append(steps, short(t, "NOT NULL, which the CHECK has proved", set))
 		}
 	}
 	for _, k := range p.keys {
@@ -230,7 +230,7 @@ func (t *table) hold(from, to func(*column) string) []engine.OnlineStep {
 	validate := t.validate(sameCheck)
 	validate.Text = "compare the rows that were there before the CHECK"
 	return []engine.OnlineStep{
-		short(t, "add a CHECK that both are equal", "ACCESS EXCLUSIVE", exclusive,
+		short(t, "add a CHECK that both are equal",
 			"ALTER TABLE "+t.target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
 		validate,
 	}
@@ -284,7 +284,7 @@ func (k *foreignKey) step(text, mode, locks string, sql ...string) engine.Online
 func (p *inspection) finish() []engine.OnlineStep {
 	var steps []engine.OnlineStep
 	for _, t := range slices.Backward(p.tables) {
-		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", old)+"; there is no way back", "ACCESS EXCLUSIVE", exclusive,
+		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", old)+"; there is no way back",
 			append(t.dropSync(), t.dropColumns(old))...))
 	}
 	return steps

@@ -54,7 +54,7 @@ func (t *table) touch() []string {
 // swap is one transaction.
 func (p *inspection) swap() engine.OnlineStep {
 	all := p.everyTable()
-	sql := locked("ACCESS EXCLUSIVE", all...)
+	sql := append(locked("ACCESS EXCLUSIVE", all...), "SET LOCAL search_path = ''") // objects are described with their schemas
 	for _, t := range p.tables {
 		sql = append(sql, t.guard())
 	}

@@ -2,6 +2,7 @@ package pgonline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
@@ -22,7 +23,7 @@ func (p *inspection) swapBack() []engine.OnlineStep {
 	for _, k := range p.keys {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
-	steps = append(fits, append(steps, p.backSwap())...)
+	steps = append(slices.Concat(fits, steps), p.backSwap())
 	for i := range steps {
 		steps[i].Unless = p.notSwapped()
 	}

@@ -3,6 +3,7 @@ package ids
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,10 @@ const (
 	serialName = "serial"
 )
 
-var decimal = form{"decimal", types.ID.String, types.ParseID}
+var (
+	decimal     = form{"decimal", types.ID.String, types.ParseID}
+	hexadecimal = form{"hex", formatHex, parseHex}
+)
 
 // plainForms need no more than the ID.
 var plainForms = []form{
@@ -34,6 +38,25 @@ var plainForms = []form{
 	{"base32", types.ID.Base32, types.ParseBase32},
 	{"base58", types.ID.Base58, types.ParseBase58},
 	{"base62", types.ID.Base62, types.ParseBase62},
+	hexadecimal,
+}
+
+// guessed are the forms that a text which is neither digits nor hexadecimal may have.
+var guessed = plainForms[1:4]
+
+func formatHex(id types.ID) string { return fmt.Sprintf("%#x", id.Int64()) }
+
+// parseHex takes the digits with 0x and without.
+func parseHex(s string) (types.ID, error) {
+	digits := s
+	if isHex(s) {
+		digits = s[2:]
+	}
+	n, err := strconv.ParseUint(digits, 16, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%s is not an ID in hexadecimal: want up to 16 digits, at most 7fffffffffffffff", terminal.Quote(s))
+	}
+	return types.ID(n), nil
 }
 
 // formFlags are --as and --code.

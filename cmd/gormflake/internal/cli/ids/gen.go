@@ -14,6 +14,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -26,11 +27,13 @@ const (
 )
 
 type genFlags struct {
-	issuer issuer.Flags
-	form   formFlags
-	count  int64
-	json   bool
-	now    func() time.Time
+	issuer   issuer.Flags
+	form     formFlags
+	count    int64
+	json     bool
+	time     string
+	sequence int64
+	now      func() time.Time
 }
 
 func newGen(now func() time.Time) *cobra.Command {
@@ -42,25 +45,43 @@ func newGen(now func() time.Time) *cobra.Command {
 
 The worker is either a number that nobody else uses, or one that is leased from
 a database for as long as the command runs. Where the database already knows the
-layout of its workers, no flag is needed for that.`,
+layout of its workers, no flag is needed for that.
+
+With --time, the one ID of that moment, datacenter, worker and sequence is made,
+for tests and for comparisons. It may be an ID that has been issued, or will be:
+never insert it.
+
+` + flags.TimeForms,
 		Example: `  gormflake gen --worker 7
   gormflake gen --worker 7 -n 3 --as base32
   gormflake gen --worker 7 --as serial --code PAY
-  gormflake gen --dsn sqlite://app.db -n 1000 --json`,
+  gormflake gen --dsn sqlite://app.db -n 1000 --json
+  gormflake gen --time 2026-11-21T17:00:00Z --worker 7 --sequence 42`,
 		Args: flags.NoArguments,
 		RunE: f.run,
 	}
 	f.issuer.Register(cmd)
 	f.form.register(cmd, "form of the IDs")
+	flags.TextVar(cmd.Flags(), &f.time, "time", "", "make the ID of this time, instead of a new one")
+	cmd.Flags().Int64Var(&f.sequence, "sequence", 0, "sequence of the ID of --time")
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID contains, as a line of JSON")
 	cmd.MarkFlagsMutuallyExclusive("as", "json")
+	for _, other := range []string{"count", "dsn", "window", "table", "namespace"} {
+		cmd.MarkFlagsMutuallyExclusive("time", other)
+	}
 	return cmd
 }
 
 func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
 		return terminal.Usage(fmt.Errorf("-n %d: want at least 1", f.count))
+	}
+	if f.time != "" {
+		return f.compose(cmd.OutOrStdout())
+	}
+	if cmd.Flags().Changed("sequence") {
+		return terminal.Usage(errors.New("--sequence is for the ID of --time: a new one has the next sequence"))
 	}
 	if err := errors.Join(f.checkCode(), f.issuer.Check()); err != nil {
 		return err
@@ -85,11 +106,39 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		defer cancel()
 		err = errors.Join(err, is.Close(ctx))
 	}()
-	write, err := f.writer(is)
+	write, err := f.writer(is.Gen.Layout())
 	if err != nil {
 		return err
 	}
 	return generate(ctx, is, f.count, cmd.OutOrStdout(), write)
+}
+
+// compose prints the ID of --time, and asks no database: not even one that the
+// environment names.
+func (f *genFlags) compose(out io.Writer) error {
+	layout, err := f.issuer.Layout.Layout()
+	if err := errors.Join(err, f.checkCode()); err != nil {
+		return err
+	}
+	at, err := flags.ParseTime(f.time, f.now())
+	if err != nil {
+		return fmt.Errorf("--time: %w", err)
+	}
+	datacenter, worker := f.issuer.Node()
+	id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: datacenter, Worker: worker, Sequence: f.sequence})
+	if err != nil {
+		return terminal.Usage(err)
+	}
+	write, err := f.writer(layout)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := write(&text, id); err != nil {
+		return err
+	}
+	_, err = out.Write(text.Bytes())
+	return err
 }
 
 func (f *genFlags) checkCode() error {
@@ -129,8 +178,7 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 	return nil
 }
 
-func (f *genFlags) writer(is *issuer.Issuer) (func(*bytes.Buffer, types.ID) error, error) {
-	layout := is.Gen.Layout()
+func (f *genFlags) writer(layout snowflake.Layout) (func(*bytes.Buffer, types.ID) error, error) {
 	form, err := f.form.form(layout)
 	if err != nil {
 		return nil, err

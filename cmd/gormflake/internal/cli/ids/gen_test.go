@@ -61,6 +61,32 @@ func TestGenLayout(t *testing.T) {
 	}
 }
 
+// The ID of a moment is the same every time, and needs no database.
+func TestGenTime(t *testing.T) {
+	t.Parallel()
+	args := strings.Fields("gen --time 2026-11-21T11:00:00Z --datacenter 1 --worker 7 --sequence 42")
+	for form, want := range map[string]string{"decimal": "2124095476331606058", "serial --code PAY": "PAY2026112111000000001070042"} {
+		got := clitest.Printed(t, clitest.AtNoon(nil, append(args, strings.Fields("--as "+form)...)...))
+		if got != want+"\n" {
+			t.Errorf("--as %s: %q, want %q", form, got, want)
+		}
+	}
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "gen", "--time", "-1h", "--json")); !strings.Contains(got, `"time":"2026-11-21T11:00:00.000Z"`) {
+		t.Errorf("an hour before noon: %s", got)
+	}
+	for _, test := range []struct{ args, want string }{
+		{"--time 2026-11-21 --worker 32", "worker 32 out of range [0, 31]"},
+		{"--time 2026-11-21 --sequence 4096", "sequence 4096 out of range [0, 4095]"},
+		{"--time 2000-01-01", "out of range [2010-11-04"},
+		{"--time soon", `time "soon": want a time such as`},
+		{"--time 2026-11-21 -n 2", "[count time]"},
+		{"--time 2026-11-21 --dsn sqlite://app.db", "[dsn time]"},
+		{"--worker 7 --sequence 1", "--sequence is for the ID of --time"},
+	} {
+		clitest.WantUsage(t, clitest.AtNoon(nil, append([]string{"gen"}, strings.Fields(test.args)...)...), test.want)
+	}
+}
+
 func TestGenJSON(t *testing.T) {
 	t.Parallel()
 	got := clitest.Lines(clitest.Printed(t, clitest.Command(t, "gen", "--worker", "8", "-n", "2", "--json", "--code", "PAY")))

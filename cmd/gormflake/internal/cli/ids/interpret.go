@@ -48,6 +48,9 @@ func (in *interpreter) read(s string) ([]reading, error) {
 // readAny relies on that every serial number is longer than the other forms.
 func (in *interpreter) readAny(s string) ([]reading, error) {
 	digits := isDigits(s)
+	if isHex(s) {
+		return in.readAs(hexadecimal, s)
+	}
 	if serials.Ends(in.serials, s) && len(s) > maxDigits {
 		readings, err := in.readSerial(s)
 		if err == nil || !digits {
@@ -85,7 +88,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 func (in *interpreter) guess(s string) ([]reading, error) {
 	var likely []reading
 	known := false
-	for _, f := range plainForms[1:] {
+	for _, f := range guessed {
 		id, err := f.parse(s)
 		known = known || err == nil
 		if err == nil && in.likely(id) {
@@ -99,7 +102,7 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		return nil, fmt.Errorf("%s is not an ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
 			terminal.Quote(s), in.layout.Time(in.first).Format(terminal.Milliseconds), in.layout.Time(in.last).Format(terminal.Milliseconds))
 	}
-	return nil, fmt.Errorf("%s is not an ID: want decimal, base32, base58 or base62, or a serial number", terminal.Quote(s))
+	return nil, fmt.Errorf("%s is not an ID: want decimal, hex such as 0x1d7a, base32, base58 or base62, or a serial number", terminal.Quote(s))
 }
 
 func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <= in.last }
@@ -117,6 +120,8 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 func (in *interpreter) find(word []byte) (reading, bool) {
 	number := len(word) <= maxDigits && isDigits(word)
 	switch as := in.as.name; {
+	case as == "" && isHex(word):
+		return in.findAs(hexadecimal, word)
 	case as == decimal.name || as == "" && number:
 		if !number {
 			return reading{}, false
@@ -142,6 +147,19 @@ func (in *interpreter) findSerial(word []byte) (reading, bool) {
 	text := string(word)
 	id, err := in.serials.Parse(text)
 	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
+}
+
+// isHex needs the prefix: without it, hexadecimal is any of the other forms.
+func isHex[T string | []byte](s T) bool {
+	if len(s) < 3 || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
+		return false
+	}
+	for i := 2; i < len(s); i++ {
+		if c := s[i] | 0x20; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // maxDigits is the length of the largest ID.

@@ -21,10 +21,12 @@ forms.
 IDs among the arguments are shown one after the other. Without arguments, or
 with --file, text is read instead, such as a log: it is printed as it is, and
 each ID is followed by what it contains. Any bytes may be between the IDs, but
-no line is longer than 1 MiB. --table and --json print only the IDs.
+no line is longer than 1 MiB. UTF-16 with a byte order mark becomes UTF-8. --table
+and --json print only the IDs; --json-log keeps a log of JSON valid.
 
 How an argument is read, unless --as says it:
   only digits            decimal
+  0x and more            hex
   13 characters          base32
   up to 11 characters    base58 or base62: the one that gives a time from
                          --since to --until; if both do, both are shown, and
@@ -38,8 +40,8 @@ is the code, be it digits. Between all of them stands nothing, or the same one o
 
 In text, IDs are runs of letters and digits with nothing but other characters
 around them, and with a time from --since to --until. Serial numbers with
-separators are found too. Of decimal ones and of serial numbers that finds all;
-others need --as.
+separators are found too. Of decimal ones, of those in hex with 0x and of serial
+numbers that finds all; others need --as.
 
 --since is a day after the layout's epoch, so that small numbers and short words
 are not IDs, and --until a day from now. Neither applies to a decimal argument or
@@ -55,6 +57,7 @@ type parseFlags struct {
 	form         formFlags
 	files        []string
 	json, table  bool
+	jsonLog      bool
 	since, until string
 	now          func() time.Time
 }
@@ -69,7 +72,8 @@ func newParse(now func() time.Time) *cobra.Command {
   gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
   gormflake parse PAY2026112117150353000030494
   gormflake parse < app.log
-  gormflake parse --file app.log --table --since -1d`,
+  gormflake parse --file app.log --table --since -1d
+  gormflake parse --json-log < app.log`,
 		Annotations: map[string]string{TakesIDs: ""},
 		RunE:        f.run,
 	}
@@ -79,9 +83,10 @@ func newParse(now func() time.Time) *cobra.Command {
 	set.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
 	set.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
 	set.BoolVar(&f.table, "table", false, "print a row for each ID")
+	set.BoolVar(&f.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
 	flags.TextVar(set, &f.since, "since", "", "time from which on a text is taken for an ID")
 	flags.TextVar(set, &f.until, "until", "", "time up to which a text is taken for an ID")
-	cmd.MarkFlagsMutuallyExclusive("json", "table")
+	cmd.MarkFlagsMutuallyExclusive("json", "table", "json-log")
 	return cmd
 }
 
@@ -91,6 +96,8 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 		f.files = append(f.files, "-")
 	}
 	switch {
+	case len(args) > 0 && f.jsonLog:
+		return terminal.Usage(errors.New("--json-log is for text, and IDs are given: want one of them"))
 	case len(args) > 0 && len(f.files) > 0:
 		return terminal.Usage(errors.New("IDs and --file are both given: want one of them"))
 	case len(args) == 0 && len(f.files) == 0:

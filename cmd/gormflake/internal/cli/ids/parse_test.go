@@ -2,6 +2,7 @@ package ids_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
 	"github.com/gormflake/gormflake/serial"
@@ -81,7 +83,7 @@ func TestParseForms(t *testing.T) {
 			Datacenter: random.Int64N(32), Worker: random.Int64N(32), Sequence: random.Int64N(4096),
 		})
 		for form, text := range map[string]string{
-			"decimal": id.String(), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "serial": pay.Format(id),
+			"decimal": id.String(), "hex": fmt.Sprintf("%#x", id.Int64()), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "serial": pay.Format(id),
 		} {
 			row := id.String() + " "
 			if got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--as", form, "--code", "PAY", "--table", text)); len(clitest.Lines(got)) != 2 || !strings.Contains(got, row) || !strings.Contains(got, "  "+form+"\n") {
@@ -135,10 +137,10 @@ func TestParseMistakes(t *testing.T) {
 		{[]string{"99999999999999999999"}, "out of range: want at most 9223372036854775807"},
 		{[]string{"9007199254740992", "--layout", "js-safe"}, "9007199254740992 is too large: want at most 9007199254740991, the last ID of the layout"},
 		{[]string{"abc"}, `"abc" is not an ID with a time from 2010-11-05T01:42:54.657Z to 2026-11-22T12:00:00.000Z`},
-		{[]string{"hello, world"}, `"hello, world" is not an ID: want decimal, base32, base58 or base62, or a serial number`},
+		{[]string{"hello, world"}, `"hello, world" is not an ID: want decimal, hex such as 0x1d7a, base32, base58 or base62, or a serial number`},
 		{[]string{"\x1b[31m\xff\x00"}, `"\x1b[31m\xff\x00" is not an ID`},
 		{[]string{strings.Repeat("a", 1000)}, strings.Repeat("a", 64) + `"… is not an ID`},
-		{[]string{"1", "--as", "hex"}, `--as "hex": want one of auto, decimal, base32, base58, base62, serial`},
+		{[]string{"1", "--as", "octal"}, `--as "octal": want one of auto, decimal, base32, base58, base62, hex, serial`},
 		{[]string{"1", "--as", "serial"}, `"1" is not a serial number`},
 		{[]string{"1", "--as", "serial", "--code", "PAY"}, "is not a serial number"},
 		{[]string{"1", "--code", "pay"}, "--code: serial:"},
@@ -160,6 +162,7 @@ func TestParseMistakes(t *testing.T) {
 func TestParseText(t *testing.T) {
 	t.Parallel()
 	id := clitest.Sample(t).String()
+	hex := fmt.Sprintf("%#x", clitest.Sample(t).Int64())
 	with := id + "(2026-11-21T11:00:00.000Z datacenter 1 worker 7 sequence 42)"
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", ""},
@@ -172,6 +175,11 @@ func TestParseText(t *testing.T) {
 		{"prefixed", "order_" + id + " order-" + id + ".json", "order_" + with + " order-" + with + ".json"},
 		{"end of a sentence", "It is " + id + ".", "It is " + with + "."},
 		{"end of a sentence and line", id + ".\n1", with + ".\n1"},
+		{"negative", "-" + id + " id=-" + id + " {-" + id + "}", "-" + id + " id=-" + id + " {-" + id + "}"},
+		{"list of YAML", "- " + id, "- " + with},
+		{"hex", hex + " " + strings.ToUpper(hex), hex + with[len(id):] + " " + strings.ToUpper(hex) + with[len(id):]},
+		{"UTF-16, little endian", utf16Text(binary.LittleEndian, "ä "+id+"\n"), "ä " + with + "\n"},
+		{"UTF-16, big endian", utf16Text(binary.BigEndian, "ä "+id+"\n"), "ä " + with + "\n"},
 		{"part of a word", "a" + id + " " + id + "b 0x" + id, "a" + id + " " + id + "b 0x" + id},
 		{"fraction", "0." + id + " " + id + ".5", "0." + id + " " + id + ".5"},
 		{"binary", "\x00\xff\xfe" + id + "\x80\n\x00", "\x00\xff\xfe" + with + "\x80\n\x00"},
@@ -191,6 +199,38 @@ func TestParseText(t *testing.T) {
 			}
 		}
 	}
+}
+
+// utf16Text begins with a byte order mark.
+func utf16Text(order binary.AppendByteOrder, text string) string {
+	b := order.AppendUint16(nil, 0xfeff)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, unit)
+	}
+	return string(b)
+}
+
+// A log of JSON stays one, byte for byte but for the added field.
+func TestParseJSONLog(t *testing.T) {
+	t.Parallel()
+	id := clitest.Sample(t).String()
+	field := `"snowflake_ids":[{"id":"` + id + `","time":"2026-11-21T11:00:00.000Z","datacenter":1,"worker":7,"sequence":42}]`
+	for _, test := range []struct{ name, text, want string }{
+		{"a number", `{"id":` + id + `}`, `{"id":` + id + `,` + field + `}`},
+		{"a text", `{ "msg": "order ` + id + ` paid" } `, `{ "msg": "order ` + id + ` paid" ,` + field + `} `},
+		{"twice", `{"a":"` + id + `","b":["` + id + `"]}` + "\r\n", `{"a":"` + id + `","b":["` + id + `"],` + field + "}\r\n"},
+		{"nested", `{"a":{"b":"` + id + `"}}`, `{"a":{"b":"` + id + `"},` + field + `}`},
+		{"none", `{"a":1}` + "\n" + `{}` + "\n", `{"a":1}` + "\n" + `{}` + "\n"},
+		{"another line", "panic: " + id + "\n", "panic: " + id + "\n"},
+		{"an array", `["` + id + `"]`, `["` + id + `"]`},
+		{"broken", `{"id":"` + id + `"`, `{"id":"` + id + `"`},
+		{"done already", `{"id":` + id + `,` + field + `}`, `{"id":` + id + `,` + field + `}`},
+	} {
+		if got := clitest.Printed(t, clitest.AtNoon(strings.NewReader(test.text), "parse", "--json-log")); got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
+		}
+	}
+	clitest.WantUsage(t, clitest.AtNoon(nil, "parse", "--json-log", id), "--json-log is for text, and IDs are given")
 }
 
 // Golden.

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -23,7 +25,7 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table}
+	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table, jsonLog: f.jsonLog, painter: terminal.PainterOf(cmd.OutOrStdout())}
 	if f.table {
 		if err := writeHeading(p.out); err != nil {
 			return err
@@ -45,6 +47,8 @@ type printer struct {
 	*interpreter
 	out         io.Writer
 	json, table bool
+	jsonLog     bool
+	painter     terminal.Painter
 	name        string // of the file, if it is one
 	line        int64
 	note        []byte
@@ -61,7 +65,18 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 		defer file.Close()
 		in, p.name = file, name
 	}
-	return p.lines(bufio.NewReaderSize(contextReader{cmd.Context(), in}, maxLine))
+	return p.lines(decoded(bufio.NewReaderSize(contextReader{cmd.Context(), in}, maxLine)))
+}
+
+// decoded makes UTF-8 of UTF-16, which begins with a byte order mark where Windows
+// writes it.
+func decoded(in *bufio.Reader) *bufio.Reader {
+	mark, _ := in.Peek(2)
+	if string(mark) != "\xff\xfe" && string(mark) != "\xfe\xff" {
+		return in
+	}
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+	return bufio.NewReaderSize(utf16.NewDecoder().Reader(in), maxLine)
 }
 
 func (p *printer) lines(in *bufio.Reader) error {
@@ -82,25 +97,39 @@ func (p *printer) lines(in *bufio.Reader) error {
 	}
 }
 
-// words looks for an ID at each word of the line, and prints the line or what it
-// has found.
+// words prints the line with what is in its IDs, or what it has found.
 func (p *printer) words(line []byte) error {
+	if p.jsonLog {
+		return p.jsonLine(line)
+	}
 	printed := 0
-	for at := 0; at < len(line); {
-		if !serials.IsWord[line[at]] {
-			at++
-			continue
+	for r, end := range p.ids(line) {
+		if err := p.found(line[printed:end], r); err != nil {
+			return err
 		}
-		end := at + wordLen(line[at:])
-		if r, to, found := p.findAt(line, at, end); found {
-			if err := p.found(line[printed:to], r); err != nil {
-				return err
-			}
-			printed, end = to, to
-		}
-		at = end
+		printed = end
 	}
 	return p.text(line[printed:])
+}
+
+// ids looks for an ID at each word of the line, and yields it and where it ends.
+func (p *printer) ids(line []byte) iter.Seq2[reading, int] {
+	return func(yield func(reading, int) bool) {
+		for at := 0; at < len(line); {
+			if !serials.IsWord[line[at]] {
+				at++
+				continue
+			}
+			end := at + wordLen(line[at:])
+			if r, to, found := p.findAt(line, at, end); found {
+				if !yield(r, to) {
+					return
+				}
+				end = to
+			}
+			at = end
+		}
+	}
 }
 
 // findAt reads the word at line[at:end], with what belongs to it if it begins a
@@ -113,7 +142,7 @@ func (p *printer) findAt(line []byte, at, end int) (r reading, to int, found boo
 			}
 		}
 	}
-	if isFraction(line, at, end) {
+	if isFraction(line, at, end) || isNegative(line, at, end) {
 		return reading{}, 0, false
 	}
 	r, found = p.find(line[at:end])
@@ -126,6 +155,12 @@ func isFraction(line []byte, at, end int) bool {
 		return true
 	}
 	return end+1 < len(line) && line[end] == '.' && serials.IsDigit(line[end+1]) && serials.IsDigit(line[end-1])
+}
+
+// isNegative reports whether the word is a number behind a minus sign, which a
+// hyphen behind another word is not.
+func isNegative(line []byte, at, end int) bool {
+	return at > 0 && line[at-1] == '-' && (at == 1 || !serials.IsWord[line[at-2]]) && isDigits(line[at:end])
 }
 
 func wordLen(text []byte) int {
@@ -156,6 +191,7 @@ func (p *printer) found(text []byte, r reading) error {
 // annotate writes what an ID contains behind it.
 func (p *printer) annotate(b []byte, r reading) []byte {
 	parts := p.layout.Decompose(r.id)
+	b = append(b, p.painter.Start(terminal.Cyan)...)
 	b = append(b, '(')
 	b = parts.Time.AppendFormat(b, terminal.Milliseconds)
 	if p.layout.DatacenterBits > 0 {
@@ -163,7 +199,8 @@ func (p *printer) annotate(b []byte, r reading) []byte {
 	}
 	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
 	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
-	return append(b, ')')
+	b = append(b, ')')
+	return append(b, p.painter.End()...)
 }
 
 func (p *printer) text(b []byte) error {

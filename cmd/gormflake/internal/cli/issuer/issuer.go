@@ -41,6 +41,9 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	set.DurationVar(&f.window, "window", time.Minute, "with --dsn, how far ahead a worker is reserved")
 }
 
+// Node returns the datacenter and the worker of the flags.
+func (f *Flags) Node() (datacenter, worker int64) { return f.datacenter, f.worker }
+
 var errNoWorker = terminal.Usage(errors.New("no worker: give --worker with a number that nobody else uses, or --dsn to lease one"))
 
 // Check refuses flags that would do nothing: who gives one of a database may

@@ -195,6 +195,7 @@ func TestMigrateMistakes(t *testing.T) {
 		{"unknown phase", []string{"apply", "--dsn", url, "--phases", "odd", "orders"}, clitest.Usage, `--phases "odd": want some of widen, detach, guard`},
 		{"no phase", []string{"apply", "--dsn", url, "--phases", "", "orders"}, clitest.Usage, `invalid argument "" for "--phases" flag: empty`},
 		{"negative timeout", []string{"apply", "--dsn", url, "--lock-timeout", "-1s", "orders"}, clitest.Usage, "--lock-timeout -1s: want zero or more"},
+		{"negative retries", []string{"apply", "--dsn", url, "--retry-for", "-1s", "orders"}, clitest.Usage, "--retry-for -1s: want zero or more"},
 		{"no format", []string{"files", "--dsn", url, "orders"}, clitest.Usage, "no --format: want golang-migrate or goose"},
 		{"unknown format", []string{"files", "--dsn", url, "--format", "odd", "orders"}, clitest.Usage, `--format "odd": want golang-migrate or goose`},
 		{"odd table of workers", []string{"files", "--dsn", url, "--format", "goose", "--lease-table", "--table", "a b"}, clitest.Usage, `WithTable("a b")`},

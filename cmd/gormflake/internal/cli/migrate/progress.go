@@ -32,6 +32,11 @@ func (p *progress) show(now sqlmigrate.Progress) {
 		p.line(now)
 		return
 	}
+	if now.Retry > 0 {
+		p.close()
+		p.line(now)
+		return
+	}
 	if p.bar == nil || now.Done == 0 {
 		p.close()
 		p.open(now)
@@ -44,6 +49,10 @@ func (p *progress) show(now sqlmigrate.Progress) {
 }
 
 func (p *progress) line(now sqlmigrate.Progress) {
+	if now.Retry > 0 {
+		terminal.Say(p.out, "%s: a lock could not be had in time: nothing is held for %s, then try %d", now.Phase, terminal.Rounded(now.Wait), now.Retry+1)
+		return
+	}
 	if now.SQL == "" {
 		terminal.Say(p.out, "%s: %d of %d statements done after %s", now.Phase, now.Done, now.Of, terminal.Rounded(now.Elapsed))
 		return

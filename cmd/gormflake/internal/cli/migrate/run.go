@@ -19,17 +19,22 @@ type runFlags struct {
 	phases      phasesFlag
 	confirm     flags.Confirm
 	lockTimeout time.Duration
+	retryFor    time.Duration
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	f.phases.register(cmd)
 	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 0, "give up when a statement waits longer for a lock, such as 5s (default what the database is set to)")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement waits for a lock, and others wait behind it; 0: as the database is set to")
+	cmd.Flags().DurationVar(&f.retryFor, "retry-for", 2*time.Minute, "how long to try again after that, with pauses; 0: not at all")
 }
 
 func (f *runFlags) check() error {
 	if f.lockTimeout < 0 {
 		return terminal.Usage(fmt.Errorf("--lock-timeout %v: want zero or more", f.lockTimeout))
+	}
+	if f.retryFor < 0 {
+		return terminal.Usage(fmt.Errorf("--retry-for %v: want zero or more", f.retryFor))
 	}
 	return f.phases.check()
 }
@@ -40,7 +45,8 @@ type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.Ap
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
 	shown := newProgress(cmd.ErrOrStderr())
 	defer shown.close()
-	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout))
+	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
+		sqlmigrate.WithRetryFor(f.retryFor))
 	if err != nil && cmd.Context().Err() != nil {
 		return fmt.Errorf("interrupted: %w: run the same command again to resume", err)
 	}

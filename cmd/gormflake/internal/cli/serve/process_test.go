@@ -296,7 +296,7 @@ func serveWithoutItsDatabase(t *testing.T, program string) {
 	}
 	proxy.Lose()
 	a := until(t, i.url, "/v1/ids", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
-	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.text, `{"error":"no IDs can be issued: the window of the worker ended at `) {
+	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.text, `{"title":"Service Unavailable","status":503,"detail":"no IDs can be issued: the window of the worker ended at `) {
 		t.Errorf("%v %s", a.header, a.text)
 	}
 	a = until(t, i.url, "/healthz", func(a answer) bool { return strings.Contains(a.text, "the database has failed since") })

@@ -3,15 +3,21 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
@@ -26,8 +32,10 @@ const serveHelp = `Serve IDs, what is in them, and the inspector's web page over
   GET /v1/ids/{id}?as=form  an ID taken apart; form is base32, base58 or base62, by default decimal
   GET /v1/layout            the layout of the IDs
   GET /v1/workers           who holds which worker (with --dsn)
-  GET /healthz              200, or 503 while no IDs can be issued
+  GET /readyz               200, or 503 while no IDs can be issued
+  GET /livez                200
   GET /metrics              for Prometheus
+  GET /openapi.json         all of this, for programs
   GET /                     the inspector
 
 With --dsn a worker is leased from the database, and released on SIGTERM or
@@ -35,27 +43,32 @@ SIGINT once the requests under way are answered. With --worker alone the number
 must be nobody else's. With neither, IDs are only taken apart.
 
 While the database is away, IDs are issued until the window ends (see
---window), then refused with 503 until it is back. Use /healthz to take the
-process out of a load balancer, not to restart it: that fixes nothing.
+--window), then refused with 503 until it is back. Use /readyz to take the
+process out of a load balancer, and /livez to restart it: a restart does not
+bring a database back.
 
 Only this machine is served unless --addr says otherwise. A client that reaches the
 address may use up the sequence; nothing else can be changed. With a token, in
 the file of --token-file or in $` + flags.TokenVariable + `, that one is wanted for /v1 and
 /metrics.
 
-TLS is left to a proxy in front. One on the same machine that passes the Host of
-its clients on, such as ids.example.com, needs a token or --allow-origin
-https://ids.example.com: without them, hosts other than localhost and IP
-addresses are refused, which web pages could use to get at this address.`
+Without a token, requests for hosts other than localhost, IP addresses and those of
+--host and --allow-origin are refused: a web page could have made its own
+name lead here. Who else reaches the service by a name gives it with --host.`
 
 type serveFlags struct {
 	issuer      issuer.Flags
 	addr        string
 	token       flags.Token
+	tls         tlsFlags
 	origins     []string
+	hosts       []string
 	maxCount    int
+	maxMemory   string
 	timeout     time.Duration
 	maxShutdown time.Duration
+	logFormat   string
+	accessLog   bool
 }
 
 // New returns the command serve.
@@ -79,16 +92,29 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	f.issuer.Register(cmd)
 	f.token.Register(cmd)
 	set := cmd.Flags()
+	f.tls.register(set)
 	flags.TextVar(set, &f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
 	set.StringSliceVar(&f.origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
+	set.StringSliceVar(&f.hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
 	set.IntVar(&f.maxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
+	flags.TextVar(set, &f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
+	set.StringVar(&f.logFormat, "log-format", "text", "format of the log: text, json")
+	set.BoolVar(&f.accessLog, "access-log", false, "log every request")
 	set.DurationVar(&f.timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	log, err := f.log(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
 	cfg, err := f.config(log)
+	if err != nil {
+		return err
+	}
+	secure, err := f.tls.config(log)
 	if err != nil {
 		return err
 	}
@@ -100,11 +126,21 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	cfg.Generator, cfg.Store, cfg.Local = i.Gen, i.Store, isLoopback(listener.Addr())
+	cfg.Generator, cfg.Store = i.Gen, i.Store
 	if i.Gen != nil {
 		cfg.Layout = i.Gen.Layout() // the database may have named another
 	}
-	return errors.Join(f.serve(cmd, listener, cfg), f.releaseWorker(cmd.Context(), i))
+	return errors.Join(f.serve(cmd, listener, secure, cfg), f.releaseWorker(cmd.Context(), i))
+}
+
+func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(out, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, nil)), nil
+	}
+	return nil, terminal.Usage(fmt.Errorf("--log-format %q: want text or json", f.logFormat))
 }
 
 // config is all of the service's but what open makes.
@@ -120,7 +156,14 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	if err != nil {
 		return service.Config{}, err
 	}
-	cfg := service.Config{Layout: layout, Token: token, Origins: f.origins, MaxCount: f.maxCount, Timeout: f.timeout, Log: log}
+	memory, err := humanize.ParseBytes(f.maxMemory)
+	if err != nil || memory > math.MaxInt64 {
+		return service.Config{}, terminal.Usage(fmt.Errorf("--max-memory %q: want a size such as 256MiB", f.maxMemory))
+	}
+	cfg := service.Config{
+		Layout: layout, Token: token, Origins: f.origins, Hosts: f.hosts, MaxCount: f.maxCount, MaxMemory: int64(memory),
+		Timeout: f.timeout, AccessLog: f.accessLog, Log: log,
+	}
 	if err := cfg.Validate(); err != nil {
 		return cfg, terminal.Usage(err)
 	}
@@ -173,7 +216,7 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer,
 
 // serve returns after the last request has been answered. It closes the
 // listener.
-func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg service.Config) error {
+func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, secure *tls.Config, cfg service.Config) error {
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	})
@@ -181,10 +224,12 @@ func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg servic
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
+	server.TLSConfig = secure
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	if err := announce(cmd.OutOrStdout(), listener.Addr(), cfg); err != nil {
+	go func() { ended <- serveOn(server, netutil.LimitListener(listener, cfg.MaxConns())) }()
+	if err := announce(cmd.OutOrStdout(), listener.Addr(), secure != nil, cfg); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
@@ -195,6 +240,21 @@ func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, cfg servic
 	}
 }
 
+func serveOn(server *http.Server, listener net.Listener) error {
+	if server.TLSConfig == nil {
+		return server.Serve(listener)
+	}
+	return server.ServeTLS(listener, "", "")
+}
+
+// limitMemory makes the runtime collect garbage rather than exceed the limit,
+// unless the environment has set one.
+func limitMemory(limit int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
 func isLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
@@ -202,11 +262,15 @@ func isLoopback(addr net.Addr) bool {
 
 // announce says where the service is, for people and for scripts that gave it
 // port 0.
-func announce(out io.Writer, addr net.Addr, cfg service.Config) error {
-	if !cfg.Local && cfg.Token == "" {
+func announce(out io.Writer, addr net.Addr, secure bool, cfg service.Config) error {
+	if !isLoopback(addr) && cfg.Token == "" {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
 	}
-	if _, err := fmt.Fprintf(out, "listening on http://%s\n", addr); err != nil {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	if _, err := fmt.Fprintf(out, "listening on %s://%s\n", scheme, addr); err != nil {
 		return err
 	}
 	if buffered, ok := out.(interface{ Flush() error }); ok {

@@ -95,6 +95,11 @@ func TestServeMistakes(t *testing.T) {
 		{"token in two lines", []string{"--token-file", file("lines", "0123456789\n0123456789\n")}, clitest.Usage, "the token has a blank"},
 		{"count of zero", []string{"--max-count", "0"}, clitest.Usage, "--max-count 0: want more than zero"},
 		{"high count", []string{"--max-count", "1000001"}, clitest.Usage, "limit of 1000001 IDs for a request: want 1 to 1000000"},
+		{"no size", []string{"--max-memory", "much"}, clitest.Usage, `--max-memory "much": want a size such as 256MiB`},
+		{"little memory", []string{"--max-memory", "1MiB"}, clitest.Usage, "memory of 1048576 bytes: want at least 33554432"},
+		{"format of the log", []string{"--log-format", "xml"}, clitest.Usage, `--log-format "xml": want text or json`},
+		{"certificate without a key", []string{"--tls-cert", file("cert", "x")}, clitest.Usage, "--tls-cert and --tls-key: want both, or none"},
+		{"no certificate", []string{"--tls-cert", file("cert", "x"), "--tls-key", file("key", "y")}, clitest.Failed, "failed to find any PEM data"},
 		{"no time", []string{"--timeout", "0s"}, clitest.Usage, "--timeout 0s: want more than zero"},
 		{"no time to end", []string{"--shutdown-timeout", "-1s"}, clitest.Usage, "--shutdown-timeout -1s: want more than zero"},
 		{"origin", []string{"--allow-origin", "app.example.com"}, clitest.Usage, `origin "app.example.com": want one such as https://app.example.com`},
@@ -175,7 +180,7 @@ func TestServeLayoutOfDatabase(t *testing.T) {
 		}
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
-		if err != nil || !strings.Contains(string(text), `"epoch":"2020-01-01T00:00:00.000Z","tickMilliseconds":10,`) {
+		if err != nil || !strings.Contains(string(text), `"epoch":"2020-01-01T00:00:00.000Z","tick_ms":10,`) {
 			t.Errorf("GET /v1/layout: %v, %s", err, text)
 		}
 	}, "serve", "--addr", "127.0.0.1:0", "--dsn", url)

@@ -8,6 +8,9 @@ const (
 	exitFailed   = 1 // an error, which standard error states
 	exitUsage    = 2 // the command line is wrong; nothing was done
 	exitFindings = 3 // the command worked, and what it found wants action
+
+	// ExitPipe is what a shell reports for a program that SIGPIPE has ended.
+	ExitPipe = 141
 )
 
 // A usageError is a mistake in the command line.

@@ -72,6 +72,6 @@ export function mistakes(l) {
 
 // fromService reads what GET /v1/layout answers.
 export function fromService(answer) {
-  return layout(BigInt(Date.parse(answer.epoch)), BigInt(answer.tickMilliseconds),
-    answer.datacenterBits, answer.workerBits, answer.sequenceBits, answer.totalBits);
+  return layout(BigInt(Date.parse(answer.epoch)), BigInt(answer.tick_ms),
+    answer.datacenter_bits, answer.worker_bits, answer.sequence_bits, answer.total_bits);
 }

@@ -16,7 +16,7 @@ export async function call(address) {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401) throw new TokenError('the service refused the token: want the one that it was started with');
-  throw new Error(answer.error ?? `the service answered ${response.status}`);
+  throw new Error(answer.detail ?? `the service answered ${response.status}`);
 }
 
 // A TokenError is a token that the service does not take.

@@ -29,7 +29,7 @@ function summary(workers) {
   return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
 }
 
-function workerRow({ datacenter, worker, state, bound, owner }) {
+function workerRow({ datacenter, worker, state, bound, owner = '' }) {
   const until = BigInt(Date.parse(bound));
   return el('tr', {},
     el('td', { class: 'number' }, `${datacenter}`),

@@ -1,0 +1,90 @@
+package serve
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+)
+
+// tlsFlags are --tls-cert and --tls-key.
+type tlsFlags struct{ cert, key string }
+
+func (f *tlsFlags) register(set *pflag.FlagSet) {
+	flags.TextVar(set, &f.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
+	flags.TextVar(set, &f.key, "tls-key", "", "file with the certificate's key")
+}
+
+// config is nil without the flags. The files are read again when they have
+// changed, as those of short-lived certificates do.
+func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
+	switch {
+	case f.cert == "" && f.key == "":
+		return nil, nil
+	case f.cert == "" || f.key == "":
+		return nil, terminal.Usage(errors.New("--tls-cert and --tls-key: want both, or none"))
+	}
+	k := &keyPair{tlsFlags: *f, log: log}
+	if err := k.load(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{GetCertificate: k.certificate}, nil
+}
+
+// A keyPair is a certificate and its key, as they were last read.
+type keyPair struct {
+	tlsFlags
+	log *slog.Logger
+
+	mu      sync.Mutex
+	loaded  *tls.Certificate
+	changed time.Time // the later of both files' times, when they were read
+}
+
+func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if changed, err := k.lastChange(); err != nil || !changed.Equal(k.changed) {
+		if err := k.load(); err != nil {
+			k.log.Error("the new certificate cannot be used, the old one is", "error", err)
+		}
+	}
+	return k.loaded, nil
+}
+
+func (k *keyPair) load() error {
+	changed, err := k.lastChange()
+	if err != nil {
+		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	k.changed = changed // also of files that are wrong, which are read once
+	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+	if err != nil {
+		return fmt.Errorf("--tls-cert %s, --tls-key %s: %w", k.cert, k.key, err)
+	}
+	k.loaded = &pair
+	return nil
+}
+
+func (k *keyPair) lastChange() (time.Time, error) {
+	cert, err := os.Stat(k.cert)
+	if err != nil {
+		return time.Time{}, err
+	}
+	key, err := os.Stat(k.key)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if key.ModTime().After(cert.ModTime()) {
+		return key.ModTime(), nil
+	}
+	return cert.ModTime(), nil
+}

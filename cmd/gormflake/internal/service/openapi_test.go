@@ -1,0 +1,121 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/service"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+// document is what the service says about itself.
+func document(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(get(open(t, nil), "/openapi.json").Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// Every answer, of every status that a path can have, is as the document says.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	doc := document(t)
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := leasetest.NewMemory()
+	gen := leased(t, store, lease.WithWorker(2))
+	withStore := func(c *service.Config) { c.Store = store }
+	issuing, guarded, decoding := open(t, gen, withStore), open(t, gen, withStore, withToken), open(t, nil)
+	stopped := open(t, generator(t, source{func(context.Context) error { return errors.New("down") }}))
+	time.Sleep(25 * time.Millisecond) // until its window is over
+	seen := map[string][]string{}
+	for _, test := range []struct {
+		handler http.Handler
+		targets []string
+		headers []string
+	}{
+		{issuing, []string{
+			"/v1/ids", "/v1/ids?count=3", "/v1/ids?count=0", "/v1/ids/2124189853926044565", "/v1/ids/x", "/v1/layout",
+			"/v1/layout?x=1", "/v1/workers", "/v1/workers?x=1", "/livez", "/readyz", "/healthz", "/metrics", "/openapi.json", "/openapi.json?x=1",
+		}, nil},
+		{issuing, []string{"/v1/ids"}, []string{"Sec-Fetch-Site", "cross-site"}},
+		{guarded, []string{"/v1/workers"}, []string{"Authorization", "Bearer " + secret}},
+		{guarded, []string{"/v1/ids", "/v1/ids/5", "/v1/layout", "/v1/workers", "/metrics"}, nil},
+		{decoding, []string{"/v1/ids", "/v1/workers", "/readyz"}, nil},
+		{stopped, []string{"/v1/ids", "/readyz", "/healthz"}, nil},
+	} {
+		for _, target := range test.targets {
+			w := get(test.handler, target, test.headers...)
+			path := checkAnswer(t, router, target, w)
+			seen[path] = append(seen[path], strconv.Itoa(w.Code))
+		}
+	}
+	elsewhere := map[string]string{"/v1/workers": "503"} // in TestFenced; 421 in TestForeignHosts
+	for path, item := range doc.Paths.Map() {
+		for code := range item.Get.Responses.Map() {
+			if code != "421" && code != elsewhere[path] && !slices.Contains(seen[path], code) {
+				t.Errorf("GET %s: no answer of status %s has been seen", path, code)
+			}
+		}
+	}
+}
+
+// checkAnswer returns the path of the document that the target is of.
+func checkAnswer(t *testing.T, router routers.Router, target string, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	route, params, err := router.FindRoute(r)
+	if err != nil {
+		t.Fatalf("GET %s: %v", target, err)
+	}
+	answer := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
+		Status:                 w.Code,
+		Header:                 w.Header(),
+		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	answer.SetBodyBytes(w.Body.Bytes())
+	if err := openapi3filter.ValidateResponse(t.Context(), answer); err != nil {
+		t.Errorf("GET %s: %v", target, err)
+	}
+	return route.Path
+}
+
+// Every path of the document is one of the service, and the other way round.
+func TestOpenAPIHasEveryPath(t *testing.T) {
+	t.Parallel()
+
+	handler := open(t, fixed(t))
+	var counted []string
+	for path := range document(t).Paths.Map() {
+		get(handler, path)
+		counted = append(counted, path)
+	}
+	get(handler, "/v1/other")
+	w := get(handler, "/metrics")
+	for _, match := range regexp.MustCompile(`_count\{code="\d+",route="([^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+		if path := match[1]; path != "/v1/" && !slices.Contains(counted, path) {
+			t.Errorf("%s is not in the document", path)
+		}
+	}
+}

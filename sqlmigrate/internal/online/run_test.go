@@ -1,0 +1,266 @@
+package online_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+)
+
+// A fake is a driver whose steps only count, and fail when they are told to.
+type fake struct {
+	move   *engine.Move
+	steps  int
+	waits  []time.Duration // for locks, of each try
+	rows   []int           // of each batch
+	begun  []time.Time     // of each batch
+	busy   int             // tries that get no lock
+	differ int             // tries that find rows that differ
+	lag    []time.Duration // then zero
+	took   func(rows int) time.Duration
+	table  int // rows
+}
+
+var (
+	errBusy   = errors.New("no lock")
+	errDiffer = errors.New("rows differ")
+)
+
+func (f *fake) PlanOnline(context.Context, *sql.Conn, []engine.OnlineTable) (*engine.OnlinePlan, error) {
+	return nil, errors.New("not planned")
+}
+
+func (f *fake) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine.Move, error) {
+	if f.move == nil {
+		return nil, nil
+	}
+	m := *f.move
+	return &m, nil
+}
+
+func (f *fake) OpenMove(_ context.Context, _ *sql.Conn, m *engine.Move, _ engine.OnlineSettings) (func(error) error, error) {
+	f.move = m
+	return func(err error) error { return err }, nil
+}
+
+func (f *fake) SaveMove(_ context.Context, _ *sql.Conn, m *engine.Move) error {
+	f.move = m
+	return nil
+}
+
+func (f *fake) CloseMove(context.Context, *sql.Conn, *engine.Move) error {
+	f.move = nil
+	return nil
+}
+
+func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+	f.waits = append(f.waits, s.LockWait)
+	if f.busy > 0 {
+		f.busy--
+		return errBusy
+	}
+	if f.differ > 0 {
+		f.differ--
+		return errDiffer
+	}
+	f.steps++
+	f.move = next
+	return nil
+}
+
+func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (engine.Batch, error) {
+	f.rows, f.begun = append(f.rows, rows), append(f.begun, time.Now())
+	took := f.took(rows)
+	time.Sleep(took)
+	next.Position += int64(rows)
+	next.Copied += int64(rows)
+	f.move = next
+	return engine.Batch{Copied: rows, Took: took, Last: next.Position >= int64(f.table)}, nil
+}
+
+func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
+	return errors.Is(err, errBusy), "somebody"
+}
+
+func (f *fake) Differs(err error) bool { return errors.Is(err, errDiffer) }
+
+func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
+	if len(f.lag) == 0 {
+		return 0, nil
+	}
+	lag := f.lag[0]
+	f.lag = f.lag[1:]
+	return lag, nil
+}
+
+func plan() engine.Move {
+	step := func(kind engine.StepKind) []engine.OnlineStep {
+		return []engine.OnlineStep{{Text: string(kind), Kind: kind}}
+	}
+	return engine.Move{Plan: engine.OnlinePlan{Tables: []engine.TableName{{Name: "t"}}, Stages: []engine.OnlineStage{
+		{Name: engine.StagePrepare, Steps: step(engine.Short), Back: step(engine.Short)},
+		{Name: engine.StageCopy, Steps: step(engine.Batches)},
+		{Name: engine.StageSwap, Steps: step(engine.Short), Back: append(step(engine.Verify), step(engine.Short)...)},
+		{Name: engine.StageFinish, Steps: append(step(engine.Short), step(engine.Short)...), NoWayBack: "it is gone"},
+	}}}
+}
+
+func newFake() *fake {
+	return &fake{table: 100_000, took: func(rows int) time.Duration { return time.Duration(rows) * 50 * time.Microsecond }}
+}
+
+func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, plan(), c) }
+
+// A batch takes about as long as a program may be stalled, and the copy
+// rests for as long.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		last := len(f.rows) - 2
+		if f.rows[0] != 50 || f.rows[last] < 900 || f.rows[last] > 1000 {
+			t.Errorf("batches of %v rows, want 50 at first and 1,000 at last", f.rows)
+		}
+		if gap := f.begun[last+1].Sub(f.begun[last]); gap < 90*time.Millisecond {
+			t.Errorf("batches of 50 ms begin every %v, want 100 ms", gap)
+		}
+	})
+}
+
+// Where the disk becomes slow, batches shrink at once.
+func TestPaceShrinks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		n := 0
+		f.took = func(int) time.Duration {
+			if n++; n == 20 {
+				return time.Second
+			}
+			return time.Millisecond
+		}
+		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if f.rows[20] > f.rows[19]/3 {
+			t.Errorf("after a batch of a second, %d rows become %d", f.rows[19], f.rows[20])
+		}
+		for _, rows := range f.rows {
+			if rows < 50 || rows > 10_000 {
+				t.Errorf("a batch of %d rows", rows)
+			}
+		}
+	})
+}
+
+// The copy waits while a replica is behind.
+func TestLag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.lag = []time.Duration{11 * time.Second, 12 * time.Second, 9 * time.Second}
+		var waited []string
+		c := online.Defaults()
+		c.Progress = func(p online.Progress) {
+			if p.Waiting != "" {
+				waited = append(waited, p.Waiting)
+			}
+		}
+		begun := time.Now()
+		if err := f.run(c).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(waited) != 2 || waited[0] != "a replica that is 11s behind: want 10s at most" || f.begun[0].Sub(begun) < 2*time.Second {
+			t.Errorf("it waited for %q, and the first batch began after %v", waited, f.begun[0].Sub(begun))
+		}
+	})
+}
+
+// The first tries for a lock are shorter, and they come to an end.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.busy = 5
+		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []time.Duration{50, 100, 150, 200, 200, 200} {
+			if f.waits[i] != want*time.Millisecond {
+				t.Errorf("tries wait for %v", f.waits)
+				break
+			}
+		}
+		f = newFake()
+		f.busy = 1_000_000
+		begun := time.Now()
+		err := f.run(online.Defaults()).Apply(t.Context())
+		if took := time.Since(begun); !errors.Is(err, errBusy) || took < 10*time.Minute || took > 11*time.Minute {
+			t.Errorf("%v after %v", err, took)
+		}
+		if f.steps != 0 || f.move.Done != 0 {
+			t.Errorf("%d steps, %+v", f.steps, f.move)
+		}
+	})
+}
+
+// Rows that differ are copied again, but not for ever.
+func TestDiffers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			differ int
+			want   error
+		}{{3, nil}, {4, errDiffer}} {
+			f := newFake()
+			c := online.Defaults()
+			c.Last = engine.StageCopy
+			if err := f.run(c).Apply(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			batches := len(f.rows)
+			f.differ = test.differ
+			if err := f.run(online.Defaults()).Apply(t.Context()); !errors.Is(err, test.want) {
+				t.Errorf("%d times: %v, want %v", test.differ, err, test.want)
+			}
+			if len(f.rows) < 4*batches-4 {
+				t.Errorf("%d batches, and %d after three repairs", batches, len(f.rows))
+			}
+		}
+	})
+}
+
+// The way back is refused by a check at its beginning, and after the last stage
+// has begun.
+func TestWayBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		if err := f.run(online.Defaults()).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.differ = 1
+		err := f.run(online.Defaults()).Revert(t.Context())
+		if !errors.Is(err, errDiffer) || f.move.Back {
+			t.Errorf("%v, %+v", err, f.move)
+		}
+		f.move.Done++ // the first step of the last stage
+		if err := f.run(online.Defaults()).Revert(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no way back: it is gone") {
+			t.Errorf("%v", err)
+		}
+		f.move.Done--
+		f.steps = 0
+		if err := f.run(online.Defaults()).Revert(t.Context()); err != nil || f.move != nil || f.steps != 4 {
+			t.Errorf("%v, %+v, %d steps", err, f.move, f.steps)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package sqlmigrate_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+func postgresLarge(t *testing.T, server *pgServer) {
+	schema := &largeSchema{tables: 366}
+	d := server.database(t, schema.make())
+	began := time.Now()
+	plan := d.inspect(t, schema.targets()...)
+	took := time.Since(began)
+	t.Logf("%d tables planned in %v", len(plan.Tables), took)
+	if took > 5*time.Second {
+		t.Errorf("planning took %v, want 5 s at most", took)
+	}
+}
+
+// A server whose lock table is too small for all tables at once takes several
+// transactions. A run that ends between them is resumed, by the same plan or by
+// another, and the first plan takes everything back.
+func TestPostgresFewLocks(t *testing.T) {
+	t.Parallel()
+	server := &pgServer{url: testserver.Postgres(t, "max_connections=20", "max_locks_per_transaction=16").URL()}
+	server.admin = pgOpen(t, server.url)
+	server.pgDump = pgDumpOf(t, server.admin)
+	schema := &largeSchema{tables: 40}
+	d := server.database(t, "")
+	for line := range strings.Lines(schema.make()) { // in several transactions, too
+		d.script(t, line)
+	}
+	before := d.dump(t)
+	plan := d.inspect(t, schema.targets()...)
+	if !strings.Contains(strings.Join(plan.Notes, "\n"), "Phase widen takes ") {
+		t.Errorf("notes %q, want one about several transactions", plan.Notes)
+	}
+	wantError(t, inOneTransaction(*plan).Apply(t.Context(), d.DB), "out of shared memory", "Hint: ", "max_locks_per_transaction", "nothing of this phase has been changed")
+	pgSame(t, "after a failure", d.dump(t), before)
+
+	stop := func(at int) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return plan.Apply(ctx, d.DB, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+			if p.Done == at {
+				cancel()
+			}
+		}))
+	}
+	wantError(t, stop(40), "context canceled", "of this phase applied and kept")
+	wantError(t, stop(60), "of this phase applied and kept")
+	again := d.inspect(t, schema.targets()...)
+	if left := len(again.Phases[0].Steps); left == 0 || left >= 40 {
+		t.Errorf("another plan has %d tables to widen, want some of 40", left)
+	}
+	d.apply(t, again)
+	if left := d.inspect(t, schema.targets()...); !left.Empty() {
+		t.Errorf("after up, the plan is not empty:\n%s", left)
+	}
+	d.revert(t, plan)
+	pgSame(t, "after down", d.dump(t), before)
+}
+
+// inOneTransaction is the plan as it would be with enough locks.
+func inOneTransaction(plan sqlmigrate.Plan) *sqlmigrate.Plan {
+	plan.Phases = slices.Clone(plan.Phases)
+	plan.Phases[0].Steps = slices.Clone(plan.Phases[0].Steps)
+	for i := range plan.Phases[0].Steps {
+		plan.Phases[0].Steps[i].Transaction = 0
+	}
+	return &plan
+}

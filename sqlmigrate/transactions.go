@@ -1,0 +1,90 @@
+package sqlmigrate
+
+import (
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A task is a statement and what it belongs to.
+type task struct {
+	table, step string
+	statement   Statement
+}
+
+// A transaction is successive steps of a phase, where the database has
+// transactions for them.
+type transaction struct{ up, check, down []task }
+
+func (t transaction) upward() []task   { return t.up }
+func (t transaction) checking() []task { return t.check }
+
+// downward has nothing to check for steps that nothing takes back.
+func (t transaction) downward() []task {
+	if len(t.down) == 0 {
+		return nil
+	}
+	return slices.Concat(t.check, t.down)
+}
+
+// transactions are those of the phase, in their order.
+func (p *Phase) transactions() []transaction {
+	var found []transaction
+	for i, step := range p.Steps {
+		if i == 0 || step.Transaction != p.Steps[i-1].Transaction {
+			found = append(found, transaction{})
+		}
+		t := &found[len(found)-1]
+		t.up = append(t.up, step.tasks(step.Text, step.Up)...)
+		t.check = append(t.check, checksOf(step.Check)...)
+		t.down = slices.Concat(step.tasks("take back: "+step.Text, step.Down), t.down)
+	}
+	if len(found) > 0 { // those of the phase come before anything is taken back
+		last := &found[len(found)-1]
+		last.check = slices.Concat(checksOf(p.Check), last.check)
+	}
+	return found
+}
+
+// backwards are the transactions as they are taken back.
+func (p *Phase) backwards() []transaction {
+	found := p.transactions()
+	slices.Reverse(found)
+	return found
+}
+
+func (s *Step) tasks(text string, statements []Statement) []task {
+	tasks := make([]task, len(statements))
+	for i, statement := range statements {
+		tasks[i] = task{s.Table, text, statement}
+	}
+	return tasks
+}
+
+// checksOf have no table, because they change none.
+func checksOf(statements []Statement) []task {
+	tasks := make([]task, len(statements))
+	for i, statement := range statements {
+		tasks[i] = task{"", "check whether the phase can be taken back", statement}
+	}
+	return tasks
+}
+
+// tasksOf leaves out transactions that have nothing to do.
+func tasksOf(transactions []transaction, direction func(transaction) []task) [][]task {
+	var found [][]task
+	for _, t := range transactions {
+		if tasks := direction(t); len(tasks) > 0 {
+			found = append(found, tasks)
+		}
+	}
+	return found
+}
+
+func statementsOf(tasks []task) []engine.Statement {
+	statements := make([]engine.Statement, len(tasks))
+	for i, t := range tasks {
+		statements[i] = engine.Statement(t.statement)
+	}
+	return statements
+}
