@@ -477,7 +477,7 @@ func (p *onlinePlan) namesStep(s shadowed) []engine.OnlineStep {
 	}
 	return []engine.OnlineStep{{
 		Table: s.name.String(), Kind: engine.Short, Text: "foreign keys have their names again",
-		SQL:    []string{"SET SESSION foreign_key_checks = 0", alter(s.table, append(drops, addClauses(s.foreign)...)...), "SET SESSION foreign_key_checks = 1"},
+		SQL:    []string{"SET SESSION foreign_key_checks = 0", alter(s.table, append(drops, addClauses(s.foreign)...)...) + ", ALGORITHM=INPLACE, LOCK=NONE", "SET SESSION foreign_key_checks = 1"},
 		Unless: hasAll(s.name, foreignKind, foreignNames(s.foreign)...),
 		Locks:  "everybody waits for a moment",
 	}}
