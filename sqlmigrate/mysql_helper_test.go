@@ -25,10 +25,12 @@ const mysqlID = int64(1) << 62
 
 func mysqlOpen(t *testing.T, statements ...string) *gorm.DB {
 	t.Helper()
-	db := mysqlWith(t, testdb.Open(t, testdb.MySQL), func(c *driver.Config) { c.Logger = &driver.NopLogger{} })
+	db := mysqlWith(t, testdb.Open(t, testdb.MySQL), nopLogger)
 	mysqlExec(t, db, statements...)
 	return db
 }
+
+func nopLogger(c *driver.Config) { c.Logger = &driver.NopLogger{} }
 
 // mysqlOpenOrSkip is for what only MariaDB has. MySQL has no word for it.
 func mysqlOpenOrSkip(t *testing.T, statements ...string) *gorm.DB {

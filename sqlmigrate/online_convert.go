@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
 )
 
 // onlines has one for each of GORM's dialects that can.
 var onlines = map[string]engine.Online{
+	"mysql":    mysql.Online{},
 	"postgres": pgonline.Driver{},
 }
 

@@ -52,6 +52,7 @@ type inspection struct {
 	tables   map[engine.TableName]*table // by their normal names
 	moved    []*column                   // keys that were asked for, and all columns connected with them
 	resumed  []*column                   // the columns of an unfinished run, likewise
+	foreign  []foreignKey                // dropped, once it has been asked for
 	blockers []engine.Blocker
 	notes    []string
 }

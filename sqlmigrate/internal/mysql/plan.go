@@ -114,8 +114,15 @@ func (in *inspection) assigned() []*column {
 // ones that an unfinished run has dropped: by table, and in the order of their
 // indexes, which a server may create again when they are added back.
 func (in *inspection) dropped() []foreignKey {
+	if in.foreign == nil {
+		in.foreign = in.findDropped()
+	}
+	return slices.Clone(in.foreign)
+}
+
+func (in *inspection) findDropped() []foreignKey {
 	seen := map[engine.TableName]bool{}
-	var keys []foreignKey
+	keys := []foreignKey{}
 	for _, c := range slices.Concat(in.moved, in.resumed) {
 		if seen[c.table.name] {
 			continue
