@@ -35,7 +35,7 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	out := bufio.NewWriter(output{streams.Out})
+	out := buffered{bufio.NewWriter(output{streams.Out}), streams.Out}
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
@@ -109,6 +109,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w; see %q", err, help)
 }
+
+// A buffered output knows what it is written to, which may be a terminal.
+type buffered struct {
+	*bufio.Writer
+
+	to io.Writer
+}
+
+func (b buffered) Stream() io.Writer { return b.to }
 
 // An output says in its errors what it is.
 type output struct{ to io.Writer }
