@@ -82,8 +82,14 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 		query string
 		row   func(scan func(...any) error) error
 	}{
-		{tablesSQL, s.table}, {keysSQL, s.key}, {narrowSQL, s.narrow}, {typesSQL, s.typeColumn}, {foreignKeysSQL, s.foreignKey},
-		{viewsSQL, s.text}, {routineTextsSQL, s.text}, {triggerTextsSQL, s.text},
+		{tablesSQL, s.table},
+		{keysSQL, s.key},
+		{narrowSQL, s.narrow},
+		{typesSQL, s.typeColumn},
+		{foreignKeysSQL, s.foreignKey},
+		{viewsSQL, s.text},
+		{routineTextsSQL, s.text},
+		{triggerTextsSQL, s.text},
 	} {
 		if err := in.query(fmt.Sprintf(step.query, list), step.row); err != nil {
 			return nil, err

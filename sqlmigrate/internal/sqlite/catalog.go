@@ -77,7 +77,7 @@ func isReal(typ string) bool {
 	case contains("INT"), contains("CHAR"), contains("CLOB"), contains("TEXT"), contains("BLOB"):
 		return false
 	}
-	return contains("REAL") || contains("FLOA") || contains("DOUB")
+	return contains("REAL") || contains("FLOA") || contains("DOUB") //nolint:misspell // SQLite's own words
 }
 
 const sampled = 1000

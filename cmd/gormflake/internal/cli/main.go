@@ -120,8 +120,8 @@ type buffer struct {
 	to io.Writer
 }
 
-// Unwrap is for [terminal.PainterOf].
-func (b *buffer) Unwrap() io.Writer { return b.to }
+// Stream is what may be a terminal.
+func (b *buffer) Stream() io.Writer { return b.to }
 
 // errPipe: nobody reads standard output any more.
 var errPipe = errors.New("closed pipe")

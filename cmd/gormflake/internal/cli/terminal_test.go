@@ -32,9 +32,14 @@ type terminal struct {
 
 func inTerminal(t *testing.T, program string, args ...string) *terminal {
 	t.Helper()
+	return inTerminalOf(t, 200, program, args...)
+}
+
+func inTerminalOf(t *testing.T, columns uint16, program string, args ...string) *terminal {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
 	command.Dir = t.TempDir()
-	file, err := pty.StartWithSize(command, &pty.Winsize{Rows: 40, Cols: 200})
+	file, err := pty.StartWithSize(command, &pty.Winsize{Rows: 40, Cols: columns})
 	if err != nil {
 		t.Skipf("no pseudo terminal: %v", err)
 	}
@@ -135,6 +140,33 @@ func TestTerminal(t *testing.T) {
 		t.Parallel()
 		interrupted(t, program)
 	})
+	t.Run("wrapped", func(t *testing.T) {
+		t.Parallel()
+		wrapped(t, program)
+	})
+}
+
+// No word is broken where the line ends.
+func wrapped(t *testing.T, program string) {
+	url := testdb.URL(t, testdb.SQLite)
+	db := clitest.Shop(t, url)
+	clitest.Execute(t, db, "CREATE TABLE floats (order_id float)", "INSERT INTO orders (id) VALUES (-5)")
+	for _, test := range []struct {
+		columns uint16
+		args    []string
+	}{
+		{80, []string{"doctor", "--dsn", url}},
+		{60, []string{"doctor", "--dsn", url}},
+		{80, []string{"migrate", "plan", "--details", "--dsn", url, "orders"}},
+	} {
+		term := inTerminalOf(t, test.columns, program, test.args...)
+		term.exits(clitest.Findings, "")
+		for line := range strings.SplitSeq(strings.ReplaceAll(term.shown(), "\r", ""), "\n") {
+			if len([]rune(line)) > int(test.columns) && strings.Contains(strings.TrimLeft(line, " "), " ") {
+				t.Errorf("%q: more than %d characters in %q", test.args, test.columns, line)
+			}
+		}
+	}
 }
 
 func confirmation(t *testing.T, program string) {

@@ -57,10 +57,13 @@ func IsTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// Width is how many characters fit into a line of the stream; 0 if it is not a
-// terminal, or too narrow for words.
+// Width is how many characters fit into a line of the stream, or of the one that it
+// is a buffer of; 0 if that is not a terminal, or too narrow for words.
 func Width(stream any) int {
 	const narrowest = 40
+	if buffer, ok := stream.(interface{ Stream() io.Writer }); ok {
+		stream = buffer.Stream()
+	}
 	f, ok := stream.(*os.File)
 	if !ok {
 		return 0
