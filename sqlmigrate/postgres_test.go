@@ -39,6 +39,7 @@ func TestPostgres(t *testing.T) {
 		{"BlockersByObject", postgresBlockersByObject},
 		{"RevertBlocked", postgresRevertBlocked},
 		{"Large", postgresLarge},
+		{"ThreeHundred", postgresThreeHundred},
 		{"Cancelled", postgresCancelled},
 		{"OneConnection", postgresOneConnection},
 		{"Silence", postgresSilence},

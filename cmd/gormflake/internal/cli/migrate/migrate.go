@@ -39,12 +39,15 @@ type migrateFlags struct {
 	database   flags.Database
 	layout     flags.Layout
 	references []string
+
+	recreateViews bool
 }
 
 func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
 	cmd.Flags().StringArrayVar(&f.references, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
+	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
 // targets are what the command line asks sqlmigrate for.
@@ -54,6 +57,9 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 		return nil, err
 	}
 	targets := []any{sqlmigrate.WithLayout(layout)}
+	if f.recreateViews {
+		targets = append(targets, sqlmigrate.WithRecreateViews())
+	}
 	for _, r := range f.references {
 		column, key, found := strings.Cut(r, "=")
 		if !found {
@@ -67,9 +73,13 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 	return targets, nil
 }
 
-// referenceArgs are the references as they were given.
+// referenceArgs are the references, and what else makes the plan, as they were
+// given.
 func (f *migrateFlags) referenceArgs() []string {
 	var args []string
+	if f.recreateViews {
+		args = append(args, "--recreate-views")
+	}
 	for _, r := range f.references {
 		args = append(args, "--reference", r)
 	}
