@@ -85,6 +85,8 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		References: references,
 		Ahead:      c.layout.Min(now.Add(clockDifference)).Int64(),
 		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(keptFree))).Int64(),
+
+		RecreateViews: c.recreateViews,
 	})
 	if err != nil {
 		return nil, err

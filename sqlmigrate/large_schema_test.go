@@ -21,6 +21,12 @@ func (s *largeSchema) make() string {
 	for i := range s.views {
 		s.view(i)
 	}
+	for i := range s.views / 5 {
+		s.add("CREATE MATERIALIZED VIEW m%[1]d AS SELECT * FROM v%[2]d; CREATE INDEX ON m%[1]d (id, name)", i, s.views-1-i)
+		s.add("CREATE RULE r AS ON DELETE TO v%d DO INSTEAD NOTHING", i)
+		s.add("CREATE TABLE p%[1]d (id integer NOT NULL REFERENCES t%[1]d, at date NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)", i)
+		s.add("CREATE TABLE p%[1]d_1 PARTITION OF p%[1]d FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE TABLE p%[1]d_2 PARTITION OF p%[1]d DEFAULT", i)
+	}
 	for i := range s.tables / 3 {
 		s.add("CREATE FUNCTION f%[1]d(p integer) RETURNS integer LANGUAGE plpgsql AS 'DECLARE x integer; BEGIN SELECT max(id) INTO x FROM t%[1]d; RETURN x + p; END'", i)
 	}
@@ -35,9 +41,37 @@ func (s *largeSchema) targets() []any {
 	return targets
 }
 
+// rows has one for each table, which refers to others, from a key on.
+func (s *largeSchema) rows(first int64) string {
+	var text strings.Builder
+	for i := range int64(s.tables) {
+		next, far := "NULL", "NULL"
+		if i > 0 {
+			next, far = fmt.Sprint(first+i-1), fmt.Sprint(first+i*7/3%i)
+		}
+		fmt.Fprintf(&text, "INSERT INTO t%d (id, parent_id, next_id, far_id) VALUES (%d, %d, %s, %s);\n", i, first+i, first+i, next, far)
+	}
+	for i := range int64(s.views / 5) {
+		fmt.Fprintf(&text, "INSERT INTO p%d VALUES (%d, '2020-02-02'), (%d, '2022-02-02');\n", i, first+i, first+i)
+	}
+	return text.String()
+}
+
+// removal takes rows away again.
+func (s *largeSchema) removal(first int64) string {
+	var text strings.Builder
+	for i := range s.views / 5 {
+		fmt.Fprintf(&text, "DELETE FROM p%d WHERE id >= %d;\n", i, first)
+	}
+	for i := s.tables - 1; i >= 0; i-- {
+		fmt.Fprintf(&text, "DELETE FROM t%d WHERE id >= %d;\n", i, first)
+	}
+	return text.String()
+}
+
 // table refers to itself, its neighbour, and to one far off.
 func (s *largeSchema) table(i int) {
-	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text, at timestamptz, UNIQUE (name, id))", i)
+	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text[] DEFAULT '{a,b}', at timestamptz, UNIQUE (name, id))", i)
 	s.add("CREATE INDEX ON t%[1]d (parent_id); CREATE INDEX ON t%[1]d (next_id, far_id); CREATE INDEX ON t%[1]d (lower(name)); CREATE INDEX ON t%[1]d (at) WHERE id > 5", i)
 	s.add("ALTER TABLE t%[1]d ADD CHECK (name <> ''), ADD CHECK (parent_id > 0), ADD FOREIGN KEY (parent_id) REFERENCES t%[1]d", i)
 	if i > 0 {
@@ -48,8 +82,8 @@ func (s *largeSchema) table(i int) {
 // view is over two tables, or over two of the views before it.
 func (s *largeSchema) view(i int) {
 	if third := s.views / 3; i >= third && third > 0 {
-		s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM v%d a JOIN v%d b ON b.id = a.other_id", i, i-third, (i+1)%third)
+		s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM v%d a JOIN v%d b ON b.id = a.other_id", i, i-third, (i+third-1)%third)
 		return
 	}
-	s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM t%d a LEFT JOIN t%d b ON b.id = a.next_id", i, i, (i+1)%s.tables)
+	s.add("CREATE VIEW v%d AS SELECT a.id, b.id AS other_id, a.name FROM t%d a LEFT JOIN t%d b ON b.id = a.next_id", i, i, (i+s.tables-1)%s.tables)
 }

@@ -23,6 +23,8 @@ type config struct {
 	modelled   []engine.Reference // that come from models
 	excluded   []engine.Reference // columns that hold no keys
 	keys       []likely.Key       // of which the references are looked for
+
+	recreateViews bool
 }
 
 type optionFunc func(*config) error
@@ -71,6 +73,19 @@ func WithLayout(layout snowflake.Layout) Option {
 			return fmt.Errorf("WithLayout: %w", err)
 		}
 		c.layout = layout
+		return nil
+	})
+}
+
+// WithRecreateViews lets the plan drop views that keep PostgreSQL from changing
+// the type of a column, materialized ones too and those above them, and create
+// them again in the same transaction, as they were: with their owners, rights,
+// comments, options, rules, triggers, indexes and statistics. Their columns have
+// the new types then, and materialized views the present rows. Without it, such a
+// view is a blocker. Other databases do not need it.
+func WithRecreateViews() Option {
+	return optionFunc(func(c *config) error {
+		c.recreateViews = true
 		return nil
 	})
 }

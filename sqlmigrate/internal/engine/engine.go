@@ -74,6 +74,8 @@ type Request struct {
 	References []Reference
 	Ahead      int64 // a key in use from here on is ahead of the clock, by more than clocks differ; 0: before the epoch
 	Issued     int64 // a key from here on is taken for a Snowflake ID; 0: before the epoch
+
+	RecreateViews bool // drop views that block the plan, and create them again
 }
 
 // AheadFix is for a key that is [Request.Ahead].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -97,6 +98,7 @@ func (p *inspection) blockTable(t *table) {
 // partition has from its parent is left out.
 const dependentsSQL = `
 SELECT DISTINCT node.rel::bigint, node.att, d.classid::regclass::text,
+       coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
             WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
             ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END AS object
@@ -110,12 +112,12 @@ WHERE d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_sta
   AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (node.rel, node.att)))
   AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (node.rel, node.att))
   AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
-ORDER BY 1, 2, 3, 4`
+ORDER BY 1, 2, 3, 5`
 
 // reasons are those for which PostgreSQL does not change the type of a
 // column, by the catalog in which its user is.
 var reasons = map[string][2]string{
-	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "drop it before, and create it again afterwards with its owner, grants and comment"},
+	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews, --recreate-views) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_class":           {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_trigger":         {"it names column %s in UPDATE OF or WHEN, so PostgreSQL does not change the column's type", "drop it before, and create it again afterwards"},
@@ -124,30 +126,57 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-func (p *inspection) blockDependents(ctx context.Context, columns []*column) error {
-	tables, numbers := nodes(columns)
-	seen := map[string]bool{}
-	return each(ctx, p.tx, dependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
-		var n node
-		var catalog, object string
-		if err := rows.Scan(&n.table, &n.column, &catalog, &object); err != nil {
-			return err
-		}
-		c := p.columns[n]
-		if key := c.table + "\x00" + object; !seen[key] { // of several columns, the first is enough
-			seen[key] = true
-			p.blockDependent(c, strings.TrimPrefix(catalog, "pg_catalog."), object)
-		}
-		return nil
-	})
+// A dependent is an object that uses columns.
+type dependent struct {
+	catalog, object string
+	columns         []*column
 }
 
-func (p *inspection) blockDependent(c *column, catalog, object string) {
-	texts, ok := reasons[catalog]
+func (p *inspection) blockDependents(ctx context.Context, columns []*column) error {
+	tables, numbers := nodes(columns)
+	found := map[string]*dependent{}
+	var order []*dependent
+	err := each(ctx, p.tx, dependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
+		var n node
+		var catalog, object string
+		var view int64
+		if err := rows.Scan(&n.table, &n.column, &catalog, &view, &object); err != nil {
+			return err
+		}
+		if view != 0 && p.want.RecreateViews {
+			p.viewed = append(p.viewed, viewed{view, p.columns[n]})
+			return nil
+		}
+		if found[object] == nil {
+			found[object] = &dependent{catalog: strings.TrimPrefix(catalog, "pg_catalog."), object: object}
+			order = append(order, found[object])
+		}
+		found[object].columns = append(found[object].columns, p.columns[n])
+		return nil
+	})
+	for _, d := range order {
+		p.blockDependent(d)
+	}
+	return err
+}
+
+// blockDependent has one blocker for the object, whichever tables it uses. Of
+// several columns of one table, the first is enough.
+func (p *inspection) blockDependent(d *dependent) {
+	texts, ok := reasons[d.catalog]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
-	p.blocker(p.display(c.schema, c.table), object, fmt.Sprintf(texts[0], c.name), texts[1])
+	var tables, columns []string
+	for _, c := range d.columns {
+		if table := p.display(c.schema, c.table); !slices.Contains(tables, table) {
+			tables, columns = append(tables, table), append(columns, table+"."+c.name)
+		}
+	}
+	if len(tables) == 1 {
+		columns[0] = d.columns[0].name
+	}
+	p.blocker(strings.Join(tables, ", "), d.object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
 }
 
 func (p *inspection) blockPartitionKeys(ctx context.Context, columns []*column) error {

@@ -52,6 +52,8 @@ type inspection struct {
 	rewritten []expression // that do not come back as they were
 	tables    []*table
 	foreign   []foreignKey
+	viewed    []viewed
+	views     []*view // in the order in which they are created
 	plan      *engine.Result
 }
 
@@ -71,6 +73,7 @@ func (p *inspection) run(ctx context.Context) error {
 		p.qualify, // from here on
 		p.defaults,
 		p.recreate,
+		p.findViews,
 		p.keep,
 		p.sequences,
 		p.noteSequenceFunctions,

@@ -105,16 +105,8 @@ WITH RECURSIVE made AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
-// indexesSQL has the index of a parent before its partitions' indexes.
-const indexesSQL = keptSQL + `, index AS (
-  SELECT made.rel, made.att, i.indexrelid AS oid
-  FROM made JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
-  UNION
-  SELECT made.rel, made.att, x.conindid
-  FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
-  WHERE x.contype IN ('p', 'u', 'x')
-)
-SELECT index.rel::bigint, index.att, jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
+// indexJSON is an index, of pg_index i, pg_class c and others.
+const indexJSON = `jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
   'Parent', coalesce(h.inhparent, 0)::bigint,
   'Placed', c.reltablespace <> 0,
   'Tablespace', (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
@@ -127,7 +119,18 @@ SELECT index.rel::bigint, index.att, jsonb_build_object('OID', c.oid::bigint, 'S
   'Extensions', (SELECT jsonb_agg(e.extname ORDER BY e.extname)
                  FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
                  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
-                   AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text
+                   AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text`
+
+// indexesSQL has the index of a parent before its partitions' indexes.
+const indexesSQL = keptSQL + `, index AS (
+  SELECT made.rel, made.att, i.indexrelid AS oid
+  FROM made JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
+  UNION
+  SELECT made.rel, made.att, x.conindid
+  FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
+  WHERE x.contype IN ('p', 'u', 'x')
+)
+SELECT index.rel::bigint, index.att, ` + indexJSON + `
 FROM index
 CROSS JOIN LATERAL (
   WITH RECURSIVE above (oid) AS (

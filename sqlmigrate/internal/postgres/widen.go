@@ -29,7 +29,11 @@ func (p *inspection) widen() engine.Phase {
 			steps[j] = p.widenStep(t, len(batches) > 1)
 			steps[j].Transaction = i
 		}
-		p.lockFirst(steps, p.widenModes(batch))
+		if views := p.viewsOf(batch); len(views) > 0 {
+			steps = p.withoutViews(batch, steps, views)
+		} else {
+			p.lockFirst(steps, p.widenModes(batch))
+		}
 		phase.Steps = append(phase.Steps, steps...)
 	}
 	p.rejectNewReferences(&phase)
@@ -120,7 +124,7 @@ func (p *inspection) widenLocks(t *table, several bool) string {
 }
 
 func (p *inspection) widenCheck(t *table, columns []*column) string {
-	var rejections []string
+	rejections := []string{p.rejectNewDependents(columns)}
 	for _, c := range columns {
 		low, high := c.bounds()
 		rejections = append(rejections, rejectIf(

@@ -114,7 +114,7 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 		terminal.Say(out, "next: deploy programs that assign keys; until then the database still does")
 	}
 	if len(left) > 0 {
-		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.references.Args(), tables...), " "))
+		terminal.Say(out, "next: gormflake migrate apply --dsn … --phases %s %s", strings.Join(left, ","), strings.Join(append(f.planArgs(), tables...), " "))
 	} else {
 		terminal.Say(out, "next: %s", strings.Join(append([]string{"gormflake doctor --dsn …"}, f.references.Args()...), " "))
 	}

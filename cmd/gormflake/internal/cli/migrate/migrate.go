@@ -39,12 +39,15 @@ type migrateFlags struct {
 	database   flags.Database
 	layout     flags.Layout
 	references flags.References
+
+	recreateViews bool
 }
 
 func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
 	f.references.Register(cmd)
+	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
 // targets are what the command line asks sqlmigrate for.
@@ -58,6 +61,9 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 		return nil, err
 	}
 	targets := []any{sqlmigrate.WithLayout(layout)}
+	if f.recreateViews {
+		targets = append(targets, sqlmigrate.WithRecreateViews())
+	}
 	for _, option := range options {
 		targets = append(targets, option)
 	}
@@ -65,6 +71,15 @@ func (f *migrateFlags) targets(tables []string) ([]any, error) {
 		targets = append(targets, table)
 	}
 	return targets, nil
+}
+
+// planArgs are the flags that make the plan what it is, as they were given.
+func (f *migrateFlags) planArgs() []string {
+	args := f.references.Args()
+	if f.recreateViews {
+		args = append([]string{"--recreate-views"}, args...)
+	}
+	return args
 }
 
 // withPlan opens the database, inspects it and calls do.

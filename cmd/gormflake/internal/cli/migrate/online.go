@@ -110,7 +110,7 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if !s.Begun {
 		return "no move is under way"
 	}
-	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(time.Since(s.Began)), s.Done, s.Of)
+	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of)
 	if s.Copied > 0 {
 		text += fmt.Sprintf(", %d rows copied by the next one", s.Copied)
 	}
