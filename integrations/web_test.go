@@ -113,7 +113,7 @@ func TestEchoV4NamesParameter(t *testing.T) {
 	router.GET("/orders", func(c echov4.Context) error {
 		var after types.ID
 		if err := echov4.QueryParamsBinder(c).TextUnmarshaler("after", &after).BindError(); err != nil {
-			return c.String(http.StatusBadRequest, err.Error())
+			return echov4.NewHTTPError(http.StatusBadRequest, err.Error())
 		}
 		return c.JSON(http.StatusOK, after)
 	})

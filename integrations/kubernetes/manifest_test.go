@@ -1,0 +1,62 @@
+// Package kubernetes_test reads the manifests that the repository shows as
+// Kubernetes does with --validate=strict.
+package kubernetes_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+var kinds = map[string]func() any{
+	"apps/v1 Deployment":            func() any { return new(appsv1.Deployment) },
+	"apps/v1 StatefulSet":           func() any { return new(appsv1.StatefulSet) },
+	"batch/v1 Job":                  func() any { return new(batchv1.Job) },
+	"v1 Service":                    func() any { return new(corev1.Service) },
+	"policy/v1 PodDisruptionBudget": func() any { return new(policyv1.PodDisruptionBudget) },
+}
+
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// TestManifests finds fields that Kubernetes does not have, and values of the
+// wrong type.
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	documents := strings.Split(read(t, "../../cmd/gormflake/kubernetes.yaml"), "\n---\n")
+	for _, block := range yamlBlock.FindAllStringSubmatch(read(t, "../../docs/kubernetes.md"), -1) {
+		documents = append(documents, strings.Split(block[1], "\n---\n")...)
+	}
+	for _, document := range documents {
+		var head struct{ APIVersion, Kind string }
+		if err := yaml.Unmarshal([]byte(document), &head); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		newObject, known := kinds[head.APIVersion+" "+head.Kind]
+		if !known {
+			t.Errorf("no such kind is known to this test: %+v", head)
+			continue
+		}
+		if err := yaml.UnmarshalStrict([]byte(document), newObject()); err != nil {
+			t.Errorf("%s: %v", head.Kind, err)
+		}
+	}
+	if len(documents) < 5 {
+		t.Errorf("%d documents; want at least 5", len(documents))
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
