@@ -106,7 +106,7 @@ func (t *table) resumeGuard(c *column, name string, taken map[string]bool) {
 	delete(taken, name)
 	ours := guardName(t.name, c.name, taken) == name
 	taken[name] = true
-	if ours && !(c.smallest.Valid && c.smallest.Int64 <= 0) {
+	if ours && (!c.smallest.Valid || c.smallest.Int64 > 0) {
 		t.checks = append(t.checks, check{c, name, true})
 	}
 }
