@@ -52,7 +52,7 @@ func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.s
 // other programs on a busy machine, so that it may happen to some steps only.
 const (
 	unnoticed   = 15 * time.Millisecond
-	interrupted = 500 * time.Millisecond
+	interrupted = time.Second
 )
 
 // between returns the lowest and the highest skew from the first moment to the
@@ -144,7 +144,7 @@ func (tr *trial) run(callers ...func(block []id) (int, error)) (made int) {
 func (tr *trial) countLate() {
 	late, steps := 0, int(tr.clock.made.Load())
 	tr.late.Range(func(any, any) bool { late++; return true })
-	if late > 2+steps/10 {
+	if late > 3+steps/5 {
 		tr.faults.add(noticedLate, late, "of %d steps", steps)
 	}
 }
