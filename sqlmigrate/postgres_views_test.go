@@ -75,7 +75,7 @@ func postgresViews(t *testing.T, server *pgServer) {
 
 // Nothing that is not a view is dropped with one.
 func postgresViewBlockers(t *testing.T, server *pgServer) {
-	run(t, server.admin, "CREATE ROLE granting")
+	run(t, server.admin, "CREATE ROLE regranting")
 	for _, test := range []struct{ name, ddl, table, object, reason string }{
 		{"a cast", "CREATE TABLE small (id smallserial PRIMARY KEY); CREATE VIEW v AS SELECT id::integer FROM small", "small", "view v", "makes column id an integer"},
 		{"a column of its rows", "CREATE VIEW v AS SELECT id FROM users; CREATE TABLE uses (x v)", "users", "view v", "column x of table public.uses uses it"},
@@ -84,7 +84,7 @@ func postgresViewBlockers(t *testing.T, server *pgServer) {
 		{"a function's body", "CREATE VIEW v AS SELECT id FROM users; CREATE FUNCTION f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM v; END", "users", "view v", "function public.f() uses it"},
 		{"a policy", "CREATE VIEW v AS SELECT id FROM users; CREATE POLICY p ON apart USING (EXISTS (SELECT FROM v))", "users", "view v", "policy p on table public.apart uses it"},
 		{"a rule", "CREATE VIEW v AS SELECT id FROM users; CREATE RULE r AS ON DELETE TO apart DO ALSO SELECT * FROM v", "users", "view v", "rule r on table public.apart uses it"},
-		{"another's grant", "CREATE VIEW v AS SELECT id FROM users; GRANT SELECT ON v TO granting WITH GRANT OPTION; SET ROLE granting; GRANT SELECT ON v TO PUBLIC; RESET ROLE", "users", "view v", "rights on it were granted by granting"},
+		{"another's grant", "CREATE VIEW v AS SELECT id FROM users; GRANT SELECT ON v TO regranting WITH GRANT OPTION; SET ROLE regranting; GRANT SELECT ON v TO PUBLIC; RESET ROLE", "users", "view v", "rights on it were granted by regranting"},
 		{"of an extension", "CREATE VIEW v AS SELECT id FROM users; ALTER EXTENSION plpgsql ADD VIEW v", "users", "view v", "it belongs to extension plpgsql"},
 		// A rule is not a view.
 		{"a rule of a table", "CREATE RULE r AS ON UPDATE TO users WHERE OLD.id > 5 DO INSTEAD NOTHING", "users", "rule r on table users", "it uses column id"},
