@@ -31,6 +31,7 @@ type shadowed struct {
 func shadowName(t engine.TableName) engine.TableName {
 	return engine.TableName{Name: "_" + t.Name + "_sfnew"}
 }
+
 func oldName(t engine.TableName) engine.TableName {
 	return engine.TableName{Name: "_" + t.Name + "_sfold"}
 }
