@@ -3,6 +3,7 @@ package sqlmigrate_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,8 +81,8 @@ func TestMySQLLarge(t *testing.T) {
 		}
 		mysqlExec(t, db, fmt.Sprintf("INSERT INTO %s (id, parent_id, other_id) VALUES (%d, %s, %s)", name, id, parent, other))
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		mysqlExec(t, db, fmt.Sprintf("DELETE FROM %s WHERE id > 1", names[i]))
+	for _, name := range slices.Backward(names) {
+		mysqlExec(t, db, fmt.Sprintf("DELETE FROM %s WHERE id > 1", name))
 	}
 	begun = time.Now()
 	mysqlRevert(t, db, plan)

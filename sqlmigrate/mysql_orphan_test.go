@@ -154,7 +154,7 @@ func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
 	defer tx.Rollback()
 	ended := make(chan error)
 	go func() {
-		ended <- plan.Apply(t.Context(), db, mysqlOnce("ADD CONSTRAINT", func() { run(t, tx, "DELETE FROM users WHERE id = 50") }))
+		ended <- plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlOnce("ADD CONSTRAINT", func() { run(t, tx, "DELETE FROM users WHERE id = 50") }))
 	}()
 	var err error
 	for waiting := false; !waiting && err == nil; {

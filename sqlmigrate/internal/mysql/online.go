@@ -162,7 +162,7 @@ func watch(ctx context.Context, conn *sql.Conn, s engine.OnlineSettings) (stop f
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer other.Close()
+		defer other.Close() //nolint:errcheck // it only watched
 		ticker := time.NewTicker(s.LockWait)
 		defer ticker.Stop()
 		for {

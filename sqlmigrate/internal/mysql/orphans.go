@@ -53,11 +53,11 @@ func (in *inspection) rejectOrphans(f foreignKey, unless string) engine.Statemen
 func (in *inspection) rejectOrphansFirst() []engine.Statement {
 	var statements []engine.Statement
 	for _, f := range in.dropped() {
-		unless := "(" + hasNone(f.child, foreignKind, f.name) + ")\nOR "
+		over := []string{"(" + hasNone(f.child, foreignKind, f.name) + ")"}
 		for _, columns := range byTable(in.columnsOf(f)) {
-			unless += "(" + columnsAre(columns, (*column).wideType) + ")\nOR "
+			over = append(over, "("+columnsAre(columns, (*column).wideType)+")")
 		}
-		statements = append(statements, in.rejectOrphans(f, unless))
+		statements = append(statements, in.rejectOrphans(f, strings.Join(over, "\nOR ")+"\nOR "))
 	}
 	return statements
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -149,10 +150,7 @@ func (r *routine) narrowKeys(k keyNames) []string {
 // variables are the narrow ones: parameters, and whatever the body declares,
 // which may also be a column of a table that it makes.
 func (r *routine) variables(tokens []string) map[string]string {
-	all := map[string]string{}
-	for name, typ := range r.narrow {
-		all[name] = typ
-	}
+	all := maps.Clone(r.narrow)
 	for i, t := range tokens {
 		if i == 0 || !narrowType.MatchString(t) {
 			continue
@@ -169,11 +167,11 @@ func (r *routine) variables(tokens []string) map[string]string {
 
 // declared reports whether the tokens end within the names of a DECLARE.
 func declared(tokens []string) bool {
-	for i := len(tokens) - 1; i >= 0; i-- {
-		if tokens[i] == "declare" {
+	for _, t := range slices.Backward(tokens) {
+		if t == "declare" {
 			return true
 		}
-		if !isName(tokens[i]) && tokens[i] != "," {
+		if !isName(t) && t != "," {
 			return false
 		}
 	}
