@@ -12,7 +12,7 @@ import (
 // statements in order, with what each step locks. It is as wide as
 // [Plan.String], except for SQL.
 func (o *OnlinePlan) String() string {
-	var out page
+	out := page{width: pageWidth}
 	out.line(0, o.headline())
 	out.blockers((&Plan{Blockers: o.Blockers}).BlockingObjects())
 	for _, stage := range o.Stages {
@@ -26,7 +26,7 @@ func (o *OnlinePlan) String() string {
 // WayBack is what Revert does after each stage, in the same form as String:
 // what is listed for that stage, and then for those before it.
 func (o *OnlinePlan) WayBack() string {
-	var out page
+	out := page{width: pageWidth}
 	for _, stage := range slices.Backward(o.Stages) {
 		if len(stage.Back) > 0 {
 			out.line(0, fmt.Sprintf("\nBack from stage %s: %s", stage.Name, engine.Count(len(stage.Back), "step")))

@@ -23,6 +23,9 @@ var (
 	typeLine = regexp.MustCompile(`(?m)^# TYPE (gormflake_\w+) `)
 )
 
+// ofOnlineMove are names of columns, of which docs/moving.md speaks.
+var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
+
 // TestMetricsInPages compares docs/metrics.md with what a service exports.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
@@ -36,7 +39,7 @@ func TestMetricsInPages(t *testing.T) {
 	}
 	for _, p := range pages(t) {
 		for _, name := range metric.FindAllString(p.text, -1) {
-			if !slices.Contains(exported, name) {
+			if !slices.Contains(exported, name) && !ofOnlineMove.MatchString(name) {
 				t.Errorf("%s: no metric %s is exported", p.name, name)
 			}
 		}
