@@ -117,8 +117,12 @@ func TestMigrateFiles(t *testing.T) {
 				t.Errorf("%s does not create the table that --table names:\n%s", name, text)
 			}
 		}
-		if n := len(strings.Fields(got.Out)); n != 4 {
-			t.Errorf("%d files are named, want 4:\n%s", n, got.Out)
+		want := 4
+		if strings.HasPrefix(url, "postgres://") {
+			want = 6 // guard validates its CHECK in a transaction of its own
+		}
+		if n := len(strings.Fields(got.Out)); n != want {
+			t.Errorf("%d files are named, want %d:\n%s", n, want, got.Out)
 		}
 		again := clitest.Command(t, "migrate", "files", "--dsn", url, "--format", "golang-migrate", "--dir", dir, "--phases", "guard", "orders")
 		clitest.WantOneLine(t, again, "is this migration already")

@@ -36,7 +36,7 @@ The exit code is 0 if there is nothing to do, 3 if there are changes to make or
 such columns, and 1 if something stands in the way or the database could not be
 read.`,
 		Example: `  gormflake migrate plan --dsn sqlite://shop.db orders
-  gormflake migrate plan --dsn sqlite://shop.db --details --reference audit.order_id=orders.id orders`,
+  gormflake migrate plan --dsn sqlite://shop.db --sql --reference audit.order_id=orders.id orders`,
 		Args: needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(_ *gorm.DB, plan *sqlmigrate.Plan) error {
