@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,20 @@ func pgShopDDL(rows int) string {
 
 var pgTargets = []any{"customers", "Orders", "items_later"}
 
+// wantNoOldColumns: the old columns are narrow, and hold keys, until Finish.
+func wantNoOldColumns(t *testing.T, d *pgDatabase) {
+	t.Helper()
+	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, pgTargets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range plan.Likely {
+		if strings.Contains(l.Column, "gormflake_") {
+			t.Errorf("%s is taken for a forgotten reference", l.Column)
+		}
+	}
+}
+
 // pgStages reverts after each stage, and finds what was there before.
 func pgStages(t *testing.T, server *pgServer) {
 	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
@@ -106,6 +121,7 @@ func pgStages(t *testing.T, server *pgServer) {
 			if after := d.dump(t); after == before {
 				t.Error("nothing has been changed")
 			}
+			wantNoOldColumns(t, d)
 			if err := d.online(t, pgTargets...).Revert(context.Background(), d.DB); err != nil {
 				t.Fatal(err)
 			}
