@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,9 +30,10 @@ type lockScene struct {
 func (s *lockScene) play(t *testing.T) {
 	t.Helper()
 	long := s.db.Begin()
-	defer long.Rollback()
+	rollback := sync.OnceFunc(func() { long.Rollback() })
+	defer rollback()
 	run(t, long, "SELECT count(*) FROM "+s.table)
-	time.AfterFunc(s.held, func() { long.Rollback() })
+	time.AfterFunc(s.held, rollback)
 	ended := make(chan struct{})
 	waits := make(chan time.Duration)
 	go func() { waits <- readAllTheTime(t, s.db, s.table, ended) }()

@@ -23,7 +23,7 @@ import (
 // come. Each of Apply, Finish and Revert resumes there after an error, a kill
 // or the end of its context.
 type OnlinePlan struct {
-	// Dialect is GORM's name of the database: mysql or postgres.
+	// Dialect is GORM's name of the database: postgres.
 	Dialect string
 
 	// Tables are those that are widened.
@@ -116,7 +116,7 @@ type OnlineStatus struct {
 // database that was inspected.
 //
 // Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
-// for databases other than PostgreSQL, MySQL and MariaDB.
+// for databases other than PostgreSQL.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	driver, err := p.onlineDriver(db)
 	if err != nil {

@@ -4,23 +4,17 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
 )
 
-// onlines has one for each of GORM's dialects that can.
-var onlines = map[string]engine.Online{
-	"mysql":    mysql.Online{},
-	"postgres": pgonline.Driver{},
-}
-
+// onlineOf has one for PostgreSQL only. On MariaDB a connection that ended while
+// triggers were being made left tables that nobody could write to.
 func onlineOf(dialect string) (engine.Online, error) {
-	driver, ok := onlines[dialect]
-	if !ok {
+	if dialect != "postgres" {
 		return nil, fmt.Errorf("sqlmigrate: an online widening is not supported on %s: apply phase widen", dialect)
 	}
-	return driver, nil
+	return pgonline.Driver{}, nil
 }
 
 func onlinePlanOf(dialect string, names []engine.TableName, move *engine.Move) *OnlinePlan {

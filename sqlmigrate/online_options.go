@@ -56,8 +56,7 @@ func WithMaxLag(d time.Duration) OnlineOption {
 
 // WithLockWait is how long a short step, such as the swap, waits for its locks
 // before it lets all others pass and tries again: while it waits, everything
-// that comes after it waits too. The default is 200 ms. MySQL and MariaDB
-// count in seconds.
+// that comes after it waits too. The default is 200 ms.
 func WithLockWait(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if d < time.Millisecond {

@@ -49,9 +49,7 @@ const (
 	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%' FROM information_schema.COLUMNS
-WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
-AND RIGHT(TABLE_NAME, 6) <> '_sfold' -- of an online move that is not finished
-ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
+WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int') ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 

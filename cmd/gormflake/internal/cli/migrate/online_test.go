@@ -14,12 +14,9 @@ func TestMigrateOnline(t *testing.T) {
 		online := func(verb string, args ...string) clitest.Outcome {
 			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "orders", "order_lines"}, args...)...)
 		}
-		switch db.Name() {
-		case "sqlite":
-			clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "an online widening is not supported on sqlite: apply phase widen")
+		if db.Name() != "postgres" {
+			clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "an online widening is not supported on "+db.Name()+": apply phase widen")
 			return
-		case "mysql":
-			t.Skip("package sqlmigrate/onlinetest has it")
 		}
 		before := clitest.Schema(t, url)
 		clitest.WantOutcome(t, online("plan"), clitest.Findings, "Stage swap: ", "")
