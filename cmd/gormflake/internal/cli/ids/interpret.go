@@ -149,9 +149,10 @@ func (in *interpreter) findSerial(word []byte) (reading, bool) {
 	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
 }
 
-// isHex needs the prefix: without it, hexadecimal is any of the other forms.
+// isHex needs the prefix: without it, hexadecimal is any of the other forms. With
+// more digits than an ID has, it is a serial number whose code is 0X.
 func isHex[T string | []byte](s T) bool {
-	if len(s) < 3 || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
+	if len(s) < 3 || len(s) > len("0x7fffffffffffffff") || s[0] != '0' || s[1] != 'x' && s[1] != 'X' {
 		return false
 	}
 	for i := 2; i < len(s); i++ {
