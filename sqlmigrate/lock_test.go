@@ -103,9 +103,10 @@ func postgresLocksTogether(t *testing.T, server *pgServer) {
 	plan := d.inspect(t, "a")
 	for i, table := range []string{"b", "c", "e"} { // each is free in time for a wait of its own
 		reader := d.Begin()
-		defer reader.Rollback()
+		rollback := sync.OnceFunc(func() { reader.Rollback() })
+		defer rollback()
 		run(t, reader, "SELECT count(*) FROM "+table)
-		time.AfterFunc(time.Duration(i+1)*each, func() { reader.Rollback() })
+		time.AfterFunc(time.Duration(i+1)*each, rollback)
 	}
 	ended, waits := make(chan struct{}), make(chan time.Duration)
 	go func() { waits <- readAllTheTime(t, d.DB, "a", ended) }()

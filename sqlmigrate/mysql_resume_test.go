@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -37,14 +38,14 @@ func mysqlSmallTargets() []any { return []any{"users", "orders", "flags"} }
 // mysqlFailure ends what is under way when a statement is about to begin.
 type mysqlFailure struct {
 	name string
-	step int // it comes at every so many statements
+	step int // it comes at every so many statements, from one of the first on
 	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
 }
 
 func mysqlFailures() []mysqlFailure {
 	return []mysqlFailure{
-		{"context", 1, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
-		{"connection", 3, func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
+		{"context", 2, func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
+		{"connection", 5, func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
 			for _, id := range mysqlStrings(t, db, "SELECT id FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND id <> CONNECTION_ID()") {
 				mysqlExec(t, db, "KILL "+id)
 			}
@@ -83,7 +84,7 @@ func TestMySQLResumesWithNewPlan(t *testing.T) {
 	t.Parallel()
 	before, schema, data := mysqlMoved(t)
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n += f.step {
+		for n := rand.IntN(f.step); ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)
@@ -148,7 +149,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 	t.Parallel()
 	before, schema, data := mysqlMoved(t)
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n += f.step {
+		for n := rand.IntN(f.step); ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)
@@ -168,7 +169,7 @@ func TestMySQLResumesWithSamePlan(t *testing.T) {
 		}
 	}
 	for _, f := range mysqlFailures() {
-		for n := 0; ; n += f.step {
+		for n := rand.IntN(f.step); ; n += f.step {
 			reached := false
 			t.Run(fmt.Sprintf("down, %s at %d", f.name, n), func(t *testing.T) {
 				db := mysqlSmall(t)
