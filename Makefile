@@ -59,7 +59,7 @@ race: ## the same under the race detector, in random order (needs a C compiler)
 
 .PHONY: nocgo
 nocgo: ## build, vet and test without a C compiler, the generator without assembler too
-	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...; $(GO) test $(TESTFLAGS) ./...)
+	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...; $(GO) test -timeout 20m $(TESTFLAGS) ./...)
 	CGO_ENABLED=0 $(GO) test $(TESTFLAGS) -tags purego ./snowflake/...
 
 .PHONY: lint

@@ -65,10 +65,11 @@ func (l *workerList) get(ctx context.Context, store lease.Store, owners bool) ([
 	now := time.Now()
 	workers := make([]worker, 0, len(in.Holders))
 	for _, h := range in.Holders {
+		w := worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()}
 		if !owners {
-			h.Owner = ""
+			w.Owner = ""
 		}
-		workers = append(workers, worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()})
+		workers = append(workers, w)
 	}
 	l.workers, l.at = workers, now
 	return workers, nil

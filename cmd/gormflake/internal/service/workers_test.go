@@ -3,7 +3,7 @@ package service_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -30,9 +30,8 @@ func TestWorkers(t *testing.T) {
 		fmt.Sprintf(`{"datacenter":1,"worker":2,"owner":%q,"bound":%q,"state":"held"}]}`, h.Owner, h.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	expect(t, get(handler, "/v1/workers", "Authorization", "Bearer "+secret), http.StatusOK, want)
 	anybody := get(open(t, nil, func(c *service.Config) { c.Store = store }), "/v1/workers")
-	if text := anybody.Body.String(); anybody.Code != http.StatusOK || strings.Contains(text, "owner") || strings.Contains(text, h.Owner) {
-		t.Errorf("without a token: %d %s", anybody.Code, text)
-	}
+	owner := regexp.MustCompile(`"owner":"[^"]*",`)
+	expect(t, anybody, http.StatusOK, owner.ReplaceAllString(want, ""))
 }
 
 func TestNoWorkers(t *testing.T) {
