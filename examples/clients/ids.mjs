@@ -92,7 +92,7 @@ export const isWrong = (id, sent, i) => sent[i] !== id[i];
 const wrongDigits = (id, sent) => [...sent].filter((_, i) => isWrong(id, sent, i)).length;
 
 function found(id, { status, body }) {
-  if (status !== 200) return `${status}, ${body.error}`;
+  if (status !== 200) return `${status}, ${body.detail ?? body.error}`;
   const away = BigInt(body.id) - BigInt(id);
   return `taken for another, ${away < 0n ? -away : away} away`;
 }
@@ -114,6 +114,6 @@ async function ask(url, options) {
 }
 
 function succeeded(answer) {
-  if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}, ${answer.body.error}`);
+  if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}, ${answer.body.detail ?? answer.body.error}`);
   return answer;
 }
