@@ -197,10 +197,15 @@ func pgHeldRow(t *testing.T, server *pgServer) {
 	if err := holder.Exec("SELECT FROM t WHERE id < 10 FOR UPDATE").Error; err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(time.Second, func() { holder.Rollback() })
+	release := sync.OnceFunc(func() { holder.Rollback() })
+	defer time.AfterFunc(time.Minute, release).Stop()
 	waited := ""
 	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy),
-		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { waited += p.Waiting }))
+		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+			if waited += p.Waiting; p.Waiting != "" {
+				release()
+			}
+		}))
 	if err != nil || !strings.Contains(waited, "that another program holds") {
 		t.Errorf("it waited for %q: %v", waited, err)
 	}
