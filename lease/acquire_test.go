@@ -432,11 +432,13 @@ func TestSettle(t *testing.T) {
 func TestSettleShorterThanTheWindow(t *testing.T) {
 	t.Parallel()
 	for settle, want := range map[time.Duration]int{20 * time.Millisecond: 0, 19 * time.Millisecond: 1} {
-		log := new(journal)
-		acquire(t, leasetest.NewMemory(), lease.WithWindow(20*time.Millisecond), lease.WithSettle(settle), lease.WithLogger(log.logger()))
-		if got := log.count("shorter than the window"); got != want {
-			t.Errorf("settle %v is warned of %d times, want %d", settle, got, want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			log := new(journal)
+			acquire(t, leasetest.NewMemory(), lease.WithWindow(20*time.Millisecond), lease.WithSettle(settle), lease.WithLogger(log.logger()))
+			if got := log.count("shorter than the window"); got != want {
+				t.Errorf("settle %v is warned of %d times, want %d", settle, got, want)
+			}
+		})
 	}
 }
 

@@ -125,7 +125,7 @@ func TestExtensionToleratesTheStoresClock(t *testing.T) {
 				want = 3
 			}
 			if log.count("the store's clock is behind") != want || log.count("agrees with this process's again") != want {
-				t.Errorf("log, want %d warnings:\n%s", want, &log.buf)
+				t.Errorf("log, want %d warnings:\n%s", want, log)
 			}
 		})
 	}
@@ -139,17 +139,17 @@ func TestLeadIsLogged(t *testing.T) {
 		gen := generate(t, acquire(t, leasetest.NewMemory(), lease.WithClock(clock.now), lease.WithLogger(log.logger())))
 		pass(t, gen, time.Minute)
 		if log.count("level=WARN") != 0 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 		clock.set(-10 * time.Minute)
 		pass(t, gen, 2*time.Minute)
 		if log.count("are more than a minute ahead of the clock") != 1 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 		time.Sleep(20 * time.Minute)
 		pass(t, gen, 2*time.Minute)
 		if log.count("are no longer more than a minute ahead of the clock") != 1 || log.count("level=WARN") != 2 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestClone(t *testing.T) {
 			t.Errorf("%d is issued under the worker of the clone", id)
 		}
 		if l.Stats().Losses != 1 || log.count("a copy of this process") != 1 {
-			t.Errorf("stats %+v, log:\n%s", l.Stats(), &log.buf)
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), log)
 		}
 		time.Sleep(10 * time.Minute)
 		if err := gen.Close(context.Background()); err != nil {
@@ -60,7 +60,7 @@ func TestCloneSeenAtTheRelease(t *testing.T) {
 			t.Errorf("record of the clone = %v, want it left alone", r)
 		}
 		if log.count("a copy of this process") != 1 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func TestRenewalWaitsForAConnection(t *testing.T) {
 		next(t, gen)
 		time.Sleep(2 * time.Second)
 		if s := l.Stats(); s.Failures != 0 || s.Extensions != 1 {
-			t.Errorf("stats %+v, want one extension and no failure, log:\n%s", s, &log.buf)
+			t.Errorf("stats %+v, want one extension and no failure, log:\n%s", s, log)
 		}
 		if left := time.Until(l.Stats().Until); left < 58*time.Second {
 			t.Errorf("the window ends in %v, want a minute from when the connection was there", left)
@@ -84,7 +84,7 @@ func TestCallerGivesUpAndTheRenewalContinues(t *testing.T) {
 		time.Sleep(time.Second)
 		next(t, gen)
 		if log.count("level=ERROR msg=\"lease: fenced") != 1 || log.count("level=ERROR msg=\"lease: the window is extended again") != 1 {
-			t.Errorf("log, want the outage and its end at one level:\n%s", &log.buf)
+			t.Errorf("log, want the outage and its end at one level:\n%s", log)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestShortOutageIsNotNoticed(t *testing.T) {
 			t.Errorf("stats after recovery %+v", s)
 		}
 		if log.count("cannot be extended") != 1 || log.count("is extended again") != 1 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestLongOutage(t *testing.T) {
 			t.Errorf("served again after %v, want within a second", took)
 		}
 		if log.count("fenced") != 1 {
-			t.Errorf("fenced is not logged once:\n%s", &log.buf)
+			t.Errorf("fenced is not logged once:\n%s", log)
 		}
 	})
 }

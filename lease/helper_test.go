@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
@@ -103,8 +104,15 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
+// count waits until every goroutine of the bubble has come to rest: one that has
+// changed the lease's state may not have logged it yet.
 func (j *journal) count(part string) int {
+	synctest.Wait()
+	return strings.Count(j.String(), part)
+}
+
+func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return strings.Count(j.buf.String(), part)
+	return j.buf.String()
 }

@@ -214,7 +214,7 @@ func TestClosingIsNotHeldUp(t *testing.T) {
 			t.Errorf("closed after %v, want 1s", took)
 		}
 		if log.count("cannot be extended") > 0 {
-			t.Errorf("closing is logged as a failure:\n%s", &log.buf)
+			t.Errorf("closing is logged as a failure:\n%s", log)
 		}
 	})
 }

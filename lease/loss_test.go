@@ -68,7 +68,7 @@ func TestLossContinuesUnderAnotherWorker(t *testing.T) {
 			t.Error("still under the lost worker")
 		}
 		if l.Stats().Losses != 1 || log.count("worker lost") != 1 || log.count("in place of the lost one") != 1 {
-			t.Errorf("stats %+v, log:\n%s", l.Stats(), &log.buf)
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), log)
 		}
 		if err := gen.Close(context.Background()); err != nil {
 			t.Fatal(err)
@@ -306,11 +306,12 @@ func TestStoreForgets(t *testing.T) {
 					_, _ = gen.TryNext()
 					time.Sleep(10 * time.Millisecond)
 				}
+				synctest.Wait()
 				if got := l.Stats(); got.Losses != test.losses || got.Regressions != test.regressions {
 					t.Errorf("stats %+v, want %d losses and %d regressions", got, test.losses, test.regressions)
 				}
 				if uint64(log.count("has forgotten")) != test.regressions {
-					t.Errorf("log:\n%s", &log.buf)
+					t.Errorf("log:\n%s", log)
 				}
 				if id, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
 					t.Errorf("%d, %v after the loss was known, want ErrFenced", id, err)
@@ -471,7 +472,7 @@ func TestHealthInLogicalTime(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond) // until after the next attempt
 		if log.count("fenced, the window has ended") != 1 {
-			t.Errorf("log:\n%s", &log.buf)
+			t.Errorf("log:\n%s", log)
 		}
 		store.Up()
 	})
