@@ -11,20 +11,16 @@ import (
 	"syscall"
 )
 
-// account is who runs a server that refuses to be run by root. Its Debian
-// package has made it.
-const account = "postgres"
-
 // setAttributes makes command a child that ends with us, and runs it under
-// another account where it must not run under root's.
+// the engine's account where it must not run under root's.
 func (s *Server) setAttributes(command *exec.Cmd) error {
 	command.SysProcAttr = sysProcAttr()
-	if !s.engine.notRoot || os.Geteuid() != 0 {
+	if s.engine.Account == "" || os.Geteuid() != 0 {
 		return nil
 	}
-	credential, err := credentialOf(account)
+	credential, err := credentialOf(s.engine.Account)
 	if err != nil {
-		return fmt.Errorf("testserver: %s refuses to run as root: %w", s.engine.title, err)
+		return fmt.Errorf("testserver: %s does not run as root: %w", s.engine.title, err)
 	}
 	command.SysProcAttr.Credential = credential
 	for _, path := range []string{s.dir, s.logPath()} {

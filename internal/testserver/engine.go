@@ -1,9 +1,11 @@
 package testserver
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -11,23 +13,32 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
-// engine is what differs from one kind of server to the next.
-type engine struct {
+// An Engine is what differs from one kind of server to the next. A cluster changes
+// what its members do otherwise than a server that is alone.
+type Engine struct {
+	SetUp   func(*Server) error    // once, before the first start
+	Args    func(*Server) []string // at every start
+	Answers func(*Server) error    // nil once the server serves
+	Account string                 // that runs it in place of root; its Debian package has made it
+
 	service string // as in GORMFLAKE_TEST_REQUIRE
 	title   string
 	pkg     string // Debian package
 	url     string // format with the port as its operand
 
 	find       func() (program string, err error)
-	setup      func(*Server) error // once, before the first start
-	args       func(*Server) []string
-	answers    func(*Server) error // nil once the server serves
+	client     func(s *Server, statement string) (program string, args []string) // of a database
 	stopSignal syscall.Signal
-	notRoot    bool     // refuses to run as root
 	env        []string // of the server itself
+}
+
+// EngineOf returns the engine of a service, as GORMFLAKE_TEST_REQUIRE calls it.
+func EngineOf(service string) Engine {
+	return *engines[slices.IndexFunc(engines, func(e *Engine) bool { return e.service == service })]
 }
 
 // inPath looks for a program where the shell does, and in the folders for
@@ -45,10 +56,10 @@ func inPath(name string) (string, error) {
 	return "", err
 }
 
-// freePort returns a port outside the range from which systems take the ports
+// FreePort returns a port outside the range from which systems take the ports
 // of outgoing connections: a client that keeps trying to connect to a port of
 // that range, while its server is down, sooner or later connects to itself.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	const first, end = 10240, 32768
 	for range 100 {
 		port := first + rand.IntN(end-first)
@@ -62,10 +73,13 @@ func freePort() (int, error) {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// data is the folder of the server's own files.
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+// File is the path of a file that only the server needs.
+func (s *Server) File(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *Server) makeData() error { return os.Mkdir(s.data(), 0o700) }
+// Data is the folder of the server's own files, which the engine makes.
+func (s *Server) Data() string { return s.File("data") }
+
+func (s *Server) makeData() error { return os.Mkdir(s.Data(), 0o700) }
 
 // command is a command that writes to the server's log.
 func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
@@ -84,8 +98,8 @@ func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
 	return command, nil
 }
 
-// run runs a command that sets the server up.
-func (s *Server) run(program string, args ...string) error {
+// Run runs a command that sets the server up, as its account.
+func (s *Server) Run(program string, args ...string) error {
 	command, err := s.command(program, args...)
 	if err != nil {
 		return err
@@ -101,10 +115,35 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-func (s *Server) logPath() string { return filepath.Join(s.dir, "log") }
+// RunProgram runs the server's own program once, with other arguments.
+func (s *Server) RunProgram(args ...string) error { return s.Run(s.program, args...) }
 
-// lastWords is the end of the server's log.
-func (s *Server) lastWords() string {
+// Query asks a database by its own client, and returns the answer without the
+// space around it.
+func (s *Server) Query(statement string) (string, error) {
+	program, args := s.engine.client(s, statement)
+	command, err := s.command(program, args...)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = command.Stderr.(io.Closer).Close() }()
+	var answer bytes.Buffer
+	command.Stdout = &answer
+	p, err := startProcess(command)
+	if err != nil {
+		return "", err
+	}
+	<-p.done
+	if !command.ProcessState.Success() {
+		err = fmt.Errorf("testserver: %s: %s", statement, command.ProcessState)
+	}
+	return strings.TrimSpace(answer.String()), err
+}
+
+func (s *Server) logPath() string { return s.File("log") }
+
+// LogTail is the end of the server's log.
+func (s *Server) LogTail() string {
 	const most = 2000
 	text, err := os.ReadFile(s.logPath())
 	if err != nil {
@@ -113,7 +152,16 @@ func (s *Server) lastWords() string {
 	return string(text[max(0, len(text)-most):])
 }
 
-var errNotReady = errors.New("not ready")
+// ErrNotReady is for servers that answer and do not serve.
+var ErrNotReady = errors.New("not ready")
+
+// locate finds the server's program, unless no server is to be started.
+func (e *Engine) locate() (string, error) {
+	if os.Getenv(serversVariable) == "none" {
+		return "", errors.New(serversVariable + "=none")
+	}
+	return e.find()
+}
 
 // newest is the path of the highest version, /usr/lib/postgresql/15/bin/postgres
 // coming after /usr/lib/postgresql/9.6/bin/postgres.

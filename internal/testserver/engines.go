@@ -12,13 +12,15 @@ import (
 	"syscall"
 )
 
-var postgres = &engine{
+var engines = []*Engine{mariadb, postgres, redis, etcd, zookeeper, pgbouncer, galera}
+
+var postgres = &Engine{
 	service:    "postgres",
 	title:      "PostgreSQL",
 	pkg:        "postgresql",
 	url:        "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
 	stopSignal: syscall.SIGINT, // a fast shutdown: does not wait for clients to leave
-	notRoot:    true,
+	Account:    "postgres",
 	find: func() (string, error) {
 		path, err := inPath("postgres")
 		if err == nil {
@@ -29,24 +31,30 @@ var postgres = &engine{
 		}
 		return "", err
 	},
-	setup: func(s *Server) error {
-		return s.run(s.sibling("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
-			"--encoding=UTF8", "--locale=C", "--pgdata="+s.data())
+	SetUp: func(s *Server) error {
+		return s.Run(s.sibling("initdb"), "--no-sync", "--auth=trust", "--username=postgres",
+			"--encoding=UTF8", "--locale=C", "--pgdata="+s.Data())
 	},
-	args: func(s *Server) []string {
-		args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port)}
+	Args: func(s *Server) []string {
+		args := []string{"-D", s.Data(), "-p", strconv.Itoa(s.port)}
 		settings := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "shared_buffers=16MB"}
 		for _, setting := range append(settings, s.settings...) {
 			args = append(args, "-c", setting)
 		}
 		return args
 	},
-	answers: func(s *Server) error {
-		return s.run(s.sibling("pg_isready"), "--quiet", "--host=127.0.0.1", "--port="+strconv.Itoa(s.port))
+	Answers: func(s *Server) error {
+		return s.Run(s.sibling("pg_isready"), "--quiet", "--host=127.0.0.1", "--port="+strconv.Itoa(s.port))
+	},
+	client: func(s *Server, statement string) (string, []string) {
+		return s.sibling("psql"), []string{
+			"--no-psqlrc", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--username=postgres",
+			"--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--command=" + statement, "postgres",
+		}
 	},
 }
 
-var mariadb = &engine{
+var mariadb = &Engine{
 	service:    "mysql",
 	title:      "MariaDB",
 	pkg:        "mariadb-server",
@@ -58,84 +66,90 @@ var mariadb = &engine{
 		}
 		return inPath("mariadbd")
 	},
-	setup: func(s *Server) error {
+	SetUp: func(s *Server) error {
 		install, err := inPath("mariadb-install-db")
 		if err != nil {
 			return err
 		}
-		return s.run(install, append(mariadbArgs(s), "--auth-root-authentication-method=normal",
+		return s.Run(install, append(mariadbArgs(s), "--auth-root-authentication-method=normal",
 			"--skip-name-resolve")...)
 	},
-	args: func(s *Server) []string {
+	Args: func(s *Server) []string {
 		args := append(mariadbArgs(s), "--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1",
-			"--socket="+filepath.Join(s.dir, "socket"), "--pid-file="+filepath.Join(s.dir, "pid"), "--skip-name-resolve",
+			"--socket="+s.File("socket"), "--pid-file="+s.File("pid"), "--skip-name-resolve",
 			"--innodb-buffer-pool-size=16M")
 		for _, setting := range s.settings {
 			args = append(args, "--"+setting)
 		}
 		return args
 	},
-	answers: func(s *Server) error {
+	Answers: func(s *Server) error {
 		const protocolVersion = 10 // the first byte of a greeting; an error has another
 		greeting, err := ask(s, "", 5)
 		if err == nil && greeting[4] != protocolVersion {
-			return errNotReady
+			return ErrNotReady
 		}
 		return err
+	},
+	client: func(s *Server, statement string) (string, []string) {
+		return "mariadb", []string{
+			"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.port),
+			"--user=root", "--connect-timeout=1", "--batch", "--skip-column-names", "--execute=" + statement,
+		}
 	},
 }
 
 func mariadbArgs(s *Server) []string {
-	args := []string{"--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir, "--innodb-log-file-size=8M"}
-	if os.Geteuid() == 0 {
+	args := []string{"--no-defaults", "--datadir=" + s.Data(), "--tmpdir=" + s.dir, "--innodb-log-file-size=8M"}
+	if os.Geteuid() == 0 && s.engine.Account == "" {
 		args = append(args, "--user=root")
 	}
 	return args
 }
 
-var redis = &engine{
+var redis = &Engine{
 	service:    "redis",
 	title:      "Redis",
 	pkg:        "redis-server",
 	url:        "redis://127.0.0.1:%d",
 	stopSignal: syscall.SIGTERM,
 	find:       func() (string, error) { return inPath("redis-server") },
-	setup:      (*Server).makeData,
-	args: func(s *Server) []string {
-		args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.data(), "--save", ""}
+	SetUp:      (*Server).makeData,
+	Args: func(s *Server) []string {
+		args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Data(), "--save", ""}
 		for _, setting := range s.settings {
 			args = append(args, strings.Fields(setting)...)
 		}
 		return args
 	},
-	answers: func(s *Server) error {
+	Answers: func(s *Server) error {
 		reply, err := ask(s, "PING\r\n", 5)
 		if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
-			return errNotReady
+			return ErrNotReady
 		}
 		return err
 	},
 }
 
-var etcd = &engine{
+var etcd = &Engine{
 	service:    "etcd",
 	title:      "etcd",
 	pkg:        "etcd-server",
 	url:        "http://127.0.0.1:%d",
 	stopSignal: syscall.SIGTERM,
 	find:       func() (string, error) { return inPath("etcd") },
-	setup:      (*Server).makeData,
-	args: func(s *Server) []string {
+	SetUp:      (*Server).makeData,
+	Args: func(s *Server) []string {
 		// Nobody connects to the port for peers, so port 0 is free to change.
 		peer := "http://127.0.0.1:0"
 		args := []string{
-			"--name=test", "--data-dir=" + s.data(), "--listen-client-urls=" + s.URL(), "--advertise-client-urls=" + s.URL(),
+			"--name=test", "--data-dir=" + s.Data(), "--listen-client-urls=" + s.URL(), "--advertise-client-urls=" + s.URL(),
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=test=" + peer,
 			"--heartbeat-interval=10", "--election-timeout=50",
 		}
 		return append(args, s.settings...)
 	},
-	answers: func(s *Server) error {
+	Answers: func(s *Server) error {
 		client := http.Client{Timeout: askTimeout}
 		response, err := client.Get(s.URL() + "/health")
 		if err != nil {
@@ -144,7 +158,7 @@ var etcd = &engine{
 		defer response.Body.Close()
 		_, _ = io.Copy(io.Discard, response.Body)
 		if response.StatusCode != http.StatusOK {
-			return errNotReady
+			return ErrNotReady
 		}
 		return nil
 	},
@@ -153,7 +167,7 @@ var etcd = &engine{
 // zookeeperJar is where Debian has it, with the path to what it needs inside.
 const zookeeperJar = "/usr/share/java/zookeeper.jar"
 
-var zookeeper = &engine{
+var zookeeper = &Engine{
 	service:    "zookeeper",
 	title:      "ZooKeeper",
 	pkg:        "zookeeper",
@@ -165,30 +179,54 @@ var zookeeper = &engine{
 		}
 		return inPath("java")
 	},
-	setup: func(s *Server) error {
+	SetUp: func(s *Server) error {
 		lines := append([]string{
-			"dataDir=" + s.data(), "clientPort=" + strconv.Itoa(s.port), "clientPortAddress=127.0.0.1", "tickTime=500",
+			"dataDir=" + s.Data(), "clientPort=" + strconv.Itoa(s.port), "clientPortAddress=127.0.0.1", "tickTime=500",
 			"maxClientCnxns=0", "admin.enableServer=false", "4lw.commands.whitelist=srvr",
 		}, s.settings...)
 		return errors.Join(s.makeData(), os.WriteFile(s.zooCfg(), []byte(strings.Join(lines, "\n")), 0o600))
 	},
-	args: func(s *Server) []string {
+	Args: func(s *Server) []string {
 		return []string{
 			"-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no",
 			"-cp", zookeeperJar + ":/usr/share/java/slf4j-simple.jar",
-			"org.apache.zookeeper.server.ZooKeeperServerMain", s.zooCfg(),
+			"org.apache.zookeeper.server.quorum.QuorumPeerMain", s.zooCfg(),
 		}
 	},
-	answers: func(s *Server) error {
+	Answers: func(s *Server) error {
 		reply, err := ask(s, "srvr", 10)
 		if err == nil && reply != "Zookeeper " {
-			return fmt.Errorf("%w: %s", errNotReady, reply)
+			return fmt.Errorf("%w: %s", ErrNotReady, reply)
 		}
 		return err
 	},
 }
 
-func (s *Server) zooCfg() string { return filepath.Join(s.dir, "zoo.cfg") }
+func (s *Server) zooCfg() string { return s.File("zoo.cfg") }
+
+// galera is what a test requires whose nodes are servers of MariaDB. Its program is
+// the library that they load.
+var galera = &Engine{
+	service: "galera",
+	title:   "Galera",
+	pkg:     "galera-4 rsync",
+	find: func() (string, error) {
+		for _, program := range []string{"mariadb", "rsync", "lsof"} {
+			if _, err := inPath(program); err != nil {
+				return "", err
+			}
+		}
+		libraries := []string{ // where Debian and others have it
+			"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so",
+		}
+		for _, library := range libraries {
+			if _, err := os.Stat(library); err == nil {
+				return library, nil
+			}
+		}
+		return "", fmt.Errorf("no %s", strings.Join(libraries, ", "))
+	},
+}
 
 // sibling is a program in the folder of the server's own.
 func (s *Server) sibling(name string) string { return filepath.Join(filepath.Dir(s.program), name) }

@@ -3,7 +3,6 @@ package testserver
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,25 +21,25 @@ func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
 	return start(t, pgbouncer, append(behind, settings...))
 }
 
-var pgbouncer = &engine{
+var pgbouncer = &Engine{
 	service:    "pgbouncer",
 	title:      "PgBouncer",
 	pkg:        "pgbouncer",
 	url:        "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
 	stopSignal: syscall.SIGTERM,
-	notRoot:    true,
+	Account:    "postgres",
 	find:       func() (string, error) { return inPath("pgbouncer") },
-	setup: func(s *Server) error {
+	SetUp: func(s *Server) error {
 		lines := append(s.settings, "listen_addr = 127.0.0.1", "listen_port = "+strconv.Itoa(s.port),
 			"unix_socket_dir =", "auth_type = any", "admin_users = postgres")
 		return os.WriteFile(s.pgbouncerIni(), []byte(strings.Join(lines, "\n")+"\n"), 0o644) //nolint:gosec // another user reads it
 	},
-	args: func(s *Server) []string { return []string{s.pgbouncerIni()} },
-	answers: func(s *Server) error {
+	Args: func(s *Server) []string { return []string{s.pgbouncerIni()} },
+	Answers: func(s *Server) error {
 		// To a request for TLS a server says yes or no, in one byte.
 		_, err := ask(s, "\x00\x00\x00\x08\x04\xd2\x16\x2f", 1)
 		return err
 	},
 }
 
-func (s *Server) pgbouncerIni() string { return filepath.Join(s.dir, "pgbouncer.ini") }
+func (s *Server) pgbouncerIni() string { return s.File("pgbouncer.ini") }

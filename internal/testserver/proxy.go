@@ -20,9 +20,10 @@ type Proxy struct {
 	some     atomic.Pointer[losses]
 	lost     atomic.Int64 // of some
 
-	mu     sync.Mutex
-	server string // empty: connections are closed at once
-	links  map[*link]bool
+	mu      sync.Mutex
+	servers []string // none: connections are closed at once
+	next    int
+	links   map[*link]bool
 }
 
 // losses are the answers that LoseSome loses.
@@ -37,15 +38,15 @@ type losses struct {
 // lost.
 const carryOut = 10 * time.Millisecond
 
-// NewProxy starts a proxy for the server at an address, host:port. It ends with
-// the test.
-func NewProxy(t testing.TB, server string) *Proxy {
+// NewProxy starts a proxy for the servers at these addresses, host:port: see
+// [Proxy.Lead]. It ends with the test.
+func NewProxy(t testing.TB, servers ...string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("testserver: %v", err)
 	}
-	p := &Proxy{listener: listener, server: server, links: map[*link]bool{}}
+	p := &Proxy{listener: listener, servers: servers, links: map[*link]bool{}}
 	t.Cleanup(func() { _ = listener.Close() })
 	go p.accept()
 	return p
@@ -77,12 +78,13 @@ func (p *Proxy) Lose() { p.lose.Store(true) }
 // one reply.
 func (p *Proxy) CutAfter(replies int) { p.cut.Store(int32(replies) + 1) }
 
-// Lead closes all connections, and leads new ones to the server at an address,
-// host:port. Where the address is empty, new connections are closed at once.
-func (p *Proxy) Lead(server string) {
+// Lead closes all connections, and leads new ones to the servers at these
+// addresses, host:port, to each in turn that accepts them. Where there is none,
+// or only an empty one, new connections are closed at once.
+func (p *Proxy) Lead(servers ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.server = server
+	p.servers = servers
 	for l := range p.links {
 		l.close()
 	}
@@ -124,16 +126,16 @@ func (p *Proxy) accept() {
 func (p *Proxy) link(client net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.server == "" {
-		return nil
+	for range p.servers {
+		server, err := net.Dial("tcp", p.servers[p.next%len(p.servers)])
+		p.next++
+		if err == nil {
+			l := &link{proxy: p, client: client, server: server}
+			p.links[l] = true
+			return l
+		}
 	}
-	server, err := net.Dial("tcp", p.server)
-	if err != nil {
-		return nil
-	}
-	l := &link{proxy: p, client: client, server: server}
-	p.links[l] = true
-	return l
+	return nil
 }
 
 func (p *Proxy) unlink(l *link) {

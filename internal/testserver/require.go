@@ -7,12 +7,18 @@ import (
 	"testing"
 )
 
-const requireVariable = "GORMFLAKE_TEST_REQUIRE"
+const (
+	requireVariable = "GORMFLAKE_TEST_REQUIRE"
+	serversVariable = "GORMFLAKE_TEST_SERVERS"
+)
 
 // knownNames are all that may be required.
-var knownNames = append([]string{
-	mariadb.service, postgres.service, redis.service, etcd.service, zookeeper.service, pgbouncer.service,
-}, programs...)
+func knownNames() (names []string) {
+	for _, e := range engines {
+		names = append(names, e.service)
+	}
+	return append(names, programs...)
+}
 
 // Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test
 // that goes without it then fails instead of being skipped.
@@ -21,21 +27,25 @@ func Required(service string) bool {
 }
 
 // CheckRequired fails t if GORMFLAKE_TEST_REQUIRE has a name that requires
-// nothing: a misspelled one would let the tests be skipped.
+// nothing: a misspelled one would let the tests be skipped. So it does if
+// GORMFLAKE_TEST_SERVERS is not what it may be.
 func CheckRequired(t testing.TB) {
 	t.Helper()
+	if value := os.Getenv(serversVariable); value != "" && value != "none" {
+		t.Fatalf("testserver: %s=%q: want none, or leave it unset", serversVariable, value)
+	}
 	for _, name := range requiredNames() {
-		if !slices.Contains(knownNames, name) {
+		if !slices.Contains(knownNames(), name) {
 			t.Fatalf("testserver: %s=%q: unknown name %q: want a comma-separated list of %s",
-				requireVariable, os.Getenv(requireVariable), name, strings.Join(knownNames, ", "))
+				requireVariable, os.Getenv(requireVariable), name, strings.Join(knownNames(), ", "))
 		}
 	}
 }
 
 // Missing lists the servers that are not installed, and their Debian packages.
 func Missing() (titles, packages []string) {
-	for _, e := range []*engine{postgres, mariadb, redis, etcd, zookeeper, pgbouncer} {
-		if _, err := e.find(); err != nil {
+	for _, e := range engines {
+		if _, err := e.locate(); err != nil {
 			titles = append(titles, e.title)
 			packages = append(packages, e.pkg)
 		}

@@ -16,17 +16,17 @@ func PostgresStandby(t testing.TB, primary *Proxy, settings ...string) *Server {
 		t.Fatalf("testserver: %v", err)
 	}
 	standby := *postgres
-	standby.setup = func(s *Server) error {
-		return s.run(s.sibling("pg_basebackup"), "--host="+host, "--port="+port, "--username=postgres", "--no-sync",
-			"--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata="+s.data())
+	standby.SetUp = func(s *Server) error {
+		return s.Run(s.sibling("pg_basebackup"), "--host="+host, "--port="+port, "--username=postgres", "--no-sync",
+			"--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--pgdata="+s.Data())
 	}
 	return start(t, &standby, settings)
 }
 
 // Promote makes a standby a primary, and returns once it accepts writes.
 func (s *Server) Promote() error {
-	if err := s.run(s.sibling("pg_ctl"), "promote", "--wait", "--pgdata="+s.data()); err != nil {
-		return fmt.Errorf("testserver: promote %s: %w; the end of its log:\n%s", s.engine.title, err, s.lastWords())
+	if err := s.Run(s.sibling("pg_ctl"), "promote", "--wait", "--pgdata="+s.Data()); err != nil {
+		return fmt.Errorf("testserver: promote %s: %w; the end of its log:\n%s", s.engine.title, err, s.LogTail())
 	}
 	return nil
 }

@@ -12,6 +12,7 @@
 //	etcd       Debian package etcd-server
 //	zookeeper  Debian package zookeeper
 //	pgbouncer  Debian package pgbouncer
+//	galera     Debian packages galera-4 and rsync, of a cluster of MariaDB
 //
 // A server is killed when its test ends, and under Linux also when the test
 // process dies in whatever way. Servers do not wait for the disk unless their
@@ -24,6 +25,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -37,7 +39,7 @@ const (
 // Server is a server process. Its methods may be called concurrently.
 type Server struct {
 	t        testing.TB
-	engine   *engine
+	engine   *Engine
 	program  string
 	settings []string
 	dir      string // everything that the server writes
@@ -47,6 +49,8 @@ type Server struct {
 	process *process // nil while the server is down
 	clock   string   // the library of SetClock
 	env     []string // from the next start on, beyond the engine's
+
+	pid atomic.Int64 // of the process last started, which is told while it starts
 }
 
 // Postgres starts a PostgreSQL server with superuser postgres, who needs no
@@ -97,6 +101,20 @@ func (s *Server) URLThrough(p *Proxy) string { return fmt.Sprintf(s.engine.url, 
 // Address is where the server listens, host:port.
 func (s *Server) Address() string { return address(s.port) }
 
+// PID is of the process last started, which is known while it starts, or 0.
+func (s *Server) PID() int { return int(s.pid.Load()) }
+
+// Running reports whether the server has been started, and neither stopped nor
+// killed since.
+func (s *Server) Running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process != nil
+}
+
+// Answers returns nil if the server serves.
+func (s *Server) Answers() error { return s.engine.Answers(s) }
+
 // Start starts the server again after Stop or Kill, and returns once it
 // answers.
 func (s *Server) Start() error {
@@ -105,7 +123,7 @@ func (s *Server) Start() error {
 	if s.process != nil {
 		return fmt.Errorf("testserver: start %s: it is running", s.engine.title)
 	}
-	command, err := s.command(s.program, s.engine.args(s)...)
+	command, err := s.command(s.program, s.engine.Args(s)...)
 	if err != nil {
 		return err
 	}
@@ -114,9 +132,10 @@ func (s *Server) Start() error {
 	if err != nil {
 		return fmt.Errorf("testserver: start %s: %w", s.engine.title, err)
 	}
+	s.pid.Store(int64(p.pid))
 	if err := s.await(p); err != nil {
 		p.kill()
-		return fmt.Errorf("testserver: start %s: %w; its last words:\n%s", s.engine.title, err, s.lastWords())
+		return fmt.Errorf("testserver: start %s: %w; the end of its log:\n%s", s.engine.title, err, s.LogTail())
 	}
 	s.process = p
 	return nil
@@ -132,7 +151,7 @@ func (s *Server) Stop() {
 		return
 	}
 	if err := s.process.stop(s.engine.stopSignal, stopTimeout); err != nil {
-		s.t.Errorf("testserver: stop %s: %v; its last words:\n%s", s.engine.title, err, s.lastWords())
+		s.t.Errorf("testserver: stop %s: %v; the end of its log:\n%s", s.engine.title, err, s.LogTail())
 	}
 	s.process = nil
 }
@@ -173,17 +192,16 @@ func (s *Server) Resume() {
 	}
 }
 
-func start(t testing.TB, e *engine, settings []string) *Server {
+func start(t testing.TB, e *Engine, settings []string) *Server {
 	t.Helper()
-	CheckRequired(t)
-	program, err := e.find()
-	if err != nil {
-		missing(t, e, err)
-	}
+	program := Find(t, *e)
 	var s *Server
+	var err error
 	for range portAttempts { // another process may take the free port first
-		s = &Server{t: t, engine: e, program: program, settings: slices.Clone(settings)}
-		if err = s.create(); err == nil {
+		if s, err = place(t, *e, program, settings); err == nil {
+			err = s.Create()
+		}
+		if err == nil {
 			return s
 		}
 	}
@@ -191,29 +209,54 @@ func start(t testing.TB, e *engine, settings []string) *Server {
 	return nil
 }
 
-// create makes the data folder and starts the server for the first time.
-func (s *Server) create() (err error) {
-	if s.port, err = freePort(); err != nil {
-		return err
+// Find returns the program of an engine. Where it is not installed, the test is
+// skipped, or fails.
+func Find(t testing.TB, e Engine) string {
+	t.Helper()
+	CheckRequired(t)
+	program, err := e.locate()
+	if err != nil {
+		missing(t, &e, err)
 	}
-	// Not t.TempDir: no other user, such as postgres, can enter that one.
-	if s.dir, err = os.MkdirTemp("", "gormflake-"+s.engine.service+"-"); err != nil {
-		return fmt.Errorf("testserver: %w", err)
+	return program
+}
+
+// Place gives a server its port and its folder, for [Server.Create] to start it.
+func Place(t testing.TB, e Engine, settings ...string) (*Server, error) {
+	t.Helper()
+	return place(t, e, Find(t, e), settings)
+}
+
+func place(t testing.TB, e Engine, program string, settings []string) (s *Server, err error) {
+	s = &Server{t: t, engine: &e, program: program, settings: slices.Clone(settings)}
+	if s.port, err = FreePort(); err != nil {
+		return nil, err
 	}
-	s.t.Cleanup(func() {
+	if s.dir, err = os.MkdirTemp("", "gormflake-"+e.service+"-"); err != nil { //nolint:usetesting // no other user, such as postgres, can enter t.TempDir
+		return nil, fmt.Errorf("testserver: %w", err)
+	}
+	t.Cleanup(func() {
 		s.Kill()
 		if err := os.RemoveAll(s.dir); err != nil {
-			s.t.Errorf("testserver: %v", err)
+			t.Errorf("testserver: %v", err)
 		}
 	})
-	if err := s.engine.setup(s); err != nil {
-		return fmt.Errorf("testserver: set up %s: %w; its last words:\n%s", s.engine.title, err, s.lastWords())
+	return s, nil
+}
+
+// Configure adds settings to those of a server that is not running.
+func (s *Server) Configure(settings ...string) { s.settings = append(s.settings, settings...) }
+
+// Create makes the data folder and starts the server for the first time.
+func (s *Server) Create() error {
+	if err := s.engine.SetUp(s); err != nil {
+		return fmt.Errorf("testserver: set up %s: %w; the end of its log:\n%s", s.engine.title, err, s.LogTail())
 	}
 	return s.Start()
 }
 
 // missing ends t because the programs of e are not installed.
-func missing(t testing.TB, e *engine, err error) {
+func missing(t testing.TB, e *Engine, err error) {
 	t.Helper()
 	hint := fmt.Sprintf("testserver: no %s server: %v: install %s (Debian package)", e.title, err, e.pkg)
 	if Required(e.service) {
@@ -226,7 +269,7 @@ func missing(t testing.TB, e *engine, err error) {
 func (s *Server) await(p *process) error {
 	deadline := time.After(startTimeout)
 	for {
-		err := s.engine.answers(s)
+		err := s.engine.Answers(s)
 		if err == nil {
 			return nil
 		}

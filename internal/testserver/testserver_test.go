@@ -177,23 +177,44 @@ func TestMissingProgram(t *testing.T) {
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
 		{"not required", "mysql", "no Redis server: ", ""},
 		{"required", "mysql, redis", "", "install redis-server (Debian package) (GORMFLAKE_TEST_REQUIRE names redis)"},
-		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mysql, postgres, redis, etcd, zookeeper, pgbouncer, chromium`},
+		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mysql, postgres, redis, etcd, zookeeper, pgbouncer, galera, chromium`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("GORMFLAKE_TEST_REQUIRE", test.require)
-			r := &recorder{TB: t}
-			func() {
-				defer func() { _ = recover() }()
-				testserver.Redis(r)
-			}()
-			if (r.skip == "") != (test.wantSkip == "") || !strings.Contains(r.skip, test.wantSkip) {
-				t.Errorf("skip = %q, want %q", r.skip, test.wantSkip)
-			}
-			if (r.fatal == "") != (test.wantFatal == "") || !strings.Contains(r.fatal, test.wantFatal) {
-				t.Errorf("failure = %q, want %q", r.fatal, test.wantFatal)
-			}
+			wantRefusal(t, test.wantSkip, test.wantFatal)
 		})
+	}
+}
+
+// A server that is installed is left alone where none is wanted.
+func TestNoServers(t *testing.T) {
+	for _, test := range []struct{ name, servers, require, wantSkip, wantFatal string }{
+		{"none", "none", "", "GORMFLAKE_TEST_SERVERS=none", ""},
+		{"none but required", "none", "redis", "", "GORMFLAKE_TEST_REQUIRE names redis"},
+		{"misspelled", "non", "", "", `GORMFLAKE_TEST_SERVERS="non": want none`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("GORMFLAKE_TEST_SERVERS", test.servers)
+			t.Setenv("GORMFLAKE_TEST_REQUIRE", test.require)
+			wantRefusal(t, test.wantSkip, test.wantFatal)
+		})
+	}
+}
+
+// wantRefusal fails t unless a server is refused so.
+func wantRefusal(t *testing.T, skip, fatal string) {
+	t.Helper()
+	r := &recorder{TB: t}
+	func() {
+		defer func() { _ = recover() }()
+		testserver.Redis(r)
+	}()
+	if (r.skip == "") != (skip == "") || !strings.Contains(r.skip, skip) {
+		t.Errorf("skip = %q, want %q", r.skip, skip)
+	}
+	if (r.fatal == "") != (fatal == "") || !strings.Contains(r.fatal, fatal) {
+		t.Errorf("failure = %q, want %q", r.fatal, fatal)
 	}
 }
 

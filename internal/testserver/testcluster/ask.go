@@ -1,0 +1,28 @@
+package testcluster
+
+import (
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+const askTimeout = time.Second
+
+// ask sends a question, and reads the answer.
+func ask[T any](address, question string, read func(io.Reader) (T, error)) (answer T, err error) {
+	conn, err := net.DialTimeout("tcp", address, askTimeout)
+	if err != nil {
+		return answer, err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return answer, err
+	}
+	if _, err := io.WriteString(conn, question); err != nil {
+		return answer, err
+	}
+	return read(conn)
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

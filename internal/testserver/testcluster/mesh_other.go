@@ -1,0 +1,12 @@
+//go:build !linux
+
+package testcluster
+
+import "net"
+
+// canPart reports whether servers can be told apart by their connections.
+const canPart = false
+
+func socketOf(net.Conn) string { return "" }
+
+func hasSocket(int, string) bool { return false }
