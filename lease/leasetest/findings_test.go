@@ -139,7 +139,7 @@ func TestFailingTortures(t *testing.T) {
 	})
 	t.Run("options", func(t *testing.T) {
 		leasetest.Torture(t, serve(t, nil).address,
-			leasetest.TortureConfig{Processes: -1, Workers: 33, Window: -1, Duration: -1, LoseOneIn: -1})
+			leasetest.TortureConfig{Processes: -1, Workers: 33, Window: -1, Duration: -1, Outages: -1, LoseOneIn: -1})
 	})
 }
 
@@ -171,6 +171,7 @@ func TestTortureFails(t *testing.T) {
 		"leasetest: TortureConfig.Workers is 33: want 1 to 32",
 		"leasetest: TortureConfig.Window is -1ns: want more than 0",
 		"leasetest: TortureConfig.Duration is -1ns: want more than 0",
+		"leasetest: TortureConfig.Outages is -1: want 1 or more",
 		"leasetest: TortureConfig.LoseOneIn is -1: want 0 or more",
 	} {
 		if !strings.Contains(string(out), want) {

@@ -78,7 +78,7 @@ func (r *runner) awaitEnough(ctx context.Context) {
 func (r *runner) enough() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.done.pauses < r.Pauses || r.Server != nil && r.done.outages == 0 {
+	if r.done.pauses < r.Pauses || r.Server != nil && r.done.outages < r.Outages {
 		return false
 	}
 	var size int64

@@ -39,8 +39,10 @@ type TortureConfig struct {
 	Duration    time.Duration
 	IDs, Pauses int
 
-	// Server is killed and started again; nil leaves the store alone.
-	Server Server
+	// Server is killed and started again, Outages times or more: once; nil
+	// leaves the store alone.
+	Server  Server
+	Outages int
 
 	// LoseOneIn has each process lose one in so many answers of the store to
 	// its writes, which have happened: its lease gets an error in place of the
@@ -79,6 +81,7 @@ func newTorture(t *testing.T, c TortureConfig) *torture {
 	c.Duration = cmp.Or(c.Duration, duration)
 	c.IDs = max(0, cmp.Or(c.IDs, ids))
 	c.Pauses = max(0, cmp.Or(c.Pauses, pauses))
+	c.Outages = cmp.Or(c.Outages, 1)
 	c.Seed = cmp.Or(c.Seed, rand.Uint64())
 	// 2,000 IDs a second are a tenth of what eight processes do on an idle
 	// machine.
@@ -97,6 +100,7 @@ func (c *TortureConfig) check() error {
 	reject(c.Workers < 0 || c.Workers > 1<<layout.WorkerBits, "Workers", c.Workers, fmt.Sprintf("1 to %d", 1<<layout.WorkerBits))
 	reject(c.Window < 0, "Window", c.Window, "more than 0")
 	reject(c.Duration < 0, "Duration", c.Duration, "more than 0")
+	reject(c.Outages < 0, "Outages", c.Outages, "1 or more")
 	reject(c.LoseOneIn < 0, "LoseOneIn", c.LoseOneIn, "0 or more")
 	return errors.Join(errs...)
 }

@@ -224,8 +224,10 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-func (j *journal) count(part string) int {
+func (j *journal) count(part string) int { return strings.Count(j.String(), part) }
+
+func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), part)
+	return j.text.String()
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -147,7 +146,7 @@ func (p *clockProcess) goWrong(w wrongClock) {
 // be real, the clock passes it in one step, which is within the limit for jumps.
 func (p *clockProcess) setRight() time.Duration {
 	const minute = 61 * time.Second
-	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
+	if Long() {
 		p.ahead.Store(0)
 		return minute + clockBlock
 	}
