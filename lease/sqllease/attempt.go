@@ -14,20 +14,26 @@ const (
 	minPause = time.Millisecond
 	maxPause = 50 * time.Millisecond
 
+	// maxMoves is how often a call goes to another server. A pool keeps few idle
+	// connections to a lost one, and what stands before a cluster leads new ones
+	// to each node in turn.
+	maxMoves = 8
+
 	// grace is how long a driver may take to notice that its context has
 	// ended.
 	grace = 100 * time.Millisecond
 )
 
 // attempt calls f with a connection, and again while the database was too busy
-// or the connection had died before anything was sent, until ctx ends. It takes
-// the connection itself: database/sql would repeat a statement unasked, and
-// could not say whether it waited for a connection or for an answer.
+// or the connection had died before anything was sent, until ctx ends, and up to
+// maxMoves times after an error of kind elsewhere. It takes the connection itself:
+// database/sql would repeat a statement unasked, and could not say whether it
+// waited for a connection or for an answer.
 func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 	began := time.Now()
-	for pause := minPause; ; pause = min(2*pause, maxPause) {
+	for pause, moves := minPause, 0; ; pause = min(2*pause, maxPause) {
 		err := s.once(ctx, began, f)
-		if err == nil || ctx.Err() == nil && s.classify(err) != conflict {
+		if err == nil || ctx.Err() == nil && !s.worthAnother(err, &moves) {
 			return err
 		}
 		select {
@@ -40,14 +46,37 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 
 func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
-		return s.pin.use(ctx, f)
+		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.leaveLost(conn, f) })
 	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return s.noConnection(ctx, began, err)
 	}
 	defer func() { _ = conn.Close() }()
-	return f(conn)
+	return s.leaveLost(conn, f)
+}
+
+// leaveLost calls f, and closes the connection after an error of kind elsewhere:
+// the pool would hand it out again and again.
+func (s *store) leaveLost(conn *sql.Conn, f func(*sql.Conn) error) error {
+	err := f(conn)
+	if err != nil && s.classify(err) == elsewhere {
+		discard(conn)
+	}
+	return err
+}
+
+// worthAnother reports whether f may be called once more. A store that has one
+// connection cannot go elsewhere: that is up to who connects it again.
+func (s *store) worthAnother(err error, moves *int) bool {
+	switch s.classify(err) {
+	case conflict:
+		return true
+	case elsewhere:
+		*moves++
+		return s.pin == nil && *moves <= maxMoves
+	}
+	return false
 }
 
 // classify tells what the error of a statement means. Whatever is a conflict was
@@ -56,6 +85,9 @@ func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) err
 func (s *store) classify(err error) kind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
 		return conflict
+	}
+	if errors.Is(err, errStandby) {
+		return elsewhere
 	}
 	return s.dialect.classify(err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -43,7 +43,7 @@ func TestBusyPool(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s %d on %d", target, pool.goroutines, pool.connections), func(t *testing.T) {
 				t.Parallel()
-				if os.Getenv("GORMFLAKE_TEST_TORTURE") != "long" {
+				if !storetest.Long() {
 					pool.transaction, pool.window = pool.transaction/20, pool.window/20
 				}
 				testBusyPool(t, testdb.Open(t, target), pool)

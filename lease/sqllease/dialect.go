@@ -28,6 +28,14 @@ type dialect struct {
 	// lags behind another.
 	standby string
 
+	// cluster selects a name and ON where the server is one of several that
+	// accept writes and may lag behind each other. Empty means that none is.
+	cluster string
+
+	// synchronously calls f while its connection waits, before each statement,
+	// for what other servers of the cluster have acknowledged.
+	synchronously func(ctx context.Context, conn *sql.Conn, f func() error) error
+
 	// silence says why an answer may be missing, and what to do about it.
 	silence string
 
@@ -59,6 +67,7 @@ const (
 	missing               // not applied: there is no such table, as far as we may know
 	duplicate             // not applied: there is a row with that key
 	conflict              // not applied, and worth another try
+	elsewhere             // not applied by this server, and worth another try over a new connection
 )
 
 // A finding is a setting under which the database can forget.

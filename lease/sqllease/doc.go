@@ -35,6 +35,16 @@
 // keeps prepared statements or pgx is told to prepare none, by
 // default_query_exec_mode=simple_protocol or =exec in the DSN.
 //
+// # Clusters
+//
+// On a node of a Galera cluster, reads of the store wait for what other nodes
+// have acknowledged: a node that lags would look like a store that has forgotten.
+// A server that refuses because it has left its cluster, is read-only or is a
+// standby has applied nothing. Its connection is closed, so that the next one
+// may lead to another server: with PostgreSQL, give all hosts in the DSN, with
+// target_session_attrs=read-write and connect_timeout, for a frozen host accepts
+// connections and says nothing.
+//
 // # What counts as written
 //
 // Only a write that the database has acknowledged. After any other answer, such
@@ -79,8 +89,9 @@
 //     logged as a warning. Failing over to an asynchronous standby forgets.
 //   - MySQL and MariaDB: innodb_flush_log_at_trx_commit=0 is refused, 2 is
 //     logged as a warning (a crash of the machine forgets up to a second), and
-//     so is a storage engine other than InnoDB refused. Failing over to an
-//     asynchronous replica forgets.
+//     so is a storage engine other than InnoDB refused. Of a Galera cluster only
+//     the node that answers first is checked. Failing over to an asynchronous
+//     replica forgets.
 //   - SQLite: synchronous=OFF is refused, since what other connections write
 //     under it can ruin the file. Each write of the store's own runs under
 //     synchronous=EXTRA, which keeps it when the machine loses power, as NORMAL

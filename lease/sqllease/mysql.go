@@ -19,6 +19,7 @@ var mysqlDialect = &dialect{
 	update:   updateSQL,
 	now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	standby:  "0",
+	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT VERSION()",
 	rebind:   unchanged,
@@ -26,6 +27,8 @@ var mysqlDialect = &dialect{
 	check:    checkMySQL,
 	repairs:  mysqlRepairs,
 	shape:    mysqlShape,
+
+	synchronously: synchronouslyMySQL,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types
@@ -42,8 +45,12 @@ func classifyMySQL(err error) kind {
 		return missing
 	case "1062":
 		return duplicate
-	case "1205", "1213", "1020": // lock wait timeout, deadlock, snapshot is stale
+	case "1213", "1020": // deadlock, snapshot is stale
 		return conflict
+	case "1047", "1205": // a Galera node that is lost; the second, lock wait timeout, where a read is to be synchronous
+		return elsewhere
+	case "1290", "1836": // read_only, InnoDB read only
+		return elsewhere
 	}
 	return unknown
 }
@@ -74,4 +81,32 @@ func checkMySQL(ctx context.Context, conn *sql.Conn, t table) ([]finding, error)
 		findings = append(findings, finding{true, fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, engine.String, t.quoted)})
 	}
 	return findings, nil
+}
+
+// waitForAll makes every kind of statement wait until its node of a Galera
+// cluster has applied what the others have acknowledged: reads, UPDATE and
+// DELETE, INSERT and REPLACE.
+const waitForAll = 1 | 2 | 4
+
+// synchronouslyMySQL sets the session back: the pool is the application's.
+func synchronouslyMySQL(ctx context.Context, conn *sql.Conn, f func() error) error {
+	var before int
+	if err := conn.QueryRowContext(ctx, "SELECT @@SESSION.wsrep_sync_wait").Scan(&before); err != nil {
+		return err
+	}
+	if before&waitForAll == waitForAll {
+		return f()
+	}
+	set := func(ctx context.Context, wait int) error {
+		_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION wsrep_sync_wait = %d", wait))
+		return err
+	}
+	if err := set(ctx, before|waitForAll); err != nil {
+		return err
+	}
+	err := f()
+	if set(context.WithoutCancel(ctx), before) != nil {
+		discard(conn)
+	}
+	return err
 }

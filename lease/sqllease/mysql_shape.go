@@ -48,11 +48,9 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	args := slices.Repeat([]any{schema, t.name}, 3)
 	err := eachRow(ctx, conn, mysqlParts, args, func(rows *sql.Rows) error {
 		var part, name, text string
-		if err := rows.Scan(&part, &name, &text); err != nil {
-			return err
-		}
+		err := rows.Scan(&part, &name, &text)
 		found.addMySQL(t, part, name, text)
-		return nil
+		return err
 	})
 	if err != nil || found.kind != "" {
 		return found, err
@@ -70,9 +68,7 @@ func (found *shape) scanMySQLColumn(rows *sql.Rows) error {
 	var name, typ, collation string
 	var size, scale int64
 	var c column
-	if err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &collation, &c.nullable, &c.generated); err != nil {
-		return err
-	}
+	err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &collation, &c.nullable, &c.generated)
 	c.exact = mysqlHolds(name, typ, size, scale) && !strings.Contains(c.typ, "unsigned")
 	if collation != "" {
 		c.typ += " with the collation " + collation
@@ -80,7 +76,7 @@ func (found *shape) scanMySQLColumn(rows *sql.Rows) error {
 		c.pads = !strings.HasSuffix(collation, "_nopad_bin") && collation != "utf8mb4_0900_bin"
 	}
 	found.columns[name] = c
-	return nil
+	return err
 }
 
 func (found *shape) addMySQL(t table, part, name, text string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -37,7 +37,7 @@ func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lea
 func TestShortOutageIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	window, before, down := 6*time.Second, time.Second, 2*time.Second
-	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" {
+	if storetest.Long() {
 		window, before, down = time.Minute, 18*time.Second, 5*time.Second
 	}
 	server := testserver.Postgres(t)

@@ -75,6 +75,8 @@ func classifyPostgres(err error) kind {
 		return duplicate
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return conflict
+	case "25006": // a standby, or the primary that has become one
+		return elsewhere
 	}
 	return unknown
 }

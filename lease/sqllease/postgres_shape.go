@@ -70,23 +70,19 @@ func postgresShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) 
 	err := eachRow(ctx, conn, postgresColumns, []any{t.quoted}, func(rows *sql.Rows) error {
 		var name, base string
 		var c column
-		if err := rows.Scan(&name, &c.typ, &base, &c.exact, &c.nullable, &c.generated); err != nil {
-			return err
-		}
+		err := rows.Scan(&name, &c.typ, &base, &c.exact, &c.nullable, &c.generated)
 		c.exact = c.exact && postgresHolds(name, base)
 		found.columns[name] = c
-		return nil
+		return err
 	})
 	if err != nil {
 		return shape{}, err
 	}
 	err = eachRow(ctx, conn, postgresParts, []any{t.quoted}, func(rows *sql.Rows) error {
 		var part, name, text string
-		if err := rows.Scan(&part, &name, &text); err != nil {
-			return err
-		}
+		err := rows.Scan(&part, &name, &text)
 		found.addPostgres(t, part, name, text)
-		return nil
+		return err
 	})
 	return found, err
 }

@@ -30,8 +30,13 @@ type proxy struct {
 	ask func(statement string) string
 	// refuse is asked before each execution. Nil refuses nothing.
 	refuse func(ctx context.Context, statement string) error
+	// away is asked before each statement what the server of the nth connection,
+	// counted from 1, refuses it with. Nil refuses nothing.
+	away func(connection int) error
 	// write stands for the execution of each INSERT and UPDATE.
 	write func(execute func() (driver.Result, error)) (driver.Result, error)
+
+	connections int
 }
 
 // proxied opens the database of db through p.
@@ -78,7 +83,26 @@ func (p *proxy) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &proxyConn{conn, p}, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.connections++
+	return &proxyConn{conn, p, p.connections}, nil
+}
+
+// lead sets what the servers refuse statements with.
+func (p *proxy) lead(away func(connection int) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = away
+}
+
+func (p *proxy) refusal(connection int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away == nil {
+		return nil
+	}
+	return p.away(connection)
 }
 
 // onWrite sets what the next INSERT or UPDATE, and only that, goes through.
@@ -98,7 +122,8 @@ func (p *proxy) takeWrite() func(func() (driver.Result, error)) (driver.Result, 
 
 type proxyConn struct {
 	driver.Conn
-	proxy *proxy
+	proxy  *proxy
+	number int
 }
 
 func (c *proxyConn) asked(statement string) string {
@@ -109,14 +134,23 @@ func (c *proxyConn) asked(statement string) string {
 }
 
 func (c *proxyConn) PrepareContext(ctx context.Context, statement string) (driver.Stmt, error) {
+	if err := c.proxy.refusal(c.number); err != nil {
+		return nil, err
+	}
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, c.asked(statement))
 }
 
 func (c *proxyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.proxy.refusal(c.number); err != nil {
+		return nil, err
+	}
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, c.asked(statement), args)
 }
 
 func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.proxy.refusal(c.number); err != nil {
+		return nil, err
+	}
 	statement = c.asked(statement)
 	if c.proxy.refuse != nil {
 		if err := c.proxy.refuse(ctx, statement); err != nil {

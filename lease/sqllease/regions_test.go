@@ -102,7 +102,7 @@ func migrate(t *testing.T, db *gorm.DB) {
 	}
 }
 
-// TestRegionsMeetChild is one of the processes, set up as docs/operating.md
+// TestRegionsMeetChild is one of the processes, set up as docs/clusters.md
 // shows.
 func TestRegionsMeetChild(t *testing.T) {
 	dsn := os.Getenv(regionVariable)

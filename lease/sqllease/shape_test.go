@@ -106,6 +106,7 @@ var brokenMySQL = []broken{
 	{"view", elsewhere(columns(primary, binary...)) + ";\nCREATE VIEW snowflake_workers AS SELECT * FROM elsewhere", "it is a view"},
 	{"temporary", temporary(columns(primary, binary...)), "it is a temporary table"},
 	{"temporary before another", columns(primary, binary...) + ";\n" + temporary(columns(primary, binary...)), "it is a temporary table"},
+	{"system-versioned", columns(primary, binary...) + " WITH SYSTEM VERSIONING", "it is of the type SYSTEM VERSIONED"},
 	{"trigger BEFORE", columns(primary, binary...) + ";\nCREATE TRIGGER `a``b` BEFORE UPDATE ON snowflake_workers FOR EACH ROW SET NEW.bound = OLD.bound", "trigger a`b can change what is written"},
 	{
 		"MERGE", elsewhere(columns("KEY (namespace, worker_id)", binary...)) + " ENGINE=MyISAM;\n" +
@@ -161,6 +162,7 @@ var brokenPostgres = []broken{
 	{"parent", columns(primary) + ";\nCREATE TABLE child () INHERITS (snowflake_workers)", "it is the parent of another table (INHERITS)"},
 	{"child", elsewhere(columns(primary)) + ";\nCREATE TABLE snowflake_workers (" + primary + ") INHERITS (elsewhere)", "it is a child of another table (INHERITS)"},
 	{"rule", columns(primary) + ";\nCREATE RULE \"No\" AS ON UPDATE TO snowflake_workers DO INSTEAD NOTHING", `rule "No" rewrites statements`},
+	{"owner of one byte", columns(primary, "owner", `"char"`), `owner is "char"`},
 	{"trigger BEFORE", keep + ";\n" + columns(primary) + ";\nCREATE TRIGGER \"Keep\" BEFORE UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep()", `trigger "Keep" can change or suppress what is written`},
 	{"row level security", columns(primary) + ";\nALTER TABLE snowflake_workers ENABLE ROW LEVEL SECURITY;\nALTER TABLE snowflake_workers FORCE ROW LEVEL SECURITY", "row level security can hide rows from this user"},
 	{"two flaws", columns("", "bound", "INTEGER"), "bound is integer; " + noKey},

@@ -74,12 +74,10 @@ func (found *shape) readSQLiteColumns(ctx context.Context, conn *sql.Conn, t tab
 	err := eachRow(ctx, conn, sqliteColumns, []any{t.name, schema}, func(rows *sql.Rows) error {
 		var name string
 		var c column
-		if err := rows.Scan(&name, &c.typ, &c.nullable, &c.generated); err != nil {
-			return err
-		}
+		err := rows.Scan(&name, &c.typ, &c.nullable, &c.generated)
 		c.exact = sqliteHolds(name, strings.ToUpper(c.typ))
 		found.columns[name] = c
-		return nil
+		return err
 	})
 	if err != nil {
 		return err

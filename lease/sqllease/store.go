@@ -26,9 +26,12 @@ type shared struct {
 
 	load, insert, update string
 
-	ready atomic.Bool
-	gate  chan struct{} // held while the table is created and checked
+	ready     atomic.Bool
+	clustered atomic.Bool   // see dialect.cluster
+	gate      chan struct{} // held while the table is created and checked
 }
+
+var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
@@ -37,9 +40,11 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 			return nil, err
 		}
 		var records map[int]lease.Record
-		err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
-			records, err = s.loadAll(ctx, conn)
-			return err
+		err := s.attempt(ctx, func(conn *sql.Conn) error {
+			return s.synchronously(ctx, conn, func() (err error) {
+				records, err = s.loadAll(ctx, conn)
+				return err
+			})
 		})
 		return records, err
 	})
@@ -60,7 +65,7 @@ func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Reco
 			return nil, err
 		}
 		if standby {
-			return nil, errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
+			return nil, errStandby
 		}
 		if err := s.checkWorker(records, worker); err != nil {
 			return nil, err
@@ -128,11 +133,25 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, worker int, from, t
 		}
 		// The row that is there may hold the zero record.
 	}
-	rows, err := exec(ctx, conn, s.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+	rows, err := s.replace(ctx, conn, worker, from, to)
 	if err == nil && rows > 1 {
 		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
 	}
 	return err == nil && rows == 1, err
+}
+
+// replace returns how many rows the UPDATE has changed. In a cluster, a node that
+// has yet to apply the row that it is to replace changes none: only one that has
+// caught up can tell that the record differs.
+func (s *store) replace(ctx context.Context, conn *sql.Conn, worker int, from, to lease.Record) (rows int64, err error) {
+	update := func() (err error) {
+		rows, err = exec(ctx, conn, s.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		return err
+	}
+	if err = update(); err == nil && rows == 0 && s.clustered.Load() {
+		err = s.synchronously(ctx, conn, update)
+	}
+	return rows, err
 }
 
 func exec(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {

@@ -46,6 +46,9 @@ func (s *store) setUp(ctx context.Context) error {
 	if err := s.checkSettings(ctx); err != nil {
 		return err
 	}
+	if err := s.checkCluster(ctx); err != nil {
+		return err
+	}
 	s.ready.Store(true)
 	return nil
 }

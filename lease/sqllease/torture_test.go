@@ -2,11 +2,15 @@ package sqllease_test
 
 import (
 	"context"
+	"database/sql"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
@@ -23,11 +27,7 @@ func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
 // dial opens the store in a torture process.
 func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	db, err := openQuietly(url)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +35,25 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return sqllease.New(db, sqllease.WithNamespace(namespace)), func() { pool.Close() }, nil
+	log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
+	return sqllease.New(db, sqllease.WithNamespace(namespace), log), func() { pool.Close() }, nil
+}
+
+// openQuietly keeps the driver from logging every connection that is cut.
+func openQuietly(url string) (*gorm.DB, error) {
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := dialector.(*mysql.Dialector); ok {
+		d.DSNConfig.Logger = &mysqldriver.NopLogger{}
+		connector, err := mysqldriver.NewConnector(d.DSNConfig)
+		if err != nil {
+			return nil, err
+		}
+		dialector = mysql.New(mysql.Config{Conn: sql.OpenDB(connector)})
+	}
+	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
 // A file has no connection that could be cut: the processes lose answers

@@ -1,0 +1,119 @@
+package sqllease_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// eachAway runs test for every error with which a server says that the
+// statement belongs to another one.
+func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error)) {
+	t.Helper()
+	for target, texts := range map[testdb.Target][]string{
+		testdb.MySQL: {
+			"Error 1047 (08S01): WSREP has not yet prepared node for application use",
+			"Error 1290 (HY000): The MySQL server is running with the --read-only option so it cannot execute this statement",
+			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", // a lost node, to a read that is to be synchronous
+			"Error 1836 (HY000): Running in read-only mode",
+		},
+		testdb.Postgres: {"25006"},
+	} {
+		for _, text := range texts {
+			t.Run(string(target)+" "+text, func(t *testing.T) {
+				t.Parallel()
+				test(t, testdb.Open(t, target), stateError(text))
+			})
+		}
+	}
+}
+
+// awayFrom is what the first n connections answer.
+func awayFrom(n int, err error) func(int) error {
+	return func(connection int) error {
+		if connection > n {
+			return nil
+		}
+		return err
+	}
+}
+
+// A connection to a node that has left its cluster, or to a primary that has
+// become a standby, leaves the pool: the next call goes elsewhere.
+func TestLostServerLeavesThePool(t *testing.T) {
+	t.Parallel()
+	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+		p := &proxy{}
+		mine := proxied(t, db, p)
+		store := sqllease.New(mine)
+		swap(t, store, 1, lease.Record{}, first, true)
+		lost := p.connections
+		p.lead(awayFrom(lost, refusal))
+		swap(t, store, 1, first, second, true)
+		if got := load(t, store)[1]; got != second {
+			t.Errorf("the record is %+v, want %+v", got, second)
+		}
+		if open := poolOf(t, mine).Stats().OpenConnections; p.connections != lost+1 || open != 1 {
+			t.Errorf("%d connections were made and %d are open, want %d and 1: the lost one has left", p.connections, open, lost+1)
+		}
+	})
+}
+
+// A store over one connection cannot change it. Its call fails, and the next
+// connection is another.
+func TestLostServerOfOneConnection(t *testing.T) {
+	t.Parallel()
+	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+		p := &proxy{}
+		store := sqllease.New(proxied(t, db, p))
+		swap(t, store, 1, lease.Record{}, first, true)
+		p.lead(awayFrom(p.connections, refusal))
+		one, release := connectFor(t, store)
+		if written, err := one.CompareAndSwap(within(t, patience), 1, first, second); written || !errors.Is(err, refusal) {
+			t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, refusal)
+		}
+		release()
+		swap(t, connect(t, store), 1, first, second, true)
+	})
+}
+
+// Where every server refuses, the error is theirs, and comes soon.
+func TestEveryServerRefuses(t *testing.T) {
+	t.Parallel()
+	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
+		p := &proxy{}
+		store := sqllease.New(proxied(t, db, p))
+		load(t, store)
+		p.lead(func(int) error { return refusal })
+		_, err := store.Load(within(t, patience))
+		if !errors.Is(err, refusal) || strings.Contains(err.Error(), "no answer") {
+			t.Errorf("Load: %v, want %v", err, refusal)
+		}
+	})
+}
+
+// A commit that was cut off may yet be made: only what is not applied is tried
+// again.
+func TestCutOffCommitIsUnknown(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MySQL), p))
+	swap(t, store, 1, lease.Record{}, first, true)
+	p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
+		return ignore(execute, stateError(`Error 1180 (HY000): Got error 6 "Not connected to Primary Component" during COMMIT`))
+	})
+	written, err := store.CompareAndSwap(within(t, patience), 1, first, second)
+	if written || err == nil || !strings.Contains(err.Error(), "1180") {
+		t.Errorf("CompareAndSwap = %v, %v, want the server's error", written, err)
+	}
+	if got := load(t, store)[1]; got != second {
+		t.Errorf("the record is %+v, want %+v, written once", got, second)
+	}
+}

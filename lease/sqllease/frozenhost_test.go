@@ -1,0 +1,54 @@
+package sqllease_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// A host that is frozen accepts connections and says nothing. Each attempt to
+// connect begins with the first host of the DSN: without connect_timeout none
+// gets to the second.
+func TestFrozenFirstHost(t *testing.T) {
+	t.Parallel()
+	url := testdb.PostgresURL(t, testdb.Open(t, testdb.Postgres))
+	frozen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { frozen.Close() })
+	url = strings.Replace(url, "@", "@"+frozen.Addr().String()+",", 1)
+	for _, test := range []struct {
+		name, parameters string
+		connects         bool
+	}{
+		{"with connect_timeout", "&target_session_attrs=read-write&connect_timeout=1", true},
+		{"without", "&target_session_attrs=read-write", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := gorm.Open(postgres.Open(url+test.parameters), &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { poolOf(t, db).Close() })
+			store := sqllease.New(db).(lease.Connector)
+			_, release, err := store.Connect(within(t, 4*time.Second))
+			if connects := err == nil; connects != test.connects {
+				t.Fatalf("Connect: %v, want a connection: %v", err, test.connects)
+			}
+			if release != nil {
+				release()
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package sqllease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+)
+
+// A MariaDB primary is killed, and its replica promoted. With semi-synchronous
+// replication the replica has what was acknowledged, and without it what it got
+// before it was cut off.
+func TestClusterReplica(t *testing.T) {
+	t.Parallel()
+	t.Run("semi-synchronous", func(t *testing.T) {
+		t.Parallel()
+		r := replicaRow{semiSync: true}
+		if r.failovers(t); r.sum.Duplicates+r.sum.Regressions > 0 {
+			t.Error("want no duplicates and no regressions: the replica has what was acknowledged")
+		}
+	})
+	t.Run("asynchronous", func(t *testing.T) {
+		t.Parallel()
+		r := replicaRow{}
+		if r.failovers(t); r.sum.Regressions == 0 {
+			t.Error("no regressions: want some, or the test finds nothing")
+		}
+		if storetest.Long() && r.sum.Duplicates == 0 {
+			t.Error("no duplicates: want some, or the test finds nothing")
+		}
+	})
+	t.Run("asynchronous, settling", func(t *testing.T) {
+		t.Parallel()
+		if !storetest.Long() {
+			t.Skip("takes a minute: set GORMFLAKE_TEST_TORTURE=long")
+		}
+		r := replicaRow{settle: replicaWindow}
+		if r.failovers(t); r.sum.Duplicates > 0 {
+			t.Error("want no duplicates of generators that settle")
+		}
+	})
+}
+
+const replicaWindow = 1500 * time.Millisecond
+
+// A replicaRow is failovers of one kind, and what was seen of them.
+type replicaRow struct {
+	semiSync bool
+	settle   time.Duration
+
+	n    int
+	sum  storetest.Tally
+	halt time.Duration // of members that have no newcomers beside them
+}
+
+// failovers kills one primary, or in the long form seven, whose replicas were cut
+// off a window before, and then, where nothing is lost, one whose replica was not.
+func (r *replicaRow) failovers(t *testing.T) {
+	t.Helper()
+	times := 1
+	if storetest.Long() {
+		times = 7
+	}
+	for range times {
+		r.failover(t, true)
+		if r.semiSync && storetest.Long() {
+			r.failover(t, false)
+		}
+	}
+	t.Logf("%d failovers, %d IDs, %d duplicates, %d regressions, longest halt %v",
+		r.n, r.sum.IDs, r.sum.Duplicates, r.sum.Regressions, r.halt.Round(100*time.Millisecond))
+}
+
+func (r *replicaRow) failover(t *testing.T, cutOff bool) {
+	t.Helper()
+	primary, replica, replication := testserver.MariaDBPair(t, r.semiSync)
+	f := beginFailover(t, newRandom(t), primary, storetest.FleetConfig{Window: replicaWindow, Settle: r.settle})
+	if err := replica.CaughtUp(primary); err != nil {
+		t.Fatal(err)
+	}
+	f.nap(0.5, 1)
+	if r.semiSync {
+		wantSemiSync(t, primary)
+	}
+	if cutOff {
+		replication.Lead("")
+		f.nap(1.2, 2)
+	}
+	storetest.TakeHalt(f.holders)
+	primary.Kill()
+	if cutOff {
+		f.recover(replica.Address(), replica.PromoteReplica)
+	} else {
+		f.follow(replica)
+		r.halt = max(r.halt, storetest.TakeHalt(f.holders))
+	}
+	sum := f.report()
+	r.n++
+	r.sum.IDs += sum.IDs
+	r.sum.Duplicates += sum.Duplicates
+	r.sum.Regressions += sum.Regressions
+}
+
+// follow promotes the replica, to which all members go then.
+func (f *failover) follow(replica *testserver.Server) {
+	f.t.Helper()
+	if err := replica.PromoteReplica(); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, proxy := range f.proxies {
+		proxy.Lead(replica.Address())
+	}
+	f.AwaitIssuing(f.holders)
+}
+
+// wantSemiSync shows that the primary has not gone on without its replica.
+func wantSemiSync(t *testing.T, primary *testserver.Server) {
+	t.Helper()
+	if on, err := primary.SemiSync(); !on || err != nil {
+		t.Fatalf("semi-synchronous replication: %v, %v, want it on", on, err)
+	}
+}

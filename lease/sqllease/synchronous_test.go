@@ -1,0 +1,144 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// galeraStatements has one server of MariaDB pretend to be a node of a cluster,
+// and keeps what it is asked.
+type galeraStatements struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *galeraStatements) ask(statement string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, statement)
+	if strings.Contains(statement, "wsrep\\_on") {
+		return "SELECT 'wsrep_on', 'ON'"
+	}
+	return statement
+}
+
+func (s *galeraStatements) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Compact(s.all) // some are asked to prepare, and then to run
+	s.all = nil
+	return all
+}
+
+// On a node of a cluster, the reads of a store wait for what other nodes have
+// acknowledged. So does an UPDATE that finds no row to replace, the second time.
+// The session of the application gets its own setting back.
+func TestSynchronousOnGalera(t *testing.T) {
+	t.Parallel()
+	const set, reset = "SET SESSION wsrep_sync_wait = 7", "SET SESSION wsrep_sync_wait = 0"
+	db := testdb.Open(t, testdb.MySQL)
+	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
+		t.Skip("this server knows nothing of Galera")
+	}
+	var statements galeraStatements
+	p := &proxy{ask: statements.ask}
+	store := sqllease.New(proxied(t, db, p))
+	swap(t, store, 1, lease.Record{}, first, true)
+	statements.take()
+
+	load(t, store)
+	if got := statements.take(); len(got) != 4 || got[1] != set || !strings.HasPrefix(got[2], "SELECT worker_id") || got[3] != reset {
+		t.Errorf("Load has sent %q, want the read between %q and %q", got, set, reset)
+	}
+	p.onWrite(func(func() (driver.Result, error)) (driver.Result, error) { return driver.RowsAffected(0), nil })
+	swap(t, store, 1, first, second, true)
+	if got := statements.take(); len(got) != 5 || got[2] != set || !strings.HasPrefix(got[3], "UPDATE") || got[4] != reset {
+		t.Errorf("CompareAndSwap has sent %q, want the UPDATE once more between %q and %q", got, set, reset)
+	}
+	swap(t, store, 1, second, third, true)
+	if got := statements.take(); len(got) != 1 {
+		t.Errorf("CompareAndSwap has sent %q, want the UPDATE alone", got)
+	}
+}
+
+// A server that is alone is asked for nothing more.
+func TestSynchronousOnOneServer(t *testing.T) {
+	t.Parallel()
+	var statements galeraStatements
+	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
+	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MySQL), p))
+	swap(t, store, 1, lease.Record{}, first, true)
+	statements.take()
+	load(t, store)
+	if got := statements.take(); len(got) != 1 {
+		t.Errorf("Load has sent %q, want the read alone", got)
+	}
+}
+
+// lagging is a node whose reads show an old record until it continues. A store on
+// it must not show it: it would be taken for a store that has forgotten.
+func lagging(nodes []*testserver.Server) func(t *testing.T) {
+	return func(t *testing.T) {
+		there, here := galeraStore(t, nodes[0]), galeraStore(t, nodes[1])
+		swap(t, there, 1, lease.Record{}, first, true)
+		load(t, here)
+		goOn := lag(t, nodes[1])
+		swap(t, there, 1, first, second, true)
+		done := make(chan struct{})
+		time.AfterFunc(500*time.Millisecond, func() { defer close(done); goOn() })
+		defer func() { <-done }()
+		if got := load(t, here)[1]; got != second {
+			t.Errorf("a node that lags shows %+v, want %+v", got, second)
+		}
+	}
+}
+
+func galeraStore(t *testing.T, node *testserver.Server) lease.Store {
+	t.Helper()
+	return sqllease.New(galeraDB(t, node), sqllease.WithNamespace(t.Name()))
+}
+
+func galeraDB(t *testing.T, node *testserver.Server) *gorm.DB {
+	t.Helper()
+	db, err := openQuietly(node.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { poolOf(t, db).Close() })
+	return db
+}
+
+// lag has a node apply nothing until goOn is called, without slowing the others
+// down.
+func lag(t *testing.T, node *testserver.Server) (goOn func()) {
+	t.Helper()
+	conn, err := poolOf(t, galeraDB(t, node)).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"SET GLOBAL wsrep_desync = ON", "FLUSH TABLES WITH READ LOCK"} {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return func() {
+		for _, statement := range []string{"UNLOCK TABLES", "SET GLOBAL wsrep_desync = OFF"} {
+			if _, err := conn.ExecContext(context.Background(), statement); err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+		_ = conn.Close()
+	}
+}
