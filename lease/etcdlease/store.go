@@ -48,7 +48,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	for _, kv := range reply.Kvs {
 		worker, err := strconv.Atoi(strings.TrimPrefix(string(kv.Key), s.prefix))
 		if err != nil {
-			return nil, fmt.Errorf("etcdlease: key %q: want the number of a worker under %s", kv.Key, s.prefix)
+			return nil, fmt.Errorf("etcdlease: key %q: want a worker ID under %s", kv.Key, s.prefix)
 		}
 		if records[worker], err = remote.ParseRecord(string(kv.Value)); err != nil {
 			return nil, fmt.Errorf("etcdlease: worker %d: %w", worker, err)

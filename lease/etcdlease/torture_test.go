@@ -2,6 +2,7 @@ package etcdlease_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,9 +17,10 @@ import (
 
 func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
-// dial opens the store in a torture process.
-func dial(_ context.Context, endpoint, namespace string) (lease.Store, func(), error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+// dial opens the store in a torture process; a cluster's endpoints have commas
+// between them.
+func dial(_ context.Context, endpoints, namespace string) (lease.Store, func(), error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(endpoints, ","), Logger: zap.NewNop()})
 	if err != nil {
 		return nil, nil, err
 	}

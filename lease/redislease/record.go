@@ -19,7 +19,7 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 	for i := 0; i < len(fields); i += 2 {
 		worker, err := strconv.Atoi(fmt.Sprint(fields[i]))
 		if err != nil {
-			return nil, fmt.Errorf("redislease: field %q: want the number of a worker", fields[i])
+			return nil, fmt.Errorf("redislease: field %q: want a worker ID", fields[i])
 		}
 		if records[worker], err = remote.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
 			return nil, fmt.Errorf("redislease: worker %d: %w", worker, err)

@@ -105,6 +105,42 @@ func TestReplicaIsRefused(t *testing.T) {
 	}
 }
 
+// What these servers refuse has not happened: the script stops at its first write.
+func TestRefusedWritesAreNotApplied(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, setting, value, harmless, want string }{
+		{"too few replicas", "min-replicas-to-write", "1", "0", "NOREPLICAS"},
+		{"out of memory", "maxmemory", "1", "0", "OOM"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			client := clientOf(t, testserver.Redis(t, durable...))
+			store := redislease.New(client)
+			storetest.Write(t, store, 1, lease.Record{}, storetest.First)
+			do(t, client, "CONFIG", "SET", test.setting, test.value)
+			swapped, err := store.CompareAndSwap(t.Context(), 1, storetest.First, storetest.Second)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("CompareAndSwap = %v, %v, want %s", swapped, err, test.want)
+			}
+			do(t, client, "CONFIG", "SET", test.setting, test.harmless)
+			storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
+		})
+	}
+}
+
+// A node of a cluster refuses what is not its slot's, or nobody's, before the
+// script runs.
+func TestNodeRefusesOtherSlots(t *testing.T) {
+	t.Parallel()
+	node := testserver.Redis(t, append([]string{"--cluster-enabled yes"}, durable...)...)
+	client := connect(t, node.URL(), func(o *redis.Options) { o.MaxRetries = -1 })
+	swapped, err := redislease.New(client).CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
+	if err == nil || !strings.Contains(err.Error(), "CLUSTERDOWN") {
+		t.Errorf("CompareAndSwap on a node without slots = %v, %v, want CLUSTERDOWN", swapped, err)
+	}
+}
+
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -13,7 +14,10 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-func TestMain(m *testing.M) { leasetest.Main(m, dial) }
+func TestMain(m *testing.M) {
+	logging.Disable() // every client tells of every failover
+	leasetest.Main(m, dial)
+}
 
 // dial opens the store in a torture process.
 func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {

@@ -114,7 +114,7 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 func (s *store) loadNode(name string) (int, lease.Record, error) {
 	worker, err := strconv.Atoi(name)
 	if err != nil {
-		return 0, lease.Record{}, fmt.Errorf("node %q: want the number of a worker under %s", name, s.folder)
+		return 0, lease.Record{}, fmt.Errorf("node %q: want a worker ID under %s", name, s.folder)
 	}
 	data, _, err := s.conn.Get(s.folder + "/" + name)
 	if err != nil {

@@ -2,6 +2,7 @@ package zklease_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +15,16 @@ import (
 	"github.com/gormflake/gormflake/lease/zklease"
 )
 
+// sessionTimeout is long enough for servers on a busy machine; a client waits for
+// two thirds of it for one that is mute.
+const sessionTimeout = 4 * time.Second
+
 func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
-// dial opens the store in a torture process.
-func dial(_ context.Context, address, namespace string) (lease.Store, func(), error) {
-	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(silent{}))
+// dial opens the store in a torture process; an ensemble's addresses have commas
+// between them.
+func dial(_ context.Context, addresses, namespace string) (lease.Store, func(), error) {
+	conn, _, err := zk.Connect(strings.Split(addresses, ","), sessionTimeout, zk.WithLogger(silent{}))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,60 @@
+package redislease_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/redislease"
+)
+
+// Redis acknowledges what its replicas may never get. Who settles for a window
+// issues nothing twice all the same, and who does not, does.
+func TestClusterSentinel(t *testing.T) {
+	t.Parallel()
+	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), func(addresses []string) redis.UniversalClient {
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testcluster.SentinelMaster, SentinelAddrs: addresses})
+	})
+}
+
+func TestClusterRedis(t *testing.T) {
+	t.Parallel()
+	lossyFailovers(t, testcluster.RedisCluster(t, durable...), func(addresses []string) redis.UniversalClient {
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses})
+	})
+}
+
+// lossyFailovers are those after which a master lacks what another has acknowledged;
+// the last one surely. The window outlasts them, so that holders issue on under what
+// the new master does not know of.
+func lossyFailovers(t *testing.T, cluster *testcluster.Cluster, open func(addresses []string) redis.UniversalClient) {
+	t.Helper()
+	config := storetest.ClusterConfig{
+		Cluster: cluster,
+		Dial:    dialer(open),
+		Faults:  []testcluster.Fault{testcluster.CutOff, storetest.Lost},
+		Window:  3500 * time.Millisecond,
+		Settles: true,
+	}
+	if storetest.Long() {
+		config.Faults = append([]testcluster.Fault{testcluster.Killed}, config.Faults...)
+		config.Window, config.Repeat = 4*time.Second, 7
+	}
+	storetest.Failovers(t, config)
+}
+
+// dialer opens stores over clients of several addresses.
+func dialer(open func(addresses []string) redis.UniversalClient) func(context.Context, string, string) (lease.Store, func(), error) {
+	return func(_ context.Context, addresses, namespace string) (lease.Store, func(), error) {
+		client := open(strings.Split(addresses, ","))
+		log := slog.New(slog.DiscardHandler)
+		return redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), func() { client.Close() }, nil
+	}
+}
