@@ -65,7 +65,7 @@ func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 }
 
 // A source that does not heed its context either cannot keep the generator
-// open; what it grants then is released.
+// open; what it grants then is released, and an error of that is the call's.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []uint8{0, 12} {
@@ -86,9 +86,16 @@ func TestCloseBeforeTheSourceGrants(t *testing.T) {
 				}
 				return snowflake.NewGrant(l, 0, 1, need, need.Add(time.Hour))
 			}
+			kept := errors.New("the store is down")
+			src.retire = func(held *snowflake.Grant) error {
+				if held.Worker() == 1 {
+					return kept
+				}
+				return nil
+			}
 			s.pass(time.Minute)
-			if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) {
-				t.Errorf("got %d, %v, want ErrClosed", id, err)
+			if id, err := g.Next(ctx); !errors.Is(err, snowflake.ErrClosed) || !errors.Is(err, kept) {
+				t.Errorf("got %d, %v, want ErrClosed and the error of the source", id, err)
 			}
 			if retired := src.retirements(); len(retired) != 2 || retired[0].grant.Worker() != 0 || retired[1].grant.Worker() != 1 {
 				t.Errorf("retired %v, want worker 0, then worker 1", retired)

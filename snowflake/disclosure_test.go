@@ -7,44 +7,71 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// What docs/disclosure.md says: anybody computes where the sequence of a tick has
-// started, and so how many IDs its worker had issued in it before this one.
-func TestSequenceStartIsPublic(t *testing.T) {
+// What docs/disclosure.md says: who knows the code, the time and the worker does
+// not know where the sequence of a tick has started, on either way to an ID.
+func TestSequenceStartCannotBeComputed(t *testing.T) {
 	t.Parallel()
-	layout := snowflake.TwitterLayout()
-	layout.Epoch = layout.Epoch.Add(time.Hour) // workers of its own
-	gen, err := snowflake.New(snowflake.Static(3, 5), snowflake.WithLayout(layout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gen.Close(t.Context())
-	var at time.Time
-	issued := int64(0)
-	for range 200 {
-		id, err := gen.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if when := layout.Time(id); !when.Equal(at) {
-			at, issued = when, 0
-		}
-		if got := place(id.Int64()); got != issued {
-			t.Fatalf("%v is ID %d of its tick, and seems to be %d", id, issued, got)
-		}
-		issued++
-		if issued == 3 {
-			time.Sleep(2 * time.Millisecond)
-		}
+	const ticks = 40
+	for name, opts := range map[string][]snowflake.Option{
+		"first of a tick": nil,
+		"compared clocks": {snowflake.WithClock(time.Now)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := open(t, granting(time.Now(), time.Hour), append(opts, snowflake.WithLayout(fresh()))...)
+			computed := 0
+			for range ticks {
+				time.Sleep(2 * time.Millisecond)
+				key, err := g.Next(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if outsiderStart(key) == key&sequenceMask {
+					computed++
+				}
+			}
+			if computed > ticks/4 {
+				t.Errorf("the starts of %d ticks of %d could be computed", computed, ticks)
+			}
+		})
 	}
 }
 
-// place is what an outsider computes of an ID: how many were issued before it in
-// its tick.
-func place(id int64) int64 {
-	const sequence, start = 1<<12 - 1, 1<<11 - 1
-	x := uint64(id &^ sequence)
+// Two grants of one worker, as before and after a restart, start the same ticks at
+// different numbers; one grant starts them at the same.
+func TestSequenceStartIsEachGrantsOwn(t *testing.T) {
+	t.Parallel()
+	starts := func(secret uint64) (starts [20]id) {
+		s := &script{wall: date("2026-11-20T12:00:00Z")}
+		g := open(t, newWindows(snowflake.TwitterLayout(), s.now, time.Hour), snowflake.WithReadings(s.read))
+		if secret > 0 {
+			snowflake.SetSecret(g, secret)
+		}
+		for i := range starts {
+			s.pass(time.Millisecond)
+			key, err := g.TryNext()
+			if err != nil {
+				t.Fatal(err)
+			}
+			starts[i] = key
+		}
+		return starts
+	}
+	if one, other := starts(0), starts(0); one == other {
+		t.Error("two grants start their ticks at the same numbers")
+	}
+	if one, other := starts(1), starts(1); one != other {
+		t.Error("one secret gives two starts")
+	}
+}
+
+const sequenceMask = 1<<12 - 1
+
+// outsiderStart is where the tick of an ID would start without a secret.
+func outsiderStart(key id) id {
+	x := uint64(key &^ sequenceMask)
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	x ^= x >> 33
-	return id&sequence - int64(x&start)
+	return id(x & (sequenceMask >> 1))
 }

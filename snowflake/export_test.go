@@ -74,3 +74,7 @@ func spin(word *atomic.Int64, until int64) {
 		}
 	}
 }
+
+// SetSecret makes the sequence numbers at which the present grant's ticks start
+// the same in every run. The generator must not be in use yet.
+func SetSecret(g *Generator, secret uint64) { g.grant.Load().secret = secret }

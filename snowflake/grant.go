@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,8 +30,8 @@ type Grant struct {
 	mask         uint64 // of the sequence
 	sequenceBits uint8
 	nodeBits     uint8
-	lowBits      uint8 // both
-	_            [13]byte
+	lowBits      uint8  // both
+	secret       uint64 // in the sequence numbers at which ticks start; see mix
 
 	// Every call writes the state: it is kept apart from what all only read.
 	state atomic.Uint64 // the ID of the last slot issued or reserved; see sealed
@@ -72,6 +73,7 @@ func NewGrant(layout Layout, datacenter, worker int64, from, until time.Time) (*
 		sequenceBits: layout.SequenceBits,
 		nodeBits:     layout.DatacenterBits + layout.WorkerBits,
 		lowBits:      uint8(layout.lowBits()),
+		secret:       new(maphash.Hash).Sum64(), // 64 random bits
 	}
 	if g.fixed {
 		until = layout.Expires()

@@ -104,8 +104,8 @@ func (g *Generator) requestSlot(ctx context.Context, held *Grant, need slot) err
 	ctx, release := g.untilClosed(ctx)
 	defer release()
 	err := g.askSource(ctx, held, need)
-	if err != nil && g.closing.Load() {
-		return ErrClosed
+	if err != nil && g.closing.Load() && !errors.Is(err, ErrClosed) {
+		return ErrClosed // what the source says of a context that ended
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func (g *Generator) nextTick(grant *Grant) types.ID {
 	next, skipped := last+1, uint64(0)
 	if oldest := tick - min(tick, g.lag); lastTick < oldest {
 		next = oldest<<(grant.lowBits&63) | grant.node
-		next |= mix(next) & g.startMask // as firstFree chooses for one slot
+		next |= mix(next^grant.secret) & g.startMask // as firstFree chooses for one slot
 		skipped = (oldest-lastTick)<<(grant.sequenceBits&63) + next&grant.mask - last&grant.mask - 1
 		g.skipped.Add(int64(skipped))
 	}

@@ -37,7 +37,9 @@ const (
 	// 0 when the tick before was used up. The low bits of the keys are then
 	// evenly spread at any rate, so that sharding by key works; a first tick
 	// still holds at least half of its sequence, and all of a saturated one
-	// is usable. This is the default.
+	// is usable. The points follow from a number that each grant draws, by a
+	// hash that is not a cipher: they make IDs hard to guess, not secret. This
+	// is the default.
 	StartRandom SequenceStart = iota
 
 	// StartZero starts each tick at 0, as the classic generators do: at low
@@ -54,9 +56,9 @@ func (s SequenceStart) mask(sequenceBits uint8) uint64 {
 }
 
 // mix is the finaliser of MurmurHash3. Of a tick's first ID, and so of the tick
-// and the worker, it makes the sequence number at which the tick starts: as even
-// as chance, and nothing that a call has to fetch or to change. A multiplication
-// alone leaves patterns where ticks come at even distances.
+// and the worker, and of the grant's secret it makes the sequence number at which
+// the tick starts: as even as chance, and nothing that a call has to fetch or to
+// change. A multiplication alone leaves patterns where ticks come at even distances.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53

@@ -91,7 +91,7 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	if n > r.grant.mask {
 		return first
 	}
-	return first + mix(uint64(r.grant.id(first)))&g.startMask%(r.grant.mask+2-n)
+	return first + mix(uint64(r.grant.id(first))^r.grant.secret)&g.startMask%(r.grant.mask+2-n)
 }
 
 // waitOrFail waits for what blocks the reservation, or returns why that

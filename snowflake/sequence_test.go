@@ -35,7 +35,8 @@ var everyArrival = map[string]arrivals{
 	"bursts, one a millisecond": {mean: time.Millisecond, burst: true},
 }
 
-// The arrivals are drawn from a fixed seed, and the starts of ticks are a hash.
+// The arrivals are drawn from a fixed seed, and the starts of ticks are a hash of a
+// fixed secret.
 func TestLowBitsAreEven(t *testing.T) {
 	t.Parallel()
 	for name, when := range everyArrival {
@@ -79,6 +80,7 @@ func streams(t *testing.T, when arrivals, start snowflake.SequenceStart) map[str
 	if err != nil {
 		t.Fatal(err)
 	}
+	snowflake.SetSecret(g, 1)
 	byStream := make(map[string][]id)
 	for range groups {
 		for i, stream := range slices.Concat([]string{"orders"}, slices.Repeat([]string{"lines"}, 10)) {
@@ -145,7 +147,7 @@ func chiSquare(keys []id, pairs []float64, m uint64) float64 {
 	}
 	mean := shards * covariance[0] / expected
 	if mean < 1e-6 {
-		return 1 // each tick is spread evenly by itself
+		return 1 // every single tick is spread evenly
 	}
 	k := 2 * mean * mean / variance
 	z := (math.Cbrt(statistic/mean) - (1 - 2/(9*k))) / math.Sqrt(2/(9*k))

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -302,5 +303,46 @@ func TestReplacedWorkerThatCannotBeReleased(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("logged %q, want %q", log, want)
 		}
+	}
+}
+
+// A window that would begin after the layout's end is not one of the source's making
+// alone: the error is the layout's.
+func TestGrantAfterTheLayoutsEnd(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
+		return snowflake.NewGrant(l, 0, 0, l.Expires(), time.Time{})
+	}}
+	if g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read)); g != nil || !errors.Is(err, snowflake.ErrExpired) {
+		t.Errorf("got %v, want ErrExpired", err)
+	}
+}
+
+// A generator that asks its source again and again keeps nothing of the calls.
+// Not parallel: it measures the heap.
+func TestAskingLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // see above
+	s := newScript()
+	src := granting(s.now(), time.Millisecond)
+	src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		held.Extend(need.Add(time.Millisecond))
+		return held, nil
+	}
+	g := open(t, src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+	heap := func(asks int) int64 {
+		for range asks {
+			s.pass(time.Millisecond)
+			if _, err := g.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap(100)
+	if grown := heap(10_000) - before; grown > 1_000_000 {
+		t.Errorf("%d bytes are kept of 10,000 calls", grown)
 	}
 }

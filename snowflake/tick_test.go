@@ -334,3 +334,30 @@ func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 		}
 	}
 }
+
+// A call that waits for its tick while the clock steps forward gets the IDs that it
+// has reserved, and does not open that tick: the next ID is of the new time.
+func TestStepForwardDuringAWait(t *testing.T) {
+	t.Parallel()
+	l := wide()
+	l.Tick, l.SequenceBits = 500*time.Millisecond, 2
+	g, word := skewed(t, granting(time.Now(), 1000*time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+	c := newChecker(t)
+	time.Sleep(time.Until(time.Now().Truncate(l.Tick).Add(l.Tick + 10*time.Millisecond)))
+	c.try(g, 1)
+	reserved := make([]id, 4) // three in the present tick, one in the next
+	done := make(chan error, 1)
+	go func() { done <- g.Fill(ctx, reserved) }()
+	for g.Stats().Waits == 0 && len(done) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	word.Store(int64(time.Hour))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	c.add(reserved...)
+	if at := l.Time(c.last); at.After(time.Now().Add(l.Tick)) {
+		t.Fatalf("got an ID of %v, want one of the tick that was waited for", at)
+	}
+	shows(t, g, word, c)
+}

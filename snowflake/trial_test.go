@@ -47,7 +47,7 @@ func (c *steppedClock) set(skew time.Duration) {
 func (c *steppedClock) skew() time.Duration { return c.steps[c.made.Load()-1].skew }
 func (c *steppedClock) now() time.Time      { return time.Now().Round(0).Add(c.skew()) }
 
-// A generator may go on as if a step had not been made for as long as a tick is
+// A generator may continue as if a step had not been made for as long as a tick is
 // open, and for longer while the call that compares the clocks is interrupted: by
 // other programs on a busy machine, so that it may happen to some steps only.
 const (

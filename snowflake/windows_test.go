@@ -515,6 +515,10 @@ func TestGrantLast(t *testing.T) {
 	if got := src.grant.Last(); !got.IsZero() {
 		t.Errorf("Last = %v after Close, want the zero time", got)
 	}
+	unused, err := snowflake.NewGrant(snowflake.TwitterLayout(), 0, 0, time.Now(), time.Time{})
+	if err != nil || !unused.Last().IsZero() {
+		t.Errorf("Last = %v, %v before use, want the zero time", unused.Last(), err)
+	}
 }
 
 // A tick that is opened in the very moment of a revocation is not open, not even

@@ -15,9 +15,22 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+	"gorm.io/gorm/utils/tests"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
+)
+
+// A ticket has a key of its own type. It stands before all structs that have
+// the key: the compiler of Go 1.25 crashes on another order.
+type (
+	ticketID = types.Of[ticket]
+	ticket   struct {
+		ID     ticketID `json:"id" gorm:"primaryKey"`
+		Parent *ticketID
+		Note   ticketID `gorm:"type:bigint"`
+	}
 )
 
 var arrays = []types.IDs{nil, {}, {sample}, {0, 1, -5, math.MaxInt64, math.MinInt64}}
@@ -95,6 +108,7 @@ func TestArrayScanErrors(t *testing.T) {
 		{words(0, 0, 20, 0), binaryError(words(0, 0, 20, 0))}, // no dimension has no length
 		{words(1, 0, 20), binaryError(words(1, 0, 20))},
 		{words(1, 0, 20, 0), binaryError(words(1, 0, 20, 0))},
+		{words(1, 0, 20, 0, 1)[:19], binaryError(words(1, 0, 20, 0, 1)[:19])}, // cut off
 		{words(2, 0, 20, 0, 1), binaryError(words(2, 0, 20, 0, 1))},
 		{words(1, 0, 25, 0, 1), binaryError(words(1, 0, 25, 0, 1))}, // text
 		{words(1, 0, 23, 2, 1, 4, 7), binaryError(words(1, 0, 23, 2, 1, 4, 7))},
@@ -333,5 +347,17 @@ func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	}
 	if err := db.Raw("SELECT refs FROM lists WHERE id = 2").Row().Scan(&ids); err != nil || !slices.Equal(ids, types.IDs{sample}) {
 		t.Errorf("got %v, %v", ids, err)
+	}
+}
+
+// The type in a field's tag stands, and a field may be missing.
+func TestArrayTypeInTheTag(t *testing.T) {
+	t.Parallel()
+	db := &gorm.DB{Config: &gorm.Config{Dialector: tests.DummyDialector{}}}
+	tagged := &schema.Field{TagSettings: map[string]string{"TYPE": "json"}}
+	for field, want := range map[*schema.Field]string{nil: "text", {}: "text", tagged: ""} {
+		if got := (types.IDs{}).GormDBDataType(db, field); got != want {
+			t.Errorf("field %+v: got %q, want %q", field, got, want)
+		}
 	}
 }

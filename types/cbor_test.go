@@ -64,6 +64,7 @@ func TestUnmarshalCBOR(t *testing.T) {
 		{"text of 19 digits", "7337353239353935383830343731353237343235", sample},
 		{"bytes", "423735", 75},
 		{"longer than needed", "1b0000000000000005", 5},
+		{"text with a length longer than needed", "7803373535", 755},
 		{"null", "f6", 99},
 		{"undefined", "f7", 99},
 	} {
@@ -82,6 +83,7 @@ func TestUnmarshalCBORErrors(t *testing.T) {
 		{"-2^63-1", "3b8000000000000000", `(";\x80\x00\x00\x00\x00\x00\x00\x00"): ` + other},
 		{"cut off", "1b7fffffff", `("\x1b\x7f\xff\xff\xff"): ` + other},
 		{"more", "0505", `("\x05\x05"): ` + other},
+		{"more after an argument", "182005", `("\x18 \x05"): ` + other},
 		{"float", "f94500", `("\xf9E\x00"): ` + other},
 		{"true", "f5", `("\xf5"): ` + other},
 		{"array", "8105", `("\x81\x05"): ` + other},

@@ -16,7 +16,7 @@ import (
 //
 // T is a name only, and may be any type. An Of has the methods of an ID, and with
 // them its forms as text, in JSON and in a database, its column, and its protection
-// against rows without a key. Each method is that of ID.
+// against rows without a key. Each method is ID's.
 //
 // An Of converts to and from an ID and an int64: OrderID(id), types.ID(orderID).
 // [ParseID] reads its text. A column that can be NULL is a pointer to it.

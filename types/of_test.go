@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,16 +12,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
-)
-
-// A ticket has a key of its own type.
-type (
-	ticketID = types.Of[ticket]
-	ticket   struct {
-		ID     ticketID `json:"id" gorm:"primaryKey"`
-		Parent *ticketID
-		Note   ticketID `gorm:"type:bigint"`
-	}
 )
 
 // methods are those of a type and of the pointer to it, with the type's own name
@@ -91,6 +82,15 @@ func TestOfDoesWhatIDDoes(t *testing.T) {
 				t.Errorf("%d methods; MarshalGQL writes %s, want %s", len(want), &gql[0], &gql[1])
 			}
 		}
+	}
+}
+
+func TestOfCompare(t *testing.T) {
+	t.Parallel()
+	ids := []ticketID{7, ticketID(sample), 0, -5}
+	slices.SortFunc(ids, ticketID.Compare)
+	if want := []ticketID{-5, 0, 7, ticketID(sample)}; !slices.Equal(ids, want) {
+		t.Errorf("sorted: %v, want %v", ids, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package clock_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +63,8 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 		reads  int
 	}{
 		"none":   {[]time.Duration{0}, 0, 1},
+		"noise":  {[]time.Duration{49_999}, 0, 1},
+		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3},
 		"first":  {[]time.Duration{9 * ms, 0}, 0, 2},
 		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3},
 		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3},
@@ -119,6 +122,38 @@ func TestSleepTogether(t *testing.T) {
 			t.Errorf("the next one has slept until %v, as if the previous leader were there", got)
 		}
 	})
+}
+
+// A long sleep ends before its time, so that a step of the clock is noticed and the
+// last millisecond can be slept precisely. The very last moment is not slept but
+// yielded away, at most until a clock that stands still is found to do so.
+func TestSleepEndsEarly(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{1, 69_999, 70_000, 70_001, 500_000, 1_070_000, 1_070_001, 2_000_000, 50_999_999, 51_000_000, 51_000_001, time.Hour} {
+		t.Run(left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				want := left
+				switch {
+				case left > time.Millisecond+70*time.Microsecond:
+					want = min(left-time.Millisecond, 50*time.Millisecond)
+				case left > 70*time.Microsecond:
+					want = left - 70*time.Microsecond
+				}
+				for _, ctx := range []context.Context{t.Context(), context.Background()} {
+					start := time.Now()
+					if err := c.Sleep(ctx, left); err != nil {
+						t.Fatal(err)
+					}
+					if got := time.Since(start); got != want {
+						t.Errorf("slept for %v, want %v", got, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // started is a clock on the machine's, an hour after its epoch.
