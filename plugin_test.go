@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,6 +176,20 @@ func TestInitializeReplaces(t *testing.T) {
 	plugintest.Must(t, db.Create(&plugintest.Book{}))
 	if first.Calls != 0 || second.Calls != 1 {
 		t.Errorf("calls = %d, %d", first.Calls, second.Calls)
+	}
+}
+
+// A callback that must run after the INSERT and before the keys are set leaves no
+// place for the plugin's.
+func TestCallbacksWithoutOrder(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Dry(t, nil)
+	if err := db.Callback().Create().After("gorm:create").Before("gormflake:fill").Register("app", func(*gorm.DB) {}); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Use(gormflake.New(&plugintest.Counter{}))
+	if err == nil || !strings.Contains(err.Error(), "gormflake: register the callback gormflake:") {
+		t.Errorf("err = %v", err)
 	}
 }
 

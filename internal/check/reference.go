@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -36,7 +37,7 @@ func (c *checker) foreign(ref *schema.Reference) (foreign *model.Column, text st
 	// Another goroutine may still be parsing the schema in ref. Parse waits for it.
 	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(reflect.New(ref.PrimaryKey.Schema.ModelType).Interface()); err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("gormflake: check model %s: %w", ref.ForeignKey.Schema.Name, err)
 	}
 	for _, key := range c.set.Model(stmt.Schema).Columns {
 		if key.Field.DBName != ref.PrimaryKey.DBName {

@@ -94,6 +94,7 @@ func TestAssignRejects(t *testing.T) {
 		{"no model", &struct{ C chan int }{}, "Assign: model struct { C chan int }: "},
 		{"nil element", []*assignOrder{{}, nil}, "Assign: assignOrder: element 1 is nil: remove it"},
 		{"nil child", &assignOrder{Lines: []*assignLine{nil}}, "Assign: assignOrder.Lines: element 0 is nil: remove it"},
+		{"nil child of a parent", &assignLine{Order: &assignOrder{Lines: []*assignLine{nil}}}, "Assign: assignOrder.Lines: element 0 is nil: remove it"},
 		{"auto-increment parent", &assignAuto{Parts: make([]assignPart, 1)}, `Assign: assignAuto.Parts: assignAuto.ID is unset and not tagged, so assignPart.AutoID cannot be linked: insert that row first, or tag the field with snowflake:"pk"`},
 		{"auto-increment belongs-to", &assignPart{Auto: &assignAuto{}}, "assignPart.Auto: assignAuto.ID is unset and not tagged"},
 		{"unset word", &assignWord{Children: make([]assignWordChild, 1)}, "assignWord.Word is unset and not tagged"},

@@ -20,6 +20,8 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 	line, comments, serials := &assignLine{}, make([]assignComment, 1), make([]assignSerial, 3)
 	cards := make([]assignCard, 2)
 	profile, child, aliased := &assignProfile{}, &assignNode{}, make([]benchLine, 5)
+	players, last := make([]assignPlayer, 1), &assignOrder{}
+	last.Lines = []*assignLine{line, {Order: last}}
 	const own = ": give each parent its own copy"
 	tests := []struct {
 		name string
@@ -87,6 +89,16 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 			"assignCard.HolderID: got two parents",
 		},
 		{
+			"pointer, and a pointer back after it",
+			[]*assignOrder{{Lines: []*assignLine{line}}, last},
+			"assignLine.OrderID: got two parents for one row, by assignOrder[0].Lines[0] and by assignOrder[1].Lines[0]" + own,
+		},
+		{
+			"linked by another relation before",
+			&assignTeam{Players: players, Coaches: []assignCoach{{Players: players}, {Players: players}}},
+			"assignPlayer.CoachID: got two parents for one row, by assignTeam.Coaches[0].Players[0] and by assignTeam.Coaches[1].Players[0]" + own,
+		},
+		{
 			"back pointer",
 			&assignOrder{Lines: []*assignLine{{}, {Order: &assignOrder{}}}},
 			"assignLine.OrderID: got two parents for one row, by assignOrder.Lines[1] and by assignOrder.Lines[1].Order: point both to the same parent",
@@ -130,7 +142,7 @@ type assignPlayer struct {
 func TestAssignAcceptsSharedRows(t *testing.T) {
 	t.Parallel()
 	author, tag, stored := &assignAuthor{}, &assignTag{}, &assignLine{}
-	players, lines := make([]assignPlayer, 3), make([]benchLine, 2)
+	players, lines, revisions := make([]assignPlayer, 3), make([]benchLine, 2), make([]assignRevision, 2)
 	order := &assignOrder{Lines: []*assignLine{{}}}
 	node := &assignNode{}
 	for name, tree := range map[string]any{
@@ -141,6 +153,7 @@ func TestAssignAcceptsSharedRows(t *testing.T) {
 		"one parent twice":            []*assignOrder{order, order},
 		"neighbours":                  []benchOrder{{Lines: lines[:1]}, {Lines: lines[1:]}},
 		"two structs of one row":      []benchOrder{{ID: 7, Lines: lines}, {ID: 7, Lines: lines}},
+		"a zero part of their key":    []assignDoc{{ID: 7, Revisions: revisions}, {ID: 7, Revisions: revisions}},
 		"pointers to a struct of one": []*assignOrder{{ID: 7, Lines: []*assignLine{stored}}, {ID: 7, Lines: []*assignLine{stored}}},
 		"copy of the parent":          &assignOrder{ID: 8, Lines: []*assignLine{{Order: &assignOrder{ID: 8}}}},
 		"child first":                 []*assignNode{node, {Children: []*assignNode{node}}},

@@ -134,6 +134,22 @@ func TestCheckNumbersInText(t *testing.T) {
 	})
 }
 
+// The same where the model does not know what the column is.
+func TestCheckNumbersInTextOfTheTable(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" {
+			t.Skip("its columns hold anything")
+		}
+		Must(t, db.Exec("CREATE TABLE lives (id bigint PRIMARY KEY, public varchar(18), text varchar(20))"))
+		want := "varchar(18), which cannot hold every ID: make it varchar(19)"
+		if db.Name() == "postgres" {
+			want = "character varying(18): PostgreSQL's driver stores no number in a column of text: use string"
+		}
+		wants(t, gormflake.Check(db, &live{}), []string{"model live, field Public: column public of table lives is " + want})
+	})
+}
+
 // An ID quotes itself in JSON.
 func TestCheckJSONTags(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,8 @@ func TestCheckModels(t *testing.T) {
 			Text string `gorm:"size:10" snowflake:"id"`
 		}
 		wrongTag struct {
-			ID types.ID `snowflake:"key"`
+			ID    types.ID `snowflake:"key"`
+			Other types.ID `snowflake:"di"`
 		}
 		child struct {
 			ID     types.ID `snowflake:"pk"`
@@ -69,6 +70,7 @@ func TestCheckModels(t *testing.T) {
 			[]string{"model small, field ID", "32 bits"},
 			[]string{"model small, field Text", "10 characters"},
 			[]string{"model wrongTag, field ID", `unknown word "key"`},
+			[]string{"model wrongTag, field Other", `unknown word "di"`},
 			[]string{"model child, field BookID", "foreign key to Book", "int32"},
 			[]string{"model untagged", "no snowflake tag"},
 			[]string{"check int", "unsupported data type"},

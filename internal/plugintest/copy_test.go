@@ -105,8 +105,16 @@ func TestCopySourceRejects(t *testing.T) {
 		{"map", db, &[]map[string]any{{}}, "want a slice of structs", nil},
 		{"subquery", db.Table("(?) AS t", db.Model(&copyRow{})), make([]copyRow, 1), "wants the name of a table", nil},
 		{"alias", db.Table("rows AS r"), make([]copyRow, 1), "wants the name of a table, got rows AS r", nil},
+		{"subquery alone", db.Table("(?)", db.Model(&copyRow{})), make([]copyRow, 1), "wants the name of a table, got (?)", nil},
+		{"no name", db.Table("`a`.``"), make([]copyRow, 1), "wants the name of a table, got `a`.``", nil},
 		{"failed before", failed(db), make([]copyRow, 1), gorm.ErrNotImplemented.Error(), db},
 		{"no plugin", Dummy(t, &gorm.Config{}), make([]copyRow, 1), "the plugin is not registered", db},
+	}
+	// GORM reads relations without a lock while it parses another model (go-gorm/gorm#7862).
+	for _, model := range []any{&assignOrder{}, &assignUser{}, &assignPost{}} {
+		if err := db.Session(&gorm.Session{Initialized: true}).Statement.Parse(model); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -326,6 +334,18 @@ func TestCopySourceIntoSchema(t *testing.T) {
 }
 
 // A serial number that waits for the key of a parent is set too.
+func TestCopySourceTableNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"rows": {"rows"}, "app.rows": {"app", "rows"}, "`my rows`": {"my rows"}, "`app`.rows": {"app", "rows"}, "`my app`.`my rows`": {"my app", "my rows"},
+	} {
+		src, err := gormflake.CopySource(Dry(t, gormflake.New(&Counter{})).Table(name), make([]copyRow, 1))
+		if err != nil || !slices.Equal(src.Table(), want) {
+			t.Errorf("%s: got %v, %v; want %q", name, src, err, want)
+		}
+	}
+}
+
 func TestCopySourceSerialOfParentsKey(t *testing.T) {
 	t.Parallel()
 	type stub struct {

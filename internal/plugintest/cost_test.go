@@ -87,6 +87,44 @@ func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allo
 	}
 }
 
+// Pointers back to the parent are no second parents that rows would have to be
+// compared for.
+func TestBackPointersCostNothing(t *testing.T) { //nolint:paralleltest // others' allocations would count
+	if race.Enabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	db := Dry(t, gormflake.New(&block{}))
+	allocations := func(back bool) float64 {
+		order := &assignOrder{Lines: make([]*assignLine, 100)}
+		for i := range order.Lines {
+			order.Lines[i] = &assignLine{}
+			if back && i%2 > 0 {
+				order.Lines[i].Order = order
+			}
+		}
+		return testing.AllocsPerRun(20, func() { assignOrFail(t, db, order) })
+	}
+	if with, without := allocations(true), allocations(false); with > without {
+		t.Errorf("%v allocations with pointers back, %v without", with, without)
+	}
+}
+
+// Rows of one slice lie one after another, and are not compared.
+func TestRowsOfASliceCostNothing(t *testing.T) { //nolint:paralleltest // others' allocations would count
+	if race.Enabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	db := Dry(t, gormflake.New(&block{}))
+	allocations := func(lines int) float64 {
+		orders := make([]benchOrder, 1)
+		orders[0].Lines = make([]benchLine, lines)
+		return testing.AllocsPerRun(20, func() { assignOrFail(t, db, orders) })
+	}
+	if many, one := allocations(100), allocations(1); many > one {
+		t.Errorf("%v allocations for 100 lines, %v for one", many, one)
+	}
+}
+
 func setByHand(rows []parcel, ids *block) {
 	last := ids.last.Add(int64(len(rows)))
 	for i := range rows {

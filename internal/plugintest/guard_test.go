@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -278,6 +279,20 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 	})
 }
 
+// GORM never writes a column that it may not create.
+func TestKeyThatIsNotCreated(t *testing.T) {
+	t.Parallel()
+	type readBook struct {
+		ID    types.ID `gorm:"primaryKey;<-:false"`
+		Title string   `gorm:"size:50"`
+	}
+	tx := Dry(t, nil).Create(&readBook{Title: "a"})
+	Must(t, tx)
+	if sql := tx.Statement.SQL.String(); sql != "INSERT INTO `read_books` (`title`) VALUES (?)" {
+		t.Errorf("sql = %s", sql)
+	}
+}
+
 func TestKeyWithDefault(t *testing.T) {
 	t.Parallel()
 	type defaultBook struct {
@@ -422,6 +437,40 @@ func TestUnsetKeyOfWrongValues(t *testing.T) {
 			t.Errorf("%v: err = %v", value, err)
 		}
 	}
+}
+
+// GORM takes rows of another type by the positions of their fields.
+func TestUnsetKeyOfAnotherType(t *testing.T) {
+	t.Parallel()
+	type copied untaggedBook
+	type shifted struct {
+		Title string
+		ID    types.ID
+	}
+	db := Dry(t, nil).Model(&untaggedBook{})
+	for _, value := range []any{&copied{}, &[]copied{{ID: 1}, {}}, &[]*copied{{}}} {
+		err := db.Session(&gorm.Session{}).Create(value).Error
+		if err == nil || !strings.Contains(err.Error(), "the row has no key") {
+			t.Errorf("%T: err = %v", value, err)
+		}
+	}
+	for _, value := range []any{&shifted{}, &[]shifted{{}}} {
+		err := db.Session(&gorm.Session{}).Create(value).Error
+		if err != nil && strings.Contains(err.Error(), "the row has no key") {
+			t.Errorf("%T: err = %v", value, err)
+		}
+	}
+}
+
+// GORM asks no field for clauses here, and the plugin checks instead: only what got
+// this far, and has a model.
+func TestUnscopedWithoutKey(t *testing.T) {
+	t.Parallel()
+	err := Dry(t, gormflake.New(&Counter{Err: ErrInjected})).Unscoped().Create(&Book{}).Error
+	if !errors.Is(err, ErrInjected) || strings.Contains(err.Error(), "the row has no key") {
+		t.Errorf("err = %v, want the generator's alone", err)
+	}
+	Must(t, Dry(t, gormflake.New(&Counter{})).Unscoped().Table("books").Create(map[string]any{"title": "a"}))
 }
 
 // Keys of other types, and what does not create rows, is GORM's alone.

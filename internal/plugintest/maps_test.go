@@ -3,6 +3,7 @@ package plugintest
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,12 +77,17 @@ func TestMapNamesKeyTwice(t *testing.T) {
 
 func TestMapsFillOnce(t *testing.T) {
 	t.Parallel()
-	gen := &Counter{}
-	db := Dry(t, gormflake.New(gen))
-	maps := []map[string]any{{"title": "a"}, {"title": "b", "id": 5}, {"title": "c"}}
-	Must(t, db.Model(&Book{}).Create(&maps))
-	if gen.Calls != 1 || len(maps) != 3 || maps[0]["id"] != types.ID(1001) || maps[1]["id"] != 5 || maps[2]["id"] != types.ID(1002) {
-		t.Errorf("maps = %v, %d calls", maps, gen.Calls)
+	for _, keyed := range []int{0, 1, 2} {
+		gen := &Counter{}
+		db := Dry(t, gormflake.New(gen))
+		maps := []map[string]any{{"title": "a"}, {"title": "b"}, {"title": "c"}}
+		maps[keyed]["id"] = types.ID(5)
+		Must(t, db.Model(&Book{}).Create(&maps))
+		got := []any{maps[0]["id"], maps[1]["id"], maps[2]["id"]}
+		want := slices.Insert([]any{types.ID(1001), types.ID(1002)}, keyed, any(types.ID(5)))
+		if gen.Calls != 1 || len(maps) != 3 || !slices.Equal(got, want) {
+			t.Errorf("maps = %v, %d calls, want keys %v by 1", maps, gen.Calls, want)
+		}
 	}
 }
 

@@ -44,6 +44,65 @@ func TestStringReferenceToNamedInteger(t *testing.T) {
 	})
 }
 
+type (
+	labelledPointer struct {
+		ID     *types.ID   `snowflake:"pk"`
+		Labels []textLabel `gorm:"foreignKey:OwnerID"`
+	}
+	textLabel struct {
+		ID      types.ID `snowflake:"pk"`
+		OwnerID string   `gorm:"size:36"`
+	}
+	// narrowTree refers to itself by one column in two relations.
+	narrowTree struct {
+		ID      types.ID `snowflake:"pk"`
+		UpperID *int32
+		Upper   *narrowTree
+		Lower   []narrowTree `gorm:"foreignKey:UpperID"`
+	}
+)
+
+// The error names types that exist, and each mistake once.
+func TestReferenceErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		row  any
+		want string
+	}{
+		{&labelledPointer{}, "gormflake: model textLabel, field OwnerID, foreign key to labelledPointer: GORM would store one character of a string instead of the ID: use types.ID or *types.ID here, or sql.NullString for text"},
+		{&narrowTree{}, "gormflake: model narrowTree, field UpperID, foreign key to narrowTree: type int32 has 32 bits, an ID needs 64: use types.ID or int64"},
+	} {
+		if err := Dry(t, gormflake.New(&Counter{})).Create(test.row).Error; err == nil || err.Error() != test.want {
+			t.Errorf("%T: err = %v\nwant %s", test.row, err, test.want)
+		}
+	}
+}
+
+type (
+	// brokenParent has a relation that GORM rejects after it has parsed the other
+	// one, so that the child is known and its parent is not.
+	brokenParent struct {
+		ID       types.ID      `gorm:"primaryKey" snowflake:"pk"`
+		Children []brokenChild `gorm:"foreignKey:ParentID"`
+		Broken   []struct{ Text string }
+	}
+	brokenChild struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ParentID types.ID
+		Parent   *brokenParent
+	}
+)
+
+func TestReferenceToABrokenModel(t *testing.T) {
+	t.Parallel()
+	db := memory(t, NewPlugin(t))
+	const want = "brokenParent's field Broken"
+	wants(t, gormflake.Check(db, &brokenParent{}, &brokenChild{}), []string{"gormflake: check *plugintest.brokenParent: ", want}, []string{"gormflake: check model brokenChild: ", want})
+	if err := gormflake.Assign(db, &brokenChild{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Assign: %v", err)
+	}
+}
+
 func TestStringReferenceToPlainInteger(t *testing.T) {
 	t.Parallel()
 	Each(t, func(t *testing.T, db *gorm.DB) {

@@ -259,6 +259,40 @@ func TestCheckSerialTable(t *testing.T) {
 	})
 }
 
+// Their foreign keys need the width of the serial numbers, not of IDs.
+func TestCheckSerialReferenceTable(t *testing.T) {
+	t.Parallel()
+	type charge struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		BillCode string   `gorm:"size:40"`
+	}
+	type bill struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number  string   `gorm:"size:40;uniqueIndex" snowflake:"serial=PAY"`
+		Charges []charge `gorm:"foreignKey:BillCode;references:Number"`
+	}
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" {
+			t.Skip("its columns hold anything")
+		}
+		Must(t, db.Exec("CREATE TABLE bills (id bigint PRIMARY KEY, number varchar(28))"))
+		for column, want := range map[string]string{
+			"varchar(27)": "(27), which cannot hold every serial number: make it varchar(28)",
+			"bigint":      "which cannot hold every serial number: make it varchar(28)",
+			"varchar(28)": "",
+		} {
+			Must(t, db.Exec("DROP TABLE IF EXISTS charges"))
+			Must(t, db.Exec("CREATE TABLE charges (id bigint PRIMARY KEY, bill_code "+column+")"))
+			switch err := gormflake.Check(db, &bill{}); {
+			case want == "" && err != nil:
+				t.Errorf("%s: %v", column, err)
+			case want != "":
+				wants(t, err, []string{"gormflake: model charge, field BillCode: column bill_code of table charges is ", want})
+			}
+		}
+	})
+}
+
 // A column of fixed width may pad its values; Check rejects it exactly if the row
 // then differs from the struct.
 func TestCheckPaddedColumns(t *testing.T) {

@@ -235,7 +235,7 @@ func (f *forest) newMap(s *schema.Schema) map[string]any {
 	return values
 }
 
-// linkMap sets the foreign keys of a belongs-to relation to those of a root.
+// linkMap sets the foreign keys of a belongs-to relation to the keys of a root.
 func (f *forest) linkMap(s *schema.Schema, values map[string]any) {
 	for _, rel := range s.Relationships.BelongsTo {
 		for _, root := range f.roots {

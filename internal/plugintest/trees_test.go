@@ -18,7 +18,7 @@ import (
 const treeCases = 400
 
 // Random trees, created by random paths, are in the database as they are in
-// memory: every struct's key is its row's, every foreign key is that of the parent,
+// memory: every struct's key is its row's, every foreign key is its parent's key,
 // and there is no other row. A case fails with its steps, as few as will do, and
 // the command that runs it again. GORMFLAKE_TEST_TREES sets the number of cases of each
 // database.

@@ -351,6 +351,26 @@ func TestUpsertByValue(t *testing.T) {
 	})
 }
 
+// An array takes the keys of the rows as a slice does, unless it is a copy.
+func TestUpsertArray(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		if !canTell(db) {
+			t.Skip("MySQL returns no keys")
+		}
+		Migrate(t, db, &product{})
+		old := product{Code: "x", Price: 1}
+		Must(t, db.Create(&old))
+		rows := [2]product{{Code: "y"}, {Code: "x", Price: 2}}
+		Must(t, db.Clauses(byCode("price")).Create(&rows))
+		one := &product{Code: "x", Price: 3}
+		Must(t, db.Clauses(byCode("price")).Create([1]*product{one}))
+		if rows[0] != storedProduct(t, db, "y") || rows[1].ID != old.ID || *one != storedProduct(t, db, "x") {
+			t.Errorf("structs = %+v and %+v, first %+v", rows, one, old)
+		}
+	})
+}
+
 func TestReturning(t *testing.T) {
 	t.Parallel()
 	type defaulted struct {

@@ -114,7 +114,7 @@ func (c claim) differs(ctx context.Context, d claim) (bool, error) {
 // getsKey reports whether Assign will set the value that the claim refers to.
 func (c claim) getsKey() bool {
 	l := c.link
-	return l.from != nil && (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.unset(c.parent)
+	return (l.tagged || l.fromLinked && l.from.Field.PrimaryKey) && l.unset(c.parent)
 }
 
 // value returns what the foreign key would become.
@@ -143,14 +143,13 @@ func (w *walk) checkParents(ctx context.Context) error {
 	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", p.first.link.to.Name(), w.where(), second, fix)
 }
 
-// findPass walks to a claim.
+// findPass walks to the first claim that its edge makes to its child.
 type findPass struct{ claim claim }
 
 func (p findPass) row(*node, reflect.Value) error { return nil }
 
-func (p findPass) link(e *edge, parent, child reflect.Value) error {
-	c := p.claim
-	if e == c.edge && parent.UnsafeAddr() == c.parent.UnsafeAddr() && child.UnsafeAddr() == c.child.UnsafeAddr() {
+func (p findPass) link(e *edge, _, child reflect.Value) error {
+	if e == p.claim.edge && child.UnsafeAddr() == p.claim.child.UnsafeAddr() {
 		return errFound
 	}
 	return nil
