@@ -2,8 +2,63 @@ package sqlmigrate_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"testing"
+
+	"gorm.io/gorm"
 )
+
+// largeID is above 2^53, as keys of 2026 are.
+const largeID int64 = 1801439850948198400
+
+// largeTables is how many connected tables a test moves.
+func largeTables(otherwise int) int {
+	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
+		return 300
+	}
+	return otherwise
+}
+
+// A reference is a column that refers to a key, both written as in a statement.
+type reference struct{ table, column, keyTable, key string }
+
+// readReferences reads table, column, table of the key, and key.
+func readReferences(t *testing.T, db *gorm.DB, query string) []reference {
+	t.Helper()
+	rows, err := db.Raw(query).Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var found []reference
+	for rows.Next() {
+		var r reference
+		if err := rows.Scan(&r.table, &r.column, &r.keyTable, &r.key); err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, r)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// wantJoined wants rows above 2^53 through every reference, and each at its parent.
+func wantJoined(t *testing.T, db *gorm.DB, references []reference) {
+	t.Helper()
+	for _, r := range references {
+		var rows, joined int
+		query := fmt.Sprintf("SELECT count(*), count(p.%s) FROM %s c LEFT JOIN %s p ON p.%s = c.%s WHERE c.%s >= %d", r.key, r.table, r.keyTable, r.key, r.column, r.column, largeID)
+		if err := db.Raw(query).Row().Scan(&rows, &joined); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if rows == 0 || joined != rows {
+			t.Errorf("%s.%s: %d rows above 2^53, of which %d are joined with %s.%s, want all of some", r.table, r.column, rows, joined, r.keyTable, r.key)
+		}
+	}
+}
 
 // A largeSchema is one component of many tables, as MusicBrainz has: each refers
 // to several others and has its own indexes; views are three deep.
@@ -49,7 +104,7 @@ func (s *largeSchema) rows(first int64) string {
 		if i > 0 {
 			next, far = fmt.Sprint(first+i-1), fmt.Sprint(first+i*7/3%i)
 		}
-		fmt.Fprintf(&text, "INSERT INTO t%d (id, parent_id, next_id, far_id) VALUES (%d, %d, %s, %s);\n", i, first+i, first+i, next, far)
+		fmt.Fprintf(&text, "INSERT INTO t%[1]d (id, parent_id, next_id, far_id, seen_ids) VALUES (%[2]d, %[2]d, %[3]s, %[4]s, '{1,%[2]d}');\n", i, first+i, next, far)
 	}
 	for i := range int64(s.views / 5) {
 		fmt.Fprintf(&text, "INSERT INTO p%d VALUES (%d, '2020-02-02'), (%d, '2022-02-02');\n", i, first+i, first+i)
@@ -71,7 +126,7 @@ func (s *largeSchema) removal(first int64) string {
 
 // table refers to itself, its neighbour, and to one far off.
 func (s *largeSchema) table(i int) {
-	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text[] DEFAULT '{a,b}', at timestamptz, UNIQUE (name, id))", i)
+	s.add("CREATE TABLE t%d (id serial PRIMARY KEY, parent_id integer, next_id integer, far_id integer, name text NOT NULL DEFAULT 'x', note text[] DEFAULT '{a,b}', seen_ids bigint[], at timestamptz, UNIQUE (name, id))", i)
 	s.add("CREATE INDEX ON t%[1]d (parent_id); CREATE INDEX ON t%[1]d (next_id, far_id); CREATE INDEX ON t%[1]d (lower(name)); CREATE INDEX ON t%[1]d (at) WHERE id > 5", i)
 	s.add("ALTER TABLE t%[1]d ADD CHECK (name <> ''), ADD CHECK (parent_id > 0), ADD FOREIGN KEY (parent_id) REFERENCES t%[1]d", i)
 	if i > 0 {

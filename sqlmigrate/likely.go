@@ -118,7 +118,7 @@ func unqualified(references []engine.Reference, current string) []engine.Referen
 }
 
 // movedColumns are all columns of the plan, and keysOf those that others may refer
-// to. A column that is one of several in a key, as in a join table, is none.
+// to, which excludes one of several columns of a key, as in a join table.
 func (p *Plan) movedColumns() []engine.Reference {
 	var columns []engine.Reference
 	for _, t := range p.Tables {

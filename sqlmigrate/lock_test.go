@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,24 +99,63 @@ func postgresLockScene(t *testing.T, server *pgServer) {
 // as long as each of the others takes.
 func postgresLocksTogether(t *testing.T, server *pgServer) {
 	const timeout, each = 600 * time.Millisecond, 450 * time.Millisecond
-	d := server.database(t, `CREATE TABLE a (id serial PRIMARY KEY);
-		CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`)
-	plan := d.inspect(t, "a")
-	for i, table := range []string{"b", "c", "e"} { // each is free in time for a wait of its own
-		reader := d.Begin()
-		rollback := sync.OnceFunc(func() { reader.Rollback() })
-		defer rollback()
-		run(t, reader, "SELECT count(*) FROM "+table)
-		time.AfterFunc(time.Duration(i+1)*each, rollback)
+	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
+	for _, test := range []struct{ name, ddl, views string }{
+		{"apply", "", ""}, {"apply", "with views", views}, {"revert", "", ""}, {"revert", "with views", views},
+	} {
+		t.Run(strings.TrimSpace(test.name+" "+test.ddl), func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, pgChain+test.views)
+			plan := d.inspect(t, "a", sqlmigrate.WithRecreateViews())
+			move := plan.Apply
+			if test.name == "revert" {
+				d.apply(t, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+				move = plan.Revert
+			}
+			for i, table := range []string{"b", "c", "e"} { // each is free in time for a wait of its own
+				reader := d.Begin()
+				rollback := sync.OnceFunc(func() { reader.Rollback() })
+				defer rollback()
+				run(t, reader, "SELECT count(*) FROM "+table)
+				time.AfterFunc(time.Duration(i+1)*each, rollback)
+			}
+			ended, waits := make(chan struct{}), make(chan time.Duration)
+			go func() { waits <- readAllTheTime(t, d.DB, "a", ended) }()
+			err := move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
+			close(ended)
+			if waited := <-waits; waited > timeout+each/2 {
+				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
+			}
+			wantError(t, err, "55P03", "until timestamptz") // before the first table is copied
+		})
 	}
-	ended, waits := make(chan struct{}), make(chan time.Duration)
-	go func() { waits <- readAllTheTime(t, d.DB, "a", ended) }()
-	err := plan.Apply(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0))
-	close(ended)
-	if waited := <-waits; waited > timeout+each/2 {
-		t.Errorf("a reader waited %v, want %v at most", waited, timeout)
+}
+
+const pgChain = `CREATE TABLE a (id serial PRIMARY KEY);
+CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`
+
+// The statements after the locks have the whole timeout again, and none where
+// there was none.
+func postgresTimeoutAfterLocks(t *testing.T, server *pgServer) {
+	for _, timeout := range []string{"5s", "0"} {
+		t.Run(timeout, func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, pgChain)
+			lock := d.inspect(t, "a").Phases[0].Steps[0].Up[0].SQL
+			reader := d.Begin()
+			rollback := sync.OnceFunc(func() { reader.Rollback() })
+			defer rollback()
+			run(t, reader, "SELECT count(*) FROM b")
+			time.AfterFunc(100*time.Millisecond, rollback)
+			tx := d.Begin()
+			defer tx.Rollback()
+			run(t, tx, "SET LOCAL lock_timeout = '"+timeout+"'", lock)
+			var got string
+			if err := tx.Raw("SELECT current_setting('lock_timeout')").Row().Scan(&got); err != nil || got != timeout {
+				t.Errorf("lock_timeout is %s, %v, want %s", got, err, timeout)
+			}
+		})
 	}
-	wantError(t, err, "55P03")
 }
 
 func TestMySQLLockScene(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // come. Each of Apply, Finish and Revert resumes there after an error, a kill
 // or the end of its context.
 type OnlinePlan struct {
-	// Dialect is GORM's name of the database: postgres.
+	// Dialect is GORM's name of the database: postgres, or mysql for MariaDB.
 	Dialect string
 
 	// Tables are those that are widened.
@@ -111,12 +111,12 @@ type OnlineStatus struct {
 	Began time.Time
 }
 
-// Online plans phase [Widen] of p so that programs continue meanwhile, or finds
-// the plan that is under way for one of its tables. It reads only, and must be given the
-// database that was inspected.
+// Online plans phase [Widen] of p so that programs keep writing while it runs, or
+// finds the plan that is under way for one of its tables. It only reads, and must
+// be given the database that was inspected.
 //
 // Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
-// for databases other than PostgreSQL.
+// for databases other than PostgreSQL and MariaDB.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	driver, err := p.onlineDriver(db)
 	if err != nil {
@@ -209,7 +209,8 @@ func (o *OnlinePlan) Estimate() (took time.Duration, disk, log int64) {
 }
 
 // Apply carries out all stages but the last: afterwards the keys are wide, and
-// the old ones are still there for [OnlinePlan.Revert]. Call [OnlinePlan.Finish] when
+// the old ones are still there for [OnlinePlan.Revert], except on MariaDB, where
+// the way back ends with stage swap. Call [OnlinePlan.Finish] when
 // nobody will want them back.
 //
 // It needs a connection of its own for as long as it takes, which must not
@@ -229,9 +230,9 @@ func (o *OnlinePlan) Finish(ctx context.Context, db *gorm.DB, opts ...OnlineOpti
 	return o.run(ctx, db, opts, (*online.Run).Finish)
 }
 
-// Revert takes back what has been done, from any point before Finish: an error
-// that says so if there is nothing, or no way back any more, such as keys that
-// the old columns do not hold. Once it has begun, only Revert can continue.
+// Revert takes back what has been done, from any point before Finish, on MariaDB
+// before stage swap: an error that says so if there is nothing, or no way back
+// any more, such as keys that the old columns do not hold. Once it has begun, only Revert can continue.
 func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
 	return o.run(ctx, db, opts, (*online.Run).Revert)
 }

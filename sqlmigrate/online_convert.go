@@ -5,16 +5,22 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
 )
 
-// onlineOf has one for PostgreSQL only. On MariaDB a connection that ended while
-// triggers were being made left tables that nobody could write to.
+// onlines has one for each of GORM's dialects that can.
+var onlines = map[string]engine.Online{
+	"mysql":    myonline.Driver{},
+	"postgres": pgonline.Driver{},
+}
+
 func onlineOf(dialect string) (engine.Online, error) {
-	if dialect != "postgres" {
+	driver, ok := onlines[dialect]
+	if !ok {
 		return nil, fmt.Errorf("sqlmigrate: an online widening is not supported on %s: apply phase widen", dialect)
 	}
-	return pgonline.Driver{}, nil
+	return driver, nil
 }
 
 func onlinePlanOf(dialect string, names []engine.TableName, move *engine.Move) *OnlinePlan {

@@ -56,7 +56,9 @@ func WithMaxLag(d time.Duration) OnlineOption {
 
 // WithLockWait is how long a short step, such as the swap, waits for its locks
 // before it lets all others pass and tries again: while it waits, everything
-// that comes after it waits too. The default is 200 ms.
+// that comes after it waits too. The default is 200 ms. On MariaDB nobody waits
+// behind the step for as long, or for three seconds if that is longer, and then
+// everybody does for a second, the least that the server counts.
 func WithLockWait(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if d < time.Millisecond {

@@ -126,7 +126,7 @@ const defaultLockTimeout = 5 * time.Second
 // WithLockTimeout limits how long a statement waits for a lock to d, by default
 // 5 seconds: while it waits, everything that comes after it waits too. Then it is
 // tried again, as [WithRetryFor] says. Zero leaves it at what the database, or on
-// SQLite the connection, is set to, which may be for ever. MySQL and MariaDB
+// SQLite the connection, is set to, which may be no limit at all. MySQL and MariaDB
 // count in whole seconds, rounded up.
 func WithLockTimeout(d time.Duration) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {

@@ -33,14 +33,16 @@ func postgresLarge(t *testing.T, server *pgServer) {
 	t.Errorf("planning took %v, want %v at most", best, limit)
 }
 
+// pgForeignKeys are the foreign keys, but not those that partitions inherit.
+const pgForeignKeys = `SELECT c.conrelid::regclass, a.attname, c.confrelid::regclass, b.attname
+FROM pg_constraint c, unnest(c.conkey, c.confkey) AS k (x, y), pg_attribute a, pg_attribute b
+WHERE c.contype = 'f' AND c.conparentid = 0 AND (a.attrelid, a.attnum) = (c.conrelid, k.x) AND (b.attrelid, b.attnum) = (c.confrelid, k.y)`
+
 // Connected tables, by request three hundred, with fifty views three deep, materialized ones,
 // partitions and rules, hold Snowflake IDs afterwards, and are taken back to what
 // they were.
 func postgresThreeHundred(t *testing.T, server *pgServer) {
-	schema := &largeSchema{tables: 60, views: 50}
-	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
-		schema.tables = 300
-	}
+	schema := &largeSchema{tables: largeTables(60), views: 50}
 	d := server.database(t, "")
 	for line := range strings.Lines(schema.make() + schema.rows(1)) {
 		d.script(t, line)
@@ -60,15 +62,25 @@ func postgresThreeHundred(t *testing.T, server *pgServer) {
 	if again := d.inspect(t, schema.targets()...); !again.Empty() || again.Err() != nil {
 		t.Errorf("after up, the plan is not empty:\n%s", again)
 	}
-	const first = 1801439850948198400
-	d.script(t, schema.rows(first))
+	d.script(t, schema.rows(largeID))
 	refresh()
-	if got := d.value(t, "SELECT max(id) FROM v49"); got <= fmt.Sprint(first) {
-		t.Errorf("the largest key of a view is %s, want one above %d", got, first)
+	references := readReferences(t, d.DB, pgForeignKeys)
+	if got, want := len(references), 3*schema.tables-2+schema.views/5; got != want {
+		t.Errorf("%d references, want %d", got, want)
 	}
+	wantJoined(t, d.DB, references)
+	for _, view := range []string{"v0", "v49", "m0"} {
+		if got := d.value(t, "SELECT max(id) FROM "+view); got < fmt.Sprint(largeID) {
+			t.Errorf("the largest key of %s is %s, want one from %d on", view, got, largeID)
+		}
+	}
+	moved := d.dump(t)
 	wantError(t, plan.Revert(t.Context(), d.DB), "nothing of this phase has been changed")
-	d.script(t, schema.removal(first))
+	pgSame(t, "after the refusal", d.dump(t), moved)
+	d.script(t, schema.removal(largeID))
+	began = time.Now()
 	d.revert(t, plan)
+	t.Logf("taken back in %v", time.Since(began).Round(time.Millisecond))
 	pgSame(t, "after down", d.dump(t), before)
 }
 

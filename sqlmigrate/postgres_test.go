@@ -33,6 +33,7 @@ func TestPostgres(t *testing.T) {
 		{"LockTimeout", postgresLockTimeout},
 		{"LockScene", postgresLockScene},
 		{"LocksTogether", postgresLocksTogether},
+		{"TimeoutAfterLocks", postgresTimeoutAfterLocks},
 		{"Killed", postgresKilled},
 		{"Views", postgresViews},
 		{"ViewBlockers", postgresViewBlockers},

@@ -27,6 +27,10 @@ CREATE VIEW renamed AS SELECT id, name FROM users; ALTER VIEW renamed RENAME COL
 CREATE VIEW whole AS SELECT u, u.id FROM users u;
 CREATE VIEW recursive_one AS WITH RECURSIVE up AS (SELECT id, manager_id FROM users UNION ALL SELECT u.id, u.manager_id FROM up JOIN users u ON u.manager_id = up.id) SELECT * FROM up;
 CREATE VIEW grouped AS SELECT u.*, count(o.id) AS orders FROM users u LEFT JOIN orders o ON o.user_id = u.id GROUP BY u.id;
+CREATE VIEW nameless AS SELECT q.id, q.name FROM (SELECT id, name FROM users UNION ALL SELECT NULL, 'x' UNION ALL SELECT id, E'it''s\n   NULL::integer,\n ''x''::text\\' FROM users UNION ALL SELECT -5, NULL) q WHERE EXISTS (SELECT 1, NULL, '2022-02-02'::date);
+CREATE VIEW nameless_too AS SELECT q.* FROM (SELECT 1.50::numeric(10,2) AS n, now()::timestamp(3) AS at, NULL::text[] AS many, id, name::varchar(9) AS short, '1 day'::interval AS d, true AS b FROM users
+  UNION SELECT 7, NULL, NULL, 5, '', NULL, NULL UNION SELECT -0.5, NULL, '{}', NULL, 'y,()'::varchar, '1 day', false) AS q
+  WHERE q.short IN (SELECT name FROM users UNION SELECT DISTINCT 'x' FROM users);
 CREATE VIEW untouched AS SELECT name FROM users; GRANT SELECT ON untouched TO viewing;
 ALTER VIEW plain ALTER COLUMN name SET DEFAULT 'nobody';
 CREATE FUNCTION instead() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO orders (id, user_id) VALUES (NEW.id, NEW.user_id); RETURN NEW; END';

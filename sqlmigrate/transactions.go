@@ -27,7 +27,7 @@ func (t transaction) downward() []task {
 	return slices.Concat(t.check, t.down)
 }
 
-// transactions are those of the phase, in their order.
+// transactions returns the phase's transactions, in order.
 func (p *Phase) transactions() []transaction {
 	var found []transaction
 	for i, step := range p.Steps {
@@ -39,7 +39,7 @@ func (p *Phase) transactions() []transaction {
 		t.check = append(t.check, checksOf(step.Check)...)
 		t.down = slices.Concat(step.tasks("take back: "+step.Text, step.Down), t.down)
 	}
-	if len(found) > 0 { // those of the phase come before anything is taken back
+	if len(found) > 0 { // the phase's blockers come before anything is taken back
 		last := &found[len(found)-1]
 		last.check = slices.Concat(checksOf(p.Check), last.check)
 	}

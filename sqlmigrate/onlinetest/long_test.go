@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -99,25 +101,42 @@ INSERT INTO notes (parent_id) SELECT 1 + n %% %[1]d FROM generate_series(1, %[1]
 CREATE INDEX ix_lines ON lines (parent_id);
 CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 	d.script(t, "VACUUM ANALYZE")
-	const (
-		wal  = "pg_current_wal_lsn() - '0/0'::pg_lsn"
-		size = "pg_database_size(current_database()) / 1000000"
-	)
+	longMove{
+		db: d.DB, programs: pgOpen(t, d.url+"&default_query_exec_mode=exec"),
+		write: longWriter(rows), read: longReader(rows), rows: rows,
+		plan: func() *sqlmigrate.OnlinePlan { return d.online(t, longTables...) },
+		size: func() string { return d.value(t, "pg_database_size(current_database()) / 1000000") },
+		log:  func() string { return d.value(t, "round((pg_current_wal_lsn() - '0/0'::pg_lsn) / 1000000)") },
+	}.measure(t)
+}
+
+var longTables = []any{"parents", "lines", "notes"}
+
+// A longMove is what the databases do not have in common.
+type longMove struct {
+	db, programs *gorm.DB
+	write, read  func(context.Context, *sql.Conn) error
+	rows         int
+	plan         func() *sqlmigrate.OnlinePlan
+	size, log    func() string // in MB
+}
+
+// measure moves the tables while programs use them, and judges what they waited.
+func (m longMove) measure(t *testing.T) {
 	var stage atomic.Value
 	stage.Store("before")
-	clients := []*longClient{newLongClient("writer", &stage, longWriter(rows)), newLongClient("reader", &stage, longReader(rows))}
-	programs := startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), &clients[0].program, &clients[1].program)
-	window := 5*time.Second + time.Duration(rows)*200*time.Microsecond // both together are as long as the copy
+	clients := []*longClient{newLongClient("writer", &stage, m.write), newLongClient("reader", &stage, m.read)}
+	programs := startLoad(t, m.programs, &clients[0].program, &clients[1].program)
+	window := 5*time.Second + time.Duration(m.rows)*200*time.Microsecond // both together are as long as the copy
 	time.Sleep(window)
-	t.Logf("database %s MB", d.value(t, size))
+	t.Logf("database %s MB, log %s MB", m.size(), m.log())
 
-	log := d.value(t, wal)
-	plan := d.online(t, "parents", "lines", "notes")
+	plan := m.plan()
 	took, disk, logged := plan.Estimate()
 	t.Logf("estimate %v, disk %d MB, log %d MB", took.Round(time.Second), disk/1e6, logged/1e6)
 	begun, now := time.Now(), sqlmigrate.OnlineProgress{}
 	steps := map[sqlmigrate.StageName]time.Duration{}
-	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+	err := plan.Apply(context.Background(), m.db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		steps[now.Stage] += p.Elapsed - now.Elapsed
 		if p.Done != now.Done || p.Step != now.Step {
 			t.Logf("%v %s %s %s", p.Elapsed.Round(time.Millisecond), p.Stage, p.Table, p.Step)
@@ -131,10 +150,9 @@ CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 	if err != nil {
 		t.Error(err)
 	}
-	t.Logf("took %v: %v; database %s MB; log %s MB", time.Since(begun).Round(time.Second), steps, d.value(t, size),
-		d.value(t, fmt.Sprintf("round((%s - %s) / 1000000)", wal, log)))
+	t.Logf("took %v: %v; database %s MB; log %s MB", time.Since(begun).Round(time.Second), steps, m.size(), m.log())
 	stage.Store("finish")
-	if err := plan.Finish(context.Background(), d.DB); err != nil {
+	if err := plan.Finish(context.Background(), m.db); err != nil {
 		t.Error(err)
 	}
 	stage.Store("after")

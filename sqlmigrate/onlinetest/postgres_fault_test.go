@@ -144,6 +144,23 @@ func pgBackStopped(t *testing.T, server *pgServer) {
 	same(t, "afterwards", d.dump(t), before)
 }
 
+// pgForgotten loses the row of the move, before each kind of step.
+func pgForgotten(t *testing.T, server *pgServer) {
+	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageSwap} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, pgSmall)
+			forget := sync.OnceFunc(func() { d.script(t, "DELETE FROM sqlmigrate_online") })
+			err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+				if p.Stage == stage {
+					forget()
+				}
+			}))
+			wantError(t, err, `"sqlmigrate_online" has lost the move of table`, "restore it from a backup")
+		})
+	}
+}
+
 // pgTwice has two programs that carry out the same move at once.
 func pgTwice(t *testing.T, server *pgServer) {
 	d := server.database(t, pgSmall)

@@ -42,7 +42,12 @@ func startPostgres(t *testing.T, settings ...string) *pgServer {
 
 func pgOpen(t testing.TB, url string) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
+	return open(t, postgres.Open(url))
+}
+
+func open(t testing.TB, dialector gorm.Dialector) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

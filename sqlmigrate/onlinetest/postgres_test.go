@@ -1,19 +1,10 @@
 package onlinetest_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
-
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -38,6 +29,7 @@ func TestPostgres(t *testing.T) {
 		{"EachStep", pgEachStep},
 		{"BackStopped", pgBackStopped},
 		{"Twice", pgTwice},
+		{"Forgotten", pgForgotten},
 		{"Held", pgHeld},
 		{"HeldRow", pgHeldRow},
 		{"Cached", pgCached},
@@ -156,7 +148,7 @@ INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
 	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
 }
 
-// customers are those of shops that programs use.
+// customers is how many the shops have that programs use.
 const customers = 1000
 
 func pgStartLoad(t *testing.T, d *pgDatabase) *load {
@@ -221,63 +213,6 @@ func pgBack(t *testing.T, server *pgServer) {
 	same(t, "after the way back", d.pgDumped(t, "--schema-only"), before)
 }
 
-// pgChild is the variable that makes this test binary carry a move out, to be
-// killed at it.
-const pgChild = "GORMFLAKE_ONLINE_CHILD"
-
-func TestMain(m *testing.M) {
-	if url := os.Getenv(pgChild); url != "" {
-		os.Exit(pgMove(url))
-	}
-	m.Run()
-}
-
-func pgMove(url string) int {
-	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
-	if err == nil {
-		var plan *sqlmigrate.OnlinePlan
-		if plan, err = tryOnline(context.Background(), db, pgTargets...); err == nil {
-			err = plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) { fmt.Println(pgStep) }))
-		}
-	}
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
-}
-
-const pgStep = "step"
-
-// pgChildOnce starts a child, and kills it after a few of its steps and a moment.
-func pgChildOnce(t *testing.T, d *pgDatabase, kill bool) (done bool, steps int) {
-	t.Helper()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), pgChild+"="+d.url)
-	out, err := child.StdoutPipe()
-	if err == nil {
-		err = child.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, words := 1+rand.IntN(5), ""
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if words = lines.Text(); words == pgStep {
-			steps++
-		}
-		if kill && steps == last {
-			time.Sleep(rand.N(20 * time.Millisecond))
-			_ = child.Process.Kill()
-		}
-	}
-	err = child.Wait()
-	if err != nil && child.ProcessState.ExitCode() != -1 {
-		t.Fatalf("%v: %s", err, words)
-	}
-	return err == nil, steps
-}
-
 // pgKilled kills the process that carries the move out, ten times and more, while
 // programs use the tables.
 func pgKilled(t *testing.T, server *pgServer) {
@@ -287,7 +222,7 @@ func pgKilled(t *testing.T, server *pgServer) {
 	done, killed := false, 0
 	for !done {
 		var steps int
-		if done, steps = pgChildOnce(t, d, killed < kills); !done {
+		if done, steps = childOnce(t, d.url, killed < kills, 5); !done {
 			killed++
 			status, err := d.online(t, pgTargets...).Status(context.Background(), d.DB)
 			if err != nil {

@@ -151,6 +151,11 @@ type Move struct {
 	Recorded bool `json:"-"` // in the database
 }
 
+// A DifferError is the result of a comparison that found rows which differ.
+type DifferError struct{ Rows int64 }
+
+func (e DifferError) Error() string { return Count(e.Rows, "row") + " found, want none" }
+
 // A Batch is what RunBatch has done.
 type Batch struct {
 	Copied  int           // rows that it has written

@@ -105,7 +105,7 @@ func (n name) isBy() bool {
 	return false
 }
 
-// tables are those of the survey and the keys that are moved, by name.
+// tables finds the tables of the survey, and the keys that are moved, by name.
 type tables struct {
 	keys  map[engine.TableName]Key
 	full  map[string][]engine.TableName // by plural

@@ -52,7 +52,7 @@ func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*su
 	return nil
 }
 
-// valuesIn reads one number, or those of an array.
+// valuesIn reads one number, or the numbers of an array.
 func valuesIn(text string) (values samples) {
 	for _, digits := range integers.FindAllString(text, -1) {
 		if value, err := strconv.ParseInt(digits, 10, 64); err == nil {

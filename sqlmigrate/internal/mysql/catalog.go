@@ -49,7 +49,9 @@ const (
 	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
 	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%' FROM information_schema.COLUMNS
-WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int') ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
+WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
+AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
+ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
@@ -115,7 +117,7 @@ func (s *survey) table(scan func(...any) error) error {
 	t = s.normal(t)
 	if strings.Contains(kind, "VIEW") {
 		s.views[t] = true
-	} else if t.Name != journalTable {
+	} else if t.Name != journalTable && t.Name != OnlineTable {
 		s.Tables = append(s.Tables, t)
 	}
 	return nil
@@ -166,6 +168,17 @@ func (s *survey) text(scan func(...any) error) error {
 	return err
 }
 
+// firstKeyColumn reads the first column of the primary key, with its type. MariaDB
+// opens the tables of all databases for a view of its information_schema whose table
+// is not a constant, so both views have the condition.
+func firstKeyColumn(table engine.TableName) string {
+	of := func(view string) string {
+		return view + ".TABLE_SCHEMA = " + schemaOf(table) + " AND " + view + ".TABLE_NAME = " + literal(table.Name)
+	}
+	return "SELECT s.COLUMN_NAME, c.DATA_TYPE FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c ON c.COLUMN_NAME = s.COLUMN_NAME " +
+		"WHERE " + of("s") + " AND " + of("c") + " AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1"
+}
+
 // Sample implements [engine.Engine]. It reads rows from both ends of the primary key
 // and, if that begins with an integer, from several places in between.
 func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
@@ -177,8 +190,7 @@ func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableNa
 	all := "SELECT " + strings.Join(values, ", ") + " FROM " + e.Quote(table)
 	in := &inspection{ctx: ctx, conn: conn}
 	var key, typ string
-	err := in.query(`SELECT s.COLUMN_NAME, c.DATA_TYPE FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c USING (TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME)
-WHERE s.TABLE_SCHEMA = `+schemaOf(table)+` AND s.TABLE_NAME = `+literal(table.Name)+` AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1`,
+	err := in.query(firstKeyColumn(table),
 		func(scan func(...any) error) error { return scan(&key, &typ) })
 	if err != nil {
 		return nil, err

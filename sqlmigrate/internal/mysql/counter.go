@@ -10,8 +10,8 @@ import (
 // A table without AUTO_INCREMENT has no counter, and one that gets it back
 // counts from its largest key: the key of a row that was deleted from the end
 // would be issued again. So phase detach writes the counters into a table that
-// stays until it is taken back. Whoever does not want to go back may drop it;
-// the way back then counts from what was inspected.
+// stays until it is taken back. It may be dropped once nobody wants to go back;
+// the way back would then count from what was inspected.
 const counterTable = "sqlmigrate_counters"
 
 const createCounters = "CREATE TABLE IF NOT EXISTS `" + counterTable + "` (" +

@@ -27,7 +27,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	if err := engine.CheckServer(ctx, conn, "MySQL or MariaDB"); err != nil {
 		return nil, err
 	}
-	session, err := openSession(ctx, conn, inspectWait)
+	session, err := OpenSession(ctx, conn, inspectWait)
 	if err != nil {
 		return nil, err
 	}

@@ -27,13 +27,13 @@ const (
 
 // Run implements [engine.Engine].
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
-	session, err := openSession(ctx, conn, s.LockTimeout)
+	session, err := OpenSession(ctx, conn, s.LockTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if session.restore() != nil {
-			err = engine.EndBackend(ctx, conn, s.Pool, backend{session.id, session.name}, err)
+		if session.Restore() != nil {
+			err = session.end(ctx, conn, s.Pool, err)
 		}
 	}()
 	if err := session.lockTimeout(s.LockTimeout); err != nil {
@@ -64,9 +64,9 @@ func carryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
 	return nil
 }
 
-// A session has settings of the package's own, and the name of the
+// A Session has settings of the package's own, and the name of the
 // database's runs, so that there is one at a time.
-type session struct {
+type Session struct {
 	ctx  context.Context
 	conn *sql.Conn
 
@@ -78,8 +78,10 @@ type session struct {
 	name             string
 }
 
-func openSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*session, error) {
-	s := &session{ctx: ctx, conn: conn}
+// OpenSession waits for another run to end. The caller restores the connection by
+// [Session.Restore].
+func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
+	s := &Session{ctx: ctx, conn: conn}
 	var database string
 	err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
 		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
@@ -99,7 +101,7 @@ func openSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*sess
 }
 
 // claim waits for another run to end.
-func (s *session) claim(wait time.Duration) error {
+func (s *Session) claim(wait time.Duration) error {
 	seconds := wholeSeconds(wait)
 	if seconds == 0 {
 		seconds = s.lockWait
@@ -114,22 +116,24 @@ func (s *session) claim(wait time.Duration) error {
 	return nil
 }
 
-func (s *session) set(mode string, checks, autocommit int) error {
+func (s *Session) set(mode string, checks, autocommit int) error {
 	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d",
 		literal(mode), checks, autocommit))
 	return err
 }
 
 // lockTimeout limits the wait for locks on tables, and on rows.
-func (s *session) lockTimeout(d time.Duration) error {
+func (s *Session) lockTimeout(d time.Duration) error {
 	seconds := wholeSeconds(d)
 	if seconds == 0 {
 		return nil
 	}
-	return s.setTimeouts(seconds, seconds)
+	return s.SetTimeouts(seconds, seconds)
 }
 
-func (s *session) setTimeouts(lockWait, innodb int64) error {
+// SetTimeouts limits the wait for tables and for rows, in seconds; at zero it
+// does not wait for a table at all.
+func (s *Session) SetTimeouts(lockWait, innodb int64) error {
 	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 	return err
 }
@@ -138,54 +142,28 @@ func (s *session) setTimeouts(lockWait, innodb int64) error {
 func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // close puts the connection back as it was, or ends it if that cannot be done.
-func (s *session) close(err error) error {
-	if s.restore() != nil {
+func (s *Session) close(err error) error {
+	if s.Restore() != nil {
 		engine.Discard(s.conn)
 	}
 	return err
 }
 
-func (s *session) restore() error {
+// Restore puts the connection back as it was, and lets others run.
+func (s *Session) Restore() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), restoreTimeout)
 	defer cancel()
 	s.ctx = ctx
-	return errors.Join(s.unlock(), s.set(s.mode, s.checks, s.autocommit), s.setTimeouts(s.lockWait, s.innodb), s.release())
+	return errors.Join(s.unlock(), s.set(s.mode, s.checks, s.autocommit), s.SetTimeouts(s.lockWait, s.innodb), s.release())
 }
 
 // unlock is for a run that has stopped between two statements.
-func (s *session) unlock() error {
+func (s *Session) unlock() error {
 	_, err := s.conn.ExecContext(s.ctx, "UNLOCK TABLES")
 	return err
 }
 
-func (s *session) release() error {
+func (s *Session) release() error {
 	_, err := s.conn.ExecContext(s.ctx, "DO RELEASE_LOCK('"+s.name+"')")
 	return err
 }
-
-// A backend is the connection that has the name of the database's runs.
-type backend struct {
-	id   int64
-	name string
-}
-
-func (b backend) End(ctx context.Context, other *sql.Conn) error {
-	ended, err := b.Ended(ctx, other)
-	if ended || err != nil {
-		return err
-	}
-	_, err = other.ExecContext(ctx, b.EndSQL())
-	if ended, _ := b.Ended(ctx, other); ended { // it was faster
-		return nil
-	}
-	return err
-}
-
-// Ended is true once the name is released, which comes after the locks.
-func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
-	var ended bool
-	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
-	return ended, err
-}
-
-func (b backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }

@@ -114,7 +114,7 @@ func (c *copying) rest(ctx context.Context) error {
 }
 
 // again repeats what a batch may have skipped. Its size then is not known any
-// more, and its rows may be more than those of one now.
+// more, and it may have more rows than one has now.
 func (c *copying) again(ctx context.Context, from, end int64) error {
 	next := *c.move
 	next.Position = from

@@ -213,7 +213,7 @@ func TestTries(t *testing.T) {
 	})
 }
 
-// Rows that differ are copied again, but not for ever.
+// Rows that differ are copied again, but not endlessly.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// tries are those of one step. The first ones wait for their locks for a part of
+// tries counts how often one step was tried. The first ones wait for their locks for a part of
 // the time only: where transactions are short, that is enough, and everybody
 // behind waits less.
 type tries struct {

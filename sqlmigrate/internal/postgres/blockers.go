@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // findBlockers finds what would keep the plan from being carried out.
@@ -68,7 +69,7 @@ func (c *column) typeFix() string {
 	case c.base == "uuid" || c.base == "bytea" || c.base == "json" || c.base == "jsonb":
 		return "leave the reference out: values of this type are not these keys"
 	}
-	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.target(), quote(c.name), strings.TrimSuffix(to, " or text"))
+	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.target(), pgsql.Quote(c.name), strings.TrimSuffix(to, " or text"))
 }
 
 // blockKey refuses a key that is not an integer; text can refer to one.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // Quote implements [engine.Engine].
@@ -186,7 +187,7 @@ func scanNarrow(rows *sql.Rows, s *engine.Survey) error {
 		return err
 	}
 	column, attribute, _ := strings.Cut(c.Name, ".")
-	alter := "ALTER TABLE " + qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + quote(column) + " TYPE bigint" + strings.Repeat("[]", min(arrays, 1))
+	alter := "ALTER TABLE " + pgsql.Qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + pgsql.Quote(column) + " TYPE bigint" + strings.Repeat("[]", min(arrays, 1))
 	switch {
 	case foreign:
 		c.Change = "change the type in the database that the foreign table is of, and here"
@@ -216,7 +217,7 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	name := qualified(table.Schema, table.Name)
+	name := pgsql.Qualified(table.Schema, table.Name)
 	var pages float64
 	err = tx.QueryRowContext(ctx, `
 SELECT greatest(1, (SELECT sum(pg_relation_size(oid)) FROM (
@@ -229,9 +230,9 @@ FROM set_config('lock_timeout', '1s', true)`, name).Scan(&pages)
 	values := make([]string, len(columns))
 	for i, c := range columns {
 		column, path, composite := strings.Cut(c.Name, ".")
-		values[i] = quote(column)
+		values[i] = pgsql.Quote(column)
 		if composite {
-			values[i] = "(" + quote(column) + ")." + quote(path)
+			values[i] = "(" + pgsql.Quote(column) + ")." + pgsql.Quote(path)
 		}
 		values[i] = fmt.Sprintf("left(%s::text, %d)", values[i], sampledText)
 	}

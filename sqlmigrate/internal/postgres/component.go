@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A node is a column: the table's OID and the column's number.
@@ -50,7 +51,7 @@ func (p *inspection) resolve(ctx context.Context) error {
 func (p *inspection) relations(ctx context.Context, tables []engine.TableName, found func(t engine.TableName, oid int64, kind string) error) error {
 	names := make([]string, len(tables))
 	for i, t := range tables {
-		names[i] = qualified(t.Schema, t.Name)
+		names[i] = pgsql.Qualified(t.Schema, t.Name)
 	}
 	list, err := json.Marshal(names)
 	if err != nil {
@@ -140,7 +141,7 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE c.contype = 'p' AND c.conrelid = ANY ($1::text::oid[])
 ORDER BY a.attnum`
 
-// keyColumns are those of a primary key.
+// keyColumns are the columns of a primary key.
 type keyColumns struct{ assigned, integers, others []node }
 
 // seed takes the keys of tables that were asked for.

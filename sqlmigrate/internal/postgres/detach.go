@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
@@ -75,7 +76,7 @@ func (c *column) uniform() bool {
 }
 
 func (c *column) alter(only, command string) string {
-	return "ALTER TABLE " + only + c.target() + " ALTER COLUMN " + quote(c.name) + " " + command
+	return "ALTER TABLE " + only + c.target() + " ALTER COLUMN " + pgsql.Quote(c.name) + " " + command
 }
 
 // dropped are the sequences that go with the column.
@@ -116,9 +117,9 @@ func (t *table) detachUp(columns []*column) []string {
 	for _, c := range columns {
 		switch {
 		case c.uniform():
-			commands = append(commands, "ALTER COLUMN "+quote(c.name)+" DROP DEFAULT")
+			commands = append(commands, "ALTER COLUMN "+pgsql.Quote(c.name)+" DROP DEFAULT")
 		case c.ownIdentity() != nil:
-			commands = append(commands, "ALTER COLUMN "+quote(c.name)+" DROP IDENTITY")
+			commands = append(commands, "ALTER COLUMN "+pgsql.Quote(c.name)+" DROP IDENTITY")
 		}
 		for _, m := range c.members {
 			switch {
@@ -179,7 +180,7 @@ func (c *column) attach(root *column) []string {
 			kind = "ALWAYS"
 		}
 		return append([]string{
-			c.alter("", fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.target(), s.options())),
+			c.alter("", fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.target(), s.Options())),
 		}, s.trimmings()...)
 	}
 	now := ""
@@ -202,18 +203,18 @@ func (p *inspection) detachCheck(columns []*column) string {
 	var rejections []string
 	for _, c := range columns {
 		rejections = append(rejections, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), quote(c.name), p.want.Issued),
+			fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", c.target(), pgsql.Quote(c.name), p.want.Issued),
 			fmt.Sprintf("sqlmigrate: column %s of table %s has Snowflake IDs, from which the database would continue: want all below %d before it is taken back",
 				c.name, p.display(c.schema, c.table), p.want.Issued)))
 		for _, s := range c.allSequences() {
-			if s.increment < 0 || s.natural[1] && (s.internal || s.typ == "bigint") {
+			if s.Increment < 0 || s.EndsWithType() && (s.internal || s.Type == "bigint") {
 				continue
 			}
 			m := c.userOf(s)
 			rejections = append(rejections, rejectIf(
-				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), quote(m.name), s.largest),
+				fmt.Sprintf("SELECT FROM %s WHERE %s >= %d", m.target(), pgsql.Quote(m.name), s.Largest),
 				fmt.Sprintf("sqlmigrate: column %s of table %s holds keys from which sequence %s cannot continue: want all below %d before it is taken back",
-					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.largest)))
+					m.name, p.display(m.schema, m.table), p.display(s.schema, s.name), s.Largest)))
 		}
 	}
 	return checkAll(rejections)

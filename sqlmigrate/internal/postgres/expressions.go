@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // An expression is one of a CHECK, an exclusion, an index or statistics, and
@@ -161,13 +163,13 @@ WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`, []any{table}, func(rows *sql.R
 		if err := rows.Scan(&schema, &name, &n.column, &column); err != nil {
 			return err
 		}
-		text := quote(column)
+		text := pgsql.Quote(column)
 		if c := p.columns[n]; c != nil && c.narrow() {
 			text += "::bigint AS " + text
 		}
 		columns = append(columns, text)
 		return nil
 	})
-	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + qualified(schema, name) + ") AS " + quote(name)
+	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + pgsql.Qualified(schema, name) + ") AS " + pgsql.Quote(name)
 	return row, p.display(schema, name), err
 }

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // Bytes per second that a CHECK reads, tables without their indexes, from
@@ -39,7 +40,7 @@ SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c
 FROM pg_catalog.pg_constraint c
 WHERE c.conrelid = ANY ($1::text::oid[])`
 
-// constraintNames are those of a table and of what is below it.
+// constraintNames are the constraints of a table and of what is below it.
 type constraintNames struct {
 	guarded map[int64]bool   // columns that are positive already
 	pending map[int64]string // checks that are not validated
@@ -188,7 +189,7 @@ func (p *inspection) addChecks(t *table) engine.Step {
 	for _, c := range t.checks {
 		if !c.added {
 			adds = append(adds, c.add())
-			drops = append(drops, "DROP CONSTRAINT "+quote(c.name))
+			drops = append(drops, "DROP CONSTRAINT "+pgsql.Quote(c.name))
 		}
 	}
 	there := "SELECT " + t.hasCheck("")
@@ -205,9 +206,9 @@ func (p *inspection) addChecks(t *table) engine.Step {
 func (p *inspection) validateChecks(t *table) engine.Step {
 	var validates, again []string
 	for _, c := range t.checks {
-		validates = append(validates, "VALIDATE CONSTRAINT "+quote(c.name))
+		validates = append(validates, "VALIDATE CONSTRAINT "+pgsql.Quote(c.name))
 		if c.added {
-			again = append(again, "ALTER TABLE "+t.target()+" DROP CONSTRAINT "+quote(c.name)+", "+c.add())
+			again = append(again, "ALTER TABLE "+t.target()+" DROP CONSTRAINT "+pgsql.Quote(c.name)+", "+c.add())
 		}
 	}
 	return engine.Step{
@@ -234,9 +235,9 @@ func (t *table) checked() string {
 // hasCheck is a condition: the first of them is there, and more.
 func (t *table) hasCheck(more string) string {
 	return fmt.Sprintf("EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = %s::regclass AND conname = %s%s)",
-		literal(t.target()), literal(t.checks[0].name), more)
+		pgsql.Literal(t.target()), pgsql.Literal(t.checks[0].name), more)
 }
 
 func (c *check) add() string {
-	return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", quote(c.name), quote(c.column.name))
+	return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s > 0) NOT VALID", pgsql.Quote(c.name), pgsql.Quote(c.column.name))
 }

@@ -4,10 +4,10 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // Engine is for PostgreSQL 12 and later.
@@ -145,17 +145,7 @@ func (p *inspection) note(format string, args ...any) {
 
 // each calls f for each row of a query.
 func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return fmt.Errorf("sqlmigrate: inspect: %w", err)
-		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := pgsql.Each(ctx, tx, query, args, f); err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	return nil

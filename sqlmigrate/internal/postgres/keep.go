@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // PostgreSQL builds indexes, constraints and statistics again when the type of
@@ -86,8 +88,8 @@ func (i *index) top() *index {
 	return i
 }
 
-func (i *index) target() string { return qualified(i.Schema, i.Name) }
-func (i *index) table() string  { return qualified(i.Schema, i.Table) }
+func (i *index) target() string { return pgsql.Qualified(i.Schema, i.Name) }
+func (i *index) table() string  { return pgsql.Qualified(i.Schema, i.Table) }
 
 // usersSQL are the indexes, constraints and statistics that are built again.
 const usersSQL = `
@@ -204,13 +206,13 @@ func rename(indexes []*index) []string {
 		}
 		parent := i.above.target()
 		if i.above.above != nil {
-			parent = qualified(i.above.Schema, passing(i.above.OID))
+			parent = pgsql.Qualified(i.above.Schema, passing(i.above.OID))
 		}
 		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER INDEX %%s RENAME TO %s', h.inhrelid::regclass)\n"+
 			"    FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_index i ON i.indexrelid = h.inhrelid\n"+
 			"    WHERE h.inhparent = %s::regclass AND i.indrelid = %s::regclass);\n",
-			passing(i.OID), literal(parent), literal(i.table()))
-		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", qualified(i.Schema, passing(i.OID)), quote(i.Name))
+			passing(i.OID), pgsql.Literal(parent), pgsql.Literal(i.table()))
+		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", pgsql.Qualified(i.Schema, passing(i.OID)), pgsql.Quote(i.Name))
 	}
 	return r.texts()
 }
@@ -222,28 +224,28 @@ func (i *index) keep() []string {
 		texts = append(texts, i.keepOptions()...)
 	}
 	if i.Placed || i.top().Placed {
-		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), quote(i.Tablespace))
+		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), pgsql.Quote(i.Tablespace))
 	}
 	for _, t := range i.Targets {
 		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.target(), t.Column, t.Target)
 	}
 	for _, extension := range i.Extensions {
-		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), quote(extension))
+		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), pgsql.Quote(extension))
 	}
 	switch {
 	case i.Comment != nil:
-		say("COMMENT ON INDEX %s IS %s", i.target(), literal(*i.Comment))
+		say("COMMENT ON INDEX %s IS %s", i.target(), pgsql.Literal(*i.Comment))
 	case i.above.commented():
 		say("COMMENT ON INDEX %s IS NULL", i.target())
 	}
 	if i.ConstraintComment != nil {
-		say("COMMENT ON CONSTRAINT %s ON %s IS %s", quote(i.Constraint), i.table(), literal(*i.ConstraintComment))
+		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgsql.Quote(i.Constraint), i.table(), pgsql.Literal(*i.ConstraintComment))
 	}
 	if i.Clustered {
-		say("ALTER TABLE %s CLUSTER ON %s", i.table(), quote(i.Name))
+		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgsql.Quote(i.Name))
 	}
 	if i.Identity {
-		say("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", i.table(), quote(i.Name))
+		say("ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s", i.table(), pgsql.Quote(i.Name))
 	}
 	return texts
 }
@@ -256,11 +258,11 @@ func (i *index) keepOptions() []string {
 	var texts, names, values []string
 	for _, option := range i.top().Options {
 		name, _, _ := strings.Cut(option, "=")
-		names = append(names, quote(name))
+		names = append(names, pgsql.Quote(name))
 	}
 	for _, option := range i.Options {
 		name, value, _ := strings.Cut(option, "=")
-		values = append(values, quote(name)+" = "+literal(value))
+		values = append(values, pgsql.Quote(name)+" = "+pgsql.Literal(value))
 	}
 	if len(names) > 0 {
 		texts = append(texts, "ALTER INDEX "+i.target()+" RESET ("+strings.Join(names, ", ")+")")
@@ -306,7 +308,7 @@ func (p *inspection) keepConstraints(ctx context.Context) error {
 		c.oid = k.oid
 		return func(t *table) {
 			if c.comment.Valid {
-				comments[t] = append(comments[t], "COMMENT ON CONSTRAINT "+quote(c.name)+" ON "+qualified(c.schema, c.table)+" IS "+literal(c.comment.String))
+				comments[t] = append(comments[t], "COMMENT ON CONSTRAINT "+pgsql.Quote(c.name)+" ON "+pgsql.Qualified(c.schema, c.table)+" IS "+pgsql.Literal(c.comment.String))
 			}
 			if renamings[t] == nil {
 				renamings[t] = &renaming{}
@@ -336,15 +338,15 @@ func (c *keptConstraint) rename(r *renaming) {
 	if c.parentOID == 0 {
 		return
 	}
-	parent, target := c.parent, qualified(c.schema, c.table)
+	parent, target := c.parent, pgsql.Qualified(c.schema, c.table)
 	if c.above != 0 {
 		parent = passing(c.parentOID)
 	}
 	fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
 		"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
 		"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-		passing(c.oid), literal(qualified(c.parentSchema, c.parentTable)), literal(parent), literal(target), literal(c.refers))
-	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.oid), quote(c.name))
+		passing(c.oid), pgsql.Literal(pgsql.Qualified(c.parentSchema, c.parentTable)), pgsql.Literal(parent), pgsql.Literal(target), pgsql.Literal(c.refers))
+	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.oid), pgsql.Quote(c.name))
 }
 
 // statisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
@@ -379,15 +381,15 @@ type keptStatistics struct {
 
 func (s *keptStatistics) keep() []string {
 	var texts []string
-	statistics := qualified(s.schema, s.name)
+	statistics := pgsql.Qualified(s.schema, s.name)
 	if s.target >= 0 {
 		texts = append(texts, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, s.target))
 	}
 	if s.comment.Valid {
-		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+literal(s.comment.String))
+		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+pgsql.Literal(s.comment.String))
 	}
 	if s.same {
-		return append(texts, doBlock(ownerOf("STATISTICS", statistics, qualified(s.tableSchema, s.table))))
+		return append(texts, doBlock(ownerOf("STATISTICS", statistics, pgsql.Qualified(s.tableSchema, s.table))))
 	}
-	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+quote(s.owner))
+	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+pgsql.Quote(s.owner))
 }

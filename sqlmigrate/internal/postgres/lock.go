@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// Modes of locks. What only reads goes on next to the last two.
+// Modes of locks. Only the first keeps readers out.
 const (
 	accessExclusive      = "ACCESS EXCLUSIVE"
 	shareRowExclusive    = "SHARE ROW EXCLUSIVE"
@@ -55,7 +56,7 @@ func allOf(tables []*table, mode string) map[*table]string {
 func withinTimeout(statements []string) string {
 	literals := make([]string, len(statements))
 	for i, s := range statements {
-		literals[i] = "    " + literal(s)
+		literals[i] = "    " + pgsql.Literal(s)
 	}
 	return strings.Replace(doBlock(`  FOREACH statement IN ARRAY ARRAY[
 `+strings.Join(literals, ",\n")+`

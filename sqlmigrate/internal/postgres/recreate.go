@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A recreated is what has to be dropped before a column is made narrow again,
@@ -60,7 +64,7 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &table, &name, &definition, &
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	if own {
-		alter, constraint := "ALTER TABLE "+qualified(schema, table), quote(name)
+		alter, constraint := "ALTER TABLE "+pgsql.Qualified(schema, table), pgsql.Quote(name)
 		into.drops = append(into.drops, alter+" DROP CONSTRAINT "+constraint)
 		into.creates = append(into.creates, alter+" ADD CONSTRAINT "+constraint+" "+definition)
 	}
@@ -82,12 +86,12 @@ WHERE c.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition, &parentSc
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	index := qualified(schema, name)
+	index := pgsql.Qualified(schema, name)
 	into.creates = append(into.creates, definition)
 	if parent == "" {
 		into.drops = append(into.drops, "DROP INDEX "+index)
 	} else {
-		into.attaches = append(into.attaches, "ALTER INDEX "+qualified(parentSchema, parent)+" ATTACH PARTITION "+index)
+		into.attaches = append(into.attaches, "ALTER INDEX "+pgsql.Qualified(parentSchema, parent)+" ATTACH PARTITION "+index)
 	}
 	return nil
 }
@@ -101,7 +105,7 @@ WHERE s.oid = $1::bigint::oid`, oid).Scan(&schema, &name, &definition)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	into.drops = append(into.drops, "DROP STATISTICS "+qualified(schema, name))
+	into.drops = append(into.drops, "DROP STATISTICS "+pgsql.Qualified(schema, name))
 	into.creates = append(into.creates, definition)
 	return nil
 }
@@ -117,4 +121,40 @@ func (r *recreated) around(alter string) []string {
 		creates = append([]string{noTablespace}, creates...)
 	}
 	return slices.Concat(r.drops, []string{alter}, creates, r.attaches)
+}
+
+// A constant in a SELECT has no name, which PostgreSQL writes without AS, and as
+// its type: NULL::integer. Read again, that would be named after the type.
+var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
+
+// keepNameless gives such constants of a definition the name that stands for none.
+// A type in quotes stays as it is.
+func keepNameless(definition string) string {
+	lines := linesOutsideQuotes(definition)
+	for i, line := range lines {
+		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") {
+			lines[i] = m[1] + ` AS "?column?"` + m[3]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// linesOutsideQuotes cuts a text where a line ends that is not within a literal or a
+// quoted name.
+func linesOutsideQuotes(text string) []string {
+	var lines []string
+	var quote byte
+	begin := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == '\n':
+			lines = append(lines, text[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(lines, text[begin:])
 }

@@ -6,20 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A sequence gives values to a column.
 type sequence struct {
+	pgsql.Sequence
 	oid                     int64
 	schema, name            string
 	unlogged                bool
 	odd                     bool // unlogged, and the table of its identity is not, or the other way round
-	typ                     string
-	start, increment        int64
-	smallest, largest       int64
-	natural                 [2]bool // smallest and largest are the type's
-	cache                   int64
-	cycle                   bool
 	last                    int64
 	called                  bool // last has been given away
 	comment                 sql.NullString
@@ -31,35 +28,16 @@ type sequence struct {
 	user                    *column // the first that was found, as a root
 }
 
-func (s *sequence) target() string { return qualified(s.schema, s.name) }
+func (s *sequence) target() string { return pgsql.Qualified(s.schema, s.name) }
 
 // retype gives the sequence of an identity its type back, where that is not the
 // column's, which it gets with it.
 func (s *sequence) retype() string {
-	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.target(), s.typ, s.smallest, s.largest)
+	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.target(), s.Type, s.Smallest, s.Largest)
 }
 
 // regclass is the argument of setval.
-func (s *sequence) regclass() string { return literal(s.target()) }
-
-// options are clauses of CREATE SEQUENCE and of an identity. A limit that is the
-// type's is not named: it follows the type.
-func (s *sequence) options() string {
-	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.start, s.increment)
-	text += s.limit("MINVALUE", s.smallest, s.natural[0]) + s.limit("MAXVALUE", s.largest, s.natural[1])
-	text += fmt.Sprintf(" CACHE %d", s.cache)
-	if s.cycle {
-		text += " CYCLE"
-	}
-	return text
-}
-
-func (s *sequence) limit(word string, value int64, natural bool) string {
-	if natural {
-		return " NO " + word
-	}
-	return fmt.Sprintf(" %s %d", word, value)
-}
+func (s *sequence) regclass() string { return pgsql.Literal(s.target()) }
 
 // create makes the sequence again, as what the column's default refers to.
 func (s *sequence) create(c *column) []string {
@@ -68,9 +46,9 @@ func (s *sequence) create(c *column) []string {
 		unlogged = "UNLOGGED "
 	}
 	return slices.Concat([]string{
-		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.typ, s.options()),
+		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.Type, s.Options()),
 		doBlock(ownerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
-		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), quote(c.name)),
+		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), pgsql.Quote(c.name)),
 	}, s.trimmings())
 }
 
@@ -79,7 +57,7 @@ func (s *sequence) create(c *column) []string {
 func ownerOf(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
-		kind, literal(object), literal(table))
+		kind, pgsql.Literal(object), pgsql.Literal(table))
 }
 
 // trimmings are what a new sequence has not.
@@ -92,7 +70,7 @@ func (s *sequence) trimmings() []string {
 		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET LOGGED")
 	}
 	if s.comment.Valid {
-		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), literal(s.comment.String)))
+		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), pgsql.Literal(s.comment.String)))
 	}
 	return append(texts, s.grants...)
 }
@@ -100,30 +78,30 @@ func (s *sequence) trimmings() []string {
 // follow sets the sequence to give the next key: the one that it would have
 // given then, or the first in its series that is past the largest in use.
 func (s *sequence) follow(c *column) string {
-	column, from := quote(c.name), c.target()
+	column, from := pgsql.Quote(c.name), c.target()
 	if !s.drop && !s.internal { // it has continued since
 		return s.catchUp(column, from)
 	}
-	if s.increment == 1 && s.called {
+	if s.Increment == 1 && s.called {
 		return fmt.Sprintf("SELECT pg_catalog.setval(%s, greatest(max(%s), %d)) FROM %s", s.regclass(), column, s.last, from)
 	}
 	next := s.last
 	if s.called {
-		next += s.increment
+		next += s.Increment
 	}
 	edge, past := "max", ">="
-	if s.increment < 0 {
+	if s.Increment < 0 {
 		edge, past = "min", "<="
 	}
 	used := fmt.Sprintf("%s(%s)", edge, column)
 	return fmt.Sprintf("SELECT pg_catalog.setval(%s, CASE WHEN %[2]s %[3]s %[4]d THEN %[4]d + (%[2]s - %[4]d) / %[5]d * %[5]d ELSE %[6]d END, "+
 		"coalesce(%[2]s %[3]s %[4]d, false) OR %[7]t) FROM %[8]s",
-		s.regclass(), used, past, next, s.increment, s.last, s.called, from)
+		s.regclass(), used, past, next, s.Increment, s.last, s.called, from)
 }
 
 func (s *sequence) catchUp(column, from string) string {
 	edge, past := "max", ">="
-	if s.increment < 0 {
+	if s.Increment < 0 {
 		edge, past = "min", "<="
 	}
 	return fmt.Sprintf("SELECT pg_catalog.setval(%s, %s) FROM %s HAVING %[2]s %[4]s (SELECT last_value FROM %[5]s)",
@@ -205,9 +183,8 @@ func (p *inspection) sequences(ctx context.Context) error {
 	err := each(ctx, p.tx, sequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
 		var n node
 		var s sequence
-		if err := rows.Scan(&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged, &s.odd,
-			&s.typ, &s.start, &s.increment, &s.smallest, &s.largest, &s.cache, &s.cycle,
-			&s.comment, &s.ownedTable, &s.ownedColumn); err != nil {
+		into := []any{&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged, &s.odd}
+		if err := rows.Scan(slices.Concat(into, s.Fields(), []any{&s.comment, &s.ownedTable, &s.ownedColumn})...); err != nil {
 			return err
 		}
 		c := p.columns[n]
@@ -235,7 +212,6 @@ func (p *inspection) completeSequence(ctx context.Context, s *sequence) error {
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", p.display(s.schema, s.name), err)
 	}
-	s.natural = s.limits()
 	if err := p.usersOf(ctx, s); err != nil {
 		return err
 	}
@@ -263,23 +239,6 @@ WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid OR
 			"take the label off, and write it again when phase detach is taken back")
 		return nil
 	})
-}
-
-// limits reports which limits are the defaults of the type.
-func (s *sequence) limits() [2]bool {
-	low, high := int64(-1<<63), int64(1<<63-1)
-	switch s.typ {
-	case "smallint":
-		low, high = -1<<15, 1<<15-1
-	case "integer":
-		low, high = -1<<31, 1<<31-1
-	}
-	if s.increment > 0 {
-		low = 1
-	} else {
-		high = -1
-	}
-	return [2]bool{s.smallest == low, s.largest == high}
 }
 
 // usersOf finds out whether the sequence can go: nothing but the column that
@@ -353,7 +312,7 @@ GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`, []any{s.
 	if given {
 		for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
 			if !has[privilege] {
-				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+quote(owner))
+				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+pgsql.Quote(owner))
 			}
 		}
 	}

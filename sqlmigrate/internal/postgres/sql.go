@@ -5,26 +5,8 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
-
-// quote quotes an identifier. It always does: which words are reserved
-// differs between versions.
-func quote(name string) string { return qualified("", name) }
-
-// qualified quotes a name with its schema, which may be empty.
-func qualified(schema, name string) string {
-	return Engine{}.Quote(engine.TableName{Schema: schema, Name: name})
-}
-
-// literal quotes a string so that it reads the same whatever
-// standard_conforming_strings is. It stays on one line: tools that split files
-// go by how lines begin.
-func literal(s string) string {
-	if !strings.ContainsAny(s, "\\\n\r") {
-		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	}
-	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
-}
 
 // doBlock makes a DO statement with a delimiter that body does not contain.
 func doBlock(body string) string {
@@ -45,7 +27,7 @@ func checkAll(rejections []string) string {
 // query finds a row.
 func rejectIf(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + literal(message) + ";\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
 		"  END IF;\n"
 }
 
@@ -72,7 +54,7 @@ func statementsUnless(unless string, texts ...string) []engine.Statement {
 func has(columns []*column, condition string) string {
 	tests := make([]string, len(columns))
 	for i, c := range columns {
-		tests[i] = "attrelid = " + literal(c.target()) + "::regclass AND attname = " + literal(c.name)
+		tests[i] = "attrelid = " + pgsql.Literal(c.target()) + "::regclass AND attname = " + pgsql.Literal(c.name)
 	}
 	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + strings.Join(tests, " OR ") + ") AND " + condition + ")"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A column is a column of the connected set. One that a partition or a child
@@ -44,7 +45,7 @@ type column struct {
 	smallest, largest sql.NullInt64 // of a root that is a key
 }
 
-func (c *column) target() string { return qualified(c.schema, c.table) }
+func (c *column) target() string { return pgsql.Qualified(c.schema, c.table) }
 
 // narrow reports whether the column has to be widened.
 func (c *column) narrow() bool {
@@ -75,7 +76,7 @@ type table struct {
 	kept         []string // statements after each change of a type
 }
 
-func (t *table) target() string { return qualified(t.schema, t.name) }
+func (t *table) target() string { return pgsql.Qualified(t.schema, t.name) }
 
 func (t *table) narrow() []*column {
 	var found []*column
@@ -237,7 +238,7 @@ func (p *inspection) measure(ctx context.Context) error {
 				continue
 			}
 			err := p.tx.QueryRowContext(ctx, fmt.Sprintf("SELECT min(%[1]s)::bigint, max(%[1]s)::bigint FROM %[2]s",
-				quote(c.name), t.target())).Scan(&c.smallest, &c.largest)
+				pgsql.Quote(c.name), t.target())).Scan(&c.smallest, &c.largest)
 			if err != nil {
 				return fmt.Errorf("sqlmigrate: the largest key of table %s: %w", p.display(t.schema, t.name), err)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // viewCost is how many locks a view may take.
@@ -201,7 +202,7 @@ func quoteIfNeeded(name string) string {
 	if simpleName.MatchString(name) {
 		return name
 	}
-	return quote(name)
+	return pgsql.Quote(name)
 }
 
 // viewsOf are the views above the tables' columns.
@@ -219,23 +220,23 @@ func (v *view) kind() string {
 	return "VIEW"
 }
 
-func (v *view) target() string { return qualified(v.Schema, v.Name) }
+func (v *view) target() string { return pgsql.Qualified(v.Schema, v.Name) }
 
 // create are the statements that make the view what it was, but for its rules.
 func (v *view) create() []string {
 	var texts []string
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
 	head := "CREATE " + v.kind() + " " + v.target()
-	definition := strings.TrimSuffix(strings.TrimSpace(v.Definition), ";")
+	definition := keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
 	if v.Materialized {
 		say("%s", noTablespace)
-		head += " USING " + quote(v.Method)
+		head += " USING " + pgsql.Quote(v.Method)
 	}
 	if len(v.Options) > 0 {
 		head += " WITH (" + optionList(v.Options) + ")"
 	}
 	if v.Materialized && v.Tablespace != "" {
-		head += " TABLESPACE " + quote(v.Tablespace)
+		head += " TABLESPACE " + pgsql.Quote(v.Tablespace)
 	}
 	switch {
 	case v.Materialized && v.Populated:
@@ -244,7 +245,7 @@ func (v *view) create() []string {
 		definition += "\n WITH NO DATA"
 	}
 	say("%s AS\n%s", head, definition)
-	say("ALTER %s %s OWNER TO %s", v.kind(), v.target(), quote(v.Owner))
+	say("ALTER %s %s OWNER TO %s", v.kind(), v.target(), pgsql.Quote(v.Owner))
 	for _, c := range v.Columns {
 		texts = append(texts, v.column(c)...)
 	}
@@ -253,14 +254,14 @@ func (v *view) create() []string {
 		texts = append(texts, t.create("TRIGGER", v.target())...)
 	}
 	if v.Comment != nil {
-		say("COMMENT ON %s %s IS %s", v.kind(), v.target(), literal(*v.Comment))
+		say("COMMENT ON %s %s IS %s", v.kind(), v.target(), pgsql.Literal(*v.Comment))
 	}
 	return append(texts, v.rights...)
 }
 
 func (v *view) column(c viewColumn) []string {
 	var texts []string
-	alter := "ALTER " + v.kind() + " " + v.target() + " ALTER COLUMN " + quote(c.Name)
+	alter := "ALTER " + v.kind() + " " + v.target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
 	if c.Default != nil {
 		texts = append(texts, alter+" SET DEFAULT "+*c.Default)
 	}
@@ -274,7 +275,7 @@ func (v *view) column(c viewColumn) []string {
 		texts = append(texts, alter+" SET STORAGE "+c.Storage)
 	}
 	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON COLUMN "+v.target()+"."+quote(c.Name)+" IS "+literal(*c.Comment))
+		texts = append(texts, "COMMENT ON COLUMN "+v.target()+"."+pgsql.Quote(c.Name)+" IS "+pgsql.Literal(*c.Comment))
 	}
 	return texts
 }
@@ -282,7 +283,7 @@ func (v *view) column(c viewColumn) []string {
 func (c *commented) create(kind, on string) []string {
 	texts := []string{strings.TrimSuffix(c.Definition, ";")}
 	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON "+kind+" "+quote(c.Name)+" ON "+on+" IS "+literal(*c.Comment))
+		texts = append(texts, "COMMENT ON "+kind+" "+pgsql.Quote(c.Name)+" ON "+on+" IS "+pgsql.Literal(*c.Comment))
 	}
 	return texts
 }
@@ -292,7 +293,7 @@ func optionList(options []string) string {
 	texts := make([]string, len(options))
 	for i, option := range options {
 		name, value, _ := strings.Cut(option, "=")
-		texts[i] = name + " = " + literal(value)
+		texts[i] = name + " = " + pgsql.Literal(value)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -394,7 +395,7 @@ func (p *inspection) viewRights(ctx context.Context, found map[int64]*view) erro
 		}
 		v := found[oid]
 		if column != "" {
-			privileges = strings.ReplaceAll(privileges, ", ", " ("+quote(column)+"), ") + " (" + quote(column) + ")"
+			privileges = strings.ReplaceAll(privileges, ", ", " ("+pgsql.Quote(column)+"), ") + " (" + pgsql.Quote(column) + ")"
 		}
 		text := "GRANT " + privileges + " ON TABLE " + v.target() + " TO " + grantee
 		switch {
@@ -408,18 +409,18 @@ func (p *inspection) viewRights(ctx context.Context, found map[int64]*view) erro
 	})
 }
 
-// revokeDefaults takes away what others get on a new view by default, whoever
-// creates it.
+// revokeDefaults takes away what others get on a new view by default,
+// whichever role creates it.
 func (v *view) revokeDefaults() string {
 	revoke := "REVOKE ALL ON " + strings.ReplaceAll(v.target(), "%", "%%") + " FROM %s"
-	return doBlock("  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(" + literal(revoke) + ",\n" +
+	return doBlock("  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(" + pgsql.Literal(revoke) + ",\n" +
 		"      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END), '; ')\n" +
-		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = " + literal(v.target()) + "::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
+		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = " + pgsql.Literal(v.target()) + "::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
 }
 
 // withoutViews puts the steps between two that drop views and create them again.
-// The views are dropped before the tables are locked: whoever reads a view has
-// locked it first.
+// The views are dropped before the tables are locked, for a reader of a view
+// locks the view first.
 func (p *inspection) withoutViews(batch []*table, steps []engine.Step, views []*view) []engine.Step {
 	var names, drops, lenient, creates []string
 	for _, v := range views {
@@ -431,8 +432,8 @@ func (p *inspection) withoutViews(batch []*table, steps []engine.Step, views []*
 	for _, v := range views { // rules can refer to any view
 		for _, r := range v.Rules {
 			creates = append(creates, r.create("RULE", v.target())...)
-			drops = append(drops, "DROP RULE "+quote(r.Name)+" ON "+v.target())
-			lenient = append(lenient, "DROP RULE IF EXISTS "+quote(r.Name)+" ON "+v.target())
+			drops = append(drops, "DROP RULE "+pgsql.Quote(r.Name)+" ON "+v.target())
+			lenient = append(lenient, "DROP RULE IF EXISTS "+pgsql.Quote(r.Name)+" ON "+v.target())
 		}
 	}
 	slices.Reverse(drops)
@@ -474,7 +475,7 @@ func (p *inspection) rejectNewViews(views []*view) string {
 func regclasses(views []*view) string {
 	texts := make([]string, len(views))
 	for i, v := range views {
-		texts[i] = "to_regclass(" + literal(v.target()) + ")::oid"
+		texts[i] = "to_regclass(" + pgsql.Literal(v.target()) + ")::oid"
 	}
 	if len(texts) == 0 {
 		return "NULL::oid"
@@ -485,7 +486,7 @@ func regclasses(views []*view) string {
 // rejectAll raises an error that names what a query finds.
 func rejectAll(query, message string) string {
 	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + literal(message) + ",\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
 		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
 		"  END IF;\n"
 }
@@ -496,7 +497,7 @@ func (p *inspection) rejectNewDependents(columns []*column) string {
 	var of []string
 	for _, c := range columns {
 		for _, m := range c.members {
-			of = append(of, "att.attrelid = to_regclass("+literal(m.target())+") AND att.attname = "+literal(m.name))
+			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.target())+") AND att.attname = "+pgsql.Literal(m.name))
 		}
 	}
 	known := regclasses(p.views)

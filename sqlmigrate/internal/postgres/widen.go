@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB
@@ -82,7 +83,7 @@ func (t *table) down(columns []*column) []string {
 	texts := t.recreated.around(alter(t, columns, func(c *column) string { return c.typ }))
 	for _, c := range columns {
 		for _, m := range c.members {
-			if s := m.ownIdentity(); s != nil && s.typ != c.typ {
+			if s := m.ownIdentity(); s != nil && s.Type != c.typ {
 				texts = append(texts, s.retype())
 			}
 		}
@@ -92,7 +93,7 @@ func (t *table) down(columns []*column) []string {
 
 func alter(t *table, columns []*column, typ func(*column) string) string {
 	return "ALTER TABLE " + t.target() + " " + join(columns, func(c *column) string {
-		return "ALTER COLUMN " + quote(c.name) + " TYPE " + typ(c)
+		return "ALTER COLUMN " + pgsql.Quote(c.name) + " TYPE " + typ(c)
 	})
 }
 
@@ -128,7 +129,7 @@ func (p *inspection) widenCheck(t *table, columns []*column) string {
 	for _, c := range columns {
 		low, high := c.bounds()
 		rejections = append(rejections, rejectIf(
-			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), quote(c.name), low, high),
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.target(), pgsql.Quote(c.name), low, high),
 			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
 				c.name, p.display(t.schema, t.name), c.typ, low, high)))
 	}
@@ -151,7 +152,7 @@ func (p *inspection) rejectNewReferences(phase *engine.Phase) {
     JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
     WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
     AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
-				literal(t.target()), literal(c.name)),
+				pgsql.Literal(t.target()), pgsql.Literal(c.name)),
 				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
 					c.name, p.display(t.schema, t.name))))
 		}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // findBlockers finds what would not survive the move: what stays on the old column
@@ -65,7 +67,7 @@ func (p *inspection) blockTable(t *table) {
 		p.blocker(t, object, "role "+p.role+" may not change it", "do this as "+t.owner+", who owns it")
 	}
 	if t.owned && !t.create && len(t.columns) > 0 {
-		p.blocker(t, "schema "+t.schema, "role "+p.role+" may not create the function of a trigger in it", "GRANT CREATE ON SCHEMA "+quote(t.schema)+" TO "+quote(p.role))
+		p.blocker(t, "schema "+t.schema, "role "+p.role+" may not create the function of a trigger in it", "GRANT CREATE ON SCHEMA "+pgsql.Quote(t.schema)+" TO "+pgsql.Quote(p.role))
 	}
 	if t.forced && !p.bypass {
 		p.blocker(t, object, "its policies hide rows from role "+p.role+", which would not be copied", "do this as a role with BYPASSRLS")
@@ -124,7 +126,7 @@ func (p *inspection) blockTrigger(t *table, g trigger) {
 	}
 	if g.update() && (!p.super && g.enabled != "R" || p.super && g.enabled != "O") {
 		p.blocker(t, object, "it would fire for every row that is copied",
-			"do this as a superuser, or GRANT SET ON PARAMETER session_replication_role TO "+quote(p.role)+", with which triggers that are ENABLE ALWAYS or ENABLE REPLICA fire nevertheless")
+			"do this as a superuser, or GRANT SET ON PARAMETER session_replication_role TO "+pgsql.Quote(p.role)+", with which triggers that are ENABLE ALWAYS or ENABLE REPLICA fire nevertheless")
 	}
 	if g.language == "plpgsql" && !g.owned {
 		p.blocker(t, object, "its function "+g.function+" remembers the type of the keys until it is altered, which role "+p.role+" may not do", "do this as "+g.owner+", who owns it")

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A table has columns to be widened.
@@ -27,7 +27,7 @@ type table struct {
 	known    []string // uses the columns
 }
 
-func (t *table) target() string { return qualified(t.schema, t.name) }
+func (t *table) target() string { return pgsql.Qualified(t.schema, t.name) }
 
 // column is the one of that name, or nil if it stays as it is.
 func (t *table) column(name string) *column {
@@ -58,7 +58,7 @@ type column struct {
 func (c *column) fresh() string { return temporary(newPrefix, c.name, c.number) }
 func (c *column) old() string   { return temporary(oldPrefix, c.name, c.number) }
 
-// bounds are those of the type.
+// bounds are the type's.
 func (c *column) bounds() (smallest, largest string) {
 	if c.typ == "smallint" {
 		return "-32768", "32767"
@@ -119,17 +119,7 @@ func inspectError(err error) error {
 
 // each calls f for each row of a query.
 func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return inspectError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return inspectError(err)
-		}
-	}
-	return inspectError(errors.Join(rows.Err(), rows.Close()))
+	return inspectError(pgsql.Each(ctx, tx, query, args, f))
 }
 
 // resolve finds a table by the search path.
@@ -142,7 +132,7 @@ SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relispartition,
        pg_get_userbyid(c.relowner), greatest(c.reltuples, 0)::bigint,
        coalesce(pg_relation_size(c.oid), 0), coalesce(pg_total_relation_size(c.oid), 0)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = to_regclass($1::text)`, qualified(name.Schema, name.Name)).Scan(
+WHERE c.oid = to_regclass($1::text)`, pgsql.Qualified(name.Schema, name.Name)).Scan(
 		&t.oid, &t.schema, &t.name, &t.kind, &t.partition, &t.inherits, &t.typed, &t.owned, &t.create, &t.forced,
 		&t.owner, &t.rows, &t.heap, &t.bytes)
 	if err != nil {

@@ -16,11 +16,6 @@ type Driver struct{}
 
 var _ engine.Online = Driver{}
 
-// A differError is the result of a comparison.
-type differError struct{ rows int64 }
-
-func (e differError) Error() string { return engine.Count(e.rows, "row") + " found, want none" }
-
 func stateOf(err error) string {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {
@@ -31,14 +26,14 @@ func stateOf(err error) string {
 
 // Differs implements [engine.Online].
 func (Driver) Differs(err error) bool {
-	return errors.As(err, &differError{}) || stateOf(err) == "23514" // check_violation
+	return errors.As(err, &engine.DifferError{}) || stateOf(err) == "23514" // check_violation
 }
 
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, err error) (bool, string) {
 	switch state := stateOf(err); {
 	case state == "55P03", state == "40P01", // lock_not_available, deadlock_detected
-		state == "57014" && step.Kind == engine.Short: // query_canceled; that of a long step is somebody's wish
+		state == "57014" && step.Kind == engine.Short: // query_canceled; a long step is canceled on purpose
 		return true, holder(ctx, conn)
 	}
 	return false, ""

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A foreignKey has a column to be widened on one side or both.
@@ -105,7 +106,7 @@ func (k *foreignKey) add(name string, column func(*column) string) string {
 	if len(k.set) > 0 {
 		set = " (" + k.child.list(k.set, column) + ")"
 	}
-	return "ALTER TABLE " + k.child.target() + " ADD CONSTRAINT " + quote(name) +
+	return "ALTER TABLE " + k.child.target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.list(k.columns, column) + ") REFERENCES " + k.parent.target() + " (" + k.parent.list(k.refer, column) + ")" +
 		k.onUpdate + k.onDelete + set + k.deferral + " NOT VALID"
 }
@@ -114,9 +115,9 @@ func (k *foreignKey) add(name string, column func(*column) string) string {
 func (t *table) list(names []string, column func(*column) string) string {
 	return joined(names, ", ", func(name string) string {
 		if c := t.column(name); c != nil {
-			return quote(column(c))
+			return pgsql.Quote(column(c))
 		}
-		return quote(name)
+		return pgsql.Quote(name)
 	})
 }
 

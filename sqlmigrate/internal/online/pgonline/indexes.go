@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // An index has columns to be widened.
@@ -147,7 +149,7 @@ func (i *index) create(t *table, name string, column func(*column) string) strin
 	if i.unique {
 		unique = "UNIQUE "
 	}
-	text := fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)", unique, quote(name), t.target(), i.method,
+	text := fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)", unique, pgsql.Quote(name), t.target(), i.method,
 		joined(i.keys, ", ", func(c indexColumn) string { return c.definition(t, column) }))
 	if len(i.included) > 0 {
 		text += " INCLUDE (" + joined(i.included, ", ", func(c indexColumn) string { return c.definition(t, column) }) + ")"
@@ -159,7 +161,7 @@ func (i *index) create(t *table, name string, column func(*column) string) strin
 		text += " WITH (" + i.options + ")"
 	}
 	if i.space != "" {
-		text += " TABLESPACE " + quote(i.space)
+		text += " TABLESPACE " + pgsql.Quote(i.space)
 	}
 	if i.predicate != "" {
 		text += " WHERE " + i.predicate
@@ -169,7 +171,7 @@ func (i *index) create(t *table, name string, column func(*column) string) strin
 
 func (c indexColumn) definition(t *table, column func(*column) string) string {
 	if w := t.column(c.name); w != nil {
-		return quote(column(w)) + c.order
+		return pgsql.Quote(column(w)) + c.order
 	}
 	text := c.text
 	if c.name == "" && !strings.HasPrefix(text, "(") {
@@ -188,7 +190,7 @@ func (c indexColumn) definition(t *table, column func(*column) string) string {
 // invalid, and IF NOT EXISTS would take it.
 func (i *index) build(t *table, name string, column func(*column) string) []string {
 	return []string{
-		"DROP INDEX CONCURRENTLY IF EXISTS " + qualified(t.schema, name),
+		"DROP INDEX CONCURRENTLY IF EXISTS " + pgsql.Qualified(t.schema, name),
 		i.create(t, name, column),
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // journalName is a table in the schema of the first table of a move. It is there
 // while one is under way.
 const journalName = "sqlmigrate_online"
 
-func journal(m *engine.Move) string { return qualified(m.Plan.Tables[0].Schema, journalName) }
+func journal(m *engine.Move) string { return pgsql.Qualified(m.Plan.Tables[0].Schema, journalName) }
 
 // identity names the move: a table has one at most.
 func identity(m *engine.Move) string { return m.Plan.Tables[0].String() }
@@ -48,7 +49,7 @@ func resolveAll(ctx context.Context, conn *sql.Conn, tables []engine.TableName) 
 	for _, t := range tables {
 		var full engine.TableName
 		err := conn.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1::text)`, qualified(t.Schema, t.Name)).Scan(&full.Schema, &full.Name)
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1::text)`, pgsql.Qualified(t.Schema, t.Name)).Scan(&full.Schema, &full.Name)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -61,7 +62,7 @@ JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regcla
 }
 
 func loadFrom(ctx context.Context, conn *sql.Conn, schema string, tables []engine.TableName) (*engine.Move, error) {
-	table := qualified(schema, journalName)
+	table := pgsql.Qualified(schema, journalName)
 	var exists bool
 	if err := conn.QueryRowContext(ctx, "SELECT to_regclass($1::text) IS NOT NULL", table).Scan(&exists); err != nil || !exists {
 		return nil, inspectError(err)
@@ -126,7 +127,7 @@ func (Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) err
 	return inTransaction(ctx, conn, func() error {
 		for _, statement := range []string{
 			"LOCK TABLE " + journal(m) + " IN ACCESS EXCLUSIVE MODE",
-			"DELETE FROM " + journal(m) + " WHERE id = " + literal(identity(m)),
+			"DELETE FROM " + journal(m) + " WHERE id = " + pgsql.Literal(identity(m)),
 		} {
 			if _, err := conn.ExecContext(ctx, statement); err != nil {
 				return err

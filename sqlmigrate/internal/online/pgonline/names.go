@@ -3,12 +3,10 @@ package pgonline
 import (
 	"fmt"
 	"strings"
-
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Names of what is there for the time being. The way back builds its own parts
-// beside those that are renamed.
+// while the renamed ones are there.
 const (
 	newPrefix  = "gormflake_new_"
 	oldPrefix  = "gormflake_old_"
@@ -28,21 +26,6 @@ func temporary(prefix, name string, number int64) string {
 		return full
 	}
 	return fmt.Sprintf("%s%d", prefix, number)
-}
-
-func quote(name string) string { return engine.TableName{Name: name}.Quoted(`"`) }
-
-func qualified(schema, name string) string {
-	return engine.TableName{Schema: schema, Name: name}.Quoted(`"`)
-}
-
-// literal quotes a string so that it reads the same whatever
-// standard_conforming_strings is.
-func literal(s string) string {
-	if !strings.Contains(s, `\`) {
-		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	}
-	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
 }
 
 // joined are the texts of things, with a separator.

@@ -67,7 +67,7 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 		return err
 	}
 	if n != 0 {
-		return differError{n}
+		return engine.DifferError{Rows: n}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // settings are the session's for the time of a move, with why.
@@ -58,7 +59,7 @@ const lockPatience = 10 * time.Second // a killed process's statement ends withi
 
 // lock keeps out another process at the same move.
 func (w *work) lock(m *engine.Move) error {
-	key := literal("gormflake online " + identity(m))
+	key := pgsql.Literal("gormflake online " + identity(m))
 	for begun := time.Now(); ; {
 		var got bool
 		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended("+key+", 0))").Scan(&got)

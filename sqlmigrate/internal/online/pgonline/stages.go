@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 func fresh(c *column) string   { return c.fresh() }
@@ -62,13 +63,13 @@ func short(t *table, text string, sql ...string) engine.OnlineStep {
 func (p *inspection) prepare() []engine.OnlineStep {
 	steps := p.retype(func(*sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range p.tables {
-		sql := []string{"ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "ADD COLUMN " + quote(c.fresh()) + " bigint" })}
+		sql := []string{"ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "ADD COLUMN " + pgsql.Quote(c.fresh()) + " bigint" })}
 		for _, c := range t.columns {
 			if c.comment.Valid {
-				sql = append(sql, "COMMENT ON COLUMN "+t.target()+"."+quote(c.fresh())+" IS "+literal(c.comment.String))
+				sql = append(sql, "COMMENT ON COLUMN "+t.target()+"."+pgsql.Quote(c.fresh())+" IS "+pgsql.Literal(c.comment.String))
 			}
 			if c.statistics >= 0 {
-				sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t.target(), quote(c.fresh()), c.statistics))
+				sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t.target(), pgsql.Quote(c.fresh()), c.statistics))
 			}
 		}
 		sql = append(sql, t.forward(),
@@ -107,7 +108,7 @@ func (p *inspection) prepareBack() []engine.OnlineStep {
 		steps = append(steps, short(t, "drop the trigger and "+joined(t.columns, ", ", fresh),
 			append(t.dropSync(), t.dropColumns(fresh))...))
 	}
-	return append(steps, p.retype(func(s *sequence) string { return s.typ }, "gets its type back")...)
+	return append(steps, p.retype(func(s *sequence) string { return s.Type }, "gets its type back")...)
 }
 
 func (t *table) dropSync() []string {
@@ -118,7 +119,7 @@ func (t *table) dropSync() []string {
 }
 
 func (t *table) dropColumns(name func(*column) string) string {
-	return "ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "DROP COLUMN IF EXISTS " + quote(name(c)) })
+	return "ALTER TABLE " + t.target() + " " + joined(t.columns, ", ", func(c *column) string { return "DROP COLUMN IF EXISTS " + pgsql.Quote(name(c)) })
 }
 
 func (p *inspection) copy() []engine.OnlineStep {
@@ -145,7 +146,7 @@ func (p *inspection) copy() []engine.OnlineStep {
 
 // differs is a condition for rows that have to be copied.
 func (t *table) differs(from, to func(*column) string) string {
-	return "(" + joined(t.columns, " OR ", func(c *column) string { return quote(to(c)) + " IS DISTINCT FROM " + quote(from(c)) }) + ")"
+	return "(" + joined(t.columns, " OR ", func(c *column) string { return pgsql.Quote(to(c)) + " IS DISTINCT FROM " + pgsql.Quote(from(c)) }) + ")"
 }
 
 // batch goes by the place of rows on disk: that needs no key, reads each page
@@ -157,7 +158,7 @@ func (p *inspection) batch(t *table) []string {
 		sql = append(sql, "SET LOCAL session_replication_role = replica")
 	}
 	return append(sql, "WITH found AS (SELECT count(*) AS n FROM "+t.target()+" WHERE "+where+"),\n"+
-		"copied AS (UPDATE "+t.target()+" SET "+joined(t.columns, ", ", func(c *column) string { return quote(c.fresh()) + " = " + quote(c.name) })+"\n"+
+		"copied AS (UPDATE "+t.target()+" SET "+joined(t.columns, ", ", func(c *column) string { return pgsql.Quote(c.fresh()) + " = " + pgsql.Quote(c.name) })+"\n"+
 		"  WHERE ctid = ANY (ARRAY(SELECT ctid FROM "+t.target()+" WHERE "+where+" FOR NO KEY UPDATE SKIP LOCKED)) RETURNING 1)\n"+
 		"SELECT (SELECT n FROM found), (SELECT count(*) FROM copied)")
 }
@@ -204,7 +205,7 @@ func (p *inspection) constrainBack() []engine.OnlineStep {
 	var steps []engine.OnlineStep
 	for _, k := range p.keys {
 		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
-			"ALTER TABLE "+k.child.target()+" DROP CONSTRAINT IF EXISTS "+quote(k.fresh())))
+			"ALTER TABLE "+k.child.target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh())))
 	}
 	return steps
 }
@@ -218,14 +219,14 @@ func (t *table) compare(from, to func(*column) string) engine.OnlineStep {
 	}
 }
 
-// hold makes sure, until the columns are swapped, that both are equal, whoever
-// writes.
+// hold makes sure, until the columns are swapped, that both stay equal under every
+// write.
 func (t *table) hold(from, to func(*column) string) []engine.OnlineStep {
 	check := joined(t.columns, " AND ", func(c *column) string {
 		if !c.notNull {
-			return quote(to(c)) + " IS NOT DISTINCT FROM " + quote(from(c))
+			return pgsql.Quote(to(c)) + " IS NOT DISTINCT FROM " + pgsql.Quote(from(c))
 		}
-		return quote(to(c)) + " IS NOT NULL AND " + quote(from(c)) + " IS NOT NULL AND " + quote(to(c)) + " = " + quote(from(c))
+		return pgsql.Quote(to(c)) + " IS NOT NULL AND " + pgsql.Quote(from(c)) + " IS NOT NULL AND " + pgsql.Quote(to(c)) + " = " + pgsql.Quote(from(c))
 	})
 	validate := t.validate(sameCheck)
 	validate.Text = "compare the rows that were there before the CHECK"
@@ -239,7 +240,7 @@ func (t *table) hold(from, to func(*column) string) []engine.OnlineStep {
 func (t *table) validate(constraint string) engine.OnlineStep {
 	return engine.OnlineStep{
 		Table: t.name, Kind: engine.Long,
-		SQL:   []string{"ALTER TABLE " + t.target() + " VALIDATE CONSTRAINT " + quote(constraint)},
+		SQL:   []string{"ALTER TABLE " + t.target() + " VALIDATE CONSTRAINT " + pgsql.Quote(constraint)},
 		Locks: "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not",
 		Rows:  t.rows, Bytes: t.heap, Estimate: perRow(t.rows, scanRate),
 	}
@@ -250,7 +251,7 @@ func (t *table) setNotNull(name func(*column) string) string {
 	if len(columns) == 0 {
 		return ""
 	}
-	return "ALTER TABLE " + t.target() + " " + joined(columns, ", ", func(c *column) string { return "ALTER COLUMN " + quote(name(c)) + " SET NOT NULL" })
+	return "ALTER TABLE " + t.target() + " " + joined(columns, ", ", func(c *column) string { return "ALTER COLUMN " + pgsql.Quote(name(c)) + " SET NOT NULL" })
 }
 
 // steps add a foreign key, and check the rows that are there.

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // function is the one of the trigger.
 func (t *table) function() string {
-	return qualified(t.schema, temporary(functionFor, t.name, t.oid))
+	return pgsql.Qualified(t.schema, temporary(functionFor, t.name, t.oid))
 }
 
 // sync makes the trigger's function.
@@ -19,7 +20,7 @@ func (t *table) sync(body string) string {
 // forward is until the swap.
 func (t *table) forward() string {
 	return t.sync(joined(t.columns, "", func(c *column) string {
-		return "  NEW." + quote(c.fresh()) + " := NEW." + quote(c.name) + ";\n"
+		return "  NEW." + pgsql.Quote(c.fresh()) + " := NEW." + pgsql.Quote(c.name) + ";\n"
 	}))
 }
 
@@ -28,11 +29,11 @@ func (t *table) forward() string {
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
 		joined(t.columns, "", func(c *column) string {
-			return fmt.Sprintf("    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", quote(c.name), quote(c.old()))
+			return fmt.Sprintf("    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", pgsql.Quote(c.name), pgsql.Quote(c.old()))
 		}) + "  END IF;\n" +
 		joined(t.columns, "", func(c *column) string {
 			low, high := c.bounds()
-			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", quote(c.name), quote(c.old()), low, high)
+			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.name), pgsql.Quote(c.old()), low, high)
 		}))
 }
 
@@ -113,13 +114,13 @@ func (t *table) put(i *index, built string) []string {
 	if i.constraint == "" {
 		sql = append(sql, t.renameIndex(built, i.name))
 	} else {
-		sql = append(sql, "ALTER TABLE "+t.target()+" ADD CONSTRAINT "+quote(i.constraint)+" "+kind+" USING INDEX "+quote(built)+i.deferrable)
+		sql = append(sql, "ALTER TABLE "+t.target()+" ADD CONSTRAINT "+pgsql.Quote(i.constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.deferrable)
 	}
 	if i.comment.Valid {
-		sql = append(sql, "COMMENT ON INDEX "+qualified(t.schema, i.name)+" IS "+literal(i.comment.String))
+		sql = append(sql, "COMMENT ON INDEX "+pgsql.Qualified(t.schema, i.name)+" IS "+pgsql.Literal(i.comment.String))
 	}
 	if i.constraintComment.Valid {
-		sql = append(sql, "COMMENT ON CONSTRAINT "+quote(i.constraint)+" ON "+t.target()+" IS "+literal(i.constraintComment.String))
+		sql = append(sql, "COMMENT ON CONSTRAINT "+pgsql.Quote(i.constraint)+" ON "+t.target()+" IS "+pgsql.Literal(i.constraintComment.String))
 	}
 	return sql
 }
@@ -128,14 +129,14 @@ func (t *table) put(i *index, built string) []string {
 // value for it.
 func (t *table) hand(c *column, from, to string) []string {
 	var sql []string
-	alter := "ALTER TABLE " + t.target() + " ALTER COLUMN " + quote(from)
+	alter := "ALTER TABLE " + t.target() + " ALTER COLUMN " + pgsql.Quote(from)
 	for _, s := range c.sequences {
 		if s.internal {
 			sql = append(sql, s.moveIdentity(t.target(), from, to, c.identity))
 		}
 	}
 	if c.value != "" {
-		sql = append(sql, alter+" DROP DEFAULT", "ALTER TABLE "+t.target()+" ALTER COLUMN "+quote(to)+" SET DEFAULT "+c.value)
+		sql = append(sql, alter+" DROP DEFAULT", "ALTER TABLE "+t.target()+" ALTER COLUMN "+pgsql.Quote(to)+" SET DEFAULT "+c.value)
 	}
 	if c.notNull {
 		sql = append(sql, alter+" DROP NOT NULL")
@@ -148,7 +149,7 @@ func (t *table) own(c *column) []string {
 	var sql []string
 	for _, s := range c.sequences {
 		if s.owned && !s.internal {
-			sql = append(sql, "ALTER SEQUENCE "+s.target()+" OWNED BY "+t.target()+"."+quote(c.name))
+			sql = append(sql, "ALTER SEQUENCE "+s.target()+" OWNED BY "+t.target()+"."+pgsql.Quote(c.name))
 		}
 	}
 	return sql
@@ -159,23 +160,23 @@ func (k *foreignKey) commented() []string {
 	if !k.comment.Valid {
 		return nil
 	}
-	return []string{"COMMENT ON CONSTRAINT " + quote(k.name) + " ON " + k.child.target() + " IS " + literal(k.comment.String)}
+	return []string{"COMMENT ON CONSTRAINT " + pgsql.Quote(k.name) + " ON " + k.child.target() + " IS " + pgsql.Literal(k.comment.String)}
 }
 
 func (t *table) drop(constraint string) string {
-	return "ALTER TABLE " + t.target() + " DROP CONSTRAINT " + quote(constraint)
+	return "ALTER TABLE " + t.target() + " DROP CONSTRAINT " + pgsql.Quote(constraint)
 }
 
 func (t *table) rename(from, to string) string {
-	return "ALTER TABLE " + t.target() + " RENAME COLUMN " + quote(from) + " TO " + quote(to)
+	return "ALTER TABLE " + t.target() + " RENAME COLUMN " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
 }
 
 func (t *table) renameConstraint(from, to string) string {
-	return "ALTER TABLE " + t.target() + " RENAME CONSTRAINT " + quote(from) + " TO " + quote(to)
+	return "ALTER TABLE " + t.target() + " RENAME CONSTRAINT " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
 }
 
 func (t *table) renameIndex(from, to string) string {
-	return "ALTER INDEX " + qualified(t.schema, from) + " RENAME TO " + quote(to)
+	return "ALTER INDEX " + pgsql.Qualified(t.schema, from) + " RENAME TO " + pgsql.Quote(to)
 }
 
 // guard ends the swap if the table is not as it was when the plan was made: what
@@ -185,13 +186,13 @@ func (t *table) guard() string {
 	for _, g := range t.triggers {
 		triggers = append(triggers, g.name)
 	}
-	table := literal(t.target()) + "::regclass"
+	table := pgsql.Literal(t.target()) + "::regclass"
 	return block("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = `+table+`
-      AND a.attname IN (`+joined(t.columns, ", ", func(c *column) string { return literal(c.name) })+`)
+      AND a.attname IN (`+joined(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.name) })+`)
       AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.known)+`)
-      AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+literal(sameCheck)+`);
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+pgsql.Literal(sameCheck)+`);
   IF found IS NULL THEN
     SELECT string_agg('trigger ' || tgname, ', ') INTO found FROM pg_catalog.pg_trigger
       WHERE tgrelid = `+table+` AND NOT tgisinternal AND tgname <> ALL (`+array(triggers)+`);
@@ -199,15 +200,15 @@ func (t *table) guard() string {
   IF found IS NOT NULL THEN
     RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'sqlmigrate: the plan does not know ' || found || ': drop it and create it again afterwards, or revert the move and begin again';
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = `+table+` AND tgname = `+literal(triggerName)+` AND tgenabled = 'A') THEN
-    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+literal("sqlmigrate: trigger "+triggerName+" of table "+t.name+" is missing or disabled: revert the move and begin again")+`;
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = `+table+` AND tgname = `+pgsql.Literal(triggerName)+` AND tgenabled = 'A') THEN
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: trigger "+triggerName+" of table "+t.name+" is missing or disabled: revert the move and begin again")+`;
   END IF;
   IF EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = `+table+` AND NOT indisvalid) THEN
-    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+literal("sqlmigrate: an index of table "+t.name+" is invalid: drop it, or REINDEX INDEX CONCURRENTLY")+`;
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: an index of table "+t.name+" is invalid: drop it, or REINDEX INDEX CONCURRENTLY")+`;
   END IF;
 `)
 }
 
 func array(texts []string) string {
-	return "ARRAY[" + joined(texts, ", ", literal) + "]::text[]"
+	return "ARRAY[" + joined(texts, ", ", pgsql.Literal) + "]::text[]"
 }

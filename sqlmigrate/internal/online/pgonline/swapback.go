@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // swapBack takes the swap back: its first steps only read, and what they find
@@ -33,14 +34,14 @@ func (p *inspection) swapBack() []engine.OnlineStep {
 // notSwapped is true before the swap, and after it has been taken back.
 func (p *inspection) notSwapped() string {
 	t := p.tables[0]
-	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + literal(t.target()) + "::regclass AND attname = " + literal(t.columns[0].old()) + " AND NOT attisdropped)"
+	return "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE attrelid = " + pgsql.Literal(t.target()) + "::regclass AND attname = " + pgsql.Literal(t.columns[0].old()) + " AND NOT attisdropped)"
 }
 
 // fits counts keys that have no place in the old columns, up to the first.
 func (t *table) fits() engine.OnlineStep {
 	outside := joined(t.columns, " OR ", func(c *column) string {
 		low, high := c.bounds()
-		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", quote(c.name), low, high)
+		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.name), low, high)
 	})
 	return engine.OnlineStep{
 		Table: t.name, Text: "find keys of table " + t.name + " that the old columns do not hold", Kind: engine.Verify,
@@ -74,7 +75,7 @@ func (t *table) backSwap() []string {
 		if i.constraint != "" {
 			sql = append(sql, t.drop(i.constraint))
 		} else {
-			sql = append(sql, "DROP INDEX "+qualified(t.schema, i.name))
+			sql = append(sql, "DROP INDEX "+pgsql.Qualified(t.schema, i.name))
 		}
 	}
 	if set := t.setNotNull(old); set != "" {

@@ -1,0 +1,104 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A backend is the connection that has the name of the database's runs.
+type backend struct {
+	id     int64
+	name   string
+	killed bool
+}
+
+func (b *backend) End(ctx context.Context, other *sql.Conn) error {
+	ended, err := b.Ended(ctx, other)
+	if ended || err != nil {
+		return err
+	}
+	b.killed = true
+	_, err = other.ExecContext(ctx, b.EndSQL())
+	if ended, _ := b.Ended(ctx, other); ended { // it was faster
+		return nil
+	}
+	return err
+}
+
+// Ended is true once the name is released, which comes after the locks.
+func (b *backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
+	var ended bool
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
+	return ended, err
+}
+
+func (b *backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }
+
+// end ends the session on the server after conn was lost. A session of MariaDB
+// that is killed while it opens a table leaves the table's triggers unreadable to
+// all others.
+func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
+	b := &backend{id: s.id, name: s.name}
+	err = engine.EndBackend(ctx, conn, pool, b, err)
+	if !b.killed {
+		return err
+	}
+	if failed := readTriggersAgain(ctx, pool); failed != nil && err != nil {
+		return fmt.Errorf("%w; if programs get error 1064, “has an error in its body”, run: FLUSH TABLES (%w)", err, failed)
+	}
+	return err
+}
+
+var lockWait = regexp.MustCompile(`Error 1205\b`)
+
+// readTriggersAgain makes MariaDB forget the opened tables that have triggers.
+func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
+	defer cancel()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.ReturnConn(conn)) }()
+	tables, err := withTriggers(ctx, conn)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+strings.Join(tables, ", "))
+	if err == nil || lockWait.MatchString(err.Error()) { // those in use are forgotten when they are free
+		return nil
+	}
+	for _, t := range tables { // without the right to flush
+		if _, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE "+t+" ENABLE KEYS"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withTriggers are tables of the database, in quotes; none on MySQL. Other
+// engines than InnoDB have keys that can be disabled.
+func withTriggers(ctx context.Context, conn *sql.Conn) ([]string, error) {
+	rows, err := conn.QueryContext(ctx, "SELECT DISTINCT t.TABLE_NAME FROM information_schema.TRIGGERS g "+
+		"JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = g.EVENT_OBJECT_SCHEMA AND t.TABLE_NAME = g.EVENT_OBJECT_TABLE "+
+		"WHERE g.EVENT_OBJECT_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND VERSION() LIKE '%MariaDB%'")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		tables = append(tables, quote(name))
+	}
+	return tables, rows.Err()
+}

@@ -1,0 +1,111 @@
+package mysql_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	mathrand "math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	gormmysql "gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+)
+
+// kills are enough for several that end a session while it opens a table.
+const kills = 60
+
+// A session of MariaDB that is killed while it opens a table leaves its triggers
+// unreadable. EndBackend repairs that.
+func TestKilledWhileItOpensTriggers(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	for _, s := range []string{
+		"CREATE TABLE notes (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, n int)",
+		"CREATE TRIGGER adds BEFORE INSERT ON notes FOR EACH ROW SET NEW.n = 1",
+		"CREATE TRIGGER changes BEFORE UPDATE ON notes FOR EACH ROW SET NEW.n = 2",
+		"CREATE TRIGGER removes BEFORE DELETE ON notes FOR EACH ROW SET @n = 3",
+	} {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var version string
+	if err := pool.QueryRowContext(t.Context(), "SELECT VERSION()").Scan(&version); err != nil || !strings.Contains(version, "MariaDB") {
+		t.Skipf("only MariaDB has statements of several: %s, %v", version, err)
+	}
+	t.Run("may flush", func(t *testing.T) { killAll(t, pool) })
+	t.Run("may not flush", func(t *testing.T) { killAll(t, unprivileged(t, db)) })
+}
+
+func killAll(t *testing.T, pool *sql.DB) {
+	t.Helper()
+	for range kills {
+		killOpening(t, pool)
+		if _, err := pool.ExecContext(t.Context(), "INSERT INTO notes () VALUES ()"); err != nil {
+			t.Fatalf("after a kill: %v", err)
+		}
+	}
+}
+
+// unprivileged is the database for an account that may do all in it, and no more.
+func unprivileged(t *testing.T, db *gorm.DB) *sql.DB {
+	t.Helper()
+	config := db.Dialector.(*gormmysql.Dialector).DSNConfig.Clone()
+	config.User, config.Passwd = "g"+strings.ToLower(rand.Text()), rand.Text()
+	for _, s := range []string{
+		"CREATE USER " + config.User + " IDENTIFIED BY '" + config.Passwd + "'",
+		"GRANT ALL ON " + config.DBName + ".* TO " + config.User,
+	} {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	connector, err := driver.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := sql.OpenDB(connector)
+	t.Cleanup(func() {
+		pool.Close()
+		if err := db.Exec("DROP USER " + config.User).Error; err != nil {
+			t.Error(err)
+		}
+	})
+	return pool
+}
+
+// killOpening ends a session that does nothing but open the table, and has lost
+// its client.
+func killOpening(t *testing.T, pool *sql.DB) {
+	t.Helper()
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := mysql.OpenSession(t.Context(), conn, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), mathrand.N(3*time.Millisecond))
+	defer cancel()
+	_, err = conn.ExecContext(ctx, "BEGIN NOT ATOMIC WHILE TRUE DO ALTER TABLE notes ENABLE KEYS; SELECT COUNT(*) INTO @n FROM notes WHERE id = 1; END WHILE; END")
+	if err == nil {
+		t.Fatal("the loop has ended")
+	}
+	if err := mysql.EndSession(t.Context(), conn, pool, session); errors.Is(err, context.DeadlineExceeded) {
+		t.Skipf("the server is too slow: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+}

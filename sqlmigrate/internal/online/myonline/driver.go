@@ -1,0 +1,72 @@
+// Package myonline is the part of online widening that is for MariaDB. Package
+// mysql plans it.
+//
+// A session of MariaDB that is killed while it opens a table with triggers stops
+// in the middle of reading them, and the opened table is kept for others: their
+// writes fail with error 1064 until FLUSH TABLES, although the triggers are as they
+// were. So this package never kills a statement, not even one that
+// waits for a lock, and lets each come to its end when its context ends. A run
+// that finds that another one has not come to its end flushes the tables.
+package myonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+)
+
+// Driver is for MariaDB 10.6 and later.
+type Driver struct{}
+
+var _ engine.Online = Driver{}
+
+// PlanOnline implements [engine.Online].
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {
+	return mysql.PlanOnline(ctx, conn, tables)
+}
+
+// Differs implements [engine.Online].
+func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferError{}) }
+
+// lockText is what the driver of the program writes of no lock in time, and of a
+// deadlock.
+var lockText = regexp.MustCompile(`Error (1205|1213)\b`)
+
+// Retry implements [engine.Online].
+func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
+	if !lockText.MatchString(err.Error()) {
+		return false, ""
+	}
+	return true, holder(ctx, conn)
+}
+
+// holder is the oldest transaction, if the account may see it.
+func holder(ctx context.Context, conn *sql.Conn) string {
+	var text string
+	err := conn.QueryRowContext(ctx, "SELECT CONCAT('connection ', trx_mysql_thread_id, ' has a transaction since ', trx_started) "+
+		"FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id <> CONNECTION_ID() ORDER BY trx_started LIMIT 1").Scan(&text)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// Lag implements [engine.Online]. A primary does not know it.
+func (Driver) Lag(context.Context, *sql.Conn) (time.Duration, error) { return 0, nil }
+
+func verify(ctx context.Context, conn *sql.Conn, query string) error {
+	var n int64
+	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil || n == 0 {
+		return err
+	}
+	if mysql.Differing(query) {
+		return engine.DifferError{Rows: n}
+	}
+	return fmt.Errorf("%d found, want 0, by: %.500s", n, query)
+}

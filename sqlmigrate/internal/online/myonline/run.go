@@ -1,0 +1,161 @@
+package myonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// RunStep implements [engine.Online].
+func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+	ctx = context.WithoutCancel(ctx)
+	over, err := isOver(ctx, conn, step)
+	if err != nil {
+		return err
+	}
+	if !over {
+		if err := recorded(ctx, conn, next); err != nil {
+			return err
+		}
+		if err := carryOut(ctx, conn, step, s); err != nil {
+			return err
+		}
+	}
+	return save(ctx, conn, next)
+}
+
+func isOver(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep) (over bool, err error) {
+	if step.Unless == "" {
+		return false, nil
+	}
+	err = conn.QueryRowContext(ctx, step.Unless).Scan(&over)
+	return over, err
+}
+
+func carryOut(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s engine.OnlineSettings) error {
+	switch step.Kind {
+	case engine.Verify:
+		return verify(ctx, conn, step.SQL[0])
+	case engine.Short:
+		return short(ctx, conn, step, s)
+	}
+	for _, statement := range step.SQL {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// short leaves no lock and no setting of a step behind.
+func short(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s engine.OnlineSettings) error {
+	var err error
+	for _, statement := range step.SQL {
+		if err = gently(ctx, conn, statement, s.LockWait); err != nil {
+			break
+		}
+	}
+	for _, statement := range []string{"UNLOCK TABLES", "SET SESSION foreign_key_checks = 1"} {
+		_, failed := conn.ExecContext(ctx, statement)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// A statement is tried without waiting for politeTime at least, and rests for
+// politePause in between.
+const (
+	politeTime  = 3 * time.Second
+	politePause = 3 * time.Millisecond
+)
+
+var noLock = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
+
+// gently carries out a statement that wants a table for itself. While it waits for
+// it, everybody else waits behind it, and MariaDB counts in seconds, so at first it
+// is tried without waiting. Where transactions follow each other without a gap,
+// that fails, and waiting takes no longer than they do, unless one of them waits
+// for a row of another that is behind.
+func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Duration) error {
+	if noLock.MatchString(statement) {
+		_, err := conn.ExecContext(ctx, statement)
+		return err
+	}
+	for begun := time.Now(); time.Since(begun) < max(wait, politeTime); time.Sleep(politePause) {
+		_, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR "+statement)
+		if err == nil || !lockText.MatchString(err.Error()) {
+			return err
+		}
+	}
+	_, err := conn.ExecContext(ctx, statement)
+	return err
+}
+
+// RunBatch implements [engine.Online]. Positions are keys.
+func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (b engine.Batch, err error) {
+	ctx = context.WithoutCancel(ctx)
+	if next.Position == 0 && next.Until == 0 {
+		if err := conn.QueryRowContext(ctx, step.SQL[2]).Scan(&next.Position, &next.Until); err != nil {
+			return b, err
+		}
+	}
+	to := next.Until
+	err = conn.QueryRowContext(ctx, step.SQL[1], next.Position, rows-1).Scan(&to)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return b, err
+	}
+	to = min(to, next.Until)
+	b.Last = to >= next.Until
+	begun := time.Now()
+	err = batch(ctx, conn, step.SQL[0], next, to, &b)
+	b.Took = time.Since(begun)
+	return b, err
+}
+
+// batch copies and records in one transaction. READ COMMITTED locks no gaps, so
+// new rows can come; a trigger copies them.
+func batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.Move, to int64, b *engine.Batch) error {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
+	result, err := tx.ExecContext(ctx, statement, next.Position, to)
+	if err != nil {
+		return err
+	}
+	copied, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if err := noWarnings(ctx, tx); err != nil {
+		return err
+	}
+	b.Copied, next.Position, next.Copied = int(copied), to, next.Copied+copied
+	if err := save(ctx, tx, next); err != nil {
+		return err
+	}
+	begun := time.Now()
+	err = tx.Commit()
+	b.Commit = time.Since(begun)
+	return err
+}
+
+// noWarnings refuses a batch of which the server says that a value was changed.
+func noWarnings(ctx context.Context, tx *sql.Tx) error {
+	var level, text string
+	var code int
+	err := tx.QueryRowContext(ctx, "SHOW WARNINGS LIMIT 1").Scan(&level, &code, &text)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && level == "Note":
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("the copy has a warning: %s %d: %s", level, code, text)
+}

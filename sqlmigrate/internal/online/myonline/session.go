@@ -1,0 +1,85 @@
+package myonline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+)
+
+// claimWait is for the last statement of a run that has lost its client: a batch,
+// or a change of a table.
+const claimWait = 10 * time.Second
+
+// OpenMove implements [engine.Online]. The end of ctx ends no statement: see the
+// package.
+func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.OnlineSettings) (func(error) error, error) {
+	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
+	if err != nil {
+		return nil, err
+	}
+	// Nothing is ended on the server if the connection is lost. Its lock keeps the
+	// next run away until its last statement is over.
+	release := func(err error) error {
+		failed := markOpen(ctx, conn, m, false)
+		if failed = errors.Join(failed, session.Restore()); failed != nil {
+			engine.Discard(conn)
+		}
+		if err == nil {
+			return failed
+		}
+		return err
+	}
+	if err := begin(ctx, conn, session, m); err != nil {
+		return nil, release(err)
+	}
+	return release, nil
+}
+
+func begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
+	if err := session.SetTimeouts(1, 1); err != nil {
+		return err
+	}
+	if !m.Recorded {
+		if err := record(ctx, conn, m); err != nil {
+			return err
+		}
+	}
+	var open bool
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) FROM "+journal+" WHERE id = ?", identity(m)).Scan(&open)
+	if err == nil && open {
+		err = flush(ctx, conn, m)
+	}
+	if err == nil {
+		err = markOpen(ctx, conn, m, true)
+	}
+	return journalError("open", err)
+}
+
+// markOpen leaves a table that is gone alone: the move has come to its end.
+func markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) error {
+	_, err := conn.ExecContext(context.WithoutCancel(ctx), "UPDATE "+journal+" SET open = ? WHERE id = ?", open, identity(m))
+	if err != nil && !open && (mysql.Engine{}).Absent(err) {
+		return nil
+	}
+	return err
+}
+
+// flush makes the server read the triggers again. It waits for statements that use the
+// tables, and the others wait for it, but no longer than a second: what it leaves
+// then is read again too.
+func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
+	names := make([]string, len(m.Plan.Tables))
+	for i, t := range m.Plan.Tables {
+		names[i] = t.Quoted("`")
+	}
+	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(names, ", "))
+	if err != nil && lockText.MatchString(err.Error()) {
+		return nil
+	}
+	return err
+}

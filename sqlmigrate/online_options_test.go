@@ -1,0 +1,70 @@
+package sqlmigrate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// An option out of its limits is refused before the database is looked at, by each
+// call that takes it.
+func TestOnlineOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	for name, test := range map[string]struct {
+		opt  sqlmigrate.OnlineOption
+		want string
+	}{
+		"no rows":              {sqlmigrate.WithBatchRows(0, 10), "WithBatchRows(0, 10): want at least 1, and the second number no smaller than the first"},
+		"rows below zero":      {sqlmigrate.WithBatchRows(-2, -1), "WithBatchRows(-2, -1): want at least 1, and the second number no smaller than the first"},
+		"rows in wrong order":  {sqlmigrate.WithBatchRows(5, 4), "WithBatchRows(5, 4): want at least 1, and the second number no smaller than the first"},
+		"no stall":             {sqlmigrate.WithStall(0), "WithStall(0s): want more than zero"},
+		"stall below zero":     {sqlmigrate.WithStall(-time.Second), "WithStall(-1s): want more than zero"},
+		"lag below zero":       {sqlmigrate.WithMaxLag(-1), "WithMaxLag(-1ns): want zero or more"},
+		"tries below zero":     {sqlmigrate.WithLockTries(-1), "WithLockTries(-1ns): want zero or more"},
+		"short wait for locks": {sqlmigrate.WithLockWait(time.Millisecond - 1), "WithLockWait(999.999µs): want a millisecond or more"},
+		"last stage":           {sqlmigrate.WithLastStage(sqlmigrate.StageFinish), `WithLastStage: unknown stage "finish": want prepare, copy, index, constrain or swap`},
+		"unknown stage":        {sqlmigrate.WithLastStage("swapp"), `WithLastStage: unknown stage "swapp": want prepare, copy, index, constrain or swap`},
+		"no function":          {sqlmigrate.WithOnlineProgress(nil), "WithOnlineProgress(nil): want a function"},
+		"no option":            {nil, "option is nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := &sqlmigrate.OnlinePlan{Dialect: "postgres"}
+			for call, err := range map[string]error{
+				"Apply":  plan.Apply(t.Context(), db, test.opt),
+				"Finish": plan.Finish(t.Context(), db, test.opt),
+				"Revert": plan.Revert(t.Context(), db, test.opt),
+			} {
+				if want := "sqlmigrate: " + test.want; err == nil || err.Error() != want {
+					t.Errorf("%s: got %v, want %s", call, err, want)
+				}
+			}
+		})
+	}
+}
+
+// All mistakes are in one error.
+func TestOnlineOptionsAreCheckedTogether(t *testing.T) {
+	t.Parallel()
+	err := new(sqlmigrate.OnlinePlan).Apply(t.Context(), sqlite(t), sqlmigrate.WithStall(0), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(-1))
+	if want := "sqlmigrate: WithStall(0s): want more than zero\nsqlmigrate: WithMaxLag(-1ns): want zero or more"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// The least that an option allows is not an error, nor is what it allows anyway.
+func TestOnlineOptionsAtTheirLimits(t *testing.T) {
+	t.Parallel()
+	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),
+		sqlmigrate.WithBatchRows(1, 1), sqlmigrate.WithBatchRows(50, 10_000), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(0),
+		sqlmigrate.WithLockTries(0), sqlmigrate.WithLockWait(time.Millisecond),
+		sqlmigrate.WithLastStage(sqlmigrate.StagePrepare), sqlmigrate.WithLastStage(sqlmigrate.StageCopy), sqlmigrate.WithLastStage(sqlmigrate.StageIndex),
+		sqlmigrate.WithLastStage(sqlmigrate.StageConstrain), sqlmigrate.WithLastStage(sqlmigrate.StageSwap),
+		sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {}))
+	if want := "sqlmigrate: the plan is for postgres and db is sqlite"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want that the options are accepted, and %q", err, want)
+	}
+}

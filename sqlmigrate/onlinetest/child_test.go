@@ -1,0 +1,89 @@
+package onlinetest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// childURL is the variable that makes this test binary carry a move out, to be
+// killed at it.
+const childURL = "GORMFLAKE_ONLINE_CHILD"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(childURL); url != "" {
+		os.Exit(childMove(url))
+	}
+	m.Run()
+}
+
+func childMove(url string) int {
+	if err := tryMove(url); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
+}
+
+func tryMove(url string) error {
+	dialector, targets, err := postgres.Open(url), pgTargets, error(nil)
+	if !strings.HasPrefix(url, "postgres:") {
+		targets = mariadbTargets
+		if dialector, err = mariadbDialector(url); err != nil {
+			return err
+		}
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	plan, err := tryOnline(context.Background(), db, targets...)
+	if err != nil {
+		return err
+	}
+	return plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) { fmt.Println(childStep) }))
+}
+
+const childStep = "step"
+
+// childOnce starts a child, and kills it after most of its steps, or fewer, and a
+// moment.
+func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childURL+"="+url)
+	out, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, words := 1+rand.IntN(most), ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if words = lines.Text(); words == childStep {
+			steps++
+		}
+		if kill && steps == last {
+			time.Sleep(rand.N(20 * time.Millisecond))
+			_ = child.Process.Kill()
+		}
+	}
+	err = child.Wait()
+	if err != nil && child.ProcessState.ExitCode() != -1 {
+		t.Fatalf("%v: %s", err, words)
+	}
+	return err == nil, steps
+}

@@ -1,0 +1,427 @@
+package onlinetest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// TestMariaDB has one server for all, and a database for each.
+func TestMariaDB(t *testing.T) {
+	t.Parallel()
+	server := startMariaDB(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *mariadbServer)
+	}{
+		{"Stages", mariadbStages},
+		{"Load", mariadbMoved},
+		{"Back", mariadbBack},
+		{"Killed", mariadbKilled},
+		{"Ended", mariadbEnded},
+		{"Unreadable", mariadbUnreadable},
+		{"Forgotten", mariadbForgotten},
+		{"Refuses", mariadbRefuses},
+		{"Changed", mariadbChanged},
+		{"Counts", mariadbCounts},
+		{"Held", mariadbHeld},
+		{"Polite", mariadbPolite},
+		{"Twice", mariadbTwice},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, server)
+		})
+	}
+}
+
+// mariadbStages reverts after each stage, and finds what was there before.
+func mariadbStages(t *testing.T, server *mariadbServer) {
+	for _, last := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageIndex, sqlmigrate.StageConstrain} {
+		t.Run(string(last), func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, mariadbShop(300)...)
+			schema, data := d.schema(t), d.data(t)
+			if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
+				t.Fatal(err)
+			}
+			if d.schema(t) == schema {
+				t.Error("nothing has been changed")
+			}
+			if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "schema after the way back", d.schema(t), schema)
+			same(t, "data after the way back", d.data(t), data)
+		})
+	}
+}
+
+// mariadbMoved moves tables that programs use, to the end.
+func mariadbMoved(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(customers)...)
+	programs := mariadbLoad(t, d)
+	if err := d.online(t).Apply(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	mariadbCheckRows(t, d)
+	mariadbCheckLikely(t, d)
+	wantError(t, d.online(t).Revert(context.Background(), d.DB), "there is a way back only until the tables are renamed", "nothing has been taken back")
+	programs = mariadbLoad(t, d)
+	if err := d.online(t).Finish(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	mariadbCheckRows(t, d)
+	d.exec(t, "INSERT INTO users (email) VALUES ('next')")
+	d.want(t, "SELECT id FROM users WHERE email = 'next'", fmt.Sprint(customers+4001)) // the counter has not fallen
+	mariadbCheckEnd(t, server, d)
+	if !d.online(t).Empty() {
+		t.Error("a second plan is not empty")
+	}
+}
+
+// mariadbCheckLikely: the old tables are narrow, and hold keys, until Finish.
+func mariadbCheckLikely(t *testing.T, d *mariadbDatabase) {
+	t.Helper()
+	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, mariadbTargets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range plan.Likely {
+		if strings.Contains(l.Column, "_sf") || strings.Contains(l.Column, "sqlmigrate_online") {
+			t.Errorf("%s is taken for a forgotten reference", l.Column)
+		}
+	}
+}
+
+// mariadbCheckEnd wants the schema that phase widen makes, and keys above 2^53.
+func mariadbCheckEnd(t *testing.T, server *mariadbServer, d *mariadbDatabase) {
+	t.Helper()
+	other := server.database(t, mariadbShop(customers)...)
+	plan, err := sqlmigrate.Inspect(context.Background(), other.DB, mariadbTargets...)
+	if err == nil {
+		err = plan.Apply(context.Background(), other.DB, sqlmigrate.WithPhases(sqlmigrate.Widen))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "schema", d.schema(t), other.schema(t))
+	const wide = int64(1) << 54
+	d.exec(t, fmt.Sprintf("INSERT INTO users VALUES (%d, 'wide', NULL)", wide), fmt.Sprintf("INSERT INTO orders (id, user_id) VALUES (%d, %d)", wide+1, wide),
+		fmt.Sprintf("INSERT INTO order_lines VALUES (%d, 1)", wide+1), fmt.Sprintf("INSERT INTO notes VALUES (%d, %d)", wide+2, wide))
+}
+
+// mariadbBack takes a move back half-way, while programs use the tables.
+func mariadbBack(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(customers)...)
+	schema := d.schema(t)
+	programs := mariadbLoad(t, d)
+	for _, last := range []sqlmigrate.StageName{sqlmigrate.StageCopy, sqlmigrate.StageConstrain} {
+		if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(last)); err != nil {
+			t.Error(err)
+		}
+		if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
+			t.Error(err)
+		}
+	}
+	programs.end(t)
+	mariadbCheckRows(t, d)
+	same(t, "after the way back", d.schema(t), schema)
+}
+
+// mariadbKilled kills the process that carries the move out, ten times, while
+// programs use the tables, none of which may see an error.
+func mariadbKilled(t *testing.T, server *mariadbServer) {
+	const kills = 10
+	d := server.database(t, mariadbShop(customers)...)
+	programs := mariadbLoad(t, d)
+	done, killed := false, 0
+	for !done {
+		var steps int
+		if done, steps = childOnce(t, d.dsn, killed < kills, 3); !done {
+			killed++
+			t.Logf("killed after %d steps of its own", steps)
+		}
+	}
+	programs.end(t)
+	if killed < kills {
+		t.Errorf("killed %d times, want %d", killed, kills)
+	}
+	mariadbCheckRows(t, d)
+	if err := d.online(t).Finish(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	mariadbCheckRows(t, d)
+	mariadbCheckEnd(t, server, d)
+}
+
+// mariadbEnded ends the context of the run, or what it must not be: its connection.
+// Until it is resumed, triggers may then be unreadable.
+func mariadbEnded(t *testing.T, server *mariadbServer) {
+	const ends = 10
+	d := server.database(t, mariadbShop(customers)...)
+	programs := mariadbLoad(t, d, unreadable)
+	for ended := 0; ; ended++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		steps, last := 0, 1+rand.IntN(4)
+		err := d.online(t).Apply(ctx, d.DB, sqlmigrate.WithBatchRows(50, 200), sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {
+			if steps++; ended < ends && steps == last {
+				time.AfterFunc(rand.N(20*time.Millisecond), func() { mariadbEnd(d, ended%2 == 0, cancel) })
+			}
+		}))
+		cancel()
+		if err == nil {
+			if ended < ends/2 {
+				t.Errorf("ended %d times, want more", ended)
+			}
+			break
+		}
+		t.Logf("ended: %.120s", err)
+	}
+	programs.end(t)
+	programs = mariadbLoad(t, d)
+	if err := d.online(t).Finish(context.Background(), d.DB); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	mariadbCheckRows(t, d)
+	mariadbCheckEnd(t, server, d)
+}
+
+// mariadbEnd kills the connection that has the lock of runs, or cancels.
+func mariadbEnd(d *mariadbDatabase, kill bool, cancel context.CancelFunc) {
+	var id int64
+	d.Raw("SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK(CONCAT('sqlmigrate ', LEFT(SHA2(DATABASE(), 256), 40)))").Scan(&id)
+	if !kill || id == 0 {
+		cancel()
+		return
+	}
+	d.Exec(fmt.Sprintf("KILL %d", id)) // it may be gone
+}
+
+// mariadbUnreadable makes triggers unreadable, as a KILL can, and a resumed run puts
+// that right.
+func mariadbUnreadable(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
+		t.Fatal(err)
+	}
+	if !mariadbBreak(t, d) {
+		t.Skip("a thousand kills have left the triggers as they were")
+	}
+	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a run leaves it that was killed
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		d.exec(t, "INSERT INTO notes (user_id) VALUES (1)")
+	}
+	d.want(t, "SELECT open FROM sqlmigrate_online", "0")
+	if err := d.online(t).Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mariadbForgotten loses the row of the move, before each kind of step.
+func mariadbForgotten(t *testing.T, server *mariadbServer) {
+	for _, stage := range []sqlmigrate.StageName{sqlmigrate.StagePrepare, sqlmigrate.StageCopy, sqlmigrate.StageConstrain, sqlmigrate.StageSwap} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, mariadbShop(300)...)
+			forget := sync.OnceFunc(func() { d.exec(t, "DELETE FROM sqlmigrate_online") })
+			err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+				if p.Stage == stage && (stage != sqlmigrate.StageSwap || strings.Contains(strings.Join(p.SQL, "\n"), "RENAME TABLE")) {
+					forget()
+				}
+			}))
+			wantError(t, err, "table sqlmigrate_online has lost the move of table", "restore it from a backup")
+			d.want(t, "SELECT DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'users' AND COLUMN_NAME = 'id'", "int")
+		})
+	}
+}
+
+// mariadbBreak kills connections while they open a table.
+func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
+	t.Helper()
+	for range 1000 {
+		conn, err := d.pool(t).Conn(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var id int64
+		if err := conn.QueryRowContext(context.Background(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			for {
+				for _, s := range []string{"FLUSH TABLES notes", "SELECT COUNT(*) FROM notes WHERE id = 1"} {
+					if _, err := conn.ExecContext(context.Background(), s); err != nil {
+						return
+					}
+				}
+			}
+		}()
+		time.Sleep(rand.N(2 * time.Millisecond))
+		d.exec(t, fmt.Sprintf("KILL %d", id))
+		<-over
+		conn.Close()
+		if _, err := d.pool(t).Exec("INSERT INTO notes (user_id) VALUES (1)"); err != nil {
+			if !unreadable.MatchString(err.Error()) {
+				t.Fatal(err)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// mariadbLongName leaves no room for the names of triggers.
+var mariadbLongName = strings.Repeat("n", 60)
+
+// mariadbRefuses finds each by name, before anything begins.
+func mariadbRefuses(t *testing.T, server *mariadbServer) {
+	for _, test := range []struct{ name, change, object, reason string }{
+		{"trigger", "CREATE TRIGGER own BEFORE INSERT ON orders FOR EACH ROW SET NEW.note = 'y'", "trigger own", "order"},
+		{"self-reference", "ALTER TABLE users ADD boss_id int unsigned, ADD CONSTRAINT fk_boss FOREIGN KEY (boss_id) REFERENCES users (id)", "foreign key fk_boss", "itself"},
+		{"circle", "ALTER TABLE users ADD last_id int, ADD CONSTRAINT fk_last FOREIGN KEY (last_id) REFERENCES orders (id)", "foreign keys", "circle"},
+		{"composite", "ALTER TABLE users ADD UNIQUE KEY two (id, email), ADD KEY (email); CREATE TABLE more (u int unsigned, e varchar(60), CONSTRAINT fk_two FOREIGN KEY (u, e) REFERENCES users (id, email))", "foreign key fk_two", "several columns"},
+		{"not in the set", "ALTER TABLE users ADD KEY (code); CREATE TABLE more (c binary(2), CONSTRAINT fk_code FOREIGN KEY (c) REFERENCES users (code))", "table more", "not widened"},
+		{"parent not in the set", "CREATE TABLE more (c char(2) PRIMARY KEY); ALTER TABLE users ADD c char(2), ADD CONSTRAINT fk_c FOREIGN KEY (c) REFERENCES more (c)", "foreign key fk_c", "not widened"},
+		{"zerofill", "ALTER TABLE notes ADD n int zerofill", "column n", "ZEROFILL"},
+		{"no integer first", "CREATE TABLE more (a char(2), user_id int unsigned, PRIMARY KEY (a, user_id), CONSTRAINT fk_more FOREIGN KEY (user_id) REFERENCES users (id))", "table more", "primary key"},
+		{"name", "CREATE TABLE _users_sfnew (id int)", "table _users_sfnew", "name"},
+		{"unfinished run", "CREATE TABLE sqlmigrate_journal (id char(64), kind varchar(16), table_schema varchar(64), table_name varchar(64), name varchar(64), definition mediumtext)", "table sqlmigrate_journal", "half-way"},
+		{"partitions", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2", "table more", "partitions"},
+		{"engine", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM", "table more", "InnoDB"},
+		{"versions", "CREATE TABLE more (id int AUTO_INCREMENT PRIMARY KEY) WITH SYSTEM VERSIONING", "table more", "system-versioned"},
+		{"long name", "CREATE TABLE " + mariadbLongName + " (id int AUTO_INCREMENT PRIMARY KEY)", "table " + mariadbLongName, "no room"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, mariadbShop(10)...)
+			d.exec(t, strings.Split(test.change, "; ")...)
+			schema := d.schema(t)
+			plan := d.online(t)
+			if name, ok := strings.CutPrefix(test.object, "table "); ok && strings.HasPrefix(test.change, "CREATE TABLE "+name+" (id int AUTO_INCREMENT") {
+				plan = d.onlineOf(t, name)
+			}
+			wantBlocker(t, test.name, plan, test.object, test.reason)
+			wantError(t, plan.Apply(context.Background(), d.DB), test.object)
+			same(t, "schema", d.schema(t), schema)
+		})
+	}
+}
+
+// mariadbChanged: what was changed during the move is not lost by the swap.
+func mariadbChanged(t *testing.T, server *mariadbServer) {
+	for _, change := range []string{"ALTER TABLE orders ADD extra int", "ALTER TABLE users ADD KEY extra (code)", "CREATE TRIGGER own BEFORE INSERT ON notes FOR EACH ROW SET NEW.id = NEW.id"} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			d := server.database(t, mariadbShop(10)...)
+			if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
+				t.Fatal(err)
+			}
+			d.exec(t, change)
+			wantError(t, d.online(t).Apply(context.Background(), d.DB), "refuse it if it has been changed since the plan")
+			if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
+				t.Fatal(err)
+			}
+			d.want(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE '%\\_sf%'", "0")
+		})
+	}
+}
+
+// mariadbCounts: what a program has set is not lost by the swap.
+func mariadbCounts(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(10)...)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
+		t.Fatal(err)
+	}
+	d.exec(t, "ALTER TABLE users AUTO_INCREMENT = 9000")
+	if err := d.online(t).Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	d.exec(t, "INSERT INTO users (email) VALUES ('next')")
+	d.want(t, "SELECT id FROM users WHERE email = 'next'", "9000")
+}
+
+// mariadbHeld: the swap waits for a long transaction, again and again.
+func mariadbHeld(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(customers)...)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
+		t.Fatal(err)
+	}
+	let := mariadbHold(t, d)
+	programs := mariadbLoad(t, d)
+	waited := 0
+	err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+		if strings.Contains(p.Waiting, "a lock, after") {
+			if waited++; waited == 2 {
+				let()
+			}
+		}
+	}))
+	programs.end(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waited < 2 {
+		t.Errorf("it waited %d times for a lock, want 2", waited)
+	}
+	mariadbCheckRows(t, d)
+}
+
+// mariadbHold reads orders in a transaction.
+func mariadbHold(t *testing.T, d *mariadbDatabase) (let func()) {
+	t.Helper()
+	reader := d.Begin()
+	if err := reader.Exec("SELECT * FROM orders LIMIT 1").Error; err != nil {
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(func() { reader.Rollback() })
+}
+
+// mariadbPolite: for three seconds nobody waits behind a short step. A statement
+// that waits itself would end after the server's second.
+func mariadbPolite(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)); err != nil {
+		t.Fatal(err)
+	}
+	plan, let := d.online(t), mariadbHold(t, d)
+	time.AfterFunc(2*time.Second, let)
+	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+		if p.Waiting != "" {
+			t.Errorf("it waits for %s", p.Waiting)
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mariadbTwice: a second run is refused while one is under way.
+func mariadbTwice(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	plan, second := d.online(t), d.online(t)
+	tried := false
+	err := plan.Apply(context.Background(), d.DB, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {
+		if !tried {
+			tried = true
+			wantError(t, second.Apply(context.Background(), mariadbOpen(t, d.dsn)), "another run is under way")
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
