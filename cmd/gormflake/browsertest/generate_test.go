@@ -70,3 +70,28 @@ func TestMistakesInPartsAreExplained(t *testing.T) {
 	p.do(chromedp.Click("#compose"))
 	p.wantContains("#generated-label", "not a unique key")
 }
+
+// What was composed is of the form and the layout as they were: it goes once
+// either is another, however that came.
+func TestComposedGoesWithItsForm(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for name, edit := range map[string]func(){
+		"time":           func() { p.enter("#generate-time", "2025-03-02") },
+		"wrong time":     func() { p.enter("#generate-time", "soon") },
+		"layout":         func() { p.enter("#layout", "discord") },
+		"wrong layout":   func() { p.enter("#shape-tick", "x") },
+		"an example":     func() { p.do(chromedp.Click(`[data-example="discord"]`)) },
+		"link elsewhere": func() { value[bool](p, `(location.hash = "#ids=5&layout=mastodon", true)`) },
+	} {
+		p.enter("#layout", "twitter")
+		p.enter("#generate-time", "2025-03-01")
+		p.do(chromedp.Click("#compose"))
+		p.until(`!document.getElementById("generated").hidden`)
+		p.want("#generated-read", "Take it apart")
+		edit()
+		if value[bool](p, `new Promise((done) => setTimeout(() => done(!document.getElementById("generated").hidden), 100))`) {
+			t.Errorf("%s: what was composed before is still shown", name)
+		}
+	}
+}

@@ -5,12 +5,16 @@ go 1.25.0
 replace (
 	github.com/gormflake/gormflake => ../../..
 	github.com/gormflake/gormflake/cmd/gormflake => ..
+	github.com/gormflake/gormflake/internal/testbrowser => ../../../internal/testbrowser
+	github.com/gormflake/gormflake/lease/etcdlease => ../../../lease/etcdlease
+	github.com/gormflake/gormflake/lease/redislease => ../../../lease/redislease
+	github.com/gormflake/gormflake/lease/zklease => ../../../lease/zklease
 	github.com/gormflake/gormflake/promcollector => ../../../promcollector
 )
 
 require (
-	github.com/chromedp/cdproto v0.159.0
-	github.com/chromedp/chromedp v0.22.1
+	github.com/chromedp/cdproto v0.159.2
+	github.com/chromedp/chromedp v0.23.0
 	github.com/gormflake/gormflake v0.0.0
 	github.com/gormflake/gormflake/cmd/gormflake v0.0.0
 )
@@ -23,5 +27,3 @@ require (
 	golang.org/x/text v0.41.0 // indirect
 	gorm.io/gorm v1.31.2 // indirect
 )
-
-replace github.com/gormflake/gormflake/internal/testbrowser => ../../../internal/testbrowser

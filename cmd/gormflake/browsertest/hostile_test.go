@@ -74,7 +74,7 @@ func TestZoomFarFromTheStart(t *testing.T) {
 	value[bool](p, `(() => { const strip = document.getElementById("strip"), press = (key) => strip.dispatchEvent(new KeyboardEvent("keydown", { key }));
 		press("End"); for (let i = 0; i < 100; i++) press("+"); press("Home"); press("End"); return true })()`)
 	p.want("#utc", "292278994-08-17T07:12:55.806Z")
-	p.wantContains("#shape-text", "until 2262-04-11")
+	p.wantContains("#shape-text", "runs out 2262-04-11")
 }
 
 // The example is one of the layout even where the layout is not of our time.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +57,23 @@ func (p page) wantID(layout snowflake.Layout, id types.ID) {
 	p.want("#base58", id.Base58())
 	p.want("#base62", id.Base62())
 	p.wantContains("#age", "1 h")
+	p.wantFormulas(id)
+}
+
+// wantFormulas computes what the page says a program would, in the browser.
+func (p page) wantFormulas(id types.ID) {
+	p.t.Helper()
+	for _, line := range value[[]string](p, `[...document.querySelectorAll("#drawing .card:has(code)")].flatMap((card) =>
+		[...card.querySelectorAll("code")].map((code) => code.textContent.includes("=") ? code.textContent : code.textContent + " = " + card.querySelector(".value").textContent))`) {
+		formula, want, _ := strings.Cut(line, " = ")
+		if want == "Unix ms" {
+			want = p.text("#unix")
+		}
+		bigints := regexp.MustCompile(`\d+`).ReplaceAllString(formula, "${0}n")
+		if got := value[string](p, "String("+strings.ReplaceAll(bigints, "id", id.String()+"n")+")"); got != want {
+			p.t.Errorf("%s gives %s for %v, want %s", formula, got, id, want)
+		}
+	}
 }
 
 func (p page) wantBits(want string) {
@@ -87,6 +105,8 @@ func TestBitsOfFields(t *testing.T) {
 	}
 	p.want("#utc", layout.Time(id).Format(iso))
 	p.wantContains("#exactness", "This ID has 46, so it survives")
+	p.want("#times tr:nth-child(4) th", "Lowest ID of these 10 ms")
+	p.wantContains("#times tr:nth-child(4) td", "for WHERE id >= …")
 }
 
 // Above 2^53 all digits stay, and the page says what a number would make of it.
@@ -94,11 +114,14 @@ func TestExactAbove53Bits(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/#ids=7529595880471527425")
 	p.want("#result-id", "7529595880471527425")
-	p.want("#number p:nth-child(2)", "= 7529595880471527424")
-	p.want("#number mark", "4")
+	p.want("#number p:nth-child(2)", "= 7529595880471527000") // as a console prints it
+	p.want("#number mark", "000")
 	p.wantContains("#exactness", "This ID has 63, and is rounded to another ID")
 	p.enter("#input", "7529595880471527424")
-	p.wantContains("#exactness", "the next ID, 7529595880471527425, becomes 7529595880471527424")
+	p.wantContains("#exactness", "the number is exact, but written with other digits")
+	p.enter("#input", "7529595880471527000")
+	p.want("#number p:nth-child(2)", "= 7529595880471527000")
+	p.wantContains("#exactness", "the next ID, 7529595880471527001, becomes 7529595880471527000")
 	p.enter("#input", "9223372036854775807")
 	p.want("#result-id", "9223372036854775807")
 	p.wantBits("0" + strings.Repeat("1", 63))
@@ -133,7 +156,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		"007":                     "starts with its zero",
 		"9223372036854775808":     "want at most 9223372036854775807",
-		"hello-world":             `unexpected "-" at offset 5`,
+		"hello-world":             "want up to 19 digits",
 		"no ID here, not even 12": "no ID found",
 	} {
 		p.enter("#input", text)
@@ -196,7 +219,7 @@ func TestLinkWhoseLayoutCannotBeRead(t *testing.T) {
 		if value[bool](p, `!document.getElementById("result").hidden`) {
 			t.Errorf("%s: an ID is shown, of %s", link, p.text("#utc"))
 		}
-		// The address stays, to be mended by hand.
+		// The address stays, to be corrected by hand.
 		if got := value[string](p, `new Promise((done) => setTimeout(() => done(location.hash), 400))`); got != "#"+discord+link {
 			t.Errorf("the address became %s", got)
 		}
@@ -226,7 +249,7 @@ func TestFileIsOpened(t *testing.T) {
 	p.until(`document.getElementById("file").value === ""`) // the same file can be opened again
 	p.do(chromedp.Click("#clear"))
 	if value[bool](p, `!document.getElementById("timeline").hidden`) {
-		t.Error("the time line is still there")
+		t.Error("the timeline is still there")
 	}
 
 	// The same, dropped.
@@ -235,4 +258,64 @@ func TestFileIsOpened(t *testing.T) {
 		document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); return true })()`)
 	p.until(`!document.getElementById("result").hidden`)
 	p.want("#result-id", id.String())
+}
+
+// The address holds the IDs that were found, and nothing else of the text.
+func TestOnlyIDsAreLinked(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	for _, c := range []struct{ name, text, want string }{
+		{"one ID", "1541815603606036480", "#ids=1541815603606036480&layout=twitter"},
+		{"only IDs", "5, 6", "#ids=5%2C+6&layout=twitter"},
+		{"one in a text", "call 0170-1234567 about 1541815603606036480", "#ids=1541815603606036480&layout=twitter"},
+		{"two in a text", "1541815603606036480 of Anna, 1541815603606036481 of Ben", "#ids=1541815603606036480+1541815603606036481&layout=twitter"},
+		{"one in base 58", "saved for Anna: kVw2Mt8RzB", "#ids=kVw2Mt8RzB&as=base58&layout=twitter"},
+		{"one many times", strings.Repeat("1541815603606036480 ", 200), "#ids=1541815603606036480&layout=twitter"},
+		{"no ID", "call 0170-1234567", "#layout=twitter"},
+	} {
+		p.enter("#input", c.text)
+		shown := p.text("#result-id")
+		if got := value[string](p, `new Promise((done) => setTimeout(() => done(location.hash), 400))`); got != c.want {
+			t.Errorf("%s: the address is %s, want %s", c.name, got, c.want)
+		}
+		if c.name == "no ID" {
+			continue
+		}
+		p.visit(value[string](p, `location.href`))
+		p.want("#result-id", shown)
+		p.enter("#form", "auto")
+	}
+	p.wantContains("footer", "The address of this page holds the IDs, so a shared link shows them.")
+}
+
+// A link that would be too long opens the page without the IDs, and that is said.
+func TestTooManyIDsForALink(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	p.do(chromedp.Click(`[data-example="log"]`))
+	p.wantContains("#timeline-summary", "; too many IDs for a link: it opens the page without them")
+	p.enter("#input", "5 6")
+	p.want("#timeline-summary", "2 IDs of 1 worker over 0 ms")
+}
+
+// What is nearly an ID gets a sentence of its own.
+func TestNearlyIDs(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	lowest := func(day, hour int) string {
+		return snowflake.TwitterLayout().Min(time.Date(2025, time.March, day, hour, 0, 0, 0, time.UTC)).String()
+	}
+	for text, want := range map[string]string{
+		"1,541,815,603,606,136,480": `"1,541,815,603,606,136,480" has thousands separators: want 1541815603606136480`,
+		"1 541 815 603 606 136 480": `"1 541 815 603 606 136 480" has thousands separators: want 1541815603606136480`,
+		"1.54181560360604E+18":      `"1.54181560360604E+18" has lost digits: want all of them, from where the ID is a text`,
+		"hello-world":               `"hello-world" is not an ID: want up to 19 digits, or base 32, 58 or 62`,
+		"2025-03-01":                `"2025-03-01" is a time, not an ID; the lowest ID of it: ` + lowest(1, 0),
+		"2025-03-01 10:00":          `"2025-03-01 10:00" is a time, not an ID; the lowest ID of it: ` + lowest(1, 10),
+		"2001-03-01":                `"2001-03-01" is a time, not an ID`,
+		"order 1234567":             "no ID found: want decimal IDs, in a text of at least 17 digits; base 32, 58 or 62; or serial numbers of this layout",
+	} {
+		p.enter("#input", text)
+		p.want("#input-error", want)
+	}
 }

@@ -67,13 +67,10 @@ func TestStartWithReducedMotion(t *testing.T) {
 func TestExamplesOfOthers(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
-	for name, want := range map[string]string{
-		"tweet":   "Made on Tuesday, 28 June 2022, 16:07:40.105 UTC, ",
-		"discord": "Made on Saturday, 30 April 2016, 11:18:25.796 UTC, ",
-	} {
-		p.do(chromedp.Click(`[data-example="` + name + `"]`))
-		p.wantContains("#sentence", want)
-	}
+	p.do(chromedp.Click(`[data-example="tweet"]`))
+	p.wantContains("#sentence", "Made on Tuesday, 28 June 2022, 16:07:40.105 UTC, ")
+	p.do(chromedp.Click(`[data-example="discord"]`))
+	p.wantContains("#sentence", "Made on Saturday, 30 April 2016, 11:18:25.796 UTC, ")
 	p.wantContains("#sentence", "by worker 0 in datacenter 1, with sequence 7.")
 	p.until(`location.hash === "#ids=175928847299117063&layout=discord"`)
 	p.do(chromedp.Click(`[data-example="safe"]`))

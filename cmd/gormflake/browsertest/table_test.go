@@ -45,7 +45,7 @@ func TestTableOfIDs(t *testing.T) {
 	for _, c := range []struct {
 		name, first, second string // of the column, ascending and descending
 		n                   int
-	}{{"#", "1", "1000", 1}, {"time", "2026-03-04T05:06:07.020Z", "2026-03-04T05:07:27.000Z", 3}, {"worker", "2", "19", 5}, {"sequence", "0", "4", 6}} {
+	}{{"place", "1", "1000", 1}, {"time", "2026-03-04T05:06:07.020Z", "2026-03-04T05:07:27.000Z", 3}, {"worker", "2", "19", 5}, {"sequence", "0", "4", 6}} {
 		p.do(chromedp.Click(`[data-column="` + c.name + `"]`))
 		if got := p.column(c.n)[0]; got != c.first && got != c.second {
 			t.Errorf("%s: %s comes first, want %s or %s", c.name, got, c.first, c.second)
@@ -67,7 +67,7 @@ func TestTableOfIDs(t *testing.T) {
 	}
 }
 
-// A range of the time line, by the pointer or by keys, filters the table and
+// A range of the timeline, by the pointer or by keys, filters the table and
 // what is exported.
 func TestRangeFiltersTheTable(t *testing.T) {
 	t.Parallel()
@@ -158,5 +158,27 @@ func TestExport(t *testing.T) {
 		if got, want := strings.Join(rows[i+1], ","), strings.Join(fields, ","); got != want {
 			t.Fatalf("CSV: %s, want %s", got, want)
 		}
+	}
+}
+
+// On a telephone the ID and its time can be read without scrolling.
+func TestTableOnATelephone(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	_, log := thousandIDs(t)
+	p.enter("#input", log)
+	p.fit("table-375", 375)
+	const over = `(() => { const cell = document.querySelector("#ids-table tbody .when"), text = document.createRange();
+		text.selectNodeContents(cell);
+		return Math.round(text.getBoundingClientRect().right - cell.closest(".scroll").getBoundingClientRect().right) })()`
+	if got := value[int](p, over); got > 0 {
+		t.Errorf("the time is cut by %d pixels", got)
+	}
+	if got := value[int](p, `Math.round(document.querySelector("#ids-table tbody .when").getBoundingClientRect().height)`); got > 60 {
+		t.Errorf("the time takes %d pixels, want the height of two lines", got)
+	}
+	p.do(chromedp.EmulateViewport(1280, 800))
+	if value[bool](p, `document.querySelector("#ids-table tbody .when").getBoundingClientRect().height > 40`) {
+		t.Error("the time wraps where there is room")
 	}
 }

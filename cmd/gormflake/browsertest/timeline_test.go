@@ -43,6 +43,9 @@ func TestTimeline(t *testing.T) {
 	p.enter("#input", log)
 	p.wantContains("#timeline-summary", "1000 IDs of 3 workers over 1 min 19 s")
 	p.want("#result-id", ids[0].String())
+	p.want("#result-place", "oldest of 1000")
+	p.want("#found-worker", "Datacenter/worker")
+	p.wantContains("#strip-hint", "Lanes: datacenter/worker.")
 	want := [][2]string{{"1/2", "250"}, {"1/7", "500"}, {"1/19", "250"}}
 	for i, w := range want {
 		p.want(fmt.Sprintf("#timeline-workers tbody tr:nth-child(%d) th", i+1), w[0])
@@ -94,7 +97,7 @@ func (p page) wantThreeColours() {
 	}
 }
 
-// driveStrip uses the time line by keys and by the pointer.
+// driveStrip uses the timeline by keys and by the pointer.
 func (p page) driveStrip(ids []types.ID) {
 	p.t.Helper()
 	p.do(chromedp.Focus("#strip"))
@@ -121,7 +124,7 @@ func (p page) driveStrip(ids []types.ID) {
 	}
 }
 
-// stripAt is a place of the time line in the window: x from its left edge, or
+// stripAt is a place of the timeline in the window: x from its left edge, or
 // from its right if it is negative, and y from its top.
 func (p page) stripAt(x, y float64) (float64, float64) {
 	p.t.Helper()
@@ -133,11 +136,11 @@ func (p page) stripAt(x, y float64) (float64, float64) {
 	return box[0] + x, box[2] + y
 }
 
-// Many IDs in one millisecond, one ID many times, and twenty thousand of them.
+// Many IDs in one millisecond, far apart, and twenty thousand of them.
 func TestTimelineOfOddInputs(t *testing.T) {
 	t.Parallel()
 	p := open(t, serve(t), "/")
-	p.enter("#input", "5\n5\n5")
+	p.enter("#input", "5\n6\n7")
 	p.wantContains("#timeline-summary", "3 IDs of 1 worker over 0 ms")
 	p.enter("#input", "9223372036854775807 1")
 	p.wantContains("#timeline-summary", "2 IDs of 2 workers over 69 y")
@@ -149,4 +152,30 @@ func TestTimelineOfOddInputs(t *testing.T) {
 	p.wantContains("#timeline-summary", "20000 IDs of 1024 workers")
 	took := value[float64](p, `(() => { const start = performance.now(); document.getElementById("zoom-in").click(); return performance.now() - start })()`)
 	t.Logf("20,000 IDs of 1,024 workers drawn in %.0f ms", took)
+}
+
+// An ID that a text has twice is one ID.
+func TestSameIDTwice(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/")
+	p.enter("#input", "5\n5\n5")
+	p.want("#result-place", "read as decimal, found 3 times")
+	if value[bool](p, `!document.getElementById("timeline").hidden`) {
+		t.Error("one ID has a timeline")
+	}
+	p.enter("#input", "5 4096 5 4")
+	p.want("#timeline-summary", "3 IDs of 2 workers over 0 ms; 1 of them found more than once")
+	p.want("#status", "3 IDs found")
+	p.want("#timeline-workers tbody tr td", "2")
+	if got := fmt.Sprint(p.column(2), p.column(1), p.column(p.columns())); got != "[4 5 4096] [4 1 2] [1 2 1]" {
+		t.Errorf("the table has %s", got)
+	}
+	p.do(chromedp.Click("#ids-table tbody tr:nth-child(2) button"))
+	p.want("#result-place", "2 of 3 by time, found 2 times")
+}
+
+// columns is how many columns the table of IDs has.
+func (p page) columns() int {
+	p.t.Helper()
+	return value[int](p, `document.querySelectorAll("#ids-table thead th").length`)
 }

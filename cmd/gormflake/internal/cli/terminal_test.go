@@ -107,19 +107,24 @@ func (term *terminal) exits(code int, text string) {
 
 // Colours are for a terminal that has them, and for people who want them.
 func colours(t *testing.T, program string) {
-	const id, cyan = "2124095476331606058", "\x1b[36m(2026-11-21T11:00:00.000Z"
+	const id, cyan, green = "2124095476331606058", "\x1b[36m(2026-11-21T11:00:00.000Z", "\x1b[32mok\x1b[0m       clock     "
 	file := filepath.Join(t.TempDir(), "app.log")
 	if err := os.WriteFile(file, []byte(id), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ environment, want string }{
-		{"TERM=xterm", cyan},
-		{"TERM=dumb", id + "(2026"},
-		{"NO_COLOR=1", id + "(2026"},
-		{"NO_COLOR=", cyan},
+	url := testdb.URL(t, testdb.SQLite)
+	clitest.Touch(t, url)
+	for _, test := range []struct{ environment, parse, doctor string }{
+		{"TERM=xterm", cyan, green},
+		{"TERM=dumb", id + "(2026", "ok       clock     "},
+		{"NO_COLOR=1", id + "(2026", "ok       clock     "},
+		{"NO_COLOR=", cyan, green},
 	} {
-		term := inTerminal(t, "env", "-u", "NO_COLOR", "TERM=xterm", test.environment, program, "parse", "--file", file)
-		term.exits(0, test.want)
+		run := func(args ...string) *terminal {
+			return inTerminal(t, "env", append([]string{"-u", "NO_COLOR", "TERM=xterm", test.environment, program}, args...)...)
+		}
+		run("parse", "--file", file).exits(clitest.OK, test.parse)
+		run("doctor", "--dsn", url).exits(clitest.OK, test.doctor)
 	}
 }
 
@@ -159,7 +164,7 @@ func wrapped(t *testing.T, program string) {
 		{60, []string{"doctor", "--dsn", url}},
 		{80, []string{"migrate", "plan", "--details", "--dsn", url, "orders"}},
 	} {
-		term := inTerminalOf(t, test.columns, program, test.args...)
+		term := inTerminalOf(t, test.columns, "env", append([]string{"NO_COLOR=1", program}, test.args...)...)
 		term.exits(clitest.Findings, "")
 		for line := range strings.SplitSeq(strings.ReplaceAll(term.shown(), "\r", ""), "\n") {
 			if len([]rune(line)) > int(test.columns) && strings.Contains(strings.TrimLeft(line, " "), " ") {

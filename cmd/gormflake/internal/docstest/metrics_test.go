@@ -101,7 +101,7 @@ func groups(expression *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// TestAlerts has promtool check the rules beside the collector, try when each
+// TestAlerts has promtool check the rules against the collector, try when each
 // fires, and parse what the dashboard asks for.
 func TestAlerts(t *testing.T) {
 	t.Parallel()

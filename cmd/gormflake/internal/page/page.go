@@ -1,7 +1,7 @@
 // Package page is the inspector of Snowflake IDs: a web page that takes IDs
 // apart, draws them and composes examples. It is embedded in the program, loads
 // nothing from elsewhere, and computes in the browser, so that it works without
-// a network and IDs that are pasted into it stay there.
+// a network and IDs that are pasted into it are sent nowhere.
 //
 // The algorithm stands twice, here in JavaScript and in package snowflake in
 // Go; the tests hold both to the same vectors.

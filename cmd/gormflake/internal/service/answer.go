@@ -22,7 +22,7 @@ type problem struct {
 }
 
 // Details are the members of a problem that RFC 9457 names. Without a type, the
-// title is that of the status.
+// title is the status's text.
 type details struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`

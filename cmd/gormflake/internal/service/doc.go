@@ -11,5 +11,5 @@
 //	GET /openapi.json         all of this in OpenAPI
 //
 // Everything else is the page's. No request changes anything but the sequence
-// of the generator. Errors are those of RFC 9457, with one sentence as their detail.
+// of the generator. Errors are problems as in RFC 9457, with one sentence as their detail.
 package service

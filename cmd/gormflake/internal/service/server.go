@@ -15,7 +15,7 @@ const (
 	maxHeaderBytes = 8 << 10 // net/http adds 4 KiB of its own
 
 	// connSize is about what a connection takes of memory: two goroutines' stacks
-	// and two buffers, measured with 10,000 of them, and rounded up.
+	// and two buffers: 20 KiB were measured, with 5,000 that each asked for an ID.
 	connSize = 32 << 10
 )
 

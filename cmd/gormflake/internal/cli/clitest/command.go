@@ -87,6 +87,16 @@ func Open(t *testing.T, url string) *gorm.DB {
 	return db
 }
 
+// MariaDB tells it from MySQL, which speaks the same protocol.
+func MariaDB(t *testing.T, db *gorm.DB) bool {
+	t.Helper()
+	var version string
+	if err := db.Raw("SELECT VERSION()").Row().Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(version, "MariaDB")
+}
+
 // Execute runs statements that must succeed.
 func Execute(t *testing.T, db *gorm.DB, statements ...string) {
 	t.Helper()

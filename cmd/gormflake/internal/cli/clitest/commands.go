@@ -65,10 +65,15 @@ func Lines(text string) []string { return strings.Split(strings.TrimSuffix(text,
 // Records writes records of workers, by key, for the default layout.
 func Records(t *testing.T, url string, rs map[int]lease.Record) {
 	t.Helper()
+	Write(t, sqllease.New(Open(t, url)), rs)
+}
+
+// Write writes what Records does into a store.
+func Write(t *testing.T, store lease.Store, rs map[int]lease.Record) {
+	t.Helper()
 	const layout = "epoch=2010-11-04T01:42:54.657Z tick=1ms datacenter=5 worker=5 sequence=12 total=63"
 	rs = maps.Clone(rs)
 	rs[-1] = lease.Record{Owner: layout}
-	store := sqllease.New(Open(t, url))
 	for key, r := range rs {
 		if written, err := store.CompareAndSwap(t.Context(), key, lease.Record{}, r); err != nil || !written {
 			t.Fatalf("record %d: %v, %v", key, written, err)

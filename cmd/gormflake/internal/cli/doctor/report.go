@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
@@ -16,6 +17,17 @@ const (
 	warning severity = "warning"
 	problem severity = "problem"
 )
+
+func (s severity) colour() terminal.Colour {
+	switch s {
+	case problem:
+		return terminal.Red
+	case warning:
+		return terminal.Yellow
+	default:
+		return terminal.Green
+	}
+}
 
 // A finding is what one check has found.
 type finding struct {
@@ -55,14 +67,15 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(r)
 	}
-	width := terminal.Width(out)
+	width, painter := terminal.Width(out), terminal.PainterOf(out)
 	for _, f := range r.Findings {
 		text := f.Text
 		if f.Subject != "" {
 			text = f.Subject + ": " + text
 		}
 		const indent = 19
-		terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent))
+		line := terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent)
+		terminal.Say(out, "%s%s", painter.Paint(f.Severity.colour(), string(f.Severity)), strings.TrimPrefix(line, string(f.Severity)))
 		if f.Fix != "" {
 			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
 		}

@@ -26,15 +26,23 @@ const DSNVariable = "GORMFLAKE_DSN"
 // Database is the flag --dsn.
 type Database struct{ url string }
 
-// Register adds the flags to a command.
+const forms = "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name"
+
+// Register adds the flag to a command.
 func (f *Database) Register(cmd *cobra.Command) {
-	TextVar(cmd.Flags(), &f.url, "dsn", "", "database: sqlite://file, mysql://user:password@host/name or postgres://user:password@host/name (default $"+DSNVariable+")")
+	TextVar(cmd.Flags(), &f.url, "dsn", "", forms+" (default $"+DSNVariable+")")
+}
+
+// RegisterOr adds the flag to a command that takes other stores too.
+func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
+	TextVar(cmd.Flags(), &f.url, "dsn", "", forms+"; or store: "+others+" (default $"+DSNVariable+")")
 }
 
 // Given reports whether there is a database: by the flag or the variable.
-func (f *Database) Given() bool { return f.value() != "" }
+func (f *Database) Given() bool { return f.URL() != "" }
 
-func (f *Database) value() string {
+// URL returns the flag's value, or the variable's; empty if neither is set.
+func (f *Database) URL() string {
 	if f.url != "" {
 		return f.url
 	}
@@ -49,15 +57,15 @@ func (f *Database) Open(ctx context.Context) (db *gorm.DB, closeDB func() error,
 	if !f.Given() {
 		return nil, nil, terminal.Usage(errors.New("no database: give --dsn or set " + DSNVariable))
 	}
-	dialector, err := dsn.Open(withMode(f.value(), ReadWrite))
+	dialector, err := dsn.Open(withMode(f.URL(), ReadWrite))
 	if err != nil {
 		return nil, nil, terminal.Usage(err)
 	}
-	if err := checkFile(f.value()); err != nil {
+	if err := checkFile(f.URL()); err != nil {
 		return nil, nil, err
 	}
 	what := "database"
-	if path, ok := sqliteFile(f.value()); ok {
+	if path, ok := sqliteFile(f.URL()); ok {
 		what += " " + path // which drivers of servers name, and SQLite does not
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})

@@ -17,7 +17,7 @@ const (
 // OpenExisting is open for a database that must be there: SQLite would create a
 // file that is not, and change the journal of one that is.
 func (f *Database) OpenExisting(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
-	as := Database{url: withMode(f.value(), mode)}
+	as := Database{url: withMode(f.URL(), mode)}
 	return as.Open(ctx)
 }
 

@@ -48,7 +48,7 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Named replaces the names of a library's options by those of the flags.
+// Named replaces the names of a library's options by the flags' names.
 func Named(err error) error {
 	if err == nil {
 		return nil

@@ -32,17 +32,15 @@ var (
 	hexadecimal = form{"hex", formatHex, parseHex}
 )
 
-// plainForms need no more than the ID.
-var plainForms = []form{
-	decimal,
+// guessed are the forms that a text which is neither digits nor hexadecimal may have.
+var guessed = []form{
 	{"base32", types.ID.Base32, types.ParseBase32},
 	{"base58", types.ID.Base58, types.ParseBase58},
 	{"base62", types.ID.Base62, types.ParseBase62},
-	hexadecimal,
 }
 
-// guessed are the forms that a text which is neither digits nor hexadecimal may have.
-var guessed = plainForms[1:4]
+// plainForms need no more than the ID.
+var plainForms = slices.Concat([]form{decimal}, guessed, []form{hexadecimal})
 
 func formatHex(id types.ID) string { return fmt.Sprintf("%#x", id.Int64()) }
 

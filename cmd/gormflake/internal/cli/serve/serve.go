@@ -52,7 +52,7 @@ address may use up the sequence; nothing else can be changed. With a token, in
 the file of --token-file or in $` + flags.TokenVariable + `, that one is wanted for /v1 and
 /metrics.
 
-Without a token, requests for hosts other than localhost, IP addresses and those of
+Without a token, requests for hosts other than localhost, IP addresses and the hosts of
 --host and --allow-origin are refused: a web page could have made its own
 name lead here. Who else reaches the service by a name gives it with --host.`
 

@@ -24,7 +24,7 @@ func (f *tlsFlags) register(set *pflag.FlagSet) {
 }
 
 // config is nil without the flags. The files are read again when they have
-// changed, as those of short-lived certificates do.
+// changed, as the files of short-lived certificates do.
 func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case f.cert == "" && f.key == "":

@@ -24,9 +24,6 @@ type Painter bool
 // PainterOf colours what is written to a terminal, unless NO_COLOR is set
 // (https://no-color.org) or the terminal says that it is dumb.
 func PainterOf(out io.Writer) Painter {
-	if under, ok := out.(interface{ Stream() io.Writer }); ok {
-		out = under.Stream()
-	}
 	return Painter(IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 

@@ -51,20 +51,26 @@ func Printable(r rune) rune {
 	return r
 }
 
-// IsTerminal reports whether the stream is a file that is a terminal.
+// IsTerminal reports whether the stream, or the one that it is a buffer of, is a
+// terminal.
 func IsTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := file(stream)
 	return ok && isatty.IsTerminal(f.Fd())
+}
+
+func file(stream any) (*os.File, bool) {
+	if buffer, ok := stream.(interface{ Stream() io.Writer }); ok {
+		stream = buffer.Stream()
+	}
+	f, ok := stream.(*os.File)
+	return f, ok
 }
 
 // Width is how many characters fit into a line of the stream, or of the one that it
 // is a buffer of; 0 if that is not a terminal, or too narrow for words.
 func Width(stream any) int {
 	const narrowest = 40
-	if buffer, ok := stream.(interface{ Stream() io.Writer }); ok {
-		stream = buffer.Stream()
-	}
-	f, ok := stream.(*os.File)
+	f, ok := file(stream)
 	if !ok {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -51,7 +52,7 @@ func newRaise(now func() time.Time) *cobra.Command {
 		Args: flags.NoArguments,
 		RunE: f.run,
 	}
-	f.database.Register(cmd)
+	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 	f.confirm.Register(cmd)
 	set := cmd.Flags()

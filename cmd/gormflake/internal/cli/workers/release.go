@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -42,7 +43,7 @@ func newRelease(now func() time.Time) *cobra.Command {
 		Args:    flags.OneArgument("WORKER"),
 		RunE:    f.run,
 	}
-	f.database.Register(cmd)
+	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 	f.confirm.Register(cmd)
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -92,6 +93,9 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	columns, err := parseColumns(f.columns)
 	if err != nil {
 		return err
+	}
+	if leasestore.Is(f.database.URL()) {
+		return terminal.Usage(errors.New("--dsn: want a database: reset searches its keys, which other stores do not have"))
 	}
 	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
 	if err != nil {

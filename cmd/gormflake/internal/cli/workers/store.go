@@ -7,23 +7,29 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-// A workerStore is the table of workers in an open database.
+// A workerStore is an open store of workers.
 type workerStore struct {
 	lease.Store
 	flags *workersFlags
-	db    *gorm.DB
+	db    *gorm.DB // nil if the store is not a database
 	close func() error
 }
 
-// openStore opens the database, and leaves it to its caller to close the store.
-// No table is created.
+// openStore opens the database or another store, and leaves it to its caller to
+// close it. No table is created.
 func (f *workersFlags) openStore(ctx context.Context, mode string) (*workerStore, error) {
 	if err := f.store.Check(); err != nil {
 		return nil, err
+	}
+	if leasestore.Is(f.database.URL()) {
+		return f.openRemote(ctx)
 	}
 	db, closeDB, err := f.database.OpenExisting(ctx, mode)
 	if err != nil {
@@ -32,6 +38,17 @@ func (f *workersFlags) openStore(ctx context.Context, mode string) (*workerStore
 	// Whether the database forgets is the concern of those who hold a worker.
 	options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
 	return &workerStore{sqllease.New(db, options...), f, db, closeDB}, nil
+}
+
+func (f *workersFlags) openRemote(ctx context.Context) (*workerStore, error) {
+	if f.store.Table != flags.DefaultTable {
+		return nil, terminal.Usage(fmt.Errorf("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.store.Table)))
+	}
+	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &workerStore{store.Store, f, nil, store.Close}, nil
 }
 
 func (s *workerStore) inspect(ctx context.Context) (*lease.Inspection, error) {
@@ -46,7 +63,7 @@ func (s *workerStore) inspect(ctx context.Context) (*lease.Inspection, error) {
 func (s *workerStore) closed(err error) error {
 	closeErr := s.close()
 	if err == nil && closeErr != nil {
-		return fmt.Errorf("database: %w", closeErr)
+		return fmt.Errorf("close the store: %w", closeErr)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Package workers has the commands about the records of leases in a database.
+// Package workers has the commands about the records of leases.
 package workers
 
 import (
@@ -15,10 +15,12 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
-const workersHelp = `Show who holds which worker, by the records in the database.
+const workersHelp = `Show who holds which worker, by the records in the database, Redis, etcd or
+ZooKeeper.
 
 Nobody issues an ID at or after the BOUND of its worker. FROM NOW is how far the
 bound is ahead of this machine's clock. STATE is one of
@@ -53,7 +55,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 		Args: cobra.NoArgs,
 		RunE: f.run,
 	}
-	f.database.Register(cmd)
+	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, waiterOf(wait)), newDDL())

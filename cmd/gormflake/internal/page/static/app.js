@@ -1,21 +1,21 @@
 // The page: what is read, in which layout, and what is shown of it.
 
-import { startCompose, startIssue } from './compose.js';
+import { forgetComposed, startCompose, startIssue } from './compose.js';
 import { copyButton } from './copy.js';
-import { doubt, read } from './detect.js';
+import { doubt, nearly, read } from './detect.js';
 import { announce, byID, el, showError } from './dom.js';
 import { draw } from './drawing.js';
 import { examples, ofMoment } from './examples.js';
 import { showAge, showFacts, showSentence } from './facts.js';
 import { hideFound, showFound } from './found.js';
 import { IDTable } from './ids.js';
-import { setText, source, startInput, typedText } from './input.js';
+import { setText, source, startInput } from './input.js';
 import { arrange } from './lanes.js';
 import { fromService, sameLayout } from './layout.js';
-import { fromFragment, toFragment } from './link.js';
+import { fits, fromFragment, linkOf, toFragment } from './link.js';
 import { showNumber } from './number.js';
 import { decompose } from './parts.js';
-import { mostIDs, scan } from './scan.js';
+import { fewestDigits, mostIDs, scan } from './scan.js';
 import * as serial from './serial.js';
 import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
 import { LayoutChoice } from './shape.js';
@@ -27,11 +27,12 @@ import { startWorkers } from './workers.js';
 const choice = new LayoutChoice(() => {
   showProblem('');
   inspect();
-});
+}, forgetComposed);
 const timeline = new Timeline(selected, (range) => table.filter(range));
 const table = new IDTable(pick, () => timeline.clear());
 let shown; // the item on the page, which has an ID
 let problem = ''; // why the link cannot be read
+let linked; // what a link holds of the text
 
 function now() {
   return BigInt(Date.now());
@@ -42,11 +43,13 @@ function inspect() {
   showError('input', '');
   checkCode();
   if (problem !== '') return hideAll();
+  linked = { text: '', form: byID('form').value };
   remember();
   const text = source();
   if (text === '') return showMoment();
   try {
-    const { readings, found, note } = understand(text, byID('form').value);
+    const { readings, found, note, link } = understand(text, byID('form').value);
+    linked = link;
     endMoment();
     if (readings) showReadings(readings);
     else showMany(found, note);
@@ -59,21 +62,36 @@ function inspect() {
 // understand decides between one ID and a text with IDs in it.
 function understand(text, form) {
   const { layout } = choice;
+  const wrong = nearly(text, layout);
+  if (wrong !== '') throw new SyntaxError(wrong);
   let refusal;
   if (text.length <= serial.longest && !/\s/.test(text)) {
     try {
-      return { readings: read(text, layout, now(), form) };
+      return { readings: read(text, layout, now(), form), link: { text, form } };
     } catch (error) {
       refusal = error;
     }
   }
-  const { found, leftOut, more } = scan(text, layout, now(), form);
-  const notes = [];
-  if (more) notes.push(`these are the first ${mostIDs}, and what follows them is left out`);
-  if (leftOut > 0) notes.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
-  if (found.length === 1) return { readings: found };
-  if (found.length > 1) return { found, note: notes.join('; ') };
-  throw refusal ?? new SyntaxError(`no ID found${leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : ''}: want decimal digits, base 32, 58 or 62, or serial numbers of this layout`);
+  const scanned = scan(text, layout, now(), form);
+  const { found, leftOut } = scanned;
+  if (found.length === 0) throw refusal ?? new SyntaxError(`no ID found${outOfTime(leftOut)}: want decimal IDs, in a text of at least ${fewestDigits(layout)} digits; base 32, 58 or 62; or serial numbers of this layout`);
+  const [first] = found;
+  if (found.every(({ id }) => id === first.id)) return { readings: [{ ...first, times: found.length }], link: linkOf(text, form, { found: [first] }) };
+  const link = linkOf(text, form, scanned);
+  return { found, note: notes(link, scanned), link };
+}
+
+function outOfTime(leftOut) {
+  return leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : '';
+}
+
+// notes say what is not in the link, and not on the page.
+function notes(link, { more, leftOut }) {
+  const all = [];
+  if (!fits(link.text)) all.push('too many IDs for a link: it opens the page without them');
+  if (more) all.push(`these are the first ${mostIDs}, and what follows them is left out`);
+  if (leftOut > 0) all.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
+  return all.join('; ');
 }
 
 function showReadings(readings) {
@@ -92,8 +110,13 @@ function readingButton(reading) {
 
 function pickReading(reading) {
   for (const button of byID('readings').children) button.setAttribute('aria-pressed', button.dataset.form === reading.form);
-  showID(reading, `read as ${reading.form}`);
+  showID(reading, `read as ${reading.form}${again(reading)}`);
   announce(`ID ${reading.id}, read as ${reading.form}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
+}
+
+// again says that the text has the ID more than once.
+function again({ times }) {
+  return times > 1 ? `, found ${times} times` : '';
 }
 
 function showMany(found, note) {
@@ -103,13 +126,19 @@ function showMany(found, note) {
   table.show(layout, data.ids);
   timeline.show(layout, data, note);
   showFound(layout, data);
-  announce(`${found.length} IDs found`);
+  announce(`${data.ids.length} IDs found`);
 }
 
-// selected shows the ID that is selected on the time line.
+// selected shows the ID that is selected on the timeline.
 function selected(item, index, count) {
   table.mark(item);
-  showID(item, `${index + 1} of ${count}`);
+  showID(item, `${rank(index, count)}${again(item)}`);
+}
+
+// rank says which of the IDs it is, as seen from their times.
+function rank(index, count) {
+  if (index === 0) return `oldest of ${count}`;
+  return index === count - 1 ? `newest of ${count}` : `${index + 1} of ${count} by time`;
 }
 
 // pick shows an ID of the table, where the reader sees it.
@@ -207,7 +236,7 @@ function remember() {
   remembering ??= setTimeout(() => {
     remembering = undefined;
     if (problem !== '') return;
-    const fragment = toFragment({ text: source() === typedText() ? typedText() : '', form: byID('form').value, code: byID('code').value.trim(), layout: choice.layout });
+    const fragment = toFragment({ ...linked, code: byID('code').value.trim(), layout: choice.layout });
     if (fragment !== location.hash) history.replaceState(null, '', fragment);
   }, 250);
 }

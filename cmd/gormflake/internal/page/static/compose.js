@@ -16,12 +16,19 @@ const parts = ['datacenter', 'worker', 'sequence', 'time', 'count'];
 // shows IDs in the inspector.
 export function startCompose(layout, read) {
   startTimeField('generate-time', timeFromNow);
+  byID('generate-form').addEventListener('input', forgetComposed);
   byID('generate-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const ids = composed(layout());
     if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? 'Example, not a unique key' : `${ids.length} examples, not unique keys`);
   });
   startResult('generated', () => byID('generate-form-name').value, read);
+}
+
+// forgetComposed hides what was composed of another form or in another layout:
+// it would be read as what it is not.
+export function forgetComposed() {
+  byID('generated').hidden = true;
 }
 
 // startIssue wires the form of the service's IDs.
@@ -115,6 +122,7 @@ async function issue() {
 function show(name, ids, form, label) {
   byID(name === 'issued' ? 'issued-result' : name).hidden = false;
   byID(`${name}-label`).textContent = label;
+  byID(`${name}-read`).textContent = ids.length === 1 ? 'Take it apart' : 'Take them apart';
   byID(`${name}-ids`).value = ids.map((id) => format(form, id)).join('\n');
   announce(label);
 }

@@ -6,9 +6,9 @@
 
 import { forms, parse, quote } from './forms.js';
 import { lastID, layouts } from './layout.js';
-import { timeOf } from './parts.js';
+import { min, timeOf } from './parts.js';
 import * as serial from './serial.js';
-import { isoTime } from './time.js';
+import { isoTime, parseTime } from './time.js';
 
 export const day = 86400000n;
 
@@ -24,10 +24,14 @@ export function read(text, layout, now, form = 'auto') {
   if (serials.length > 0) return serials;
   const tries = ambiguous.map((each) => attempt(each, text, layout, now));
   const found = tries.filter((each) => each.id !== undefined);
-  if (found.length === 0) {
-    throw new SyntaxError(`${quote(text)} is not an ID of this layout: ${tries.map((each) => each.reason).join('; ')}${elsewhere(text)}`);
-  }
+  if (found.length === 0) throw new SyntaxError(`${quote(text)} is not an ID${refusal(tries)}${elsewhere(text)}`);
   return found.sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+// refusal says why no reading makes sense, or, where there is none, what to write.
+function refusal(tries) {
+  const reasons = tries.flatMap(({ reason }) => reason ?? []);
+  return reasons.length > 0 ? ` of this layout: ${reasons.join('; ')}` : ': want up to 19 digits, or base 32, 58 or 62';
 }
 
 function readAs(form, text, layout) {
@@ -55,8 +59,31 @@ function attempt(form, text, layout, now) {
     const id = parse(form, text);
     const reason = doubt(layout, id, now);
     return reason ? { reason: `as ${form} ${reason}` } : { form, text, id };
-  } catch (error) {
-    return { reason: error.message };
+  } catch {
+    return {}; // not of this form
+  }
+}
+
+const grouped = /^[0-9]{1,3}([,.'_ \u00a0\u202f])[0-9]{3}(?:\1[0-9]{3}){3,}$/;
+const rounded = /^[0-9][.,][0-9]+[eE]\+?[0-9]+$/;
+const dated = /^[0-9]{4}-/;
+
+// nearly says what is wrong with a text that would be an ID if it had not been
+// formatted, or that is a time; '' for any other. Digits in groups of three would
+// else be read as a list of IDs.
+export function nearly(text, layout) {
+  if (text.length > 64) return '';
+  if (grouped.test(text)) return `${quote(text)} has thousands separators: want ${text.replace(/[^0-9]/g, '')}`;
+  if (rounded.test(text)) return `${quote(text)} has lost digits: want all of them, from where the ID is a text`;
+  return dated.test(text) ? asTime(text, layout) : '';
+}
+
+function asTime(text, layout) {
+  try {
+    const lowest = min(layout, parseTime(text));
+    return `${quote(text)} is a time, not an ID${lowest > 0n ? `; the lowest ID of it: ${lowest}` : ''}`;
+  } catch {
+    return ''; // not a time either
   }
 }
 

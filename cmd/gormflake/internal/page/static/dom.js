@@ -24,6 +24,11 @@ export function fill(element, key, make) {
   element.replaceChildren(...make());
 }
 
+// dayAndHour lets a time wrap between its day and its hour, where there is no room.
+export function dayAndHour(time) {
+  return time.split(/(?<=T)/).map((part) => el('span', { class: 'whole' }, part));
+}
+
 // showError puts a sentence next to a field, or takes it away.
 export function showError(field, message) {
   byID(`${field}-error`).textContent = message;

@@ -63,12 +63,13 @@ function note({ name, bits }, layout) {
   }
 }
 
-// formula is how a program computes the field, if it has to.
+// formula is how a program computes the field, if it has to, and what it tells.
 function formula({ name, bits, low }, layout) {
-  const shifted = low > 0 ? `(id >> ${low})` : 'id';
+  const value = low > 0 ? `id >> ${low}` : 'id';
+  const shifted = low > 0 ? `(${value})` : value;
   if (name === 'unused') return [];
   if (name !== 'time') return [`${shifted} & ${mask(bits)}`];
-  return [`${shifted}${layout.tick === 1n ? '' : ` * ${layout.tick}`} + ${layout.epoch}`];
+  return [value, `${shifted}${layout.tick === 1n ? '' : ` * ${layout.tick}`} + ${layout.epoch} = Unix ms`];
 }
 
 // funnels lead from the bits of each field to its card.

@@ -1,7 +1,7 @@
 // What there is to say about one ID: a sentence, its times, its texts.
 
 import { copyButton } from './copy.js';
-import { byID, el, fill } from './dom.js';
+import { byID, dayAndHour, el, fill } from './dom.js';
 import { format, forms } from './forms.js';
 import { keyOf } from './layout.js';
 import { decompose, max, min } from './parts.js';
@@ -33,13 +33,22 @@ export function showAge(layout, id, now) {
 }
 
 function timeRows(layout, { time }) {
+  const tick = layout.tick === 1n ? 'this ms' : `these ${layout.tick} ms`;
   return [
-    row('UTC', isoTime(time), 'time in UTC', 'utc'),
+    row('UTC', isoTime(time), 'time in UTC', 'utc', undefined, dayAndHour),
     row('Local', localTime(time), 'local time', 'local', zoneName()),
     row('Unix ms', `${time}`, 'Unix milliseconds', 'unix'),
-    row('First ID', `${min(layout, time)}`, 'first ID of the tick', 'min', 'the smallest ID of this tick: WHERE id >= …'),
-    row('Last ID', `${max(layout, time)}`, 'last ID of the tick', 'max', 'the largest ID of this tick: WHERE id <= …'),
+    bound('Lowest', '>=', min(layout, time), tick, 'min'),
+    bound('Highest', '<=', max(layout, time), tick, 'max'),
   ];
+}
+
+// bound is the row of an end of the tick, with what it is for.
+function bound(which, comparison, end, tick, id) {
+  return el('tr', {},
+    el('th', { scope: 'row' }, `${which} ID `, el('small', {}, `of ${tick}`)),
+    el('td', {}, el('span', { id }, `${end}`), ' ', el('small', { class: 'quiet' }, `for WHERE id ${comparison} …`)),
+    el('td', {}, copyButton(`${which.toLowerCase()} ID of ${tick}`, () => `${end}`)));
 }
 
 const names = { decimal: 'Decimal', base32: 'Base 32', base58: 'Base 58', base62: 'Base 62' };
@@ -52,9 +61,9 @@ function textRows(layout, id, serial) {
   ];
 }
 
-function row(label, text, what, id, title) {
+function row(label, text, what, id, title, show = (text) => [text]) {
   return el('tr', {},
     el('th', { scope: 'row', title }, label),
-    el('td', { id }, text),
+    el('td', { id }, ...show(text)),
     el('td', {}, copyButton(what, () => text)));
 }

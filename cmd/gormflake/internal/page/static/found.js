@@ -1,7 +1,7 @@
 // The tables about many IDs: their workers, and the gaps between them.
 
 import { byID, el, fill } from './dom.js';
-import { workerName } from './lanes.js';
+import { workerName, workerTitle } from './lanes.js';
 import { keyOf } from './layout.js';
 import { timeOf } from './parts.js';
 import { duration, isoTime } from './time.js';
@@ -11,6 +11,7 @@ const mostRows = 64;
 
 export function showFound(layout, { lanes, gaps }) {
   byID('found').hidden = false;
+  byID('found-worker').textContent = workerTitle(layout);
   byID('timeline-workers').caption.textContent = lanes.length > mostRows ? `Workers, the first ${mostRows} of ${lanes.length}` : 'Workers';
   const rows = lanes.slice(0, mostRows);
   const key = rows.map(({ count, first, last }) => `${count} ${first} ${last}`).join();

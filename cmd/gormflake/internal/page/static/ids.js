@@ -1,7 +1,7 @@
 // The table of all IDs of a text: sorted by any column, a page at a time, and
 // exported as it stands.
 
-import { byID, el, fill } from './dom.js';
+import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
 import { keyOf } from './layout.js';
 import { mask, timeOf } from './parts.js';
@@ -50,7 +50,7 @@ export class IDTable {
   filter(range) {
     this.#rows = range ? this.#all.filter(({ offset }) => offset >= range.from && offset <= range.to) : [...this.#all];
     byID('ids-all').hidden = range === undefined;
-    byID('ids-summary').textContent = range ? `${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the time line` : '';
+    byID('ids-summary').textContent = range ? `${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the timeline` : '';
     this.#order();
   }
 
@@ -87,7 +87,7 @@ export class IDTable {
     const columns = this.#columns.map(({ name }) => name).join();
     fill(byID('ids-table').tHead.rows[0], `${columns} ${column} ${down}`, () => this.#columns.map((each) => this.#heading(each)));
     const body = byID('ids-table').tBodies[0];
-    fill(body, `${keyOf(this.#layout)} ${columns} ${rows.map(({ id, place, text }) => `${id} ${place} ${text}`)}`, () => rows.map(() => el('tr', {})));
+    fill(body, `${keyOf(this.#layout)} ${columns} ${rows.map(({ id, place, times, text }) => `${id} ${place} ${times} ${text}`)}`, () => rows.map(() => el('tr', {})));
     [...body.rows].forEach((row, i) => this.#fillRow(row, rows[i]));
     byID('ids-pager').hidden = this.#rows.length <= pageSize;
     byID('ids-page').textContent = `${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
@@ -95,12 +95,12 @@ export class IDTable {
     byID('ids-next').disabled = from + pageSize >= this.#rows.length;
   }
 
-  #heading({ name, title, number }) {
+  #heading({ name, title, kind }) {
     const { column, down } = this.#sort;
     const sorted = column === name ? (down ? 'descending' : 'ascending') : undefined;
     const button = el('button', { type: 'button', class: 'sort', 'data-column': name }, title);
     button.addEventListener('click', () => this.#sortBy(name));
-    return el('th', { scope: 'col', class: number && 'number', 'aria-sort': sorted }, button);
+    return el('th', { scope: 'col', class: kind, 'aria-sort': sorted }, button);
   }
 
   // fillRow gives the row its item, and its cells if it has none.
@@ -108,8 +108,8 @@ export class IDTable {
     row.item = item;
     setCurrent(row, item === this.#marked);
     if (row.cells.length > 0) return;
-    row.append(...this.#columns.map(({ name, text, number }) => {
-      if (name !== 'id') return el('td', { class: number && 'number' }, text(item));
+    row.append(...this.#columns.map(({ name, text, kind }) => {
+      if (name !== 'id') return el('td', { class: kind }, ...[text(item)].flat());
       const button = el('button', { type: 'button', class: 'link' }, `${item.id}`);
       button.addEventListener('click', () => this.#picked(row.item));
       return el('th', { scope: 'row' }, button);
@@ -123,16 +123,17 @@ function setCurrent(row, current) {
 }
 
 function columnsOf(layout, items) {
-  const number = (name, key) => ({ name, title: name, number: true, key, text: (item) => `${key(item)}` });
+  const number = (name, key, title = name) => ({ name, title, kind: 'number', key, text: (item) => `${key(item)}` });
   const sequence = mask(layout.sequenceBits);
   const text = ({ text: written }) => written;
   return [
-    number('#', ({ place }) => place + 1),
+    { ...number('place', ({ place }) => place + 1, 'in text'), kind: 'number place' },
     { name: 'id', title: 'ID', key: ({ id }) => id },
-    { name: 'time', title: 'time, UTC', key: ({ id }) => id, text: ({ id }) => isoTime(timeOf(layout, id)) },
+    { name: 'time', title: 'time, UTC', kind: 'when', key: ({ id }) => id, text: ({ id }) => dayAndHour(isoTime(timeOf(layout, id))) },
     ...(layout.datacenterBits > 0 ? [number('datacenter', ({ lane }) => lane.datacenter)] : []),
     ...(layout.workerBits > 0 ? [number('worker', ({ lane }) => lane.worker)] : []),
     number('sequence', ({ id }) => id & sequence),
+    ...(items.some(({ times }) => times > 1) ? [number('found', ({ times }) => times, 'times found')] : []),
     ...(items.some((item) => item.form !== 'decimal') ? [{ name: 'text', title: 'as found', key: text, text }] : []),
   ];
 }

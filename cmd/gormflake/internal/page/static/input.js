@@ -11,12 +11,7 @@ let file; // a text that is too long for the field, such as a file's
 
 // source is the text.
 export function source() {
-  return file ?? typedText();
-}
-
-// typedText is what the field holds, which is not all if the text is a file's.
-export function typedText() {
-  return byID('input').value.trim();
+  return file ?? byID('input').value.trim();
 }
 
 // setText puts a text into the field.

@@ -1,14 +1,16 @@
-// Many IDs arranged for the time line: in the order of time, one lane for each
+// Many IDs arranged for the timeline: in the order of time, one lane for each
 // worker, and the gaps between them.
 
 import { lowBits } from './layout.js';
 import { decompose, mask, timeOf } from './parts.js';
 
-// arrange sorts the items by their IDs, and keeps their place in the text. Offsets are milliseconds from the first
-// tick, which a number holds; within a tick IDs are spread by their sequence.
+// arrange sorts the items by their IDs, and keeps their place in the text; of an
+// ID that is there several times the first, with how many there are. Offsets are
+// milliseconds from the first tick, which a number holds; within a tick IDs are
+// spread by their sequence.
 // It is made for 100,000 items, and so leaves their other parts to decompose.
 export function arrange(layout, items) {
-  const sorted = items.map((item, place) => ({ ...item, place })).sort(byNumber);
+  const sorted = distinct(items.map((item, place) => ({ ...item, place, times: 1 })).sort(byNumber));
   const low = BigInt(lowBits(layout));
   const start = sorted[0].id >> low;
   const tick = Number(layout.tick);
@@ -22,6 +24,19 @@ export function arrange(layout, items) {
     item.offset = Number((item.id >> low) - start) * tick + Number(item.id & sequence) * spread;
   }
   return { start: timeOf(layout, sorted[0].id), span: sorted.at(-1).offset, ids: sorted, lanes: order([...lanes.values()]), gaps: gaps(sorted) };
+}
+
+// distinct keeps the first of equal IDs, which stand next to each other.
+function distinct(sorted) {
+  let last;
+  return sorted.filter((item) => {
+    if (item.id === last?.id) {
+      last.times++;
+      return false;
+    }
+    last = item;
+    return true;
+  });
 }
 
 function byNumber(a, b) {
@@ -61,4 +76,9 @@ function gaps(ids) {
 
 export function workerName({ datacenter, worker }, layout) {
   return layout.datacenterBits > 0 ? `${datacenter}/${worker}` : `${worker}`;
+}
+
+// workerTitle is what workerName writes, for the head of a table.
+export function workerTitle(layout) {
+  return layout.datacenterBits > 0 ? 'Datacenter/worker' : 'Worker';
 }

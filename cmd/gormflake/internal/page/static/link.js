@@ -5,14 +5,28 @@ import { forms, quote } from './forms.js';
 import { layout, layouts, mistakes, sameLayout } from './layout.js';
 import { isoTime, parseTick, parseTime } from './time.js';
 
-// A link that is longer is cut by mail programs; the text is then left out.
+// A link that is longer is cut by mail programs; the IDs are then left out.
 const longest = 2000;
+
+export function fits(text) {
+  return text.length <= longest;
+}
+
+// linkOf is what a link holds of a text: the IDs that were found in it and
+// nothing else, since a link is given to others. What holds nothing but IDs stays
+// as it is written.
+export function linkOf(text, form, { found, list }) {
+  const ids = list ? text : found.slice(0, longest).map((item) => item.text).join(' ');
+  const [first] = found;
+  const guessed = found.length === 1 && form === 'auto' && !['decimal', 'serial'].includes(first.form);
+  return { text: ids, form: guessed ? first.form : form };
+}
 
 // The layout is always written in full or by a name that every page knows: what
 // the service's is depends on the service.
 export function toFragment({ text, form, code, layout: l }) {
   const fragment = new URLSearchParams();
-  if (text.length <= longest && text !== '') fragment.set('ids', text);
+  if (fits(text) && text !== '') fragment.set('ids', text);
   if (form !== 'auto') fragment.set('as', form);
   if (code !== '') fragment.set('code', code);
   const name = nameOf(l) ?? 'custom';
@@ -82,6 +96,6 @@ function named(parse) {
 
 function parseBits(text) {
   const bits = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(text);
-  if (!bits) throw new SyntaxError(`bits ${quote(text)}: want those of datacenter, worker, sequence and all, such as 5.5.12.63`);
+  if (!bits) throw new SyntaxError(`bits ${quote(text)}: want the bits of datacenter, worker, sequence and all, such as 5.5.12.63`);
   return bits.slice(1).map(Number);
 }

@@ -4,13 +4,18 @@ import { el, fill } from './dom.js';
 
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
 
+// printed is what a console and JSON write of the number: the fewest digits that
+// no other number has, and zeros.
+function printed(id) {
+  return `${Number(id)}`;
+}
+
 // showNumber says it, with the digits that change marked.
 export function showNumber(container, id) {
-  const read = BigInt(Number(id));
   fill(container, `${id}`, () => [
     el('p', { class: 'code' }, `Number("${id}")`),
-    el('p', { class: 'code' }, '= ', ...changed(`${id}`, `${read}`)),
-    el('p', { id: 'exactness' }, exactness(id, read)),
+    el('p', { class: 'code' }, '= ', ...changed(`${id}`, printed(id))),
+    el('p', { id: 'exactness' }, exactness(id)),
     el('p', { class: 'quiet' }, 'Send it as a string: ', el('code', {}, `{"id": "${id}"}`)),
   ]);
 }
@@ -22,11 +27,11 @@ function changed(id, read) {
   return same === read.length && id.length === same ? [read] : [read.slice(0, same), el('mark', {}, read.slice(same))];
 }
 
-// exactness says whether the number is the ID.
-function exactness(id, read) {
-  const bits = id.toString(2).length;
-  if (id <= largestExact) return `A JavaScript number holds 53 bits exactly. This ID has ${bits}, so it survives; IDs of more bits are rounded.`;
-  const rounded = `A JavaScript number holds 53 bits exactly. This ID has ${bits}`;
-  if (read !== id) return `${rounded}, and is rounded to another ID.`;
-  return `${rounded}. It survives because its last bits are 0; the next ID, ${id + 1n}, becomes ${BigInt(Number(id + 1n))}.`;
+// exactness says whether the number is the ID, and is written as it.
+function exactness(id) {
+  const bits = `A JavaScript number holds 53 bits exactly. This ID has ${id.toString(2).length}`;
+  if (id <= largestExact) return `${bits}, so it survives; IDs of more bits are rounded.`;
+  if (printed(id) === `${id}`) return `${bits}. It survives by its last digits; the next ID, ${id + 1n}, becomes ${printed(id + 1n)}.`;
+  if (BigInt(Number(id)) === id) return `${bits}. Its last bits are 0: the number is exact, but written with other digits.`;
+  return `${bits}, and is rounded to another ID.`;
 }

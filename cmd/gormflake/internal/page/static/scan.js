@@ -13,12 +13,13 @@ const early = 30n * day;
 // A number that is left out is worth a word if it is as long as an ID.
 const long = 13;
 
-// The time line stays smooth with as many.
+// The timeline stays smooth with as many.
 export const mostIDs = 200000;
 
 // scan returns the IDs that text holds, in its order, how many long numbers it
 // left out because their time makes no sense, and whether there are more than
-// mostIDs, of which it returns the first. Automatic means decimal and serial
+// mostIDs, of which it returns the first; list is true if the text holds nothing
+// else. Automatic means decimal and serial
 // numbers, or, in a text without any, the form that finds most.
 export function scan(text, layout, now, form = 'auto') {
   const list = readList(text, layout, form);
@@ -45,12 +46,12 @@ function listOf(text, layout, form) {
   const found = [];
   const readSerial = form === 'serial' ? serial.finder(layout, false) : undefined;
   for (const { 0: word } of text.matchAll(listed)) {
-    if (found.length === mostIDs) return { found, leftOut: 0, more: true };
+    if (found.length === mostIDs) return { found, leftOut: 0, more: true, list: true };
     const item = readSerial ? serialItem(word, readSerial(word, 0)) : itemOf(form, word);
     if (!item || item.id === 0n || item.text.length < word.length) return undefined;
     found.push(item);
   }
-  return found.length > 0 ? { found, leftOut: 0, more: false } : undefined;
+  return found.length > 0 ? { found, leftOut: 0, more: false, list: true } : undefined;
 }
 
 // boundsOf are the IDs that make sense in a log: later than the layout's first
@@ -59,6 +60,12 @@ function boundsOf(layout, now) {
   const last = lastID(layout);
   const ahead = max(layout, now + day);
   return { from: min(layout, layout.epoch + early), to: ahead < last ? ahead : last };
+}
+
+// fewestDigits is the length of the shortest decimal ID that a text can have
+// besides other words.
+export function fewestDigits(layout) {
+  return `${min(layout, layout.epoch + early)}`.length;
 }
 
 const token = /[0-9A-Za-z]+/g;

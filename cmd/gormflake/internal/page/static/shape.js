@@ -10,13 +10,16 @@ const fields = ['epoch', 'tick', ...widths];
 
 export class LayoutChoice {
   #changed;
+  #touched;
   #service;
   #current = layouts.twitter;
   #chosen = false;
 
-  // changed is called with no arguments after another layout is chosen.
-  constructor(changed) {
+  // changed is called with no arguments after the reader has chosen another
+  // layout, touched whenever the layout may be another one, or none.
+  constructor(changed, touched) {
     this.#changed = changed;
+    this.#touched = touched;
     byID('layout').addEventListener('change', () => this.#choose());
     byID('shape-form').addEventListener('input', () => this.#edit());
     startTimeField('shape-epoch', parseTime);
@@ -43,6 +46,7 @@ export class LayoutChoice {
     byID('layout').value = name;
     this.#chosen = true;
     this.#current = custom ?? this.#named(name);
+    this.#touched();
     this.#show();
   }
 
@@ -50,6 +54,7 @@ export class LayoutChoice {
   unset() {
     byID('layout').value = '';
     byID('shape-text').textContent = 'none is chosen';
+    this.#touched();
     this.#chosen = true;
   }
 
@@ -73,6 +78,7 @@ export class LayoutChoice {
 
   #choose() {
     this.#chosen = true;
+    this.#touched();
     this.#current = this.#named(this.name) ?? this.#current;
     if (this.name === 'custom') byID('shape').open = true;
     this.#show();
@@ -82,6 +88,7 @@ export class LayoutChoice {
   #edit() {
     byID('layout').value = 'custom';
     this.#chosen = true;
+    this.#touched();
     const edited = this.#read();
     if (!edited) return;
     this.#current = edited;
@@ -121,7 +128,7 @@ export class LayoutChoice {
 
 export function describe(l) {
   const low = [['datacenter', l.datacenterBits], ['worker', l.workerBits], ['sequence', l.sequenceBits]];
-  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; until ${isoDay(expires(l))}`;
+  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; runs out ${isoDay(expires(l))}`;
 }
 
 function parseWidth(text) {

@@ -1,4 +1,4 @@
-// Paints the time line: a histogram of all IDs, a lane for each worker, as dark
+// Paints the timeline: a histogram of all IDs, a lane for each worker, as dark
 // as its IDs are dense, the gaps, and the marks of the time.
 
 import { marks } from './axis.js';

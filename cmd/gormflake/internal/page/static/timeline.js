@@ -1,9 +1,9 @@
-// The strip of many IDs on a time line: how many at which time, and a lane for
+// The strip of many IDs on a timeline: how many at which time, and a lane for
 // each worker. It is drawn on a canvas, so that thousands stay smooth, and is a
 // slider to the keyboard and to screen readers.
 
 import { byID } from './dom.js';
-import { workerName } from './lanes.js';
+import { workerName, workerTitle } from './lanes.js';
 import { timeOf } from './parts.js';
 import { Painter } from './strip.js';
 import { duration, isoTime } from './time.js';
@@ -48,6 +48,7 @@ export class Timeline {
     this.#range = this.#anchor = this.#dragged = undefined;
     byID('timeline').hidden = false;
     byID('timeline-summary').textContent = [this.#summary(), note].filter(Boolean).join('; ');
+    byID('strip-lanes').textContent = `Lanes: ${workerTitle(layout).toLowerCase()}.`;
     this.#view = this.#whole();
     this.#select(0);
   }
@@ -76,7 +77,8 @@ export class Timeline {
 
   #summary() {
     const { ids, lanes, span } = this.#data;
-    return `${ids.length} IDs of ${lanes.length} ${lanes.length === 1 ? 'worker' : 'workers'} over ${duration(BigInt(Math.round(span)))}`;
+    const again = ids.filter(({ times }) => times > 1).length;
+    return `${ids.length} IDs of ${lanes.length} ${lanes.length === 1 ? 'worker' : 'workers'} over ${duration(BigInt(Math.round(span)))}${again > 0 ? `; ${again} of them found more than once` : ''}`;
   }
 
   #whole() {

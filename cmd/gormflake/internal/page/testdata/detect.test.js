@@ -33,10 +33,10 @@ test('an ambiguous text has every reading that makes sense', () => {
   assert.ok(readings[0].id > readings[1].id, 'the latest first');
 });
 
-test('a text without a sensible reading says why for each form', () => {
+test('a text without a sensible reading says why', () => {
   assert.throws(() => read('AzL8n0Y58m7', layouts.twitter, clock), /base62.*more than a day ahead/);
   assert.throws(() => read('AzL8n0Y58m7', layouts['js-safe'], clock), /above 9007199254740991/);
-  assert.throws(() => read('hello-world', layouts.twitter, clock), /unexpected "-" at offset 5/);
+  assert.throws(() => read('hello-world', layouts.twitter, clock), /not an ID: want up to 19 digits, or base 32, 58 or 62$/);
 });
 
 test('a form that is chosen is kept', () => {

@@ -48,7 +48,7 @@ test('the longest tick is half of the longest Duration in Go', () => {
 });
 
 test('a layout is described up to its last day', () => {
-  assert.match(describe(layout(0n, 1n, 0, 0, 0, 63)), /; until 2262-04-11$/);
-  assert.match(describe(layout(1577836800000n, 10n, 0, 8, 8, 63)), /; until 2312-04-11$/);
-  assert.match(describe(layout(1577836800000n, 10n, 0, 6, 8, 53)), /; until 2194-03-18$/);
+  assert.match(describe(layout(0n, 1n, 0, 0, 0, 63)), /; runs out 2262-04-11$/);
+  assert.match(describe(layout(1577836800000n, 10n, 0, 8, 8, 63)), /; runs out 2312-04-11$/);
+  assert.match(describe(layout(1577836800000n, 10n, 0, 6, 8, 53)), /; runs out 2194-03-18$/);
 });

@@ -1,0 +1,131 @@
+// Package leasestore opens the stores of leases that are not databases, by URL:
+//
+//	redis://user:password@host:6379/0                           one server; rediss:// is with TLS
+//	redis://host:26379/0?addr=host:26379&master_name=mymaster   sentinels
+//	redis://host:6379?addr=host:6379                            nodes of a cluster
+//	etcd://user:password@host:2379,host:2379                    members of a cluster
+//	etcds://host:2379?ca=FILE&cert=FILE&key=FILE                with TLS, each file optional
+//	zookeeper://user:password@host:2181,host:2181               members of an ensemble
+//
+// Redis URLs take the parameters of go-redis.
+package leasestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// Forms are the URLs, for help texts and errors.
+const Forms = "redis://host:6379/0, etcd://host:2379 or zookeeper://host:2181"
+
+// patience is how long servers may take to answer the first question.
+const patience = 10 * time.Second
+
+// A Store is connected until it is closed.
+type Store struct {
+	lease.Store
+	Close func() error
+}
+
+type opener func(ctx context.Context, a address, namespace string) (*Store, error)
+
+var openers = map[string]opener{
+	"redis":     openRedis,
+	"rediss":    openRedis,
+	"etcd":      openEtcd,
+	"etcds":     openEtcd,
+	"zookeeper": openZooKeeper,
+}
+
+// Is reports whether the URL is one of a store that this package opens.
+func Is(rawURL string) bool {
+	scheme, _, found := strings.Cut(rawURL, "://")
+	_, known := openers[strings.ToLower(scheme)]
+	return found && known
+}
+
+// Open connects to the store, and fails if it does not answer within ten seconds.
+// No error contains the password.
+func Open(ctx context.Context, rawURL, namespace string) (*Store, error) {
+	a, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	open, known := openers[a.Scheme]
+	if !known {
+		return nil, fmt.Errorf("unknown scheme %q: want %s", a.Scheme, Forms)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	defer cancel()
+	store, err := open(ctx, a, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", a.Scheme, strings.Join(a.hosts, ","), err)
+	}
+	return store, nil
+}
+
+// An address is a URL that may have several hosts, which package net/url refuses.
+// Its Host is the first one.
+type address struct {
+	*url.URL
+	hosts []string
+}
+
+var errForm = errors.New("not a URL of a store: want " + Forms +
+	", with @ : / ? # and % of names and passwords percent-encoded")
+
+func parse(rawURL string) (address, error) {
+	scheme, rest, found := strings.Cut(rawURL, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, tail := rest[:end], rest[end:]
+	at := strings.LastIndexByte(authority, '@') + 1
+	hosts := strings.Split(authority[at:], ",")
+	u, err := url.Parse(scheme + "://" + authority[:at] + hosts[0] + tail)
+	if !found || err != nil || strings.ContainsAny(tail, "@#") { // errors of parsers may show the password
+		return address{}, errForm
+	}
+	a := address{URL: u, hosts: hosts}
+	for _, host := range hosts {
+		if host == "" || strings.HasPrefix(host, ":") {
+			return a, fmt.Errorf("%s: a host is missing: want %s", a.Scheme, Forms)
+		}
+	}
+	return a, nil
+}
+
+// withPort returns the hosts, with the port appended to those that have none.
+func (a address) withPort(port string) []string {
+	var all []string
+	for _, host := range a.hosts {
+		if u := (url.URL{Host: host}); u.Port() == "" {
+			host += ":" + port
+		}
+		all = append(all, host)
+	}
+	return all
+}
+
+// only rejects a path, and all parameters but these.
+func (a address) only(parameters ...string) error {
+	if strings.Trim(a.Path, "/") != "" {
+		return fmt.Errorf("path %q: want none: records are kept under gormflake, apart by namespace", a.Path)
+	}
+	query := a.Query()
+	for _, name := range parameters {
+		query.Del(name)
+	}
+	for name := range query {
+		return fmt.Errorf("unknown parameter %q: want %s", name, cmp.Or(strings.Join(parameters, ", "), "none"))
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package leasestore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/lease/redislease"
+)
+
+func openRedis(ctx context.Context, a address, namespace string) (*Store, error) {
+	if len(a.hosts) > 1 {
+		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
+	}
+	client, err := redisClient(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Ping(ctx).Err(); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	// Whether the server forgets is the concern of those who hold a worker.
+	quiet := redislease.WithLogger(slog.New(slog.DiscardHandler))
+	return &Store{redislease.New(client, redislease.WithNamespace(namespace), quiet), client.Close}, nil
+}
+
+func redisClient(a address) (redis.UniversalClient, error) {
+	switch query := a.Query(); {
+	case query.Has("master_name"):
+		options, err := redis.ParseFailoverURL(a.String())
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewFailoverClient(options), nil
+	case query.Has("addr"):
+		options, err := redis.ParseClusterURL(a.String())
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewClusterClient(options), nil
+	default:
+		options, err := redis.ParseURL(a.String())
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewClient(options), nil
+	}
+}
