@@ -99,7 +99,7 @@ func reportFirst(tills []*till, s series) report {
 
 // burst measures Next on one goroutine while the sequence does not limit it: 1,000
 // IDs right after a millisecond has begun, lower quartile of the windows. One reading
-// of the clock is measured beside them: no ID costs less without the counter.
+// of the clock is measured as well: no ID costs less without the counter.
 func burst(contenders []peers.Contender) experiment {
 	const ids = 1000
 	var windows []window

@@ -20,7 +20,7 @@ type pace struct {
 
 var paces = []pace{{100 * time.Microsecond, 1500}, {time.Millisecond, 300}, {3 * time.Millisecond, 120}}
 
-// The names of what is measured beside the generators: what the call itself costs,
+// The names of what is measured besides the generators: what the call itself costs,
 // which is taken off the others, and the clock alone.
 const (
 	nothing    = "nothing"

@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cpuTime is what the process has used of all CPUs so far.
+func cpuTime() (time.Duration, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, err
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}
+
+// serverCPU is the CPU time in seconds of all processes of this name, and of
+// their children that have ended: 0 where there is no /proc.
+func serverCPU(name string) float64 {
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	ticks := 0
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("("+name+")")) {
+			continue
+		}
+		ticks += usedTicks(string(text))
+	}
+	return float64(ticks) / 100 // USER_HZ, which is 100 on every Linux
+}
+
+// usedTicks sums up fields 14 to 17 of /proc/PID/stat: proc(5).
+func usedTicks(stat string) (sum int) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // from the third
+	for _, field := range fields[11:15] {
+		n, _ := strconv.Atoi(field)
+		sum += n
+	}
+	return sum
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// again is how soon a lease that was not acquired is tried again, as whatever
+// starts a process again would.
+const again = time.Second
+
+// A crowd is the process that holds the leases. It does one thing for each line
+// of its input, and answers with figures.
+type crowd struct {
+	options
+	store    watched
+	gens     []*snowflake.Generator
+	leases   []*lease.Lease
+	attempts atomic.Int64
+
+	// turns has as many places as there are connections. Processes that start wait
+	// here, as they would at a pooler of connections, and those that extend wait
+	// there: the queue of one pool is not what is measured.
+	turns chan struct{}
+}
+
+const (
+	start   = "start"   // acquire all leases, at once
+	hold    = "hold"    // hold them
+	release = "release" // release all, at once
+)
+
+func holdLeases(o options, commands io.Reader, answers io.Writer) error {
+	db, err := o.open(o.connections)
+	if err != nil {
+		return err
+	}
+	store := sqllease.New(db, sqllease.WithTable(table))
+	clock, ok := store.(lease.Clock)
+	if !ok {
+		return fmt.Errorf("the store of %s has no clock: want PostgreSQL, MySQL or MariaDB", db.Name())
+	}
+	c := &crowd{
+		options: o, store: watched{store, clock, newWatch()},
+		gens: make([]*snowflake.Generator, o.leases), leases: make([]*lease.Lease, o.leases),
+		turns: make(chan struct{}, o.connections),
+	}
+	lines := bufio.NewScanner(commands)
+	for lines.Scan() {
+		f, err := c.do(lines.Text())
+		if err != nil {
+			return err
+		}
+		if err := json.NewEncoder(answers).Encode(f); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func (c *crowd) do(command string) (figures, error) {
+	c.store.watch.reset()
+	before, err := cpuTime()
+	if err != nil {
+		return figures{}, err
+	}
+	switch command {
+	case start:
+		c.each(c.inTurn(c.acquire))
+	case hold:
+		time.Sleep(c.hold)
+	case release:
+		c.each(c.inTurn(c.close))
+	}
+	f := c.store.watch.reset()
+	after, err := cpuTime()
+	if err != nil {
+		return figures{}, err
+	}
+	f.ClientCPU = (after - before).Seconds()
+	f.Attempts = int(c.attempts.Swap(0))
+	if command != release {
+		f.Distinct, err = c.distinct()
+	}
+	for _, l := range c.leases {
+		s := l.Stats()
+		f.FailedExtensions += s.Failures
+		f.LostExtensions += s.Losses + s.Regressions
+	}
+	return f, err
+}
+
+func (c *crowd) each(do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range c.gens {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
+}
+
+func (c *crowd) inTurn(do func(i int)) func(i int) {
+	return func(i int) {
+		c.turns <- struct{}{}
+		defer func() { <-c.turns }()
+		do(i)
+	}
+}
+
+func (c *crowd) acquire(i int) {
+	for {
+		err := c.try(i)
+		if err == nil {
+			return
+		}
+		if c.attempts.Add(1) == 1 {
+			slog.Warn("the first attempt that failed", "error", err)
+		}
+		time.Sleep(again)
+	}
+}
+
+func (c *crowd) try(i int) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	c.leases[i], err = lease.Acquire(context.Background(), c.store, c.layout(), lease.WithWindow(c.window), lease.WithLogger(quiet))
+	if err != nil {
+		return err
+	}
+	c.gens[i], err = snowflake.New(c.leases[i])
+	return err
+}
+
+func (c *crowd) close(i int) {
+	if err := c.gens[i].Close(context.Background()); err != nil {
+		c.attempts.Add(1)
+	}
+}
+
+// distinct is how many workers hold a lease at once, each shown by an ID.
+func (c *crowd) distinct() (int, error) {
+	workers := map[int64]bool{}
+	for _, gen := range c.gens {
+		id, err := gen.TryNext()
+		if err != nil {
+			return len(workers), err
+		}
+		workers[gen.Layout().Decompose(id).Worker] = true
+	}
+	return len(workers), nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A child is the process of the crowd, as seen from the one that measures.
+type child struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	answers *json.Decoder
+	server  string // the name of the server's processes
+}
+
+func startChild(server string, args []string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(self, append([]string{"-crowd"}, args...)...)
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &child{command, stdin, json.NewDecoder(stdout), server}, command.Start()
+}
+
+// do sends the command, and returns the answer with the server's CPU time.
+func (c *child) do(command string) (f figures, err error) {
+	before := serverCPU(c.server)
+	if _, err := fmt.Fprintln(c.stdin, command); err != nil {
+		return f, err
+	}
+	err = c.answers.Decode(&f)
+	f.ServerCPU = serverCPU(c.server) - before
+	return f, err
+}
+
+// kill lets nothing be released.
+func (c *child) kill() {
+	_ = c.command.Process.Kill()
+	_ = c.command.Wait()
+}
+
+// A round is what one process of the crowd does, until it is killed.
+type round struct {
+	title    string
+	commands []string
+}
+
+var rounds = []round{
+	{"on an empty table", []string{start, hold, release}},
+	{"after all were released", []string{start}},
+	{"after all were killed", []string{start, release}},
+}
+
+func measure(o options, args []string) (err error) {
+	db, err := o.open(1)
+	if err != nil {
+		return err
+	}
+	drop := func() error { return db.Exec("DROP TABLE IF EXISTS " + table).Error }
+	if err := drop(); err != nil {
+		return err
+	}
+	defer func() {
+		if dropErr := drop(); err == nil {
+			err = dropErr
+		}
+	}()
+	server := map[string]string{"postgres": "postgres", "mysql": "mariadbd"}[db.Name()]
+	fmt.Printf("%s, %d CPUs, %s, load %s, %d leases, %d connections, %d bits\n\n",
+		db.Name(), runtime.NumCPU(), runtime.Version(), load(), o.leases, o.connections, o.bits)
+	fmt.Println(header)
+	for _, r := range rounds {
+		if err := r.run(server, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r round) run(server string, args []string) error {
+	c, err := startChild(server, args)
+	if err != nil {
+		return err
+	}
+	defer c.kill()
+	for _, command := range r.commands {
+		f, err := c.do(command)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", r.title, command, err)
+		}
+		fmt.Println(f.row(command + ", " + r.title))
+	}
+	return nil
+}
+
+const header = `| what | seconds | workers | attempts that failed | writes/s | most in a second | p50, p99, most, ms | with the connection, ms | CPU of server, clients, s | failed, lost |
+|---|---|---|---|---|---|---|---|---|---|`
+
+func (f figures) row(what string) string {
+	cells := []string{
+		what, fmt.Sprintf("%.1f", f.Seconds), strconv.Itoa(f.Distinct), strconv.Itoa(f.Attempts),
+		fmt.Sprintf("%.0f", f.PerSecond), strconv.Itoa(f.Peak),
+		fmt.Sprintf("%.1f, %.1f, %.0f", f.P50, f.P99, f.Max),
+		fmt.Sprintf("%.1f, %.1f, %.0f", f.TotalP50, f.TotalP99, f.TotalMax),
+		fmt.Sprintf("%.1f, %.1f", f.ServerCPU, f.ClientCPU),
+		fmt.Sprintf("%d, %d", f.FailedExtensions, f.LostExtensions),
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// load is the machine's at the start.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	now, _, _ := strings.Cut(string(text), " ")
+	return now + " at " + time.Now().UTC().Format("15:04")
+}

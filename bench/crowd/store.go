@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gormflake/gormflake/bench/internal/stats"
+	"github.com/gormflake/gormflake/lease"
+)
+
+// A watch measures the writes of all leases.
+type watch struct {
+	mu      sync.Mutex
+	began   time.Time
+	writes  []float64 // milliseconds, of the statement
+	waits   []float64 // milliseconds, from the wish for a connection until it is returned
+	seconds map[int64]int
+	refused int
+	failed  int
+}
+
+func newWatch() *watch { return &watch{began: time.Now(), seconds: map[int64]int{}} }
+
+func since(t time.Time) float64 { return float64(time.Since(t)) / float64(time.Millisecond) }
+
+func (w *watch) wrote(began time.Time, ok bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes = append(w.writes, since(began))
+	switch {
+	case err != nil:
+		w.failed++
+	case !ok:
+		w.refused++
+	default:
+		w.seconds[int64(time.Since(w.began)/time.Second)]++
+	}
+}
+
+func (w *watch) waited(began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = append(w.waits, since(began))
+}
+
+// figures is what a watch has seen.
+type figures struct {
+	Seconds                          float64
+	Writes, Refused, Failed          int     // statements
+	PerSecond                        float64 // writes that were made
+	Peak                             int     // in one second
+	P50, P99, Max                    float64 // of a write, ms
+	TotalP50, TotalP99, TotalMax     float64 // with the wait for a connection, ms
+	Attempts, Distinct               int     // at acquiring that failed; workers
+	ServerCPU, ClientCPU             float64 // seconds
+	FailedExtensions, LostExtensions uint64
+}
+
+// reset returns what was seen, and begins again.
+func (w *watch) reset() figures {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := figures{Seconds: time.Since(w.began).Seconds(), Writes: len(w.writes), Refused: w.refused, Failed: w.failed}
+	f.P50, f.P99, f.Max = quantiles(w.writes)
+	f.TotalP50, f.TotalP99, f.TotalMax = quantiles(w.waits)
+	f.PerSecond = float64(f.Writes-f.Refused-f.Failed) / f.Seconds
+	for _, n := range w.seconds {
+		f.Peak = max(f.Peak, n)
+	}
+	w.began, w.writes, w.waits, w.seconds, w.refused, w.failed = time.Now(), nil, nil, map[int64]int{}, 0, 0
+	return f
+}
+
+func quantiles(xs []float64) (half, most, all float64) {
+	if len(xs) == 0 {
+		return 0, 0, 0
+	}
+	return stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1)
+}
+
+// A watched store is one of sqllease: with a clock, and over connections that the
+// leases share.
+type watched struct {
+	lease.Store
+	lease.Clock
+	watch *watch
+}
+
+var _ lease.Connector = watched{}
+
+func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	began := time.Now()
+	ok, err := s.Store.CompareAndSwap(ctx, worker, old, next)
+	s.watch.wrote(began, ok, err)
+	return ok, err
+}
+
+// Connect implements [lease.Connector].
+func (s watched) Connect(ctx context.Context) (lease.Store, func(), error) {
+	began := time.Now()
+	store, release, err := s.Store.(lease.Connector).Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return watched{store, store.(lease.Clock), s.watch}, func() {
+		release()
+		s.watch.waited(began)
+	}, nil
+}
