@@ -1,8 +1,10 @@
 package integrations_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/go-viper/mapstructure/v2"
@@ -39,28 +41,48 @@ func TestEnv(t *testing.T) {
 	}
 	err := env.ParseWithOptions(&c, env.Options{Environment: map[string]string{"AFTER": "x"}})
 	wantError(t, err, `"After"`, `types: ID.UnmarshalText("x")`)
+	empty := env.Options{Environment: map[string]string{"AFTER": ""}}
+	c.After = 0
+	if err := env.ParseWithOptions(&c, empty); err != nil || c.After != 0 {
+		t.Errorf("an empty variable is read as %v, %v; the page says that it leaves 0", c.After, err)
+	}
+	var strict struct {
+		After types.ID `env:"AFTER,notEmpty"`
+	}
+	wantError(t, env.ParseWithOptions(&strict, empty), `"AFTER"`)
 }
 
 func TestViper(t *testing.T) {
 	t.Parallel()
-	read := func(in string) (o struct{ ID types.ID }) {
+	type config struct {
+		ID      types.ID
+		Only    []types.ID
+		Timeout time.Duration
+		Hosts   []string
+	}
+	hooks := viper.DecodeHook(mapstructure.ComposeDecodeHookFunc(
+		mapstructure.TextUnmarshallerHookFunc(),
+		mapstructure.StringToTimeDurationHookFunc(),
+		mapstructure.StringToWeakSliceHookFunc(","),
+	))
+	parse := func(in string) (c config, err error) {
 		t.Helper()
 		v := viper.New()
 		v.SetConfigType("json")
 		if err := v.ReadConfig(strings.NewReader(in)); err != nil {
 			t.Fatal(err)
 		}
-		if err := v.Unmarshal(&o, viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc())); err != nil {
-			t.Fatal(err)
-		}
-		return o
+		return c, v.Unmarshal(&c, hooks)
 	}
-	if got := read(`{"id":"7529595880471527425"}`); got.ID != sample {
-		t.Errorf("the string is read as %d", got.ID)
+	got, err := parse(`{"id":"7529595880471527425","only":"1,7529595880471527425","timeout":"5s","hosts":"a,b"}`)
+	if err != nil || got.ID != sample || !slices.Equal(got.Only, []types.ID{1, sample}) || got.Timeout != 5*time.Second || len(got.Hosts) != 2 {
+		t.Errorf("got %v, %v", got, err)
 	}
-	if got := read(`{"id":7529595880471527425}`); got.ID != 7529595880471527424 {
-		t.Errorf("the number is read as %d; the page says that its digits are lost", got.ID)
+	if got, err := parse(`{"id":7529595880471527425}`); err != nil || got.ID != 7529595880471527424 {
+		t.Errorf("the number is read as %d, %v; the page says that its digits are lost", got.ID, err)
 	}
+	_, err = parse(`{"id":""}`)
+	wantError(t, err, "empty: want decimal digits")
 }
 
 func TestMapstructure(t *testing.T) {
@@ -98,6 +120,16 @@ func TestCopier(t *testing.T) {
 		t.Errorf("got %v, %v", back.ID, err)
 	}
 	wantError(t, copier.CopyWithOption(&back, view{ID: "x"}, converters), `types: ParseID("x")`)
+
+	type linked struct{ Parent *types.ID }
+	var pointer linked
+	if err := copier.Copy(&pointer, linked{&back.ID}); err != nil || *pointer.Parent != sample {
+		t.Errorf("got %v, %v, want what the page says of types.ID on both sides", pointer.Parent, err)
+	}
+	var wrong struct{ Parent string }
+	if err := copier.CopyWithOption(&wrong, pointer, converters); err != nil || wrong.Parent == text {
+		t.Errorf("got %q, %v; the page warns that pointers need converters of their own", wrong.Parent, err)
+	}
 }
 
 // The field of a message is int64; protojson writes it as a string.

@@ -53,6 +53,9 @@ func TestBurntSushiTOML(t *testing.T) {
 	t.Parallel()
 	wantText(t, codec{burntsushi.Marshal, burntsushi.Unmarshal}.roundTrips(t), orderTOML)
 	readsNumber(t, burntsushi.Unmarshal, "id = 7529595880471527425")
+	if got, err := burntsushi.Marshal(map[types.ID]string{sample: "a"}); err == nil {
+		t.Errorf("a map is written as %s; the page says that it is an error", got)
+	}
 }
 
 func TestPelletierTOML(t *testing.T) {
@@ -80,6 +83,14 @@ func TestGob(t *testing.T) {
 		err := gob.NewEncoder(&b).Encode(v)
 		return b.Bytes(), err
 	}, func(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }}.roundTrips(t)
+
+	type number struct{ ID int64 }
+	type order struct{ ID types.ID }
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(number{sample.Int64()}); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, gob.NewDecoder(&b).Decode(new(order)), "wrong type")
 }
 
 // BSON has 64-bit integers: the ID is one, also as _id.

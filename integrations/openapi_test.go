@@ -6,7 +6,9 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -40,7 +42,7 @@ func humaServer(t *testing.T) (server, *huma.OpenAPI) {
 	type output struct {
 		Body struct {
 			ID    types.ID  `json:"id"`
-			After *types.ID `json:"after"`
+			After *types.ID `json:"after" nullable:"true"`
 		}
 	}
 	huma.Get(api, "/orders/{id}", func(_ context.Context, in *struct {
@@ -72,6 +74,34 @@ func TestHuma(t *testing.T) {
 		document.Components.Schemas.SchemaFromRef(get.Responses["200"].Content["application/json"].Schema.Ref).Properties["id"],
 	} {
 		wantText(t, string(must(json.Marshal(schema))(t)), `{"examples":["7529595880471527425"],"pattern":"^[0-9]{1,19}$","type":"string"}`)
+	}
+}
+
+// A pointer takes null only with the tag, once there is an alias.
+func TestHumaNull(t *testing.T) {
+	t.Parallel()
+	router := chi.NewRouter()
+	api := humachi.New(router, huma.DefaultConfig("orders", "1.0.0"))
+	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[types.ID](), reflect.TypeFor[ID]())
+	type input struct {
+		Body struct {
+			Tagged *types.ID `json:"tagged" nullable:"true"`
+			Bare   *types.ID `json:"bare"`
+			Free   *types.ID `json:"free" required:"false"`
+		}
+	}
+	huma.Post(api, "/orders", func(context.Context, *input) (*struct{}, error) { return nil, nil })
+	for body, want := range map[string]int{
+		`{"tagged":null,"bare":"1"}`:            http.StatusNoContent,
+		`{"tagged":"1","bare":"1","free":null}`: http.StatusNoContent,
+		`{"tagged":"1","bare":null}`:            http.StatusUnprocessableEntity,
+		`{"tagged":"1","bare":1}`:               http.StatusUnprocessableEntity,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/orders", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		if status, got := answer(router, r); status != want {
+			t.Errorf("%s: got %d %s, want %d", body, status, got, want)
+		}
 	}
 }
 
@@ -107,7 +137,10 @@ func TestKinOpenAPI(t *testing.T) {
 func TestSwag(t *testing.T) {
 	t.Parallel()
 	parser := swag.New(
-		swag.SetOverrides(map[string]string{"github.com/gormflake/gormflake/types.ID": "string"}),
+		swag.SetOverrides(map[string]string{
+			"github.com/gormflake/gormflake/types.ID":                           "string",
+			"github.com/gormflake/gormflake/integrations/testdata/swag.OrderID": "string",
+		}),
 		swag.SetDebugger(log.New(io.Discard, "", 0)),
 	)
 	if err := parser.ParseAPIMultiSearchDir([]string{"testdata/swag", "../types"}, "main.go", 0); err != nil {
@@ -115,6 +148,7 @@ func TestSwag(t *testing.T) {
 	}
 	definition := parser.GetSwagger().Definitions["main.Order"]
 	wantText(t, string(must(json.Marshal(definition.Properties["id"]))(t)), `{"type":"string"}`)
+	wantText(t, string(must(json.Marshal(definition.Properties["typed"]))(t)), `{"type":"string"}`)
 	wantText(t, string(must(json.Marshal(definition.Properties["parent"]))(t)),
 		`{"type":"string","maxLength":19,"minLength":1,"example":"7529595880471527425"}`)
 }

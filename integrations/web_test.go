@@ -40,10 +40,14 @@ type server func(target string) (status int, body string)
 
 func serve(handler http.Handler) server {
 	return func(target string) (int, string) {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
-		return w.Code, strings.TrimSpace(w.Body.String())
+		return answer(handler, httptest.NewRequest(http.MethodGet, target, nil))
 	}
+}
+
+func answer(handler http.Handler, r *http.Request) (status int, body string) {
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
 func (s server) want(t *testing.T, target string, status int, body string) {
@@ -70,6 +74,7 @@ func TestGin(t *testing.T) {
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
 	s.want(t, "/orders/x", http.StatusBadRequest, `types: ID.UnmarshalParam("x")`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty: want decimal digits`)
+	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `types: ID.UnmarshalParam(""): empty`)
 }
 
 func TestEchoV5(t *testing.T) {
@@ -87,6 +92,7 @@ func TestEchoV5(t *testing.T) {
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
 	s.want(t, "/orders/x", http.StatusBadRequest, `err=id: types: ID.UnmarshalParam("x")`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `err=after: types: ID.UnmarshalParam("")`)
+	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `err=only: types: ID.UnmarshalParam("")`)
 }
 
 func TestEchoV4(t *testing.T) {
@@ -104,6 +110,7 @@ func TestEchoV4(t *testing.T) {
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
 	s.want(t, "/orders/x", http.StatusBadRequest, `types: ID.UnmarshalParam("x")`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `types: ID.UnmarshalParam("")`)
+	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `types: ID.UnmarshalParam("")`)
 }
 
 // The binder of echo v4 that takes one parameter at a time names it in the error.
@@ -128,12 +135,11 @@ func TestFiber(t *testing.T) {
 	router := fiber.New()
 	router.Get("/orders/:id", func(c fiber.Ctx) error {
 		var f filter
-		var err error
-		if f.ID, err = types.ParseID(c.Params("id")); err == nil {
-			err = c.Bind().Query(&f)
+		if err := c.Bind().WithAutoHandling().URI(&f); err != nil {
+			return err
 		}
-		if err != nil {
-			return c.Status(http.StatusBadRequest).SendString(err.Error())
+		if err := c.Bind().WithAutoHandling().Query(&f); err != nil {
+			return err
 		}
 		return c.JSON(f)
 	})
@@ -151,8 +157,10 @@ func TestFiber(t *testing.T) {
 	})
 	s.want(t, filterPath, http.StatusOK, filterJSON)
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
+	s.want(t, "/orders/x", http.StatusBadRequest, `error converting value for "id"`)
 	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `error converting value for "after"`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `error converting value for "after"`)
+	s.want(t, "/orders/1?only=1&only=", http.StatusOK, `"only":["1","0"]`)
 }
 
 // decodeWith serves filters with chi and a decoder of forms.
@@ -183,15 +191,27 @@ func TestChiWithForm(t *testing.T) {
 	s.want(t, "/orders/x", http.StatusBadRequest, `types: ParseID("x")`)
 	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `Field Namespace:after ERROR:types: ParseID("x")`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `Field Namespace:after ERROR:types: ParseID("")`)
+	s.want(t, "/orders/1?only=1&only=", http.StatusBadRequest, `Field Namespace:only ERROR:types: ParseID("")`)
 }
 
 func TestGorillaSchema(t *testing.T) {
 	t.Parallel()
 	s := decodeWith(schema.NewDecoder().Decode)
+	s.want(t, "/orders/1?only=1&only=", http.StatusOK, `"only":["1"]`)
 	s.want(t, filterPath, http.StatusOK, filterJSON)
 	s.want(t, "/orders/"+text, http.StatusOK, noFilter)
 	s.want(t, "/orders/1?after=x", http.StatusBadRequest, `error converting value for "after"`)
 	s.want(t, "/orders/1?after=", http.StatusBadRequest, `error converting value for "after"`)
+
+	defer func() {
+		if recover() == nil {
+			t.Error("a default in a tag is read; the page says that it panics")
+		}
+	}()
+	var tagged struct {
+		ID types.ID `schema:"id,default:7529595880471527425"`
+	}
+	_ = schema.NewDecoder().Decode(&tagged, nil)
 }
 
 // The tags of integers apply; required rejects the zero ID.

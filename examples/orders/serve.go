@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,51 +54,29 @@ type api struct{ db *gorm.DB }
 func (a api) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", servePage)
-	mux.HandleFunc("POST /orders", a.create)
-	mux.HandleFunc("GET /orders/{id}", a.get)
+	mux.HandleFunc("POST /orders", answer(a.create))
+	mux.HandleFunc("GET /orders/{id}", answer(a.get))
 	// No page of another site may place orders through a visitor's browser.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-func (a api) create(w http.ResponseWriter, r *http.Request) {
-	order, err := readOrder(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err == nil {
-		order.RequestKey, err = requestKey(r)
-	}
+func (a api) create(r *http.Request) (int, Order, error) {
+	order, err := readOrder(r)
 	if err != nil {
-		respondError(w, http.StatusBadRequest, err)
-		return
+		return http.StatusBadRequest, order, err
 	}
-	status, err := http.StatusCreated, a.db.WithContext(r.Context()).Create(&order).Error
-	if err != nil && order.RequestKey != nil { // perhaps the request came before
-		status, err = a.replay(r.Context(), &order, err)
+	db := a.db.WithContext(r.Context())
+	if err = db.Create(&order).Error; err == nil {
+		return http.StatusCreated, order, nil
 	}
+	placed, missing := find(db, "request_key = ?", order.RequestKey) // perhaps the request came before
 	switch {
-	case errors.Is(err, errOtherOrder):
-		respondError(w, http.StatusUnprocessableEntity, err)
-	case err != nil:
-		respondInternal(w, r, err)
-	default:
-		w.Header().Set("Location", "/orders/"+order.ID.String())
-		respond(w, status, order)
+	case missing != nil:
+		return http.StatusCreated, order, err
+	case !sameContent(placed, order):
+		return http.StatusUnprocessableEntity, order, errors.New("the Idempotency-Key belongs to another order: want a new one for each order")
 	}
-}
-
-var errOtherOrder = errors.New("the Idempotency-Key belongs to another order: want a new one for each order")
-
-// replay replaces an order that could not be created by the one that an earlier
-// request with the same key has placed. If there is none, it returns failed.
-func (a api) replay(ctx context.Context, order *Order, failed error) (int, error) {
-	var placed Order
-	err := a.db.WithContext(ctx).Preload("Lines", byID).Where("request_key = ?", *order.RequestKey).Take(&placed).Error
-	switch {
-	case err != nil:
-		return 0, failed
-	case !sameContent(placed, *order):
-		return 0, errOtherOrder
-	}
-	*order = placed
-	return http.StatusOK, nil
+	return http.StatusOK, placed, nil
 }
 
 // sameContent compares what the client has written.
@@ -108,36 +86,27 @@ func sameContent(a, b Order) bool {
 	})
 }
 
-// requestKey is nil without the header: each request is then an order.
-func requestKey(r *http.Request) (*string, error) {
-	key := r.Header.Get("Idempotency-Key")
-	if key == "" {
-		return nil, nil
-	}
-	if !regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`).MatchString(key) {
-		return nil, fmt.Errorf("Idempotency-Key %.80q: want 16 to 64 letters, digits, - or _", key)
-	}
-	return &key, nil
-}
-
-func (a api) get(w http.ResponseWriter, r *http.Request) {
+func (a api) get(r *http.Request) (int, Order, error) {
 	// Parse first: GORM takes a condition that is a string for SQL.
 	id, err := types.ParseID(r.PathValue("id"))
 	if err != nil {
-		respondError(w, http.StatusBadRequest, err)
-		return
+		return http.StatusBadRequest, Order{}, err
 	}
-	var order Order
-	err = a.db.WithContext(r.Context()).Preload("Lines", byID).First(&order, id).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		respondError(w, http.StatusNotFound, fmt.Errorf("there is no order %d", id))
-	case err != nil:
-		respondInternal(w, r, err)
-	default:
-		respond(w, http.StatusOK, order)
+	order, err := find(a.db.WithContext(r.Context()), id)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return http.StatusNotFound, order, fmt.Errorf("there is no order %d", id)
 	}
+	return http.StatusOK, order, err
 }
+
+func find(db *gorm.DB, condition ...any) (order Order, err error) {
+	err = db.Preload("Lines", byID).Take(&order, condition...).Error
+	return order, err
+}
+
+func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
+
+var requestKey = regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`)
 
 // An orderRequest has what clients choose of an order, which is not its keys. What
 // they leave out or set to null is nil, so that nothing is sold for 0 by mistake.
@@ -150,30 +119,35 @@ type orderRequest struct {
 	} `json:"lines"`
 }
 
-func readOrder(body io.Reader) (Order, error) {
+func readOrder(r *http.Request) (order Order, err error) {
 	var request orderRequest
-	if err := json.NewDecoder(body).Decode(&request); err != nil {
-		return Order{}, fmt.Errorf("the body is not an order: %w", err)
-	}
+	key, err := r.Header.Get("Idempotency-Key"), json.NewDecoder(r.Body).Decode(&request)
 	switch {
+	case err != nil:
+		return order, fmt.Errorf("the body is not an order: %w", err)
 	case request.Customer == "":
-		return Order{}, errors.New("customer is missing")
+		return order, errors.New("customer is missing")
 	case len(request.Lines) == 0:
-		return Order{}, errors.New("lines is empty: want one line or more")
+		return order, errors.New("lines is empty: want one line or more")
+	case key == "": // each request is an order
+	case !requestKey.MatchString(key):
+		return order, fmt.Errorf("Idempotency-Key %.80q: want 16 to 64 letters, digits, - or _", key)
+	default:
+		order.RequestKey = &key
 	}
-	order := Order{Customer: request.Customer}
+	order.Customer = request.Customer
 	for i, l := range request.Lines {
 		switch {
 		case l.SKU == "":
-			return Order{}, fmt.Errorf("lines[%d].sku is missing", i)
+			return order, fmt.Errorf("lines[%d].sku is missing", i)
 		case l.Quantity == nil:
-			return Order{}, fmt.Errorf("lines[%d].quantity is missing: want 1 or more", i)
+			return order, fmt.Errorf("lines[%d].quantity is missing: want 1 or more", i)
 		case *l.Quantity < 1:
-			return Order{}, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, *l.Quantity)
+			return order, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, *l.Quantity)
 		case l.UnitCents == nil:
-			return Order{}, fmt.Errorf("lines[%d].unit_cents is missing: want 0 or more", i)
+			return order, fmt.Errorf("lines[%d].unit_cents is missing: want 0 or more", i)
 		case *l.UnitCents < 0:
-			return Order{}, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, *l.UnitCents)
+			return order, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, *l.UnitCents)
 		}
 		order.Lines = append(order.Lines, Line{SKU: l.SKU, Quantity: *l.Quantity, UnitCents: *l.UnitCents})
 	}
@@ -184,16 +158,13 @@ func readOrder(body io.Reader) (Order, error) {
 // the address that is served. A web site whose name leads to this machine would
 // else be the same site to a browser, and could read and place orders.
 func checkHost(address string, next http.Handler) http.Handler {
-	own, _, _ := net.SplitHostPort(address)
+	nameOf := func(host string) string { return strings.ToLower((&url.URL{Host: host}).Hostname()) }
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		known := err == nil || strings.EqualFold(host, "localhost") || own != "" && strings.EqualFold(host, own)
-		if !known {
-			respondError(w, http.StatusMisdirectedRequest, fmt.Errorf("host %.80q: want localhost, an IP address or the host of -serve", r.Host))
+		host := nameOf(r.Host)
+		if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && (host == "" || host != nameOf(address)) {
+			respond(w, http.StatusMisdirectedRequest, map[string]string{
+				"error": fmt.Sprintf("host %.80q: want localhost, an IP address or the host of -serve", r.Host),
+			})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -207,13 +178,26 @@ func servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(page) // fails if the client has gone
 }
 
-func respondInternal(w http.ResponseWriter, r *http.Request, err error) {
-	slog.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
-	respondError(w, http.StatusInternalServerError, errors.New("the database failed"))
-}
-
-func respondError(w http.ResponseWriter, status int, err error) {
-	respond(w, status, map[string]string{"error": err.Error()})
+// answer writes the order that handle returns, or its error. An error without a
+// status for it is for the log.
+func answer(handle func(*http.Request) (status int, order Order, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+		status, order, err := handle(r)
+		if err != nil && status < http.StatusBadRequest {
+			status = http.StatusInternalServerError
+			slog.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+			err = errors.New("the database failed")
+		}
+		if err != nil {
+			respond(w, status, map[string]string{"error": err.Error()})
+			return
+		}
+		if r.Method == http.MethodPost {
+			w.Header().Set("Location", "/orders/"+order.ID.String())
+		}
+		respond(w, status, order)
+	}
 }
 
 func respond(w http.ResponseWriter, status int, body any) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -36,14 +37,17 @@ func insertAssigned(db *gorm.DB, orders []Order) error {
 }
 
 // insertCopied uses COPY, the fastest way into PostgreSQL. COPY returns no keys,
-// so parents and children need keys that are known beforehand.
+// so parents and children need keys that are known beforehand. Connection borrows
+// one from GORM's pool, which wraps that of pgx.
 func insertCopied(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {
 		return err
 	}
 	ctx := db.Statement.Context
-	return withPgx(ctx, db, func(conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyAll(ctx, tx, db, orders) })
+	return db.Connection(func(one *gorm.DB) error {
+		return one.Statement.ConnPool.(*sql.Conn).Raw(func(conn any) error {
+			return pgx.BeginFunc(ctx, conn.(*stdlib.Conn).Conn(), func(tx pgx.Tx) error { return copyAll(ctx, tx, db, orders) })
+		})
 	})
 }
 
@@ -58,21 +62,6 @@ func copyAll(ctx context.Context, tx pgx.Tx, db *gorm.DB, orders []Order) error 
 		}
 	}
 	return nil
-}
-
-// withPgx borrows one connection from GORM's pool, as the pgx connection that it
-// wraps.
-func withPgx(ctx context.Context, db *gorm.DB, use func(*pgx.Conn) error) error {
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }() // returns it to the pool
-	return conn.Raw(func(c any) error { return use(c.(*stdlib.Conn).Conn()) })
 }
 
 func linesOf(orders []Order) []Line {

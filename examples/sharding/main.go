@@ -30,7 +30,8 @@ import (
 )
 
 // Order is sharded by its key. The column is named as it is in Line, because
-// all tables of one configuration share the name of the sharding key.
+// all tables of one configuration share the name of the sharding key. It is not
+// named id: there, sharding takes an int64 alone, and GORM passes a types.ID.
 type Order struct {
 	ID       types.ID `gorm:"column:order_id;primaryKey" snowflake:"pk"`
 	Customer string

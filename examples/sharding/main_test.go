@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"strconv"
 	"testing"
 
 	"gorm.io/gorm"
+	"gorm.io/sharding"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
@@ -63,5 +65,32 @@ func check(t *testing.T, open func(*gorm.Config) (*gorm.DB, error)) {
 	}
 	if t.Failed() {
 		t.Log(&out)
+	}
+}
+
+// A column of the name id is why Order has another: sharding wants an int64 of it,
+// also where the sharding key is given.
+func TestColumnID(t *testing.T) {
+	t.Parallel()
+	db, err := openMemory(newConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shardTables(db, sharding.Config{
+		ShardingKey:           "order_id",
+		NumberOfShards:        shards,
+		ShardingAlgorithm:     func(any) (string, error) { return "_1", nil },
+		PrimaryKeyGenerator:   sharding.PKCustom,
+		PrimaryKeyGeneratorFn: func(int64) int64 { return 0 },
+	}, &Line{}); err != nil {
+		t.Fatal(err)
+	}
+	of := db.Where("order_id = ?", types.ID(1)).Session(&gorm.Session{})
+	const want = "ID should be int64 type"
+	if err := of.First(&Line{}, types.ID(2)).Error; err == nil || err.Error() != want {
+		t.Errorf("a types.ID: got %v, want %s", err, want)
+	}
+	if err := of.First(&Line{}, types.ID(2).Int64()).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
+		t.Errorf("an int64: got %v, want %v", err, gorm.ErrRecordNotFound)
 	}
 }

@@ -21,14 +21,18 @@ func TestGoRedis(t *testing.T) {
 	ok(t, client.Get(ctx, "last").Scan(&back))
 	equal(t, back, sample)
 	type row struct {
-		ID types.ID `redis:"id"`
+		ID     types.ID  `redis:"id"`
+		Parent *types.ID `redis:"parent,omitempty"`
 	}
-	ok(t, client.HSet(ctx, "order", row{sample}).Err())
+	ok(t, client.HSet(ctx, "order", row{ID: sample}).Err())
 	var read row
 	ok(t, client.HGetAll(ctx, "order").Scan(&read))
 	equal(t, read.ID, sample)
 	ok(t, client.SAdd(ctx, "open", sample).Err())
 	equal(t, client.SIsMember(ctx, "open", sample).Val(), true)
+	if err := client.SAdd(ctx, "open", []types.ID{sample}).Err(); err == nil {
+		t.Error("a slice of IDs was taken; the page says that it is an error")
+	}
 	ok(t, client.ZAdd(ctx, "by-price", redis.Z{Score: 9.5, Member: sample}).Err())
 	equal(t, client.ZRange(ctx, "by-price", 0, -1).Val()[0], text)
 	ok(t, client.XAdd(ctx, &redis.XAddArgs{Stream: "events", Values: map[string]any{"order": sample}}).Err())

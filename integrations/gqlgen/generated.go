@@ -28,6 +28,7 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Line() LineResolver
 	Query() QueryResolver
 }
 
@@ -41,7 +42,12 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type LineResolver interface {
+	ID(ctx context.Context, obj *Line) (types.ID, error)
+	Order(ctx context.Context, obj *Line) (types.ID, error)
+}
 type QueryResolver interface {
+	Line(ctx context.Context) (*Line, error)
 	Order(ctx context.Context, id types.ID, after *types.ID) (*Order, error)
 }
 
@@ -147,6 +153,16 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // childFields_* functions provide shared child field context lookups.
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
+
+func (ec *executionContext) childFields_Line(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Line_id(ctx, field)
+	case "order":
+		return ec.fieldContext_Line_order(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Line", field.Name)
+}
 
 func (ec *executionContext) childFields_Order(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
@@ -384,6 +400,52 @@ func (ec *executionContext) field___Type_inputFields_args(ctx context.Context, r
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _Line_id(ctx context.Context, field graphql.CollectedField, obj *Line) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Line_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Line().ID(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v types.ID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgormflakeᚋgormflakeᚋtypesᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Line_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Line", field, true, true, "ID")
+}
+
+func (ec *executionContext) _Line_order(ctx context.Context, field graphql.CollectedField, obj *Line) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Line_order(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Line().Order(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v types.ID) graphql.Marshaler {
+			return ec.marshalNID2githubᚗcomᚋgormflakeᚋgormflakeᚋtypesᚐID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Line_order(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Line", field, true, true, "ID")
+}
+
 func (ec *executionContext) _Order_id(ctx context.Context, field graphql.CollectedField, obj *Order) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -428,6 +490,38 @@ func (ec *executionContext) _Order_parent(ctx context.Context, field graphql.Col
 }
 func (ec *executionContext) fieldContext_Order_parent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Order", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Query_line(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_line(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().Line(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Line) graphql.Marshaler {
+			return ec.marshalNLine2ᚖgithubᚗcomᚋgormflakeᚋgormflakeᚋintegrationsᚋgqlgenᚐLine(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Line(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Query_order(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
@@ -1631,6 +1725,46 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** object.gotpl ****************************
 
+var lineImplementors = []string{"Line"}
+
+func (ec *executionContext) _Line(ctx context.Context, sel ast.SelectionSet, obj *Line) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, lineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Line")
+		case "id":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Line_id(ctx, field, obj)
+				})
+		case "order":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Line_order(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var orderImplementors = []string{"Order"}
 
 func (ec *executionContext) _Order(ctx context.Context, sel ast.SelectionSet, obj *Order) graphql.Marshaler {
@@ -1688,6 +1822,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Query")
+		case "line":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_line(ctx, field)
+				})
 		case "order":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -2109,6 +2249,14 @@ func (ec *executionContext) unmarshalNID2githubᚗcomᚋgormflakeᚋgormflakeᚋ
 
 func (ec *executionContext) marshalNID2githubᚗcomᚋgormflakeᚋgormflakeᚋtypesᚐID(ctx context.Context, sel ast.SelectionSet, v types.ID) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNLine2ᚖgithubᚗcomᚋgormflakeᚋgormflakeᚋintegrationsᚋgqlgenᚐLine(ctx context.Context, sel ast.SelectionSet, v *Line) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Line!")
+		return graphql.Null
+	}
+	return ec._Line(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNOrder2ᚖgithubᚗcomᚋgormflakeᚋgormflakeᚋintegrationsᚋgqlgenᚐOrder(ctx context.Context, sel ast.SelectionSet, v *Order) graphql.Marshaler {

@@ -20,6 +20,7 @@ func TestGqlgenGenerated(t *testing.T) {
 		{"absent", `{order(id: "7529595880471527425") {id parent}}`, `{"order":{"id":"7529595880471527425","parent":null}}`, ""},
 		{"null", `{order(id: "7529595880471527425", after: null) {id parent}}`, `{"order":{"id":"7529595880471527425","parent":null}}`, ""},
 		{"a number", `{order(id: 7529595880471527425) {id parent}}`, `{"order":{"id":"7529595880471527425","parent":null}}`, ""},
+		{"typed", `{line {id order}}`, `{"line":{"id":"7529595880471527425","order":"7529595880471527424"}}`, ""},
 		{"empty", `{order(id: "") {id}}`, "null", `input: order.id types: ID.UnmarshalGQL("")`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -15,13 +15,35 @@ type Order struct {
 	Parent *types.ID
 }
 
+// Line has two kinds of typed keys.
+type Line struct {
+	ID    types.Of[Line]
+	Order types.Of[Order]
+}
+
 // Resolver answers the queries.
 type Resolver struct{}
 
 // Query serves the generated code.
 func (*Resolver) Query() QueryResolver { return query{} }
 
+// Line serves the generated code.
+func (*Resolver) Line() LineResolver { return line{} }
+
+type line struct{}
+
+// ID returns the line's key.
+func (line) ID(_ context.Context, l *Line) (types.ID, error) { return types.ID(l.ID), nil }
+
+// Order returns the key of the line's order.
+func (line) Order(_ context.Context, l *Line) (types.ID, error) { return types.ID(l.Order), nil }
+
 type query struct{}
+
+// Line returns a line.
+func (query) Line(context.Context) (*Line, error) {
+	return &Line{ID: 7529595880471527425, Order: 7529595880471527424}, nil
+}
 
 // Order returns an order of what it has been asked for.
 func (query) Order(_ context.Context, id types.ID, after *types.ID) (*Order, error) {

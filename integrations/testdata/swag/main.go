@@ -10,8 +10,12 @@ import (
 // Order is described as JSON has it.
 type Order struct {
 	ID     types.ID `json:"id"`
+	Typed  OrderID  `json:"typed"`
 	Parent types.ID `json:"parent" swaggertype:"string" minLength:"1" maxLength:"19" example:"7529595880471527425"`
 }
+
+// OrderID is the typed key of an order.
+type OrderID = types.Of[Order]
 
 // @title orders
 // @version 1.0
