@@ -39,10 +39,10 @@ each-module = @for module in $(MODULES); do echo "== $$module: $(1)"; (cd $$modu
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-CHECKS = lint workflows tidy apidiff release-try race nocgo image fuzz bench-smoke
+CHECKS = lint workflows tidy apidiff release-try race nocgo oldest image fuzz bench-smoke
 
 .PHONY: check
-check: ## all that CI runs: lint, workflows, tidy, apidiff, release-try, race, nocgo, image, fuzz, bench-smoke
+check: ## all that CI runs: lint, workflows, tidy, apidiff, release-try, race, nocgo, oldest, image, fuzz, bench-smoke
 	@for check in $(CHECKS); do start=$$SECONDS; $(MAKE) --no-print-directory $$check; \
 		echo "== $$check: $$((SECONDS - start)) s"; done
 
@@ -57,10 +57,24 @@ race: override SKIP += ./integrations
 race: ## the same under the race detector, in random order (needs a C compiler)
 	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $(TESTFLAGS) ./...)
 
+# What is tested here, race does not show: a newcomer's machine, which has neither a
+# C compiler nor servers, the libraries, and the generator without assembler.
+NEWCOMER = env -u GORMFLAKE_TEST_POSTGRES -u GORMFLAKE_TEST_MYSQL -u GORMFLAKE_TEST_REQUIRE \
+	-u GORMFLAKE_TEST_MILLIONS GORMFLAKE_TEST_SERVERS=none CGO_ENABLED=0
+
 .PHONY: nocgo
-nocgo: ## build, vet and test without a C compiler, the generator without assembler too
-	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...; $(GO) test -timeout 20m $(TESTFLAGS) ./...)
-	CGO_ENABLED=0 $(GO) test $(TESTFLAGS) -tags purego ./snowflake/...
+nocgo: ## build and vet without a C compiler; test without servers, and without assembler
+	$(call each-module,export CGO_ENABLED=0; $(GO) build ./...; $(GO) vet ./...)
+	$(NEWCOMER) $(GO) test $(TESTFLAGS) ./...
+	$(NEWCOMER) $(GO) test $(TESTFLAGS) -tags purego ./snowflake/...
+	$(NEWCOMER) $(GO) -C integrations test $(TESTFLAGS) ./...
+
+# Its compiler crashes on what the next one compiles.
+OLDEST = 1.25.8
+
+.PHONY: oldest
+oldest: ## build the core and its tests with the oldest Go that they support
+	GOTOOLCHAIN=go$(OLDEST) CGO_ENABLED=0 $(GO) test -run '^$$' ./...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint
@@ -116,9 +130,18 @@ torture: ## two million IDs on every store, with faults injected; takes ten minu
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
 
+.PHONY: torture-clusters
+torture-clusters: ## clusters of every store, with leaders killed and cut off; takes an hour
+	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: clusters"; (cd $$folder; \
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run Cluster ./...); done
+
 .PHONY: failover
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease
+
+.PHONY: schemas
+schemas: ## 300 connected tables moved and taken back on every database; takes ten minutes
+	GORMFLAKE_TEST_ROWS=1000000 $(GO) test -count=1 -timeout 60m -parallel 1 -v -run 'TestPostgres$$/ThreeHundred|Test(MySQL|SQLite)Large' ./sqlmigrate
 
 .PHONY: bench
 bench: ## compare with other libraries; prints the table of the README
