@@ -222,6 +222,73 @@ func TestFailoverAsynchronousStandby(t *testing.T) {
 	})
 }
 
+// A primary that was frozen, replaced and thawed is a second store, and no holder
+// that reaches only one of them can know. With a synchronous standby the old one
+// acknowledges nothing any more. Without, both give out the same windows, until a
+// holder reaches the other store: that its own record is not there is the alarm.
+func TestFailoverSplitBrain(t *testing.T) {
+	t.Parallel()
+	t.Run("synchronous", func(t *testing.T) {
+		t.Parallel()
+		eachFailover(t, func(t *testing.T, random *rand.Rand) {
+			f, standby, newcomers := splitBrain(t, random, "synchronous_standby_names=*")
+			f.nap(2, 3)
+			f.End(newcomers)
+			f.lead(standby)
+			f.AwaitIssuing(f.holders)
+			wantNothingLost(t, f.report())
+		})
+	})
+	t.Run("asynchronous", func(t *testing.T) {
+		t.Parallel()
+		eachFailover(t, func(t *testing.T, random *rand.Rand) {
+			f, standby, _ := splitBrain(t, random)
+			f.AwaitIssuing(f.holders)
+			f.nap(0.5, 1)
+			for i, m := range f.holders {
+				if s := m.Stats(); s.Losses+s.Regressions > 0 {
+					t.Errorf("holder %d: %d losses, %d regressions, though it has reached one store only", i, s.Losses, s.Regressions)
+				}
+			}
+			f.lead(standby)
+			for _, m := range f.holders {
+				f.awaitAlarm(m)
+			}
+			if f.report().Duplicates == 0 {
+				t.Error("no ID was issued twice: want some, or the primary was not replaced")
+			}
+		})
+	})
+}
+
+// splitBrain returns a while after the old primary of the holders has been thawed.
+// Newcomers have taken their workers from the new one.
+func splitBrain(t *testing.T, random *rand.Rand, settings ...string) (*failover, *testserver.Server, []*storetest.Member) {
+	t.Helper()
+	primary := testserver.Postgres(t, settings...)
+	replication := testserver.NewProxy(t, primary.Address())
+	standby := testserver.PostgresStandby(t, replication, "wal_retrieve_retry_interval=100ms")
+	f := beginFailover(t, random, primary, storetest.FleetConfig{Window: 1500 * time.Millisecond})
+	awaitStreaming(t, primary)
+	f.nap(0, 0.5)
+	primary.Pause()
+	f.nap(1.2, 2)
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	newcomers, _ := f.start(failoverNewcomers, standby.Address(), 0)
+	f.AwaitHolding(newcomers)
+	primary.Resume()
+	return f, standby, newcomers
+}
+
+// lead sends the holders to another server.
+func (f *failover) lead(server *testserver.Server) {
+	for _, proxy := range f.proxies {
+		proxy.Lead(server.Address())
+	}
+}
+
 // awaitStreaming returns when the standby has all that the primary has.
 func awaitStreaming(t *testing.T, primary *testserver.Server) {
 	t.Helper()

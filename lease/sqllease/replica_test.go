@@ -108,9 +108,7 @@ func (f *failover) follow(replica *testserver.Server) {
 	if err := replica.PromoteReplica(); err != nil {
 		f.t.Fatal(err)
 	}
-	for _, proxy := range f.proxies {
-		proxy.Lead(replica.Address())
-	}
+	f.lead(replica)
 	f.AwaitIssuing(f.holders)
 }
 
