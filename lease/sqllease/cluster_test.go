@@ -17,7 +17,7 @@ import (
 // every fault. The control ignores what it is to compare.
 func survives(t *testing.T, c storetest.ClusterConfig, faults, longOnly []testcluster.Fault) {
 	t.Helper()
-	c.Dial, c.Manual, c.Control, c.Repeat = dial, true, ignoringCompare, 7
+	c.Dial, c.Control, c.Repeat = dial, ignoringCompare, 7
 	c.Window, c.Holders, c.Default = 1500*time.Millisecond, 8, true
 	c.Clocks = []time.Duration{0, time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second}
 	c.Faults = faults
@@ -70,7 +70,7 @@ func TestClusterPostgres(t *testing.T) {
 	t.Parallel()
 	postgres := testcluster.Postgres(t)
 	serializable := everyOther("&default_transaction_isolation=serializable")
-	survives(t, storetest.ClusterConfig{Cluster: postgres, Follow: true, Address: func() string {
+	survives(t, storetest.ClusterConfig{Cluster: postgres, Manual: true, Follow: true, Address: func() string {
 		return postgres.URLs()[0] + serializable()
 	}}, []testcluster.Fault{testcluster.Killed, testcluster.CutOff},
 		[]testcluster.Fault{testcluster.Frozen, testcluster.Demoted, testcluster.StandbyCutOff})
@@ -96,7 +96,7 @@ func TestClusterPostgresThatForgets(t *testing.T) {
 		Cluster: testcluster.Postgres(t),
 		Dial:    dial,
 		Faults:  []testcluster.Fault{storetest.Lost},
-		Repeat:  7,
+		Repeat:  9,
 		Window:  2 * time.Second,
 		Settles: true,
 	})

@@ -11,16 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
 const galeraNodes = 3
-
-// untilEvicted is how long a Galera cluster waits, at most, for a node that is
-// silent.
-const untilEvicted = 3 * time.Second
 
 // A galera cluster has no leader: each node accepts writes. The last one is broken
 // first, then the one before it, and so on.
@@ -28,8 +23,9 @@ type galera struct {
 	*Cluster
 	alone testserver.Engine // MariaDB
 	turn  int
-	first bool // the next node to start makes a new cluster
-	empty bool // nodes that start take all from another
+	down  []*testserver.Server // after a loss of all, those that are to join the first
+	first bool                 // the next node to start makes a new cluster
+	empty bool                 // nodes that start take all from another
 }
 
 // Galera starts a cluster of three MariaDB servers. Settings are those of
@@ -61,7 +57,14 @@ func (g *galera) build(library string, settings []string) error {
 			return err
 		}
 	}
-	return nil
+	_, err := g.members[0].Query("CREATE DATABASE testcluster; CREATE TABLE testcluster.written (id INT PRIMARY KEY, value DOUBLE)")
+	return err
+}
+
+// writes is nil if the node acknowledges a write.
+func writes(s *testserver.Server) error {
+	_, err := s.Query("REPLACE INTO testcluster.written VALUES (1, RAND())")
+	return err
 }
 
 // node is MariaDB as a node of the cluster.
@@ -147,13 +150,27 @@ func isolate(s *testserver.Server, cut int) error {
 
 func (g *galera) cutReplicas(*testserver.Server) error { return noFault("replicas cut off") }
 
-// failover waits until the others do without a node that is silent. That one of
-// them has ended they know at once.
-func (g *galera) failover(f Fault, _ *testserver.Server) error {
-	if f == CutOff || f == Frozen {
-		time.Sleep(untilEvicted)
+// failover returns when all nodes that are left acknowledge writes. After a loss of
+// all, the one that has got furthest is left.
+func (g *galera) failover(f Fault, broken *testserver.Server) error {
+	lost := []*testserver.Server{broken}
+	if f == AllKilled {
+		if err := g.bootstrap(); err != nil {
+			return err
+		}
+		lost = g.down
 	}
-	return nil
+	return g.await(leaderTimeout, "nodes that write", func() error {
+		for _, s := range g.members {
+			if slices.Contains(lost, s) {
+				continue
+			}
+			if err := writes(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (g *galera) heal(f Fault, broken *testserver.Server) error {
@@ -161,7 +178,12 @@ func (g *galera) heal(f Fault, broken *testserver.Server) error {
 	case "":
 		return nil
 	case AllKilled:
-		if err := g.bootstrap(); err != nil {
+		if g.down == nil {
+			if err := g.bootstrap(); err != nil {
+				return err
+			}
+		}
+		if err := g.rejoin(); err != nil {
 			return err
 		}
 		return g.Whole()
@@ -234,8 +256,8 @@ func (g *galera) position(s *testserver.Server) position {
 	return position{match[1], seqno}
 }
 
-// bootstrap starts all nodes again after a loss of all, from the one that has
-// got furthest, as its operator should. The others take all from that one.
+// bootstrap starts the cluster again after a loss of all nodes, from the one that
+// has got furthest, as its operator should.
 func (g *galera) bootstrap() error {
 	positions := map[*testserver.Server]int64{}
 	for _, s := range g.members {
@@ -247,13 +269,18 @@ func (g *galera) bootstrap() error {
 	if err := makeSafe(filepath.Join(order[0].Data(), "grastate.dat")); err != nil {
 		return fmt.Errorf("testcluster: bootstrap: %w", err)
 	}
-	g.first = true
-	defer func() { g.empty = false }()
-	for _, s := range order {
+	g.first, g.down = true, order[1:]
+	return order[0].Start()
+}
+
+// rejoin has the nodes that are down take all from those that are not.
+func (g *galera) rejoin() error {
+	g.empty = true
+	defer func() { g.empty, g.down = false, nil }()
+	for _, s := range g.down {
 		if err := s.Start(); err != nil {
 			return err
 		}
-		g.empty = true
 	}
 	return nil
 }

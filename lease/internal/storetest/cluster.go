@@ -161,7 +161,8 @@ func (c *ClusterConfig) schedule() (faults []testcluster.Fault) {
 type clusterRow struct {
 	faults, ids int
 	failover    time.Duration // the longest until another led
-	longest     time.Duration // without an ID, of any of the holders
+	halt        time.Duration // the longest without an ID, of any of the holders
+	excess      time.Duration // the most by which a halt was longer than its failover
 }
 
 // inject breaks the leader, with newcomers that want workers, and heals the cluster.
@@ -192,12 +193,12 @@ func (f *failovers) inject(fault testcluster.Fault) {
 	f.sound.End(soundly)
 	f.control.End(controlled)
 	f.sound.AwaitIssuing(f.holders)
-	f.record(fault, clusterRow{1, f.sound.issued() - before, took, TakeHalt(f.holders)}, healed)
+	halt := TakeHalt(f.holders)
+	f.t.Logf("%s: another leads after %v, healed after %v, longest halt %v", fault, took, healed, halt)
+	f.record(fault, clusterRow{1, f.sound.issued() - before, took, halt, halt - took})
 }
 
-func (f *failovers) record(fault testcluster.Fault, got clusterRow, healed time.Duration) {
-	f.t.Helper()
-	f.t.Logf("%s: another leads after %v, healed after %v, longest halt %v", fault, got.failover, healed, got.longest)
+func (f *failovers) record(fault testcluster.Fault, got clusterRow) {
 	row := f.rows[fault]
 	if row == nil {
 		row = new(clusterRow)
@@ -205,7 +206,7 @@ func (f *failovers) record(fault testcluster.Fault, got clusterRow, healed time.
 	}
 	row.faults += got.faults
 	row.ids += got.ids
-	row.failover, row.longest = max(row.failover, got.failover), max(row.longest, got.longest)
+	row.failover, row.halt, row.excess = max(row.failover, got.failover), max(row.halt, got.halt), max(row.excess, got.excess)
 }
 
 // heal waits in the long form until the old leader follows, too.
@@ -239,8 +240,8 @@ func (f *failovers) report() {
 	got, broken := f.sound.Finish(), f.control.Finish()
 	faults := 0
 	for fault, row := range f.rows {
-		f.t.Logf("%s, %d times: %d IDs, another leads after %v at most, longest halt %v",
-			fault, row.faults, row.ids, row.failover.Round(time.Millisecond), row.longest.Round(time.Millisecond))
+		f.t.Logf("%s, %d times: %d IDs, another leads after %v at most, longest halt %v, longer than its failover by %v at most",
+			fault, row.faults, row.ids, row.failover.Round(time.Millisecond), row.halt.Round(time.Millisecond), row.excess.Round(time.Millisecond))
 		faults += row.faults
 	}
 	f.t.Logf("%d faults: %v; control: %v", faults, got, broken)
