@@ -13,6 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -178,16 +179,16 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool.SetMaxOpenConns(1)
-		gen, err := gormflake.Open(t.Context(), db, quiet, gormflake.WithLease(lease.WithWindow(300*time.Millisecond)))
+		gen, err := gormflake.Open(t.Context(), db, quiet, gormflake.WithLease(lease.WithWindow(time.Second)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer gen.Close(context.Background())
 		err = db.Transaction(func(*gorm.DB) error {
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(1100 * time.Millisecond)
 			start := time.Now()
 			_, err := gen.Next(t.Context())
-			if took := time.Since(start); took > 2*time.Second {
+			if took := stall.Took(start); took > 2*time.Second {
 				t.Errorf("answered after %v", took)
 			}
 			return err
@@ -195,7 +196,7 @@ func TestFencedInsideTransactionOnOneConnection(t *testing.T) {
 		if !errors.Is(err, snowflake.ErrFenced) {
 			t.Errorf("inside the transaction: %v, want ErrFenced", err)
 		}
-		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if _, err = gen.Next(t.Context()); err == nil || time.Now().After(deadline) {
 				break
 			}

@@ -129,19 +129,21 @@ func TestNoFreeWorker(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			store := leasetest.NewMemory()
-			held(store, now()+test.bound)
-			_, err := lease.Acquire(t.Context(), store, layout(), test.opts...)
-			var none *lease.NoFreeWorkerError
-			if !errors.Is(err, lease.ErrNoFreeWorker) || !errors.As(err, &none) {
-				t.Fatalf("error = %v, want ErrNoFreeWorker", err)
-			}
-			if !strings.Contains(err.Error(), test.phrase) {
-				t.Errorf("error = %q, want it to say %q", err, test.phrase)
-			}
-			if none.Wait < 39*time.Second || none.Wait > 41*time.Second {
-				t.Errorf("wait = %v, want about 40s", none.Wait)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				store := leasetest.NewMemory()
+				held(store, now()+test.bound)
+				_, err := lease.Acquire(t.Context(), store, layout(), test.opts...)
+				var none *lease.NoFreeWorkerError
+				if !errors.Is(err, lease.ErrNoFreeWorker) || !errors.As(err, &none) {
+					t.Fatalf("error = %v, want ErrNoFreeWorker", err)
+				}
+				if !strings.Contains(err.Error(), test.phrase) {
+					t.Errorf("error = %q, want it to say %q", err, test.phrase)
+				}
+				if none.Wait < 39*time.Second || none.Wait > 41*time.Second {
+					t.Errorf("wait = %v, want about 40s", none.Wait)
+				}
+			})
 		})
 	}
 }

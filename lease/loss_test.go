@@ -192,34 +192,36 @@ func TestStandInForTheSilent(t *testing.T) {
 func TestRestartWithTheClockSetBack(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
-		store := leasetest.NewMemory()
-		only := []lease.Option{lease.WithWorkers(0, 0), lease.WithDatacenter(0)}
-		gen := generate(t, acquire(t, store, only...))
-		last, _ := next(t, gen)
-		if !killed {
-			if err := gen.Close(context.Background()); err != nil {
-				t.Fatal(err)
+		synctest.Test(t, func(t *testing.T) {
+			store := leasetest.NewMemory()
+			only := []lease.Option{lease.WithWorkers(0, 0), lease.WithDatacenter(0)}
+			gen := generate(t, acquire(t, store, only...))
+			last, _ := next(t, gen)
+			if !killed {
+				if err := gen.Close(context.Background()); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		bound := store.Records()[0].Bound
+			bound := store.Records()[0].Bound
 
-		clock := new(skew)
-		clock.set(-time.Hour)
-		only = append(only, lease.WithClock(clock.now), lease.WithLogger(discard()))
-		_, err := lease.Acquire(t.Context(), store, layout(), only...)
-		var none *lease.NoFreeWorkerError
-		if !errors.As(err, &none) || none.Wait < time.Hour-time.Second || none.Wait > time.Hour+time.Minute {
-			t.Errorf("killed=%v: error = %v, want how long to wait", killed, err)
-		}
-		start := time.Now()
-		again := generate(t, acquire(t, store, append(only, lease.WithMaxAhead(2*time.Hour))...))
-		id, _ := next(t, again)
-		if id <= last || layout().Time(id).UnixMilli() < bound {
-			t.Errorf("killed=%v: %d after %d, bound %d", killed, id, last, bound)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("killed=%v: first ID after %v, want it at once", killed, took)
-		}
+			clock := new(skew)
+			clock.set(-time.Hour)
+			only = append(only, lease.WithClock(clock.now), lease.WithLogger(discard()))
+			_, err := lease.Acquire(t.Context(), store, layout(), only...)
+			var none *lease.NoFreeWorkerError
+			if !errors.As(err, &none) || none.Wait < time.Hour-time.Second || none.Wait > time.Hour+time.Minute {
+				t.Errorf("killed=%v: error = %v, want how long to wait", killed, err)
+			}
+			start := time.Now()
+			again := generate(t, acquire(t, store, append(only, lease.WithMaxAhead(2*time.Hour))...))
+			id, _ := next(t, again)
+			if id <= last || layout().Time(id).UnixMilli() < bound {
+				t.Errorf("killed=%v: %d after %d, bound %d", killed, id, last, bound)
+			}
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("killed=%v: first ID after %v, want it at once", killed, took)
+			}
+		})
 	}
 }
 

@@ -213,7 +213,7 @@ func TestSourceThatExtendsNothing(t *testing.T) {
 		w := newWindows(snowflake.TwitterLayout(), s.now, time.Millisecond)
 		g := open(t, lazy{w}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(start))
 		s.pass(time.Millisecond)
-		short, cancel := context.WithTimeout(ctx, 5*time.Second)
+		short, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		if _, err := g.Next(short); !errors.Is(err, snowflake.ErrFenced) || short.Err() != nil {
 			t.Fatalf("got %v, %v, want ErrFenced at once", err, short.Err())
@@ -282,11 +282,13 @@ func TestReplacementStartsAboveReservations(t *testing.T) {
 // too. This takes the machine's clock.
 func TestLagStopsAtTheBound(t *testing.T) {
 	t.Parallel()
-	w := newWindows(snowflake.TwitterLayout(), time.Now, 20*time.Millisecond)
+	l := fresh()
+	l.SequenceBits = 6
+	w := newWindows(l, time.Now, time.Second) // long enough for a busy machine
 	g := open(t, w, snowflake.WithLag(time.Minute))
 	bound := w.bounds[0]
 	w.set(func() { w.refuse = errDown })
-	time.Sleep(30 * time.Millisecond)
+	time.Sleep(time.Until(bound.Add(10 * time.Millisecond)))
 	ids, err := tryAll(g, 200_000)
 	if !errors.Is(err, snowflake.ErrFenced) || len(ids) < 4096 {
 		t.Fatalf("%d IDs, then %v, want the window's, then ErrFenced", len(ids), err)

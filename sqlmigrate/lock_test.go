@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -23,7 +24,7 @@ type lockScene struct {
 	plan    *sqlmigrate.Plan
 	opts    []sqlmigrate.ApplyOption
 	table   string
-	held    time.Duration
+	held    time.Duration // once the plan has waited in vain
 	longest time.Duration // that a reader may wait
 }
 
@@ -34,13 +35,17 @@ func (s *lockScene) play(t *testing.T) {
 	rollback := sync.OnceFunc(func() { long.Rollback() })
 	defer rollback()
 	run(t, long, "SELECT count(*) FROM "+s.table)
-	time.AfterFunc(s.held, rollback)
+	defer time.AfterFunc(time.Minute, rollback).Stop()
+	later := sync.OnceFunc(func() { time.AfterFunc(s.held, rollback) })
 	ended := make(chan struct{})
 	waits := make(chan time.Duration)
 	go func() { waits <- readAllTheTime(t, s.db, s.table, ended) }()
 	began, tries := time.Now(), 0
 	err := s.plan.Apply(t.Context(), s.db, slices.Concat(s.opts, []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
 		tries = max(tries, p.Retry)
+		if p.Retry > 0 {
+			later()
+		}
 		if p.Retry > 0 && (p.Err == nil || p.Wait <= 0 || p.SQL == "") {
 			t.Errorf("progress of a retry lacks its error, pause or statement: %+v", p)
 		}
@@ -71,7 +76,7 @@ func readAllTheTime(t *testing.T, db *gorm.DB, table string, ended <-chan struct
 		if err := db.Exec("SELECT count(*) FROM " + table).Error; err != nil {
 			t.Errorf("the reader: %v", err)
 		}
-		longest = max(longest, time.Since(began))
+		longest = max(longest, stall.Took(began))
 	}
 }
 
@@ -98,7 +103,7 @@ func postgresLockScene(t *testing.T, server *pgServer) {
 // What waits behind the first of several locks waits as long as the timeout, not
 // as long as each of the others takes.
 func postgresLocksTogether(t *testing.T, server *pgServer) {
-	const timeout, each = 600 * time.Millisecond, 450 * time.Millisecond
+	const timeout, each = 1200 * time.Millisecond, 900 * time.Millisecond
 	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
 	for _, test := range []struct{ name, ddl, views string }{
 		{"apply", "", ""}, {"apply", "with views", views}, {"revert", "", ""}, {"revert", "with views", views},
@@ -112,18 +117,29 @@ func postgresLocksTogether(t *testing.T, server *pgServer) {
 				d.apply(t, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
 				move = plan.Revert
 			}
-			for i, table := range []string{"b", "c", "e"} { // each is free in time for a wait of its own
+			var rollbacks []func()
+			for _, table := range []string{"b", "c", "e"} {
 				reader := d.Begin()
 				rollback := sync.OnceFunc(func() { reader.Rollback() })
 				defer rollback()
 				run(t, reader, "SELECT count(*) FROM "+table)
-				time.AfterFunc(time.Duration(i+1)*each, rollback)
+				rollbacks = append(rollbacks, rollback)
 			}
 			ended, waits := make(chan struct{}), make(chan time.Duration)
 			go func() { waits <- readAllTheTime(t, d.DB, "a", ended) }()
-			err := move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
+			done := make(chan error, 1)
+			go func() {
+				done <- move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
+			}()
+			for len(done) == 0 && d.value(t, pgWaiting) == "0" {
+				time.Sleep(time.Millisecond)
+			}
+			for i, rollback := range rollbacks { // each is free in time for a wait of its own
+				time.AfterFunc(time.Duration(i+1)*each, rollback)
+			}
+			err := <-done
 			close(ended)
-			if waited := <-waits; waited > timeout+each/2 {
+			if waited := <-waits; waited > timeout+each*2/3 {
 				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
 			}
 			wantError(t, err, "55P03", "until timestamptz") // before the first table is copied
@@ -209,7 +225,7 @@ func TestRetry(t *testing.T) {
 		f := &sqlmigrate.FakeEngine{FailAt: 2, Err: locked}
 		began := time.Now()
 		err := handPlan(f).Apply(t.Context(), sqlite(t), sqlmigrate.WithRetryFor(time.Second))
-		if !errors.Is(err, locked) || time.Since(began) > 2*time.Second {
+		if !errors.Is(err, locked) || stall.Took(began) > 2*time.Second {
 			t.Errorf("error %v after %v, want %v within a second", err, time.Since(began), locked)
 		}
 		if len(f.Runs) < 2 {

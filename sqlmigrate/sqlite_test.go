@@ -13,6 +13,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
@@ -567,7 +568,7 @@ func TestSQLiteLockTimeout(t *testing.T) {
 		start := time.Now()
 		err := plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(10*time.Millisecond), sqlmigrate.WithRetryFor(0))
 		wantError(t, err, "take the writer lock", "locked")
-		if took := time.Since(start); took > 3*time.Second {
+		if took := stall.Took(start); took > 3*time.Second {
 			t.Errorf("it waited for %v", took)
 		}
 		sqliteInspect(t, db, "users") // takes no lock

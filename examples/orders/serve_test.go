@@ -244,7 +244,7 @@ func TestServe(t *testing.T) {
 	body, send := io.Pipe()
 	status := make(chan int, 1)
 	go func() {
-		answer, err := http.Post(base+"orders", "application/json", body)
+		answer, err := postExpecting(base+"orders", body)
 		if err != nil {
 			t.Error(err)
 			status <- 0
@@ -256,7 +256,6 @@ func TestServe(t *testing.T) {
 	if _, err := io.WriteString(send, goodOrder[:20]); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // until the handler has the first part
 	cancel()
 	time.Sleep(50 * time.Millisecond)
 	if _, err := io.WriteString(send, goodOrder[20:]); err != nil {
@@ -271,9 +270,20 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			t.Errorf("ended with %v", err)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("still running")
 	}
+}
+
+// postExpecting sends nothing of the body before the handler asks for it.
+func postExpecting(url string, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequest(http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue")
+	return (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}).Do(r)
 }
 
 // startServer runs the program and reads its address from what it prints.

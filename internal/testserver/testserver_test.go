@@ -304,7 +304,7 @@ func descendants(t *testing.T, pid string) []string {
 
 func awaitEnd(t *testing.T, pid string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		status, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(status), ") Z ") {
 			return

@@ -264,7 +264,7 @@ var spoiledStores = []struct {
 	{"outlives contexts", func() *spoiledStore {
 		return swapping(func(ctx context.Context, m *leasetest.Memory, worker int, old, to lease.Record) (bool, error) {
 			if _, hurried := ctx.Deadline(); !hurried || ctx.Err() != nil {
-				time.Sleep(2200 * time.Millisecond)
+				time.Sleep(5200 * time.Millisecond)
 			}
 			return m.CompareAndSwap(ctx, worker, old, to)
 		})

@@ -11,7 +11,7 @@ import (
 
 // prompt is how long after the end of its context a call may still take, on a
 // machine that has other things to do.
-const prompt = 2 * time.Second
+const prompt = 5 * time.Second
 
 func (s *suite) endedBefore() {
 	h := s.handle()

@@ -14,6 +14,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -194,7 +195,7 @@ func TestConnectToSilence(t *testing.T) {
 	defer server.Resume()
 	began := time.Now()
 	_, _, err := store.(lease.Connector).Connect(within(t, time.Minute))
-	if took := time.Since(began); err == nil || took > 20*time.Second {
+	if took := stall.Took(began); err == nil || took > 20*time.Second {
 		t.Errorf("Connect = %v after %v, want an error", err, took)
 	} else {
 		t.Logf("after %v: %v", took, err)
@@ -226,7 +227,7 @@ func TestAbandonedCall(t *testing.T) {
 		checkLate(t, "Load", ctx, err, "the connection still serves a call whose context has ended")
 		released := time.Now()
 		release()
-		if took := time.Since(released); took > time.Second {
+		if took := stall.Took(released); took > time.Second {
 			t.Errorf("release took %v", took)
 		}
 		if in := pool.Stats().InUse; in != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
@@ -154,9 +155,13 @@ func stalledLog(t *testing.T, random *rand.Rand, wrap func(lease.Store) lease.St
 func (f *failover) outage() {
 	f.t.Helper()
 	f.t.Logf("no acknowledgement for %v", f.nap(1.2, 2.2))
+	began := time.Now()
 	for i, m := range f.holders {
-		if m.Stats().Failures == 0 && f.Wrap == nil {
-			f.t.Errorf("holder %d has noticed no failure, want writes that are not acknowledged", i)
+		for m.Stats().Failures == 0 && f.Wrap == nil {
+			if time.Since(began) > patience {
+				f.t.Fatalf("holder %d has noticed no failure, want writes that are not acknowledged", i)
+			}
+			pause(f.t.Context(), 10*time.Millisecond)
 		}
 	}
 }
@@ -333,7 +338,7 @@ func (f *failover) takeOver(standby *testserver.Server) {
 func (f *failover) awaitAlarm(m *storetest.Member) {
 	f.t.Helper()
 	worker := m.First().Worker
-	for began := time.Now(); time.Since(began) < 2*f.Window; pause(f.t.Context(), 10*time.Millisecond) {
+	for began := time.Now(); stall.Took(began) < 2*f.Window; pause(f.t.Context(), 10*time.Millisecond) {
 		if m.Stats().Regressions > 0 && strings.Contains(m.Errors(), "forgotten") {
 			f.t.Logf("worker %d: alarm after %v", worker, time.Since(began))
 			return

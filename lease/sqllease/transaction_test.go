@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/utils/tests"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -179,7 +180,7 @@ func wantLateSwap(t *testing.T, store lease.Store, text string) {
 func checkLate(t *testing.T, call string, ctx context.Context, err error, text string) { //nolint:revive // reads as the call does
 	t.Helper()
 	deadline, _ := ctx.Deadline()
-	if late := time.Since(deadline); late > time.Second {
+	if late := stall.Took(deadline); late > time.Second {
 		t.Errorf("%s returned %v after its context had ended", call, late)
 	}
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), text) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/stall"
 )
 
 // A load is programs that read and write until it is stopped. Each has a
@@ -60,7 +62,7 @@ func (p *program) run(ctx context.Context, conn *sql.Conn, stop <-chan struct{})
 	for p.err == nil {
 		begun := time.Now()
 		p.err = p.do(ctx, conn)
-		p.longest, p.times = max(p.longest, time.Since(begun)), p.times+1
+		p.longest, p.times = max(p.longest, stall.Took(begun)), p.times+1
 		select {
 		case <-stop:
 			return

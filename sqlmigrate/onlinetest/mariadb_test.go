@@ -171,12 +171,19 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 	programs := mariadbLoad(t, d, unreadable)
 	for ended := 0; ; ended++ {
 		ctx, cancel := context.WithCancel(context.Background())
-		steps, last := 0, 1+rand.IntN(4)
+		steps, last, ending := 0, 1+rand.IntN(4), sync.WaitGroup{}
 		err := d.online(t).Apply(ctx, d.DB, sqlmigrate.WithBatchRows(50, 200), sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {
 			if steps++; ended < ends && steps == last {
-				time.AfterFunc(rand.N(20*time.Millisecond), func() { mariadbEnd(d, ended%2 == 0, cancel) })
+				ending.Go(func() {
+					time.Sleep(rand.N(20 * time.Millisecond))
+					mariadbEnd(d, ended%2 == 0, cancel)
+				})
+			}
+			if steps > last+5 { // on a busy machine the run would get far ahead
+				ending.Wait()
 			}
 		}))
+		ending.Wait() // or it ends what follows
 		cancel()
 		if err == nil {
 			if ended < ends/2 {

@@ -230,19 +230,19 @@ func (m *Member) run(ctx context.Context) {
 	if closeStore != nil {
 		defer closeStore()
 	}
-	if !m.acquire(ctx, store) {
-		return
-	}
-	// On a shared tick, sequences that start at zero certainly collide.
-	gen, err := snowflake.New(m.lease, snowflake.WithSequenceStart(snowflake.StartZero))
-	if err != nil {
-		m.t.Log(err) // it was too slow to begin within its window
+	gen := m.acquire(ctx, store)
+	if gen == nil {
 		return
 	}
 	m.issue(ctx, gen)
+	shut(gen.Close)
+}
+
+// shut gives a worker back. The store may be down.
+func shut(f func(context.Context) error) {
 	closing, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = gen.Close(closing) // the store may be down
+	_ = f(closing)
 }
 
 // open tries until the store answers.
@@ -260,20 +260,29 @@ func (m *Member) open(ctx context.Context) (lease.Store, func()) {
 	return nil, nil
 }
 
-func (m *Member) acquire(ctx context.Context, store lease.Store) bool {
-	for ctx.Err() == nil {
+// acquire tries until the member can issue. One that is too slow to begin within
+// its window takes another worker.
+func (m *Member) acquire(ctx context.Context, store lease.Store) *snowflake.Generator {
+	for ; ctx.Err() == nil; pause(ctx, retryPause) {
 		l, err := lease.Acquire(ctx, store, snowflake.TwitterLayout(), m.options()...)
 		if err != nil {
-			pause(ctx, retryPause)
+			continue
+		}
+		first := l.Stats()
+		// On a shared tick, sequences that start at zero certainly collide.
+		gen, err := snowflake.New(l, snowflake.WithSequenceStart(snowflake.StartZero))
+		if err != nil {
+			m.t.Log(err)
+			shut(l.Release)
 			continue
 		}
 		m.mu.Lock()
-		m.lease, m.first = l, l.Stats()
+		m.lease, m.first = l, first
 		m.mu.Unlock()
 		close(m.holding)
-		return true
+		return gen
 	}
-	return false
+	return nil
 }
 
 func (m *Member) options() []lease.Option {

@@ -30,6 +30,11 @@ func TestFleetHalts(t *testing.T) {
 	storetest.TakeHalt(members)
 	store.Down()
 	time.Sleep(4 * fleetWindow)
+	for began := time.Now(); f.Tally().Refusals == 0; time.Sleep(fleetWindow) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("no call has failed for a minute")
+		}
+	}
 	store.Up()
 	f.AwaitIssuing(members)
 	if halt := storetest.TakeHalt(members); halt < fleetWindow {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/remote"
@@ -107,7 +108,7 @@ func ends(t *testing.T, name string, call func(context.Context) error) {
 	if err := call(ctx); !errors.Is(err, stopped) {
 		t.Errorf("%s: %v, want the cause of the context", name, err)
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := stall.Took(began); took > time.Second {
 		t.Errorf("%s took %s, want 100ms", name, took)
 	}
 }

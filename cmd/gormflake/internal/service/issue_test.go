@@ -173,14 +173,18 @@ func TestNoGenerator(t *testing.T) {
 	expect(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok"}`)
 }
 
-// A source that refuses, as a lease does, or that never answers.
+// A source that refuses, as a lease does, or that never answers, after one window
+// of the length of sourceWindow.
 type source struct{ extend func(context.Context) error }
+
+// sourceWindow is long enough for a busy machine to make a generator in it.
+const sourceWindow = 500 * time.Millisecond
 
 func (source) Layout() snowflake.Layout { return snowflake.TwitterLayout() }
 func (source) Clock() func() time.Time  { return nil }
 
 func (source) Grant(_ context.Context, l snowflake.Layout) (*snowflake.Grant, error) {
-	return snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(20*time.Millisecond))
+	return snowflake.NewGrant(l, 0, 1, time.Now().Add(-time.Second), time.Now().Add(sourceWindow))
 }
 
 func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
@@ -210,7 +214,7 @@ func TestWhatTheGeneratorRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			gen := generator(t, source{test.extend})
-			time.Sleep(25 * time.Millisecond) // until the window is over
+			time.Sleep(sourceWindow)
 			w := get(open(t, gen, func(c *service.Config) { c.Timeout = 100 * time.Millisecond }), "/v1/ids")
 			expect(t, w, http.StatusServiceUnavailable, test.want)
 			if got := w.Header().Get("Retry-After"); got != test.retry {
@@ -233,7 +237,7 @@ func TestClientHasGone(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 	gen := generator(t, source{hang})
-	time.Sleep(25 * time.Millisecond)
+	time.Sleep(sourceWindow)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/ids", nil)
 	w := httptest.NewRecorder()
@@ -267,12 +271,14 @@ func TestFenced(t *testing.T) {
 	store := leasetest.NewMemory()
 	gen := leased(t, store, lease.WithWindow(150*time.Millisecond))
 	handler := open(t, gen, func(c *service.Config) { c.Store = store })
-	golden(t, get(handler, "/healthz"), http.StatusOK, `{"status":"ok","until":"T"}`)
+	var w *httptest.ResponseRecorder
+	await(t, func() bool { w = get(handler, "/healthz"); return w.Code == http.StatusOK })
+	golden(t, w, http.StatusOK, `{"status":"ok","until":"T"}`)
 
 	store.Down()
 	await(t, func() bool { return get(handler, "/healthz").Code == http.StatusServiceUnavailable })
 	await(t, func() bool { return gen.Source().(*lease.Lease).Stats().Failure != nil })
-	w := get(handler, "/healthz")
+	w = get(handler, "/healthz")
 	if w.Header().Get("Retry-After") != "1" {
 		t.Errorf("headers %v, want Retry-After", w.Header())
 	}

@@ -47,7 +47,7 @@ func TestOpenAPI(t *testing.T) {
 	withStore := func(c *service.Config) { c.Store = store }
 	issuing, guarded, decoding := open(t, gen, withStore), open(t, gen, withStore, withToken), open(t, nil)
 	stopped := open(t, generator(t, source{func(context.Context) error { return errors.New("down") }}))
-	time.Sleep(25 * time.Millisecond) // until its window is over
+	time.Sleep(sourceWindow)
 	seen := map[string][]string{}
 	for _, test := range []struct {
 		handler http.Handler
