@@ -128,6 +128,19 @@ func URL(t testing.TB, target Target) string {
 	}
 }
 
+// DSN is URL in the form that the database's own driver takes.
+func DSN(t testing.TB, target Target) string {
+	t.Helper()
+	switch d := dialector(t, target).(type) {
+	case *postgres.Dialector:
+		return d.DSN
+	case *mysql.Dialector:
+		return d.DSNConfig.FormatDSN()
+	default:
+		return filepath.Join(t.TempDir(), "test.db")
+	}
+}
+
 func dialector(t testing.TB, target Target) gorm.Dialector {
 	t.Helper()
 	testserver.CheckRequired(t)
