@@ -268,7 +268,7 @@ func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	} {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
-			db := openURL(t, testserver.Postgres(t).URL())
+			db := testdb.OpenURL(t, testserver.Postgres(t).URL())
 			script(t, db, shape.statements)
 			refused := refusal(t, acquire(t, sqllease.New(db)))
 			if got := refused.Flaws[0].Found; got != shape.found || len(refused.Flaws) != 1 {

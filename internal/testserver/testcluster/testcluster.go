@@ -60,7 +60,6 @@ const (
 const (
 	leaderTimeout = 2 * time.Minute
 	wholeTimeout  = 90 * time.Second
-	pollPause     = 50 * time.Millisecond
 	startAttempts = 3
 )
 
@@ -153,15 +152,10 @@ func (c *Cluster) awaitLeader() (leader *testserver.Server, err error) {
 }
 
 func (c *Cluster) await(timeout time.Duration, what string, ready func() error) error {
-	for deadline := time.Now().Add(timeout); ; time.Sleep(pollPause) {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("testcluster: want %s, not there after %v: %w; the end of its members' logs:\n%s", what, timeout, err, c.logTails())
-		}
+	if err := testserver.Await(timeout, ready); err != nil {
+		return fmt.Errorf("testcluster: want %s, not there after %v: %w; the end of its members' logs:\n%s", what, timeout, err, c.logTails())
 	}
+	return nil
 }
 
 func (c *Cluster) all() []*testserver.Server { return slices.Concat(c.members, c.others) }
