@@ -75,7 +75,7 @@ func TestSynchronousOnGalera(t *testing.T) {
 	}
 }
 
-// A session that waits for the cluster by itself keeps its setting.
+// A session that waits for the cluster already keeps its setting.
 func TestSynchronousSessionOnGalera(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.MySQL)
@@ -89,7 +89,7 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	statements.take()
 	load(t, store)
 	if got := statements.take(); len(got) != 2 || strings.Contains(strings.Join(got, ""), "SET") {
-		t.Errorf("Load has sent %q, want a look at the setting and the read", got)
+		t.Errorf("Load has sent %q, want the question for the setting and the read", got)
 	}
 }
 

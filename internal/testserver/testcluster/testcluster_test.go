@@ -37,7 +37,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A fault that a kind of cluster does not have is an error, and the cluster goes on.
+// A fault that a kind of cluster does not have is an error, and the cluster continues.
 func TestNoSuchFault(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.RedisSentinel(t)

@@ -72,7 +72,8 @@ func Open(t *testing.T, url string) *gorm.DB {
 	return testdb.OpenURL(t, url)
 }
 
-// MariaDB tells it from MySQL, which speaks the same protocol.
+// MariaDB reports whether the server is MariaDB and not MySQL, which speaks the
+// same protocol.
 func MariaDB(t *testing.T, db *gorm.DB) bool {
 	t.Helper()
 	var version string
