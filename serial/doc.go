@@ -34,7 +34,7 @@
 // twice. Unix time, on which IDs are built, has no leap seconds: no serial number
 // has a second 60.
 //
-// # What it tells
+// # What it discloses
 //
 // A serial number shows its readers when it was made and by which worker. It
 // has gaps, as IDs have them.

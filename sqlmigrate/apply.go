@@ -14,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// Progress tells what [Plan.Apply] or [Plan.Revert] is about to do.
+// Progress is what [Plan.Apply] or [Plan.Revert] is about to do.
 type Progress struct {
 	Phase PhaseName
 

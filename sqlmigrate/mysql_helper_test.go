@@ -14,7 +14,6 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
@@ -86,13 +85,7 @@ func mysqlWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB 
 	t.Helper()
 	config := db.Dialector.(*mysql.Dialector).DSNConfig.Clone()
 	change(config)
-	other, err := gorm.Open(mysql.New(mysql.Config{DSNConfig: config}), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := mysqlPool(t, other)
-	t.Cleanup(func() { pool.Close() })
-	return other
+	return testdb.OpenWith(t, mysql.New(mysql.Config{DSNConfig: config}))
 }
 
 // mysqlAtEnd is for a Cleanup, where t's context has ended.

@@ -13,6 +13,7 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -153,6 +154,6 @@ func TestMySQLLarge(t *testing.T) {
 	mysqlRevert(t, db, plan)
 	t.Logf("Revert took %v", time.Since(begun).Round(time.Millisecond))
 	if after := mysqlDump(t, db) + mysqlProgramDump(t, db); after != before {
-		t.Errorf("after the way back:\n%s", pgDiff(before, after))
+		t.Errorf("after the way back:\n%s", testdb.Diff(before, after))
 	}
 }

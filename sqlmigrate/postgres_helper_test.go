@@ -15,8 +15,8 @@ import (
 
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -50,16 +50,7 @@ func pgDumpOf(t *testing.T, admin *gorm.DB) string {
 
 func pgOpen(t testing.TB, url string) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(postgres.Open(url), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return db
+	return testdb.OpenWith(t, postgres.Open(url))
 }
 
 // pgDatabase is one test's own.
@@ -159,33 +150,8 @@ func (d *pgDatabase) revert(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigr
 func pgSame(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s:\n%s", what, pgDiff(want, got))
+		t.Errorf("%s:\n%s", what, testdb.Diff(want, got))
 	}
-}
-
-// pgDiff shows the lines that only one of two texts has.
-func pgDiff(want, got string) string {
-	count := map[string]int{}
-	for line := range strings.Lines(want) {
-		count[line]--
-	}
-	for line := range strings.Lines(got) {
-		count[line]++
-	}
-	var out strings.Builder
-	for line := range strings.Lines(want + got) {
-		switch n := count[line]; {
-		case n < 0:
-			out.WriteString("- " + line)
-		case n > 0:
-			out.WriteString("+ " + line)
-		}
-		delete(count, line)
-	}
-	if out.Len() == 0 {
-		return "the same lines in another order"
-	}
-	return out.String()
 }
 
 // roundTrip applies a plan and takes it back, and leaves what it found.

@@ -632,7 +632,7 @@ type (
 	}
 )
 
-// Nothing but the models tells of these references.
+// Only the models have these references.
 func TestSQLiteModels(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, func(t *testing.T, db *gorm.DB) {

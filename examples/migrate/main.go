@@ -2,23 +2,23 @@
 // program writes to it: the columns are widened under the old program, the new
 // program is deployed, and then the database stops assigning keys.
 //
-//	go run ./examples/migrate                               a temporary SQLite file
-//	go run ./examples/migrate -dsn postgres://user@host/db  your server, also mysql://…
+//	go run ./examples/migrate                                            a temporary SQLite file
+//	go run ./examples/migrate -dsn postgres://user@host/db               PostgreSQL
+//	go run ./examples/migrate -dsn 'user@tcp(host)/db?parseTime=true'    MySQL or MariaDB
 //
 // Each run drops its tables, migrate_example_…, and creates them again.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gorm.io/driver/mysql"
@@ -29,7 +29,7 @@ import (
 )
 
 func main() {
-	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL, MySQL or MariaDB database (default a temporary SQLite file)")
+	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL database, or DSN of a MySQL or MariaDB one (default a temporary SQLite file)")
 	pause := flag.Duration("pause", time.Second, "how long each program writes before and after each change of its tables")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelWarn)
@@ -56,20 +56,17 @@ func run(ctx context.Context, out io.Writer, dsn string, pause time.Duration) er
 	return shop.run(ctx, out, pause)
 }
 
-// dialectorOf is for the server that the URL names, or for the SQLite file if
-// there is no URL.
-func dialectorOf(dsn, file string) (gorm.Dialector, error) {
-	u, err := url.Parse(dsn)
+// dialectorOf is for the server that the DSN names, or for the SQLite file if
+// there is none.
+func dialectorOf(dsn, file string) gorm.Dialector {
 	switch {
 	case dsn == "":
 		// Connections wait for each other's transactions instead of failing.
 		const settings = "?_pragma=busy_timeout(10000)&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)"
-		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings}), nil
-	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
-		return postgres.Open(dsn), nil
-	case err == nil && u.Scheme == "mysql":
-		password, _ := u.User.Password()
-		return mysql.Open(fmt.Sprintf("%s:%s@tcp(%s)%s?parseTime=true&%s", u.User.Username(), password, u.Host, u.Path, u.RawQuery)), nil
+		return sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: file + settings})
+	case strings.HasPrefix(dsn, "postgres"):
+		return postgres.Open(dsn)
+	default:
+		return mysql.Open(dsn)
 	}
-	return nil, errors.New("-dsn: want postgres://user:password@host:5432/database or mysql://user:password@host:3306/database")
 }

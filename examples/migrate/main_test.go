@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 			t.Parallel()
 			dsn := "" // a temporary SQLite file
 			if target != testdb.SQLite {
-				dsn = testdb.URL(t, target)
+				dsn = testdb.DSN(t, target)
 			}
 			var out bytes.Buffer
 			if err := run(t.Context(), &out, dsn, 200*time.Millisecond); err != nil {

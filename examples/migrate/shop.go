@@ -26,13 +26,10 @@ type shop struct {
 }
 
 func openShop(dsn, file string) (*shop, error) {
-	dialector, err := dialectorOf(dsn, file)
-	if err != nil {
-		return nil, err
-	}
 	s := &shop{}
 	for _, db := range []**gorm.DB{&s.old, &s.new, &s.mover} {
-		if *db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
+		var err error
+		if *db, err = gorm.Open(dialectorOf(dsn, file), &gorm.Config{Logger: logger.Discard}); err != nil {
 			s.close()
 			return nil, err
 		}

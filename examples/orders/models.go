@@ -23,8 +23,7 @@ type Line struct {
 	UnitCents int64    `json:"unit_cents" gorm:"not null"`
 }
 
-// TableName differs from the orders table that your database may have.
-func (Order) TableName() string { return "orders_example_orders" }
+// The tables are not the orders and lines that your database may have.
 
-// TableName differs from the lines table that your database may have.
-func (Line) TableName() string { return "orders_example_lines" }
+func (Order) TableName() string { return "orders_example_orders" }
+func (Line) TableName() string  { return "orders_example_lines" }

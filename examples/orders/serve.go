@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,13 +106,13 @@ func byID(db *gorm.DB) *gorm.DB { return db.Order("id") }
 
 var requestKey = regexp.MustCompile(`^[0-9A-Za-z_-]{16,64}$`)
 
-// An orderRequest has what clients choose of an order, which is not its keys. What
-// they leave out or set to null is nil, so that nothing is sold for 0 by mistake.
+// An orderRequest has what clients choose of an order, which is not its keys. A
+// price that is left out or null is nil, so that nothing is sold for 0 by mistake.
 type orderRequest struct {
 	Customer string `json:"customer"`
 	Lines    []struct {
 		SKU       string `json:"sku"`
-		Quantity  *int   `json:"quantity"`
+		Quantity  int    `json:"quantity"`
 		UnitCents *int64 `json:"unit_cents"`
 	} `json:"lines"`
 }
@@ -129,10 +127,9 @@ func readOrder(r *http.Request) (order Order, err error) {
 		return order, errors.New("customer is missing")
 	case len(request.Lines) == 0:
 		return order, errors.New("lines is empty: want one line or more")
-	case key == "": // each request is an order
-	case !requestKey.MatchString(key):
+	case key != "" && !requestKey.MatchString(key):
 		return order, fmt.Errorf("Idempotency-Key %.80q: want 16 to 64 letters, digits, - or _", key)
-	default:
+	case key != "": // else each request is an order
 		order.RequestKey = &key
 	}
 	order.Customer = request.Customer
@@ -140,35 +137,14 @@ func readOrder(r *http.Request) (order Order, err error) {
 		switch {
 		case l.SKU == "":
 			return order, fmt.Errorf("lines[%d].sku is missing", i)
-		case l.Quantity == nil:
-			return order, fmt.Errorf("lines[%d].quantity is missing: want 1 or more", i)
-		case *l.Quantity < 1:
-			return order, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, *l.Quantity)
-		case l.UnitCents == nil:
-			return order, fmt.Errorf("lines[%d].unit_cents is missing: want 0 or more", i)
-		case *l.UnitCents < 0:
-			return order, fmt.Errorf("lines[%d].unit_cents is %d: want 0 or more", i, *l.UnitCents)
+		case l.Quantity < 1:
+			return order, fmt.Errorf("lines[%d].quantity is %d: want 1 or more", i, l.Quantity)
+		case l.UnitCents == nil || *l.UnitCents < 0:
+			return order, fmt.Errorf("lines[%d].unit_cents is missing or negative: want 0 or more", i)
 		}
-		order.Lines = append(order.Lines, Line{SKU: l.SKU, Quantity: *l.Quantity, UnitCents: *l.UnitCents})
+		order.Lines = append(order.Lines, Line{SKU: l.SKU, Quantity: l.Quantity, UnitCents: *l.UnitCents})
 	}
 	return order, nil
-}
-
-// checkHost answers only requests for localhost, an IP address or the host of
-// the address that is served. A web site whose name leads to this machine would
-// else be the same site to a browser, and could read and place orders.
-func checkHost(address string, next http.Handler) http.Handler {
-	nameOf := func(host string) string { return strings.ToLower((&url.URL{Host: host}).Hostname()) }
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := nameOf(r.Host)
-		if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && (host == "" || host != nameOf(address)) {
-			respond(w, http.StatusMisdirectedRequest, map[string]string{
-				"error": fmt.Sprintf("host %.80q: want localhost, an IP address or the host of -serve", r.Host),
-			})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 func servePage(w http.ResponseWriter, _ *http.Request) {
@@ -189,19 +165,14 @@ func answer(handle func(*http.Request) (status int, order Order, err error)) htt
 			slog.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 			err = errors.New("the database failed")
 		}
+		var body any = order
 		if err != nil {
-			respond(w, status, map[string]string{"error": err.Error()})
-			return
-		}
-		if r.Method == http.MethodPost {
+			body = map[string]string{"error": err.Error()}
+		} else if r.Method == http.MethodPost {
 			w.Header().Set("Location", "/orders/"+order.ID.String())
 		}
-		respond(w, status, order)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body) // fails if the client has gone
 	}
-}
-
-func respond(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // fails if the client has gone
 }

@@ -75,12 +75,12 @@ func TestBadRequests(t *testing.T) {
 		{"no sku", "POST", "/orders", line(`{"quantity":1}`), 400, "lines[0].sku is missing"},
 		{"no quantity", "POST", "/orders", line(`{"sku":"A","quantity":0}`), 400, "lines[0].quantity is 0: want 1 or more"},
 		{"half a cup", "POST", "/orders", line(`{"sku":"A","quantity":0.5}`), 400, "quantity"},
-		{"missing quantity", "POST", "/orders", line(`{"sku":"A","unit_cents":5}`), 400, "lines[0].quantity is missing"},
-		{"missing price", "POST", "/orders", line(`{"sku":"A","quantity":1}`), 400, "lines[0].unit_cents is missing: want 0 or more"},
+		{"missing quantity", "POST", "/orders", line(`{"sku":"A","unit_cents":5}`), 400, "lines[0].quantity is 0: want 1 or more"},
+		{"missing price", "POST", "/orders", line(`{"sku":"A","quantity":1}`), 400, "lines[0].unit_cents is missing or negative: want 0 or more"},
 		{"null price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":null}`), 400, "lines[0].unit_cents is missing"},
 		{"infinite price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":Infinity}`), 400, "the body is not an order"},
 		{"huge price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":1e400}`), 400, "the body is not an order"},
-		{"negative price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":-1}`), 400, "unit_cents is -1"},
+		{"negative price", "POST", "/orders", line(`{"sku":"A","quantity":1,"unit_cents":-1}`), 400, "lines[0].unit_cents is missing or negative"},
 		{"id too large", "GET", "/orders/9223372036854775808", "", 400, "9223372036854775808"},
 		{"id with a condition", "GET", "/orders/1%20or%201=1", "", 400, "1 or 1=1"},
 		{"no order", "GET", "/orders/7", "", 404, "there is no order 7"},
@@ -135,60 +135,6 @@ func TestRepeatedRequestIsOneOrder(t *testing.T) {
 		wantStatus(t, request(handler, "POST", "/orders", goodOrder), http.StatusCreated)
 		wantRows(t, db, &Order{}, 3)
 	})
-}
-
-// A name that leads to this machine is not this site, unless -serve has it.
-func TestHostIsChecked(t *testing.T) {
-	t.Parallel()
-	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	for _, test := range []struct {
-		address, host string
-		status        int
-	}{
-		{":8080", "localhost:8080", 200},
-		{":8080", "127.0.0.1:8080", 200},
-		{":8080", "[::1]:8080", 200},
-		{":8080", "[::1]", 200},
-		{":8080", "LOCALHOST", 200},
-		{":8080", "evil.example:8080", 421},
-		{":8080", "localhost.evil.example", 421},
-		{":8080", "", 421},
-		{":8080", "127.0.0.1.evil.example", 421},
-		{"shop.example:8080", "shop.example:8080", 200},
-		{"shop.example:8080", "evil.example", 421},
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r.Host = test.host
-		got := httptest.NewRecorder()
-		checkHost(test.address, ok).ServeHTTP(got, r)
-		if got.Code != test.status {
-			t.Errorf("-serve %s, host %q: status %d, want %d", test.address, test.host, got.Code, test.status)
-		}
-	}
-}
-
-// The program has the check too.
-func TestServedHostIsChecked(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	base, ended := startServer(ctx, t)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Host = "evil.example"
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusMisdirectedRequest {
-		t.Errorf("status %d for evil.example, want 421", answer.StatusCode)
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 }
 
 func TestOtherSitesAreRefused(t *testing.T) {

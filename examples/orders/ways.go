@@ -38,7 +38,7 @@ func insertAssigned(db *gorm.DB, orders []Order) error {
 
 // insertCopied uses COPY, the fastest way into PostgreSQL. COPY returns no keys,
 // so parents and children need keys that are known beforehand. Connection borrows
-// one from GORM's pool, which wraps that of pgx.
+// one from GORM's pool, which wraps the pool of pgx.
 func insertCopied(db *gorm.DB, orders []Order) error {
 	if err := gormflake.Assign(db, &orders); err != nil {
 		return err

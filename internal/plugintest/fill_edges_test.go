@@ -66,7 +66,7 @@ func TestNilRowOfAParent(t *testing.T) {
 	}
 }
 
-// A tagged column that is no primary key leaves relations alone.
+// A tagged column other than the primary key leaves relations alone.
 func TestTaggedColumnOfAChild(t *testing.T) {
 	t.Parallel()
 	type stub struct {

@@ -68,16 +68,33 @@ func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option)
 // opts are the options of [gorm.Open]; GORM logs nothing unless they set a logger.
 func Open(t testing.TB, target Target, opts ...gorm.Option) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(dialector(t, target), private(opts)...)
+	return OpenWith(t, dialector(t, target), opts...)
+}
+
+// OpenWith opens the database of the dialector, and closes it when t ends. GORM
+// logs nothing unless opts set a logger.
+func OpenWith(t testing.TB, dialector gorm.Dialector, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(dialector, private(opts)...)
 	if err != nil {
-		t.Fatalf("testdb: open %s: %v", target, err)
+		t.Fatalf("testdb: open %s: %v", dialector.Name(), err)
 	}
 	pool, err := db.DB()
 	if err != nil {
-		t.Fatalf("testdb: open %s: %v", target, err)
+		t.Fatalf("testdb: open %s: %v", dialector.Name(), err)
 	}
 	t.Cleanup(func() { pool.Close() })
 	return db
+}
+
+// OpenURL is OpenWith for a URL in the form of package dsn.
+func OpenURL(t testing.TB, url string, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	dialector, err := dsn.Open(url)
+	if err != nil {
+		t.Fatalf("testdb: %v", err)
+	}
+	return OpenWith(t, dialector, opts...)
 }
 
 // TargetOf returns the target for which [Open] returned db.
@@ -125,6 +142,19 @@ func URL(t testing.TB, target Target) string {
 		return u.String()
 	default:
 		return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
+	}
+}
+
+// DSN is URL in the form that the database's own driver takes.
+func DSN(t testing.TB, target Target) string {
+	t.Helper()
+	switch d := dialector(t, target).(type) {
+	case *postgres.Dialector:
+		return d.DSN
+	case *mysql.Dialector:
+		return d.DSNConfig.FormatDSN()
+	default:
+		return filepath.Join(t.TempDir(), "test.db")
 	}
 }
 

@@ -98,15 +98,18 @@ func (s *Server) SemiSync() (bool, error) {
 
 // eventually waits until ready returns nil.
 func (s *Server) eventually(what string, ready func() error) error {
-	const pause = 20 * time.Millisecond
-	for deadline := time.Now().Add(startTimeout); ; time.Sleep(pause) {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("testserver: %s did not %s within %v: %w; the end of its log:\n%s",
-				s.engine.title, what, startTimeout, err, s.LogTail())
+	if err := Await(startTimeout, ready); err != nil {
+		return fmt.Errorf("testserver: %s did not %s within %v: %w; the end of its log:\n%s", s.engine.title, what, startTimeout, err, s.LogTail())
+	}
+	return nil
+}
+
+// Await calls ready until it returns nil, or returns its error after the timeout.
+func Await(timeout time.Duration, ready func() error) error {
+	const pause = 50 * time.Millisecond
+	for deadline := time.Now().Add(timeout); ; time.Sleep(pause) {
+		if err := ready(); err == nil || time.Now().After(deadline) {
+			return err
 		}
 	}
 }

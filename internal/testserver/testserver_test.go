@@ -17,12 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
@@ -316,20 +314,7 @@ func awaitEnd(t *testing.T, pid string) {
 
 func openSQL(t *testing.T, url string) *sql.DB {
 	t.Helper()
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := gorm.Open(dialector)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return pool
+	return testdb.OpenURL(t, url).ConnPool.(*sql.DB)
 }
 
 func sqlClient(t *testing.T, url string) client {

@@ -57,7 +57,7 @@ func startChild(l script, number int) (*child, error) {
 		return nil, err
 	}
 	go func() {
-		_ = c.command.Wait() // ProcessState tells more
+		_ = c.command.Wait() // ProcessState has more
 		close(c.gone)
 	}()
 	return c, c.awaitReady()

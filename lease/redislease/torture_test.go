@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // every client tells of every failover
+	logging.Disable() // every client logs every failover
 	leasetest.Main(m, dial)
 }
 

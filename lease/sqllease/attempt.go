@@ -79,7 +79,7 @@ func (s *store) worthAnother(err error, moves *int) bool {
 	return false
 }
 
-// classify tells what the error of a statement means. Whatever is a conflict was
+// classify returns what the error of a statement means. Whatever is a conflict was
 // rolled back: a statement that is its own transaction is applied as a whole, or
 // not at all.
 func (s *store) classify(err error) kind {

@@ -1,6 +1,7 @@
 package sqllease_test
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -121,6 +122,45 @@ func TestConnectWaits(t *testing.T) {
 	})
 }
 
+// A call that has waited in several places of the queue returns the connections
+// that it does not need.
+func TestConnectReturnsOthers(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		const size = 4
+		pool := poolOf(t, db)
+		pool.SetMaxOpenConns(size)
+		store := sqllease.New(db).(lease.Connector)
+		busy := make([]*sql.Conn, size)
+		for i := range busy {
+			var err error
+			if busy[i], err = pool.Conn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.AfterFunc(1200*time.Millisecond, func() { // after the first step of a context without a deadline
+			for _, conn := range busy {
+				_ = conn.Close()
+			}
+		})
+		_, release, err := store.Connect(context.WithoutCancel(t.Context()))
+		if err != nil {
+			t.Fatalf("Connect: %v", err)
+		}
+		release()
+		awaitIdle(t, pool)
+	})
+}
+
+func awaitIdle(t *testing.T, pool *sql.DB) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); pool.Stats().InUse != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections have not come back", pool.Stats().InUse)
+		}
+	}
+}
+
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
@@ -234,11 +274,7 @@ func TestAbandonedCall(t *testing.T) {
 			t.Errorf("%d connections are in use while the driver uses one, want 1", in)
 		}
 		end()
-		for deadline := time.Now().Add(patience); pool.Stats().InUse != 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the connection has not come back")
-			}
-		}
+		awaitIdle(t, pool)
 		swap(t, store, 1, load(t, store)[1], third, true)
 	})
 }

@@ -4,7 +4,7 @@
 //	store := sqllease.New(db)
 //
 // The records are rows of one table, snowflake_workers, which is created at
-// first use if it is absent; see [DDL] for teams whose DBAs do that. A lease
+// first use if it is absent; [DDL] returns the statement for teams whose DBAs create tables. A lease
 // costs one small UPDATE per third of its window: with the default of a minute,
 // 1,024 processes write about 51 rows per second, one process 0.05.
 //
@@ -21,15 +21,15 @@
 //
 // A pool of one connection works. While transactions of the application have all
 // connections, the store waits. Package database/sql hands a connection that is
-// returned to a waiter chosen at random, so that a lease, which extends its
-// window by [github.com/gormflake/gormflake/lease.Connector], waits in up to 128
+// returned to a waiter chosen at random. A lease, which extends its window through
+// [github.com/gormflake/gormflake/lease.Connector], therefore waits in up to 128
 // places of that queue, and [database/sql.DBStats] counts each. A window of four
 // times the longest transaction has been long enough for every queue that was
 // tried. Where it cannot be, [WithPool] gives the store a pool of its own.
 //
-// On SQLite the store also waits while any other transaction, of this process or
-// another, has written something. The window must be longer than the longest of
-// those, and no pool changes that.
+// On SQLite the store also waits for every other transaction that has written
+// something, in this process or another. The window must be longer than the
+// longest of them; a pool of its own does not help.
 //
 // A pooler such as PgBouncer may stand between, also in transaction mode, if it
 // keeps prepared statements or pgx is told to prepare none, by
@@ -81,16 +81,16 @@
 //
 // # Durability
 //
-// The database must not forget what it has acknowledged. What it says about
-// itself is checked at first use:
+// The database must not forget what it has acknowledged. Its settings are
+// checked at first use:
 //
 //   - PostgreSQL: each write waits for the log on disk, whatever
 //     synchronous_commit is set to. An unlogged table is refused, fsync=off is
 //     logged as a warning. Failing over to an asynchronous standby forgets.
 //   - MySQL and MariaDB: innodb_flush_log_at_trx_commit=0 is refused, 2 is
-//     logged as a warning (a crash of the machine forgets up to a second), and
-//     so is a storage engine other than InnoDB refused. Of a Galera cluster only
-//     the node that answers first is checked. Failing over to an asynchronous
+//     logged as a warning (a crash of the machine forgets up to a second). A
+//     storage engine other than InnoDB is refused. Of a Galera cluster only the
+//     node that answers first is checked. Failing over to an asynchronous
 //     replica forgets.
 //   - SQLite: synchronous=OFF is refused, since what other connections write
 //     under it can ruin the file. Each write of the store's own runs under

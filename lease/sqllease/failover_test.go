@@ -77,7 +77,7 @@ func wantNothingLost(t *testing.T, sum storetest.Tally) {
 	}
 }
 
-// A failover is that of one server, which members reach through proxies of their
+// A failover is a fault of one server, which members reach through proxies of their
 // own.
 type failover struct {
 	*storetest.Fleet

@@ -9,8 +9,8 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -34,16 +34,7 @@ func again(t *testing.T, db *gorm.DB) *gorm.DB {
 
 func open(t *testing.T, d gorm.Dialector) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return db
+	return testdb.OpenWith(t, d)
 }
 
 func within(t *testing.T, d time.Duration) context.Context {

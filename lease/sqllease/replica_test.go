@@ -51,7 +51,7 @@ type replicaRow struct {
 
 	n    int
 	sum  storetest.Tally
-	halt time.Duration // of members that have no newcomers beside them
+	halt time.Duration // of members while no others start
 }
 
 // failovers kills one primary, or in the long form seven, whose replicas were cut

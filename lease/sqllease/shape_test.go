@@ -268,7 +268,7 @@ func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 	} {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
-			db := openURL(t, testserver.Postgres(t).URL())
+			db := testdb.OpenURL(t, testserver.Postgres(t).URL())
 			script(t, db, shape.statements)
 			refused := refusal(t, acquire(t, sqllease.New(db)))
 			if got := refused.Flaws[0].Found; got != shape.found || len(refused.Flaws) != 1 {
@@ -414,6 +414,61 @@ func TestShapeOfNamedTable(t *testing.T) {
 			acceptsTable(t, sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
 		}
 		acceptsTable(t, sqllease.New(db))
+	})
+}
+
+// The fix of a table that was named with its schema leads to that table.
+func TestFixOfNamedTable(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		create := map[string]string{
+			"sqlite":   columns(primary, "bound", "TEXT"),
+			"mysql":    columns(primary, with("bound", "BIGINT AS (worker_id) STORED")...),
+			"postgres": columns(primary, "bound", "BIGINT GENERATED ALWAYS AS (worker_id) STORED"),
+		}[db.Name()]
+		run(t, db, elsewhere(create))
+		store := sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
+		refused := refusal(t, acquire(t, store))
+		_, fix, _ := strings.Cut(refused.Flaws[0].Fix, "and run ")
+		script(t, db, strings.ReplaceAll(fix, "; ", ";\n"))
+		acceptsTable(t, store)
+	})
+}
+
+func TestFixOfNamedTrigger(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	run(t, db, elsewhere(columns(primary, binary...)),
+		"CREATE TRIGGER `a``b` BEFORE UPDATE ON elsewhere FOR EACH ROW SET NEW.bound = OLD.bound")
+	store := sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
+	script(t, db, refusal(t, acquire(t, store)).Flaws[0].Fix)
+	acceptsTable(t, store)
+}
+
+// Newer servers list a session's temporary tables among the others.
+func TestTemporaryTableIsListed(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	run(t, db, columns(primary, binary...))
+	listed := instead("CONVERT(TABLE_TYPE USING utf8mb4)", "'TEMPORARY'")(t, db)
+	if refused := refusal(t, acquire(t, sqllease.New(listed))); refused.Flaws[0].Found != "it is a temporary table" {
+		t.Errorf("found %+v", refused.Flaws)
+	}
+}
+
+// A row without a bound, in a table that somebody else has created, is not taken
+// for a worker that nobody holds.
+func TestLoadRefusesNull(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		types := []string{"owner", "VARCHAR(128)", "bound", "BIGINT"}
+		if db.Name() == "mysql" {
+			types = with("owner", "VARBINARY(128)", "bound", "BIGINT")
+		}
+		run(t, db, columns(primary, types...), "INSERT INTO snowflake_workers VALUES ('default', 1, NULL, NULL)")
+		if records, err := sqllease.New(db).Load(within(t, patience)); err == nil || !strings.Contains(err.Error(), "NULL") {
+			t.Errorf("Load = %v, %v, want an error about NULL", records, err)
+		}
 	})
 }
 

@@ -3,12 +3,14 @@ package sqllease_test
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/testdb"
@@ -70,6 +72,63 @@ func TestSynchronousOnGalera(t *testing.T) {
 	swap(t, store, 1, second, third, true)
 	if got := statements.take(); len(got) != 1 {
 		t.Errorf("CompareAndSwap has sent %q, want the UPDATE alone", got)
+	}
+}
+
+// A session that waits for the cluster already keeps its setting.
+func TestSynchronousSessionOnGalera(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
+		t.Skip("this server knows nothing of Galera")
+	}
+	var statements galeraStatements
+	db = open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = map[string]string{"wsrep_sync_wait": "15"} })(t, db))
+	store := sqllease.New(proxied(t, db, &proxy{ask: statements.ask}))
+	load(t, store)
+	statements.take()
+	load(t, store)
+	if got := statements.take(); len(got) != 2 || strings.Contains(strings.Join(got, ""), "SET") {
+		t.Errorf("Load has sent %q, want the question for the setting and the read", got)
+	}
+}
+
+// Where the setting of a session cannot be changed, nothing is read; where it
+// cannot be set back, the application does not get the session.
+func TestSynchronousSettingFails(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.MySQL)
+	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
+		t.Skip("this server knows nothing of Galera")
+	}
+	var statements galeraStatements
+	p := &proxy{ask: statements.ask}
+	mine := proxied(t, db, p)
+	limit(t, mine, 1)
+	store := sqllease.New(mine)
+	swap(t, store, 1, lease.Record{}, first, true)
+	for n := 1; n <= 5; n++ {
+		fails := n < 5 // asked, set, read in two steps, set back
+		p.failing(n)
+		records, err := store.Load(within(t, patience))
+		if fails && !errors.Is(err, errInjected) || !fails && (err != nil || records[1] != first) {
+			t.Errorf("statement %d fails: Load = %v, %v, want an error: %t", n, records, err, fails)
+		}
+		var wait int
+		if err := mine.Raw("SELECT @@SESSION.wsrep_sync_wait").Scan(&wait).Error; err != nil || wait != 0 {
+			t.Errorf("statement %d failed: the application has wsrep_sync_wait = %d, %v, want 0", n, wait, err)
+		}
+	}
+}
+
+// MySQL itself has no such variable.
+func TestServerWithoutGalera(t *testing.T) {
+	t.Parallel()
+	db := instead(`'wsrep\_on'`, "'no such variable'")(t, testdb.Open(t, testdb.MySQL))
+	store := sqllease.New(db)
+	swap(t, store, 1, lease.Record{}, first, true)
+	if got := load(t, store)[1]; got != first {
+		t.Errorf("the record is %+v, want %+v", got, first)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -258,10 +257,10 @@ func TestWithoutCreateRight(t *testing.T) {
 			t.Parallel()
 			url := test.server(t).URL()
 			if name == "mysql" { // where everybody may do everything in the database test
-				run(t, openURL(t, url), "CREATE DATABASE shop")
+				run(t, testdb.OpenURL(t, url), "CREATE DATABASE shop")
 				url = strings.Replace(url, "/test", "/shop", 1)
 			}
-			db := openURL(t, url)
+			db := testdb.OpenURL(t, url)
 			limited, grantee := test.restricted(t, db)
 			store := sqllease.New(limited)
 			_, err := store.Load(within(t, patience))
@@ -277,15 +276,6 @@ func TestWithoutCreateRight(t *testing.T) {
 			}
 		})
 	}
-}
-
-func openURL(t *testing.T, url string) *gorm.DB {
-	t.Helper()
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return open(t, dialector)
 }
 
 func mysqlUser(t *testing.T, db *gorm.DB) (limited *gorm.DB, grantee string) {

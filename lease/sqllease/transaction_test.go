@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -83,6 +84,8 @@ func TestRefusesHandles(t *testing.T) {
 	poolless := testdb.Open(t, testdb.SQLite)
 	config := *poolless.Config
 	config.ConnPool = nil
+	unready := *poolless.Config
+	unready.ConnPool = unreadyPool{}
 	for _, test := range []struct {
 		name string
 		db   *gorm.DB
@@ -92,11 +95,17 @@ func TestRefusesHandles(t *testing.T) {
 		{"zero", &gorm.DB{}, unopened},
 		{"no dialect", &gorm.DB{Config: &gorm.Config{}}, unopened},
 		{"no pool", &gorm.DB{Config: &config}, "sqllease: the pool of db is a <nil>: want a *sql.DB or a gorm.GetDBConnector that returns one"},
+		{"a pool that fails", &gorm.DB{Config: &unready}, "sqllease: the pool of db: not connected yet"},
 		{"other dialect", dummy, `sqllease: dialect "dummy" is not supported: want sqlite, mysql or postgres`},
 	} {
 		wantError(t, test.name, sqllease.New(test.db), test.want)
 	}
 }
+
+// An unreadyPool connects later, as wrappers for tracing and failover do.
+type unreadyPool struct{ gorm.ConnPool }
+
+func (unreadyPool) GetDBConn() (*sql.DB, error) { return nil, errors.New("not connected yet") }
 
 // The store's writes stay when the transaction around the call is rolled back.
 func TestInsideTransaction(t *testing.T) {

@@ -110,7 +110,7 @@ func lastUser(t *testing.T, db *gorm.DB) int64 {
 	return id
 }
 
-// schemaOf is the text of the tables, as far as the database tells it in SQL.
+// schemaOf is the text of the tables, as far as the database shows it as SQL.
 func schemaOf(t *testing.T, db *gorm.DB) map[string]string {
 	t.Helper()
 	schema := map[string]string{}

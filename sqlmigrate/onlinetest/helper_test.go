@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 func sortedLines(lines []string) string {
@@ -15,33 +17,8 @@ func sortedLines(lines []string) string {
 func same(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s:\n%s", what, diff(want, got))
+		t.Errorf("%s:\n%s", what, testdb.Diff(want, got))
 	}
-}
-
-// diff shows the lines that only one of two texts has.
-func diff(want, got string) string {
-	count := map[string]int{}
-	for line := range strings.Lines(want) {
-		count[line]--
-	}
-	for line := range strings.Lines(got) {
-		count[line]++
-	}
-	var out strings.Builder
-	for line := range strings.Lines(want + got) {
-		switch n := count[line]; {
-		case n < 0:
-			out.WriteString("- " + line)
-		case n > 0:
-			out.WriteString("+ " + line)
-		}
-		delete(count, line)
-	}
-	if out.Len() == 0 {
-		return "the same lines in another order"
-	}
-	return out.String()
 }
 
 // wantError expects an error that contains every text.

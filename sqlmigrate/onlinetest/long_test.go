@@ -59,20 +59,15 @@ func newLongClient(name string, stage *atomic.Value, do func(context.Context, *s
 	return c
 }
 
-func longWriter(rows int) func(context.Context, *sql.Conn) error {
+// longWriter sends what write returns, for a row and another one, as a transaction.
+func longWriter(rows int, write func(row, other int) []string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		tx, err := conn.BeginTx(ctx, nil)
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback() //nolint:errcheck // after a commit, it says so
-		n := 1 + rand.IntN(rows)
-		for _, s := range []string{
-			fmt.Sprintf("UPDATE parents SET name = name || '.' WHERE id = %d", n),
-			fmt.Sprintf("UPDATE lines SET parent_id = %d WHERE id = %d", 1+rand.IntN(rows), n),
-			"WITH p AS (INSERT INTO parents (name) VALUES ('new') RETURNING id), l AS (INSERT INTO lines (parent_id) SELECT id FROM p) INSERT INTO notes (parent_id) SELECT id FROM p",
-			fmt.Sprintf("DELETE FROM notes WHERE id = %d", n),
-		} {
+		for _, s := range write(1+rand.IntN(rows), 1+rand.IntN(rows)) {
 			if _, err := tx.ExecContext(ctx, s); err != nil {
 				return err
 			}
@@ -81,10 +76,20 @@ func longWriter(rows int) func(context.Context, *sql.Conn) error {
 	}
 }
 
-func longReader(rows int) func(context.Context, *sql.Conn) error {
+func postgresLongWrite(row, other int) []string {
+	return []string{
+		fmt.Sprintf("UPDATE parents SET name = name || '.' WHERE id = %d", row),
+		fmt.Sprintf("UPDATE lines SET parent_id = %d WHERE id = %d", other, row),
+		"WITH p AS (INSERT INTO parents (name) VALUES ('new') RETURNING id), l AS (INSERT INTO lines (parent_id) SELECT id FROM p) INSERT INTO notes (parent_id) SELECT id FROM p",
+		fmt.Sprintf("DELETE FROM notes WHERE id = %d", row),
+	}
+}
+
+// longReader counts the lines of a parent. Lines is a reserved word of MariaDB.
+func longReader(rows int, lines string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, conn *sql.Conn) error {
 		var n int
-		return conn.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM parents p JOIN lines l ON l.parent_id = p.id WHERE p.id = %d", 1+rand.IntN(rows))).Scan(&n)
+		return conn.QueryRowContext(ctx, fmt.Sprintf("SELECT COUNT(*) FROM parents p JOIN %s l ON l.parent_id = p.id WHERE p.id = %d", lines, 1+rand.IntN(rows))).Scan(&n)
 	}
 }
 
@@ -103,7 +108,7 @@ CREATE INDEX ix_notes ON notes (parent_id);`, rows))
 	d.script(t, "VACUUM ANALYZE")
 	longMove{
 		db: d.DB, programs: pgOpen(t, d.url+"&default_query_exec_mode=exec"),
-		write: longWriter(rows), read: longReader(rows), rows: rows,
+		write: longWriter(rows, postgresLongWrite), read: longReader(rows, "lines"), rows: rows,
 		plan: func() *sqlmigrate.OnlinePlan { return d.online(t, longTables...) },
 		size: func() string { return d.value(t, "pg_database_size(current_database()) / 1000000") },
 		log:  func() string { return d.value(t, "round((pg_current_wal_lsn() - '0/0'::pg_lsn) / 1000000)") },

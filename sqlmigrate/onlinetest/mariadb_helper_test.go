@@ -14,6 +14,7 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -51,7 +52,7 @@ func mariadbOpen(t *testing.T, dsn string) *gorm.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return open(t, dialector)
+	return testdb.OpenWith(t, dialector)
 }
 
 // mariadbDatabase is one test's own.

@@ -33,6 +33,7 @@ func TestMariaDB(t *testing.T) {
 		{"Held", mariadbHeld},
 		{"Polite", mariadbPolite},
 		{"Twice", mariadbTwice},
+		{"Faults", mariadbFaults},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,8 +14,8 @@ import (
 
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -42,21 +42,7 @@ func startPostgres(t *testing.T, settings ...string) *pgServer {
 
 func pgOpen(t testing.TB, url string) *gorm.DB {
 	t.Helper()
-	return open(t, postgres.Open(url))
-}
-
-func open(t testing.TB, dialector gorm.Dialector) *gorm.DB {
-	t.Helper()
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return db
+	return testdb.OpenWith(t, postgres.Open(url))
 }
 
 // pgDatabase is one test's own.

@@ -34,6 +34,7 @@ func TestPostgres(t *testing.T) {
 		{"HeldRow", pgHeldRow},
 		{"Cached", pgCached},
 		{"Positions", pgPositions},
+		{"Faults", pgFaults},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

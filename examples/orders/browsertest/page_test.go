@@ -71,7 +71,7 @@ func TestMistakeIsExplained(t *testing.T) {
 	}
 }
 
-// A second click before the answer is no second order.
+// A second click before the answer does not place a second order.
 func TestDoubleClickIsOneOrder(t *testing.T) {
 	t.Parallel()
 	address := startOrders(t)

@@ -29,7 +29,7 @@ type galera struct {
 }
 
 // Galera starts a cluster of three MariaDB servers. Settings are those of
-// [testserver.MariaDB], on every node. Who clients reach is for them to choose.
+// [testserver.MariaDB], on every node. Clients choose which node to use.
 func Galera(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	library := testserver.Find(t, testserver.EngineOf("galera"))

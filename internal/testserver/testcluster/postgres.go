@@ -154,9 +154,9 @@ func (h *host) run(s *testserver.Server) {
 	h.front.Lead(s.Address())
 }
 
-// waitForSync has commits wait for the synchronous standby, once it follows. That a
-// new session shows the setting means that the server has read it; a checkpoint
-// means that so has the process which tells the others.
+// waitForSync has commits wait for the synchronous standby, once it follows. When a
+// new session shows the setting, the server has read it; after a checkpoint, the
+// checkpointer, which announces it to all sessions, has read it too.
 func (p *postgres) waitForSync() error {
 	if err := p.await(wholeTimeout, "a standby that follows", func() error { return p.streams("sync") }); err != nil {
 		return err

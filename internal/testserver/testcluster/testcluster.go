@@ -19,8 +19,8 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
-// A Cluster is servers that keep one store together, and of which one leads. Of
-// Galera, each leads in its turn.
+// A Cluster is several servers that keep one store, one of which leads. In a Galera
+// cluster each member leads in turn.
 type Cluster struct {
 	t       testing.TB
 	kind    kind
@@ -60,7 +60,6 @@ const (
 const (
 	leaderTimeout = 2 * time.Minute
 	wholeTimeout  = 90 * time.Second
-	pollPause     = 50 * time.Millisecond
 	startAttempts = 3
 )
 
@@ -71,7 +70,7 @@ func (c *Cluster) URLs() []string { return c.urls }
 // Members are the servers that hold what is stored.
 func (c *Cluster) Members() []*testserver.Server { return c.members }
 
-// Break does something to the leader.
+// Break injects a fault into the leader.
 func (c *Cluster) Break(f Fault) error {
 	leader, err := c.awaitLeader()
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Cluster) Break(f Fault) error {
 
 func noFault(f Fault) error { return fmt.Errorf("testcluster: this cluster has no fault %q", f) }
 
-// Broken is the server that the present fault has hit, or nil.
+// Broken returns the server that the present fault affects, or nil.
 func (c *Cluster) Broken() *testserver.Server {
 	_, broken := c.present()
 	return broken
@@ -105,9 +104,10 @@ func (c *Cluster) present() (Fault, *testserver.Server) {
 	return c.fault, c.broken
 }
 
-// CutReplicas parts the leader from those that get its writes after they are
-// acknowledged, and not from those that watch it: it looks well, and nobody else
-// has what it acknowledges from now on. One of them is the next leader.
+// CutReplicas cuts the leader off from the replicas that get its writes after they
+// are acknowledged, but not from the processes that watch it: it seems healthy, and
+// what it acknowledges from now on is on no other server. One of these replicas is
+// the next leader.
 func (c *Cluster) CutReplicas() error {
 	leader, err := c.awaitLeader()
 	if err != nil {
@@ -153,15 +153,10 @@ func (c *Cluster) awaitLeader() (leader *testserver.Server, err error) {
 }
 
 func (c *Cluster) await(timeout time.Duration, what string, ready func() error) error {
-	for deadline := time.Now().Add(timeout); ; time.Sleep(pollPause) {
-		err := ready()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("testcluster: want %s, not there after %v: %w; the end of its members' logs:\n%s", what, timeout, err, c.logTails())
-		}
+	if err := testserver.Await(timeout, ready); err != nil {
+		return fmt.Errorf("testcluster: want %s, not there after %v: %w; the end of its members' logs:\n%s", what, timeout, err, c.logTails())
 	}
+	return nil
 }
 
 func (c *Cluster) all() []*testserver.Server { return slices.Concat(c.members, c.others) }

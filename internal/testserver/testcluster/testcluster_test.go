@@ -4,12 +4,10 @@ import (
 	"database/sql"
 	"testing"
 
-	"gorm.io/gorm"
-
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
 )
 
@@ -39,7 +37,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A fault that a kind of cluster does not have is an error, and the cluster goes on.
+// A fault that a kind of cluster does not have is an error, and the cluster continues.
 func TestNoSuchFault(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.RedisSentinel(t)
@@ -62,20 +60,7 @@ func openKept(t *testing.T, url string) *sql.DB {
 
 func open(t *testing.T, url string) *sql.DB {
 	t.Helper()
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := gorm.Open(dialector)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return pool
+	return testdb.OpenURL(t, url).ConnPool.(*sql.DB)
 }
 
 func must(t *testing.T, err error) {

@@ -18,7 +18,7 @@ import (
 // gateHost is where the gates of a ZooKeeper ensemble listen.
 const gateHost = "127.0.0.2"
 
-// anyHost is what a server takes for its own address. It tells the others that
+// anyHost is what a server takes for its own address. It gives the others that
 // address, and those with a higher number connect to it there, past the gates,
 // unless it is the wildcard: then they use the address that they were given.
 const anyHost = "0.0.0.0"
@@ -82,7 +82,7 @@ func zooServers(self int, ports []zooPorts) (lines []string) {
 	return lines
 }
 
-// writeNumber tells a server which of the members it is.
+// writeNumber gives a server its number among the members.
 func (c *elected) writeNumber(s *testserver.Server) error {
 	number := slices.Index(c.members, s) + 1
 	return os.WriteFile(filepath.Join(s.Data(), "myid"), []byte(strconv.Itoa(number)), 0o600)

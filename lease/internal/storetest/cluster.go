@@ -15,7 +15,7 @@ import (
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
-// Lost is a fault beside those of a [testcluster.Cluster]: the leader acknowledges
+// Lost is a fault that a [testcluster.Cluster] does not have: the leader acknowledges
 // for a window and more what no replica gets, and is killed.
 const Lost testcluster.Fault = "replicas cut off, leader killed"
 
@@ -72,7 +72,7 @@ const (
 	minClusterIDs = 1_000_000
 )
 
-// Long reports whether the long form of tortures is asked for.
+// Long reports whether GORMFLAKE_TEST_TORTURE asks for the long form.
 func Long() bool { return os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" }
 
 // failovers are what [Failovers] has going on.
@@ -80,7 +80,7 @@ type failovers struct {
 	ClusterConfig
 	t              *testing.T
 	sound, control *Fleet
-	patient        *Fleet // with the default window; may be nil
+	steady         *Fleet // with the default window; may be nil
 	holders        []*Member
 	rows           map[testcluster.Fault]*clusterRow
 }
@@ -116,8 +116,8 @@ func (f *failovers) start() {
 	f.sound.AwaitHolding(f.holders)
 	if f.Default {
 		const members = 2
-		f.patient = NewFleet(f.t, FleetConfig{Dial: f.Dial, Window: time.Minute, Workers: members})
-		f.patient.AwaitHolding(f.patient.Start(f.spread, f.addresses(members)...))
+		f.steady = NewFleet(f.t, FleetConfig{Dial: f.Dial, Window: time.Minute, Workers: members})
+		f.steady.AwaitHolding(f.steady.Start(f.spread, f.addresses(members)...))
 	}
 }
 
@@ -252,11 +252,11 @@ func (f *failovers) report() {
 	if Long() && got.IDs < minClusterIDs {
 		f.t.Errorf("%d IDs, want %d", got.IDs, minClusterIDs)
 	}
-	if f.patient == nil {
+	if f.steady == nil {
 		return
 	}
-	got = f.patient.Finish()
-	f.t.Logf("with the default window: %v, longest halt %v", got, TakeHalt(f.patient.members))
+	got = f.steady.Finish()
+	f.t.Logf("with the default window: %v, longest halt %v", got, TakeHalt(f.steady.members))
 	f.judge("with the default window, ", got)
 	if got.Refusals > 0 {
 		f.t.Errorf("with the default window, %d calls failed, want none: it outlasts the faults", got.Refusals)

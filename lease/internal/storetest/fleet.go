@@ -32,9 +32,9 @@ type FleetConfig struct {
 	Clocks         []time.Duration               // by how much the members' are off, in turn; may be nil
 }
 
-// A Fleet is generators that share a few workers and issue all the time. Each has a
-// client of its own, and stands for a process. What they have issued is compared in
-// the end.
+// A Fleet is a set of generators that share a few workers and issue IDs all the time.
+// Each has a client of its own, and stands for a process. At the end, the IDs of all
+// of them are compared.
 type Fleet struct {
 	FleetConfig
 	t         *testing.T
@@ -45,7 +45,7 @@ type Fleet struct {
 	members []*Member
 }
 
-// A Member is one generator.
+// A Member is one generator of a [Fleet].
 type Member struct {
 	*Fleet
 	address string
@@ -109,7 +109,7 @@ func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member
 	return added
 }
 
-// AtOnce is no delay.
+// AtOnce returns zero: a member starts without a delay.
 func AtOnce() time.Duration { return 0 }
 
 // End ends members in order.
@@ -200,16 +200,16 @@ func TakeHalt(members []*Member) (longest time.Duration) {
 	return longest
 }
 
-// Stats are the statistics of the lease, once it holds a worker.
+// Stats returns the statistics of the lease, once it holds a worker.
 func (m *Member) Stats() lease.Stats { return m.lease.Stats() }
 
-// First are what they were when it held its first worker.
+// First returns the statistics as they were when the member held its first worker.
 func (m *Member) First() lease.Stats { return m.first }
 
-// Errors are what the member's lease has logged.
+// Errors returns what the member's lease has logged.
 func (m *Member) Errors() string { return m.log.String() }
 
-// Issued is how many IDs the member has issued.
+// Issued returns how many IDs the member has issued.
 func (m *Member) Issued() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package storetest holds what the tests of the stores on servers of their own
-// have in common, beyond the suite of package leasetest.
+// Package storetest has the tests that every store with a server must pass in
+// addition to the suite of package leasetest: lost answers, killed and paused
+// servers, wrong clocks, and clusters that fail over while generators issue IDs.
 package storetest
 
 import (

@@ -29,8 +29,8 @@ var (
 )
 
 // joins are the pairs of columns that a definition compares, each with the names in
-// small letters. It is not read as the server reads it: a pair too many does little
-// harm, because it only counts if one of the two is a key.
+// small letters. It is not read as the server reads it: a pair too many changes
+// little, because it only counts if one of the two is a key.
 func joins(text string, known map[string][]engine.TableName) [][2]column {
 	words := wordsOfSQL(text)
 	names := aliases(words, known)

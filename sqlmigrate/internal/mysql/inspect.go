@@ -12,7 +12,7 @@ import (
 )
 
 // Engine is for MySQL and MariaDB. They have no transactions for changes of a
-// schema, so each statement has a query that tells whether it has been done,
+// schema, so each statement has a query that returns whether it has been done,
 // and a journal in the database keeps what a run that has stopped half-way
 // would otherwise have lost: see journal.go.
 //

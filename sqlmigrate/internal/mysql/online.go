@@ -17,7 +17,7 @@ import (
 // An online widening fills shadows: for each table of the connected set another
 // one with wide columns, filled by triggers and by a copy, parents first, and
 // with foreign keys among themselves. One RENAME puts all of them into the places
-// of the originals. The order of locks is that of programs: a row of the original
+// of the originals. Locks are taken in the order in which programs take them: a row of the original
 // first, then the one of the shadow.
 
 // A shadowed is a table of an online widening.

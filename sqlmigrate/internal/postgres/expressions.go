@@ -140,11 +140,21 @@ func (p *inspection) try(ctx context.Context, e expression, row, table string) e
 	if _, err := p.tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT expression"); err != nil {
 		return fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
+	if refused != nil && !ofExpression(refused) {
+		return fmt.Errorf("sqlmigrate: inspect: plan %s: %w", e.text, refused)
+	}
 	if refused != nil {
 		p.blocker(table, e.object, fmt.Sprintf("%s does not take a bigint: %v", e.text, refused),
 			"drop it before, or give the function a bigint")
 	}
 	return nil
+}
+
+// ofExpression reports whether the server rejects an expression: not if it was not
+// asked, or was kept from an answer by a timeout, a lock or its end.
+func ofExpression(err error) bool {
+	state := stateOf(err)
+	return state != "" && !slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, state[:2])
 }
 
 // widenedRow is what stands after FROM to have a table's columns with the types

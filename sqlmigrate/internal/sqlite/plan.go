@@ -123,7 +123,7 @@ func (in *inspection) noteCascades() {
 	}
 }
 
-// withoutRowid goes by the text: no pragma tells it in old versions.
+// withoutRowid reads the text: old versions have no pragma for it.
 func (*inspection) withoutRowid(t *table) bool {
 	tokens := tokenize(t.text)
 	for i := range len(tokens) - 1 {

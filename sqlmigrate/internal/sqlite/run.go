@@ -48,11 +48,15 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 	return errors.Join(endTransaction(ctx, conn), uncancelled(ctx, conn, "PRAGMA writable_schema = RESET"))
 }
 
-// endTransaction does not mind that an error has ended the transaction itself.
+// endTransaction does not mind that an error has ended the transaction itself. A
+// connection that stays in one does not return to its pool.
 func endTransaction(ctx context.Context, conn *sql.Conn) error {
 	err := uncancelled(ctx, conn, "ROLLBACK")
 	if err != nil && strings.Contains(err.Error(), "no transaction is active") {
 		return nil
+	}
+	if err != nil {
+		engine.Discard(conn)
 	}
 	return err
 }

@@ -251,7 +251,7 @@ func TestDatabaseErrors(t *testing.T) {
 			got := clitest.Command(t, append(strings.Fields(args), url)...)
 			clitest.WantOneLine(t, got, want)
 			if strings.Contains(got.Err, secret) {
-				t.Errorf("%s tells the password: %s", args, got.Err)
+				t.Errorf("%s shows the password: %s", args, got.Err)
 			}
 		}
 	}

@@ -193,7 +193,7 @@ func (s source) Extend(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*s
 
 func (source) Retire(context.Context, *snowflake.Grant, time.Time) error { return nil }
 
-// No answer tells what a store says: it may name hosts, users and databases.
+// No answer contains the error of a store: it may name hosts, users and databases.
 func TestWhatTheGeneratorRefuses(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }

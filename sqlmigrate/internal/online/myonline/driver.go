@@ -1,12 +1,14 @@
-// Package myonline is the part of online widening that is for MariaDB. Package
-// mysql plans it.
+// Package myonline carries out online widening on MariaDB: wide copies of the tables
+// that triggers keep equal to the originals, filled in batches, and one RENAME TABLE.
+// Package mysql plans it, package online calls the driver for each step, and the
+// journal (journal.go) keeps how far it has come.
 //
-// A session of MariaDB that is killed while it opens a table with triggers stops
-// in the middle of reading them, and the opened table is kept for others: their
-// writes fail with error 1064 until FLUSH TABLES, although the triggers are as they
-// were. So this package never kills a statement, not even one that
-// waits for a lock, and lets each come to its end when its context ends. A run
-// that finds that another one has not come to its end flushes the tables.
+// If a session of MariaDB is killed while it opens a table with triggers, the table
+// stays open for others with only some of its triggers read. Their writes fail with
+// error 1064 until FLUSH TABLES, although the triggers have not changed. This package
+// therefore never kills a statement, not even one that waits for a lock: when the
+// context ends, it waits for the statement to end. A run that finds that the previous
+// one has not ended in order flushes the tables.
 package myonline
 
 import (

@@ -1,4 +1,10 @@
-// Package pgonline is the part of online widening that is for PostgreSQL.
+// Package pgonline plans and carries out online widening on PostgreSQL: new columns
+// that a trigger keeps equal to the old ones, a copy of the rows in batches, indexes
+// built concurrently, and a swap of the columns in one transaction.
+//
+// LoadMove finds a move under way, PlanOnline plans one, and OpenMove prepares the
+// connection. Package online then calls the driver for each step, and records in the
+// journal (journal.go) how far it has come.
 package pgonline
 
 import (

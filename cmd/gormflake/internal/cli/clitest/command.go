@@ -9,10 +9,8 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
-	"github.com/gormflake/gormflake/internal/dsn"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
@@ -71,23 +69,11 @@ func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 // Open opens a database of the test apart from the command's own connection.
 func Open(t *testing.T, url string) *gorm.DB {
 	t.Helper()
-	dialector, err := dsn.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return db
+	return testdb.OpenURL(t, url)
 }
 
-// MariaDB tells it from MySQL, which speaks the same protocol.
+// MariaDB reports whether the server is MariaDB and not MySQL, which speaks the
+// same protocol.
 func MariaDB(t *testing.T, db *gorm.DB) bool {
 	t.Helper()
 	var version string

@@ -61,7 +61,7 @@ func TestDoctorScansNoTable(t *testing.T) {
 	clitest.Execute(t, db, "VACUUM ANALYZE orders")
 	before := scans(t, db)
 	diagnose(t, dsn).has(t, "ok", "serials", "orders.number", "the newest 1000 values", "")
-	// A session tells the statistics what it has done when it ends.
+	// A session reports to the statistics when it ends.
 	after := scans(t, db)
 	for deadline := time.Now().Add(time.Minute); after.Indexes == before.Indexes; after = scans(t, db) {
 		if time.Now().After(deadline) {

@@ -82,7 +82,7 @@ func TestMigrateNext(t *testing.T) {
 	})
 }
 
-// A reference that no constraint tells of is moved with the rest.
+// A reference without a constraint is moved with the rest.
 func TestMigrateReference(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {

@@ -74,13 +74,13 @@ func (i *instance) end(t *testing.T) int {
 	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = i.command.Wait() // ProcessState tells more
+	_ = i.command.Wait() // ProcessState has more
 	return i.command.ProcessState.ExitCode()
 }
 
 func (i *instance) kill() {
 	_ = i.command.Process.Kill()
-	_ = i.command.Wait() // ProcessState tells more
+	_ = i.command.Wait() // ProcessState has more
 }
 
 // An answer is what a request got.

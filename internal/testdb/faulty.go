@@ -1,0 +1,240 @@
+package testdb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+)
+
+// ErrFault is the error of an injected fault.
+var ErrFault = errors.New("injected fault")
+
+// A Fault is what happens to one statement.
+type Fault string
+
+// The faults.
+const (
+	Refused    Fault = "refused"    // it is not sent
+	Unreadable Fault = "unreadable" // the values of its first row have a type that nobody reads
+	CutOff     Fault = "cut off"    // the connection is lost after its first row
+)
+
+// Faults injects a fault into one statement of a pool.
+type Faults struct {
+	mu         sync.Mutex
+	fault      Fault
+	nth, count int
+	injected   bool
+}
+
+// Faulty opens the database of db once more, with a pool whose statements fail as
+// the returned Faults say.
+func Faulty(t testing.TB, db *gorm.DB) (*gorm.DB, *Faults) {
+	t.Helper()
+	f := &Faults{}
+	open := func(inner driver.Connector) *sql.DB { return sql.OpenDB(faultyConnector{inner, f}) }
+	switch d := db.Dialector.(type) {
+	case *postgres.Dialector:
+		config, err := pgx.ParseConfig(d.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return OpenWith(t, postgres.New(postgres.Config{Conn: open(stdlib.GetConnector(*config))})), f
+	case *mysql.Dialector:
+		connector, err := mysqldriver.NewConnector(d.DSNConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return OpenWith(t, mysql.New(mysql.Config{Conn: open(connector)})), f
+	case *sqlite.Dialector:
+		// Two copies of SQLite in one process break each other's locks.
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return OpenWith(t, sqlite.New(sqlite.Config{Conn: open(named{pool.Driver(), d.DSN})})), f
+	}
+	t.Fatalf("testdb: no faults for %T", db.Dialector)
+	return nil, nil
+}
+
+// Inject lets the nth statement from now on, counted from 1, suffer the fault. The
+// begin and the end of a transaction count as statements.
+func (f *Faults) Inject(fault Fault, nth int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault, f.nth, f.count, f.injected = fault, nth, 0, false
+}
+
+// Injected reports whether the statement has come, and had what the fault needs: a
+// row, for all but Refused.
+func (f *Faults) Injected() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.injected
+}
+
+// Reached reports whether as many statements have come.
+func (f *Faults) Reached() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count >= f.nth
+}
+
+// ask counts a statement, and returns its fault.
+func (f *Faults) ask() (Fault, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	switch {
+	case f.count != f.nth:
+		return "", nil
+	case f.fault == Refused:
+		f.injected = true
+		return "", ErrFault
+	}
+	return f.fault, nil
+}
+
+func (f *Faults) inject() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.injected = true
+}
+
+type named struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (n named) Connect(context.Context) (driver.Conn, error) { return n.driver.Open(n.dsn) }
+func (n named) Driver() driver.Driver                        { return n.driver }
+
+type faultyConnector struct {
+	driver.Connector
+	faults *Faults
+}
+
+func (c faultyConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	return &faultyConn{conn, c.faults}, err
+}
+
+// A faultyConn has only those methods of the driver's that a statement needs.
+type faultyConn struct {
+	driver.Conn
+	faults *Faults
+}
+
+func (c *faultyConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if _, err := c.faults.ask(); err != nil {
+		return nil, err
+	}
+	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	return faultyTx{tx, c.faults}, err
+}
+
+func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+	if _, err := c.faults.ask(); err != nil {
+		return nil, err
+	}
+	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+	if !errors.Is(err, driver.ErrSkip) {
+		return result, err
+	}
+	prepared, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer prepared.Close()
+	return prepared.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (c *faultyConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
+	fault, err := c.faults.ask()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.query(ctx, statement, args)
+	if err != nil || fault == "" {
+		return rows, err
+	}
+	return &faultyRows{Rows: rows, faults: c.faults, fault: fault}, nil
+}
+
+func (c *faultyConn) query(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, statement, args)
+	if !errors.Is(err, driver.ErrSkip) {
+		return rows, err
+	}
+	prepared, err := c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	rows, err = prepared.(driver.StmtQueryContext).QueryContext(ctx, args)
+	if err != nil {
+		return nil, errors.Join(err, prepared.Close())
+	}
+	return preparedRows{rows, prepared}, nil
+}
+
+type faultyTx struct {
+	driver.Tx
+	faults *Faults
+}
+
+func (t faultyTx) Commit() error {
+	if _, err := t.faults.ask(); err != nil {
+		return errors.Join(err, t.Tx.Rollback())
+	}
+	return t.Tx.Commit()
+}
+
+// preparedRows close the statement that they come from.
+type preparedRows struct {
+	driver.Rows
+	statement driver.Stmt
+}
+
+func (r preparedRows) Close() error { return errors.Join(r.Rows.Close(), r.statement.Close()) }
+
+type faultyRows struct {
+	driver.Rows
+	faults *Faults
+	fault  Fault
+	read   bool
+}
+
+func (r *faultyRows) Next(dest []driver.Value) error {
+	if r.read && r.fault == CutOff {
+		r.faults.inject()
+		return ErrFault
+	}
+	err := r.Rows.Next(dest)
+	if err == nil && !r.read && r.fault == Unreadable {
+		r.faults.inject()
+		for i := range dest {
+			dest[i] = r
+		}
+	}
+	r.read = r.read || err == nil
+	return err
+}

@@ -1,0 +1,61 @@
+package sqllease_test
+
+import (
+	"errors"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+var errInjected = errors.New("injected")
+
+// failing lets the nth statement from now on fail before it reaches the database.
+func (p *proxy) failing(n int) (asked func() int) {
+	count := 0
+	p.lead(func(int) error {
+		if count++; count == n {
+			return errInjected
+		}
+		return nil
+	})
+	return func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return count
+	}
+}
+
+// Whichever statement of the first call fails, the call returns its error or has
+// done its work, and the next one starts over.
+func TestFirstUseFails(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		failures := 0
+		for n := 1; ; n++ {
+			p := &proxy{}
+			store := sqllease.New(proxied(t, db, p))
+			asked := p.failing(n)
+			written, err := store.CompareAndSwap(within(t, patience), n, lease.Record{}, first)
+			if written != (err == nil) || err != nil && !errors.Is(err, errInjected) {
+				t.Fatalf("statement %d fails: CompareAndSwap = %v, %v, want its error", n, written, err)
+			}
+			if asked() < n {
+				break
+			}
+			if err != nil {
+				failures++
+				swap(t, store, n, lease.Record{}, first, true)
+			}
+			if got := load(t, store)[n]; got != first {
+				t.Errorf("statement %d failed: the record is %+v, want %+v", n, got, first)
+			}
+		}
+		if failures < 4 {
+			t.Errorf("%d statements failed, want those that check the server, the table and its settings", failures)
+		}
+	})
+}

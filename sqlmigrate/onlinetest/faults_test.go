@@ -1,0 +1,124 @@
+package onlinetest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// A faulted is a database whose statements fail by turns.
+type faulted struct {
+	faulty *gorm.DB
+	faults *testdb.Faults
+}
+
+func faultyOf(t *testing.T, db *gorm.DB) faulted {
+	t.Helper()
+	faulty, faults := testdb.Faulty(t, db)
+	return faulted{faulty, faults}
+}
+
+// resumes repeats a run, each time with a fault in a later statement, until one
+// ends without an error. Each continues where the one before was stopped, or finds
+// that it was stopped after its last step.
+func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run func(*sqlmigrate.OnlinePlan) error) {
+	t.Helper()
+	for n := 1; ; n += 1 + n/5 {
+		f.faults.Inject(testdb.Refused, 0)
+		online, err := plan.Online(context.Background(), f.faulty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.faults.Inject(testdb.Refused, n)
+		err = run(online)
+		if err == nil || n > 1 && strings.Contains(err.Error(), "no online move of these tables is under way") {
+			return
+		}
+		if !errors.Is(err, testdb.ErrFault) {
+			t.Fatalf("%s: statement %d is refused: %v", what, n, err)
+		}
+	}
+}
+
+// plans makes the plan with a fault in each statement: it is the same one, or there
+// is an error.
+func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {
+	t.Helper()
+	whole, err := plan.Online(context.Background(), f.faulty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := whole.String() + whole.WayBack()
+	for _, fault := range []testdb.Fault{testdb.Refused, testdb.Unreadable} {
+		for n := 1; ; n++ {
+			f.faults.Inject(fault, n)
+			got, err := plan.Online(context.Background(), f.faulty)
+			if !f.faults.Reached() {
+				break
+			}
+			if err == nil && got.String()+got.WayBack() != want {
+				t.Errorf("statement %d is %s: no error, and another plan:\n%s", n, fault, testdb.Diff(want, got.String()+got.WayBack()))
+			}
+			if err != nil && !f.faults.Injected() {
+				t.Errorf("statement %d is not %s: %v", n, fault, err)
+			}
+		}
+	}
+}
+
+// pgFaults stops a move at one statement after the other.
+func pgFaults(t *testing.T, server *pgServer) {
+	d := server.database(t, pgSmall)
+	before := d.dump(t)
+	f := faultyOf(t, d.DB)
+	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, "t", "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.plans(t, plan)
+	f.resumes(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
+	f.plans(t, plan) // which is under way
+	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
+	same(t, "after the way back", d.dump(t), before)
+	pgTo(t, d, sqlmigrate.StageSwap)
+	f.resumes(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
+	d.want(t, "SELECT count(*) FROM u JOIN t ON t.id = t_id WHERE t.id::text = u.t_id::text", "1000")
+	d.want(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'", "0")
+}
+
+var mariadbSmall = []string{
+	"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40))",
+	"INSERT INTO t (name) SELECT CONCAT('row ', seq) FROM seq_1_to_1000",
+	"CREATE TABLE u (id int AUTO_INCREMENT PRIMARY KEY, t_id int NOT NULL, CONSTRAINT fk_t FOREIGN KEY (t_id) REFERENCES t (id))",
+	"INSERT INTO u (t_id) SELECT id FROM t",
+}
+
+// mariadbFaults stops a move at one statement after the other.
+func mariadbFaults(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbSmall...)
+	f := faultyOf(t, d.DB)
+	schema := func() string { // without the journal, which a fault in its DROP leaves
+		return mariadbCounter.ReplaceAllString(d.second(t, "SHOW CREATE TABLE t", 2)+d.second(t, "SHOW CREATE TABLE u", 2), "")
+	}
+	before := schema()
+	plan, err := sqlmigrate.Inspect(context.Background(), d.DB, "t", "u")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.plans(t, plan)
+	constrain := sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)
+	f.resumes(t, plan, "Apply to constrain", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty, constrain) })
+	f.plans(t, plan) // which is under way
+	f.resumes(t, plan, "Revert", func(o *sqlmigrate.OnlinePlan) error { return o.Revert(context.Background(), f.faulty) })
+	same(t, "schema after the way back", schema(), before)
+	d.want(t, "SELECT COUNT(*) FROM u JOIN t ON t.id = u.t_id", "1000")
+	f.resumes(t, plan, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), f.faulty) })
+	f.resumes(t, plan, "Finish", func(o *sqlmigrate.OnlinePlan) error { return o.Finish(context.Background(), f.faulty) })
+	d.want(t, "SELECT COUNT(*) FROM u JOIN t ON t.id = u.t_id", "1000")
+}
