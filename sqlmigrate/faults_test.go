@@ -170,7 +170,9 @@ func TestApplyFails(t *testing.T) {
 	for target, schema := range faultySchemas {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; applyFails(t, target, schema, n); n += 1 + n/3 {
+			n := 1
+			for applyFails(t, target, schema, n) {
+				n += 1 + n/3
 			}
 		})
 	}

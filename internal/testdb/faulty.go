@@ -164,7 +164,7 @@ func (c *faultyConn) ExecContext(ctx context.Context, statement string, args []d
 	if err != nil {
 		return nil, err
 	}
-	defer prepared.Close()
+	defer func() { _ = prepared.Close() }()
 	return prepared.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
