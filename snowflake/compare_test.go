@@ -228,6 +228,32 @@ func TestContextEndsWhileASlotIsLost(t *testing.T) {
 	}
 }
 
+// A wait that its caller ends is one refusal.
+func TestCanceledWaitIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	l := fresh()
+	l.SequenceBits = 0
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+	if _, err := g.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for g.Stats().Waits == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if id, err := g.Next(canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v, want context.Canceled", id, err)
+	}
+	if got := g.Stats(); got.Refusals != 1 || got.Waits != 1 {
+		t.Errorf("%d refusals and %d waits are counted, want one of each", got.Refusals, got.Waits)
+	}
+}
+
 // A call that waits for the tick of its slots counts once, however long it waits,
 // and one that need not wait does not.
 func TestWaitsAreCounted(t *testing.T) {

@@ -94,6 +94,7 @@ func TestValidate(t *testing.T) {
 		{"before 1970", func(l *snowflake.Layout) { l.Epoch = date("1969-12-31T23:59:59.999Z") }, "is before 1970-01-01T00:00:00Z"},
 		{"no epoch", func(l *snowflake.Layout) { l.Epoch = time.Time{} }, "is before 1970-01-01T00:00:00Z"},
 		{"part of a tick", func(l *snowflake.Layout) { l.Tick = time.Second }, "is not a whole number of ticks of 1s since"},
+		{"part of the smallest tick", func(l *snowflake.Layout) { l.Epoch = l.Epoch.Add(time.Microsecond) }, "is not a whole number of ticks of 1ms since"},
 		{"epoch out of reach", func(l *snowflake.Layout) { l.Epoch = date("2262-04-11T23:47:16.855Z") }, "is after 2262-04-11T23:47:16.854Z"},
 		{"epoch in the far future", func(l *snowflake.Layout) { l.Epoch = time.Unix(1<<62, 0) }, "is after 2262-04-11T23:47:16.854Z"},
 		{"one tick", func(l *snowflake.Layout) { l.Epoch, l.Tick = time.UnixMilli(0), 150*365*24*time.Hour }, "snowflake: layout's tick 1314000h0m0s: want at most half of"},

@@ -64,6 +64,31 @@ func granting(now time.Time, window time.Duration) *faulty {
 	}
 }
 
+// No source can grant what the layout cannot hold.
+func TestNewGrantRefuses(t *testing.T) {
+	t.Parallel()
+	l := fresh()
+	for _, tt := range []struct {
+		name               string
+		layout             snowflake.Layout
+		datacenter, worker int64
+		want               string
+	}{
+		{"invalid layout", snowflake.Layout{}, 0, 0, "snowflake: layout's tick 0s"},
+		{"datacenter", l, 32, 0, "snowflake: datacenter 32 out of range [0, 31]"},
+		{"worker", l, 0, 32, "snowflake: worker 32 out of range [0, 31]"},
+		{"negative worker", l, 0, -1, "snowflake: worker -1 out of range [0, 31]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			grant, err := snowflake.NewGrant(tt.layout, tt.datacenter, tt.worker, l.Epoch, time.Time{})
+			if grant != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, %v, want no grant and %q", grant, err, tt.want)
+			}
+		})
+	}
+}
+
 // A grant that cannot be issued under is released and rejected; the next
 // call asks again.
 func TestRefusedGrants(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 // Not parallel: it sets the environment.
 func TestFromEnv(t *testing.T) {
+	two := fresh()
+	two.DatacenterBits = 1
 	for _, tt := range []struct {
 		name               string
 		datacenter, worker string
@@ -20,6 +22,7 @@ func TestFromEnv(t *testing.T) {
 		{"both", "1", "31", fresh(), ""},
 		{"no worker", "1", "unset", fresh(), "snowflake: SNOWFLAKE_WORKER_ID is not set"},
 		{"no datacenter", "unset", "1", fresh(), "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
+		{"no datacenter of two", "unset", "1", two, "snowflake: SNOWFLAKE_DATACENTER_ID is not set"},
 		{"no datacenter in the layout", "unset", "1", snowflake.JSSafeLayout(), ""},
 		{"a datacenter all the same", "1", "1", snowflake.JSSafeLayout(), "snowflake: datacenter 1 out of range [0, 0]"},
 		{"empty", "1", "", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="": want a number`},

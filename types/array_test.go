@@ -12,8 +12,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils/tests"
@@ -41,6 +44,29 @@ func TestArrayValue(t *testing.T) {
 	for i, ids := range arrays {
 		if got, err := ids.Value(); err != nil || got != want[i] {
 			t.Errorf("got %v, %v: want %v", got, err, want[i])
+		}
+	}
+}
+
+// PostgreSQL has arrays, and other databases store the text of a JSON array.
+func TestArrayGormValue(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		dialector gorm.Dialector
+		ids       types.IDs
+		want      any
+	}{
+		{&postgres.Dialector{}, types.IDs{1, 2}, "{1,2}"},
+		{&mysql.Dialector{}, types.IDs{1, 2}, "[1,2]"},
+		{&sqlite.Dialector{}, types.IDs{1, 2}, "[1,2]"},
+		{&sqlite.Dialector{}, types.IDs{}, "[]"},
+		{&postgres.Dialector{}, nil, nil},
+		{&sqlite.Dialector{}, nil, nil},
+	} {
+		db := &gorm.DB{Config: &gorm.Config{Dialector: test.dialector}}
+		got := test.ids.GormValue(t.Context(), db)
+		if want := (clause.Expr{SQL: "?", Vars: []any{test.want}}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", test.dialector.Name(), got, want)
 		}
 	}
 }
@@ -96,7 +122,10 @@ func TestArrayScanErrors(t *testing.T) {
 		{"{", `types: Array.Scan("{"): want {…} or […]`},
 		{"{1]", `types: Array.Scan("{1]"): want {…} or […]`},
 		{"[2:3]={1,2}", `types: Array.Scan("[2:3]={1,2}"): want {…} or […]`},
+		{[]byte(""), `types: Array.Scan(""): want {…} or […]`},
+		{[]byte("{"), `types: Array.Scan("{"): want {…} or […]`},
 		{"1,2", `types: Array.Scan("1,2"): want {…} or […]`},
+		{"123", `types: Array.Scan("123"): want {…} or […]`}, // '3' is '1'+2, as '}' is '{'+2
 		{"{1,NULL}", `types: Array.Scan, element 1: types: ID.Scan("NULL"): want a decimal integer`},
 		{"{{1},{2}}", `types: Array.Scan, element 0: types: ID.Scan("{1}"): want a decimal integer`},
 		{"{1,}", `types: Array.Scan, element 1: types: ID.Scan(""): want a decimal integer`},

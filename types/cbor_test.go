@@ -91,6 +91,7 @@ func TestUnmarshalCBORErrors(t *testing.T) {
 		{"tag", "c105", `("\xc1\x05"): ` + other},
 		{"text in chunks", "7f6135ff", `("\x7fa5\xff"): ` + other},
 		{"reserved", "1c", `("\x1c"): ` + other},
+		{"reserved, with 16 bytes", "1c00000000000000000000000000000005", `("\x1c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05"): ` + other},
 		{"text cut off", "6235", `("b5"): ` + other},
 		{"text too long", "613535", `("a55"): ` + other},
 		{"text of endless length", "7bffffffffffffffff35", `("{\xff\xff\xff\xff\xff\xff\xff\xff5"): ` + other},

@@ -20,6 +20,7 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 	line, comments, serials := &assignLine{}, make([]assignComment, 1), make([]assignSerial, 3)
 	cards := make([]assignCard, 2)
 	profile, child, aliased := &assignProfile{}, &assignNode{}, make([]benchLine, 5)
+	flagship := &assignShip{}
 	players, last := make([]assignPlayer, 1), &assignOrder{}
 	last.Lines = []*assignLine{line, {Order: last}}
 	const own = ": give each parent its own copy"
@@ -67,6 +68,11 @@ func TestAssignRejectsTwoParents(t *testing.T) {
 			"has one",
 			[]assignUser{{Profile: profile}, {Profile: profile}},
 			"assignProfile.UserID: got two parents for one row, by assignUser[0].Profile and by assignUser[1].Profile" + own,
+		},
+		{
+			"has one, and others by value",
+			[]assignHarbour{{Flagship: flagship}, {Flagship: flagship}},
+			"assignShip.HarbourID: got two parents for one row, by assignHarbour[0].Flagship and by assignHarbour[1].Flagship" + own,
 		},
 		{
 			"polymorphic",
@@ -138,6 +144,33 @@ type assignPlayer struct {
 	CoachID types.ID
 }
 
+type assignHarbour struct {
+	ID       types.ID     `gorm:"primaryKey" snowflake:"pk"`
+	Flagship *assignShip  `gorm:"foreignKey:HarbourID"`
+	Ships    []assignShip `gorm:"foreignKey:HarbourID"`
+}
+
+type assignShip struct {
+	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+	HarbourID types.ID
+}
+
+// assignBox has items whose back pointer is behind a pointer.
+type assignBox struct {
+	ID    types.ID        `gorm:"primaryKey" snowflake:"pk"`
+	Items []assignBoxItem `gorm:"foreignKey:BoxID"`
+}
+
+type assignBoxItem struct {
+	ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	*AssignBoxed
+}
+
+type AssignBoxed struct {
+	BoxID types.ID
+	Box   *assignBox `gorm:"foreignKey:BoxID"`
+}
+
 // What is one parent, or none, is accepted.
 func TestAssignAcceptsSharedRows(t *testing.T) {
 	t.Parallel()
@@ -157,6 +190,7 @@ func TestAssignAcceptsSharedRows(t *testing.T) {
 		"pointers to a struct of one": []*assignOrder{{ID: 7, Lines: []*assignLine{stored}}, {ID: 7, Lines: []*assignLine{stored}}},
 		"copy of the parent":          &assignOrder{ID: 8, Lines: []*assignLine{{Order: &assignOrder{ID: 8}}}},
 		"child first":                 []*assignNode{node, {Children: []*assignNode{node}}},
+		"back pointer behind nil":     &assignBox{Items: make([]assignBoxItem, 1)},
 	} {
 		if err := gormflake.Assign(noDatabase(t, newAssignGenerator()), tree); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -112,6 +112,28 @@ func TestAssignSharedAndCircular(t *testing.T) {
 	}
 }
 
+// A row that is the first field of another row has that row's address.
+func TestAssignRowAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	type rivet struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Name   string
+		HullID types.ID
+	}
+	type hull struct {
+		First  rivet    `gorm:"foreignKey:HullID"`
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Rivets []*rivet `gorm:"foreignKey:HullID"` // pointers: rows that may be met again
+	}
+	h := &hull{First: rivet{Name: "a"}, Rivets: []*rivet{{Name: "b"}}}
+	assignOrFail(t, noDatabase(t, newAssignGenerator()), []*hull{h})
+	for _, r := range []rivet{h.First, *h.Rivets[0]} {
+		if r.ID == 0 || h.ID == 0 || r.HullID != h.ID {
+			t.Errorf("rivet %s: key %v of %v, want one of %v", r.Name, r.ID, r.HullID, h.ID)
+		}
+	}
+}
+
 // Assign reaches the whole order from one of its lines.
 func TestAssignFromTheChild(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
@@ -231,6 +232,53 @@ func TestCopySourceRows(t *testing.T) {
 	}
 	if len(db.Statement.Omits) != 1 || db.Statement.Schema != nil {
 		t.Error("CopySource has changed the caller's statement")
+	}
+}
+
+// copyGrade is an integer to Go and text to the database.
+type copyGrade int64
+
+func (g copyGrade) Value() (driver.Value, error) { return strings.Repeat("*", int(g)), nil }
+
+type copyGraded struct {
+	gormflake.Model
+	Stars   copyGrade
+	Count   *int64
+	Replies []copyReply `gorm:"foreignKey:GradedID"`
+}
+
+type copyReply struct {
+	gormflake.Model
+	GradedID types.ID
+}
+
+// One struct is one row. A number is handed over as GORM would write it, and a
+// relation without rows is none.
+func TestCopySourceOfOneStruct(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	db := noDatabase(t, &Counter{}).Session(&gorm.Session{NowFunc: func() time.Time { return now }})
+	count := int64(7)
+	for _, test := range []struct {
+		row  copyGraded
+		want []any
+	}{
+		{copyGraded{Stars: 3, Count: &count}, []any{int64(1001), now, now, copyGrade(3), count}},
+		{copyGraded{Stars: 2, Replies: []copyReply{}}, []any{int64(1002), now, now, copyGrade(2), nil}},
+	} {
+		src, err := gormflake.CopySource(db, &test.row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !src.Next() {
+			t.Fatal("no row")
+		}
+		if values, err := src.Values(); err != nil || !slices.Equal(values, test.want) {
+			t.Errorf("%v, %v, want %v", values, err, test.want)
+		}
+		if src.Next() {
+			t.Error("a second row")
+		}
 	}
 }
 

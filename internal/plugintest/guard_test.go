@@ -279,6 +279,15 @@ func TestKeyLeftToTheDatabase(t *testing.T) {
 	})
 }
 
+// A statement that selects the key does not omit it by omitting another column.
+func TestUnsetKeySelected(t *testing.T) {
+	t.Parallel()
+	err := Dry(t, nil).Select("ID", "Title").Omit("Title").Create(&untaggedBook{Title: "a"}).Error
+	if want := unset("untaggedBook", "ID", noPlugin); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
 // GORM never writes a column that it may not create.
 func TestKeyThatIsNotCreated(t *testing.T) {
 	t.Parallel()

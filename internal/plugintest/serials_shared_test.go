@@ -144,6 +144,31 @@ func TestSerialSharedByForeignLayout(t *testing.T) {
 	}
 }
 
+// A parent replaces the key of a row, of which the serial number cannot be made. The
+// number then needs an ID of its own, also if another relation leaves the key alone.
+func TestSerialOfKeyReplacedByParent(t *testing.T) {
+	t.Parallel()
+	type deed struct {
+		PlotID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		CopyOf types.ID
+		Number string `snowflake:"serial=PAY"`
+	}
+	type plot struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk,gen=wide"`
+		Deed   *deed    `gorm:"foreignKey:PlotID"`
+		Copies []deed   `gorm:"foreignKey:CopyOf"`
+	}
+	gen, wide := &LayoutCounter{layout: snowflake.JSSafeLayout()}, NewLayoutCounter()
+	db := Dry(t, gormflake.New(gen, gormflake.WithGenerator("wide", wide)))
+	row := plot{ID: 1 << 60, Deed: &deed{PlotID: 7}}
+	if err := gormflake.Assign(db, &row); err != nil {
+		t.Fatal(err)
+	}
+	if want := (deed{PlotID: 1 << 60, Number: jsNumbers.Format(1001)}); *row.Deed != want {
+		t.Errorf("deed = %+v, want %+v", *row.Deed, want)
+	}
+}
+
 // A relation that the statement omits sets no key.
 func TestSerialSharedOmitted(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"math/bits"
 	"reflect"
@@ -19,6 +20,15 @@ import (
 type hidden struct {
 	ID types.ID `snowflake:"pk"`
 }
+
+// likeNull has the fields of a type of database/sql, which it is not.
+type likeNull struct {
+	V     int64
+	Valid bool
+}
+
+func (n *likeNull) Scan(any) error              { return errors.ErrUnsupported }
+func (n likeNull) Value() (driver.Value, error) { return n.V, nil }
 
 func TestTagMistakes(t *testing.T) {
 	t.Parallel()
@@ -55,6 +65,10 @@ func TestTagMistakes(t *testing.T) {
 		{"float", &struct {
 			ID float64 `snowflake:"pk"`
 		}{}, []string{`field ID, tag snowflake:"pk": type float64 cannot hold an ID: use types.ID, int64, uint64 or string`}},
+		{"not of database/sql", &struct {
+			ID   ok
+			Like likeNull `snowflake:"id"`
+		}{}, []string{`field Like, tag snowflake:"id": type plugintest.likeNull cannot hold an ID: use types.ID, int64, uint64 or string`}},
 		{"pointer to pointer", &struct {
 			ID **int64 `snowflake:"pk"`
 		}{}, []string{`field ID, tag snowflake:"pk": type *int64 cannot hold an ID: use types.ID, int64, uint64 or string`}},
