@@ -3,6 +3,7 @@
 package stall
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -57,7 +58,7 @@ func Since(t time.Time) (sum time.Duration) {
 	defer watcher.mu.Unlock()
 	all := watcher.late
 	if g, ok := watcher.asleep(time.Now()); ok {
-		all = append(all[:len(all):len(all)], g)
+		all = append(slices.Clip(all), g)
 	}
 	for _, g := range all {
 		if g.to.After(t) {

@@ -96,7 +96,7 @@ func TestClusterPostgresThatForgets(t *testing.T) {
 		Cluster: testcluster.Postgres(t),
 		Dial:    dial,
 		Faults:  []testcluster.Fault{storetest.Lost},
-		Repeat:  9,
+		Repeat:  7,
 		Window:  2 * time.Second,
 		Settles: true,
 	})
