@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,46 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 	}
 }
 
+// A comparison reads a scripted clock once, and takes no step of it for noise.
+func TestCompareReadsAScriptedClockOnce(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{0, -1, -49_999, -50_000, -time.Minute} {
+		c, wall, _ := scripted(time.Millisecond)
+		*wall += step
+		read, reads := c.Read, 0
+		c.Read = func() (time.Time, time.Duration) {
+			reads++
+			return read()
+		}
+		c.Lock()
+		if _, offset := c.Compare(); offset != step || reads != 1 {
+			t.Errorf("offset %v after %d readings, want %v after one", offset, reads, step)
+		}
+		c.Unlock()
+	}
+}
+
+// A clock that returns from a jump that was not believed has made a step back only
+// as far as it is behind.
+func TestStepBackFromAJump(t *testing.T) {
+	t.Parallel()
+	const tick = time.Millisecond
+	for behind, want := range map[time.Duration]uint64{0: 0, tick - 1: 0, tick: 1} {
+		c, wall, _ := scripted(tick)
+		c.Lock()
+		*wall += 2 * time.Hour
+		if _, offset := c.Compare(); offset != 2*time.Hour {
+			t.Fatalf("offset %v, want that the jump is not believed", offset)
+		}
+		*wall -= 2*time.Hour + behind
+		c.Compare()
+		if steps, largest := c.StepsBack(); steps != want || steps > 0 && largest != behind {
+			t.Errorf("%v behind: %d steps back, the largest %v, want %d", behind, steps, largest, want)
+		}
+		c.Unlock()
+	}
+}
+
 // One of those who wait for the same tick sleeps, and wakes the others; a caller
 // for whom it would be late sleeps alone.
 func TestSleepTogether(t *testing.T) {
@@ -122,6 +163,69 @@ func TestSleepTogether(t *testing.T) {
 			t.Errorf("the next one has slept until %v, as if the previous leader were there", got)
 		}
 	})
+}
+
+// A caller may be woken 70 µs after its tick, as any sleeper may, but no later.
+func TestSleepUntilALateLeader(t *testing.T) {
+	t.Parallel()
+	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
+	for _, test := range []struct{ left, want time.Duration }{
+		{due - late, due - time.Millisecond},                // with the leader
+		{due - late - 1, due - late - 1 - time.Millisecond}, // alone
+	} {
+		t.Run(test.left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				start := time.Now()
+				go func() { _ = c.Sleep(t.Context(), due) }()
+				synctest.Wait()
+				if err := c.Sleep(t.Context(), test.left); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(start); got != test.want {
+					t.Errorf("slept for %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A scripted clock may move at any time: it is read every millisecond.
+func TestSleepOnAScriptedClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := scripted(time.Millisecond)
+		for left, want := range map[time.Duration]time.Duration{1: 1, time.Millisecond: time.Millisecond, time.Hour: time.Millisecond} {
+			start := time.Now()
+			if err := c.Sleep(t.Context(), left); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(start); got != want {
+				t.Errorf("slept for %v of %v, want %v", got, left, want)
+			}
+		}
+	})
+}
+
+// However the time is slept, the context may end it.
+func TestCanceledSleep(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{50 * time.Microsecond, 500 * time.Microsecond, 30 * time.Millisecond} {
+		t.Run(left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				canceled, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := c.Sleep(canceled, left); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want context.Canceled", err)
+				}
+			})
+		})
+	}
 }
 
 // A long sleep ends before its time, so that a step of the clock is noticed and the
