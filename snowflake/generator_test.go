@@ -340,6 +340,22 @@ func TestExpiryWarning(t *testing.T) {
 	}
 }
 
+// A layout that lasts for less than the notice warns from its first tick on.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningOfAShortLayout(t *testing.T) {
+	log, s := logged(t), newScript()
+	l := snowflake.Layout{Epoch: s.now(), Tick: time.Hour, SequenceBits: 2, TotalBits: 4}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+	for range 2 {
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+			t.Fatalf("in tick zero: %v, want ErrSequenceExhausted", err)
+		}
+		if n := strings.Count(log.String(), "the layout expires"); n != 1 {
+			t.Errorf("%d warnings, want one: %s", n, log)
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScript()

@@ -230,21 +230,29 @@ func TestRevokeDuringAWait(t *testing.T) {
 // unless all is well.
 func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	t.Parallel()
-	for _, revoke := range []bool{true, false} {
-		t.Run(map[bool]string{true: "revoked", false: "not revoked"}[revoke], func(t *testing.T) {
+	const first = 64 // slots of the first window
+	for _, test := range []struct {
+		name   string
+		n      int
+		revoke bool
+	}{
+		{"revoked", 200, true},
+		{"revoked before the last ID", first + 1, true},
+		{"not revoked", 200, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s, c := newScript(), newChecker(t)
 			src := newReplacing(many(), s.now)
 			src.grants = append(src.grants, nil) // worker 0 has another window
 			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
-			dst := make([]id, 200)
+			dst := make([]id, test.n)
 			answer := waiting(t, g, func() error { return g.Fill(ctx, dst) })
-			first := src.grants[0]
 			if _, worker := src.current(); worker != 1 {
 				t.Fatalf("the second block is of worker %d, want 1", worker)
 			}
-			if revoke {
-				first.Revoke()
+			if test.revoke {
+				src.grants[0].Revoke()
 			}
 			stop := ticking(s)
 			defer stop()
@@ -252,11 +260,11 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.add(dst...)
-			if worker := src.layout.Decompose(dst[0]).Worker; (worker == 0) == revoke {
+			if worker := src.layout.Decompose(dst[0]).Worker; (worker == 0) == test.revoke {
 				t.Errorf("the first block is of worker %d", worker)
 			}
-			if got := g.Stats().Issued; got != 200 {
-				t.Errorf("%d issued, want 200", got)
+			if got := g.Stats().Issued; got != uint64(test.n) {
+				t.Errorf("%d issued, want %d", got, test.n)
 			}
 		})
 	}

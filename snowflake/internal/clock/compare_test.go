@@ -69,6 +69,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 		"first":  {[]time.Duration{9 * ms, 0}, 0, 2},
 		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3},
 		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3},
+		"ahead":  {[]time.Duration{-2 * ms, 2 * ms, 3 * ms}, 0, 3}, // and taken
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
