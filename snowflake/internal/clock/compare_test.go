@@ -62,21 +62,22 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 		pauses []time.Duration // of the readings, in turn
 		want   time.Duration
 		reads  int
+		moves  time.Duration // of logical time
 	}{
-		"none":   {[]time.Duration{0}, 0, 1},
-		"noise":  {[]time.Duration{49_999}, 0, 1},
-		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3},
-		"first":  {[]time.Duration{9 * ms, 0}, 0, 2},
-		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3},
-		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3},
-		"ahead":  {[]time.Duration{-2 * ms, 2 * ms, 3 * ms}, 0, 3}, // and taken
+		"none":   {[]time.Duration{0}, 0, 1, 0},
+		"noise":  {[]time.Duration{49_999}, 0, 1, 0},
+		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3, 0},
+		"first":  {[]time.Duration{9 * ms, 0}, 0, 2, 0},
+		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3, 0},
+		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3, 0},
+		"ahead":  {[]time.Duration{-2 * ms, 2 * ms, 3 * ms}, 0, 3, 2 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			epoch := time.Now().Add(-time.Hour)
 			var c clock.Clock
 			c.Init(clock.Config{Epoch: epoch, Tick: ms, MaxJump: time.Hour})
-			logical := c.Now().Logical
+			logical, base := c.Now().Logical, c.Base()
 			reads := 0
 			c.Read = func() (time.Time, time.Duration) {
 				pause := test.pauses[reads]
@@ -88,6 +89,9 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 			if _, offset := c.Compare(); offset != test.want || reads != test.reads {
 				t.Errorf("offset %v after %d readings, want %v after %d", offset, reads, test.want, test.reads)
 			}
+			if got := c.Base() - base; got != test.moves {
+				t.Errorf("logical time has moved by %v, want %v", got, test.moves)
+			}
 		})
 	}
 }
@@ -95,7 +99,7 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 // A comparison reads a scripted clock once, and takes no step of it for noise.
 func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 	t.Parallel()
-	for _, step := range []time.Duration{0, -1, -49_999, -50_000, -time.Minute} {
+	for _, step := range []time.Duration{time.Minute, 1, 0, -1, -49_999, -50_000, -time.Minute} {
 		c, wall, _ := scripted(time.Millisecond)
 		*wall += step
 		read, reads := c.Read, 0
@@ -104,8 +108,12 @@ func TestCompareReadsAScriptedClockOnce(t *testing.T) {
 			return read()
 		}
 		c.Lock()
-		if _, offset := c.Compare(); offset != step || reads != 1 {
-			t.Errorf("offset %v after %d readings, want %v after one", offset, reads, step)
+		want := min(step, 0) // a step forward is taken
+		if _, offset := c.Compare(); offset != want || reads != 1 {
+			t.Errorf("offset %v after %d readings, want %v after one", offset, reads, want)
+		}
+		if got := c.Now().Logical; got != *wall-want {
+			t.Errorf("logical time is %v, want %v", got, *wall-want)
 		}
 		c.Unlock()
 	}
@@ -208,6 +216,28 @@ func TestSleepOnAScriptedClock(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A caller whose context ends waits neither for the leader nor alone.
+func TestCanceledSleepWithALeader(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]time.Duration{"with the leader": time.Second, "alone": 5 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				start := time.Now()
+				go func() { _ = c.Sleep(t.Context(), 30*time.Millisecond) }()
+				synctest.Wait()
+				short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				if err := c.Sleep(short, left); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Millisecond {
+					t.Errorf("got %v after %v, want DeadlineExceeded after 1ms", err, time.Since(start))
+				}
+			})
+		})
+	}
 }
 
 // However the time is slept, the context may end it.
