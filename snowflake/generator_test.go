@@ -460,6 +460,16 @@ func TestNothingInTheTickOfTheStart(t *testing.T) {
 	}
 }
 
+// Under WithClock the tick of the start is one like any other.
+func TestScriptedClockInTheTickOfTheStart(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour, WorkerBits: 1}
+	g := open(t, snowflake.Static(0, 1), snowflake.WithLayout(l), snowflake.WithClock(time.Now))
+	if id, err := g.TryNext(); err != nil {
+		t.Errorf("got %d, %v, want an ID", id, err)
+	}
+}
+
 // A new process issues nothing in the tick of its start; New waits for the
 // next one where it is near, so that a first TryNext finds a slot.
 func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
