@@ -319,16 +319,20 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 // A revoked grant keeps its last tick: the source releases the worker above that.
 func TestLastOfARevokedGrant(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator){
-		"closed": func(t *testing.T, g *snowflake.Generator) {
+	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacing){
+		"closed": func(t *testing.T, g *snowflake.Generator, _ *replacing) {
 			t.Helper()
 			if err := g.Close(ctx); err != nil {
 				t.Error(err)
 			}
 		},
-		"replaced": func(t *testing.T, g *snowflake.Generator) {
+		"replaced": func(t *testing.T, g *snowflake.Generator, src *replacing) {
 			t.Helper()
+			last := src.grants[0].Last()
 			_ = g.Fill(canceled(), make([]id, 1)) // its slot is not due yet
+			if next, _ := src.current(); !next.Last().Equal(last) {
+				t.Errorf("the replacement begins after %v, want right after %v", next.Last(), last)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +354,7 @@ func TestLastOfARevokedGrant(t *testing.T) {
 			if got := g.Stats(); got.Issued != 64 || got.Lead != 10*time.Millisecond {
 				t.Errorf("%+v, want 64 issued and a lead of 10ms", got)
 			}
-			end(t, g)
+			end(t, g, src)
 			if got, ok := src.retired[grant]; !ok || !got.Equal(want) {
 				t.Errorf("retired at %v, want %v", got, want)
 			}

@@ -236,6 +236,28 @@ func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	}
 }
 
+// The first tick of the notice warns, though nothing else in it is out of the ordinary.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningInItsFirstTick(t *testing.T) {
+	log := logged(t)
+	synctest.Test(t, func(t *testing.T) {
+		begins := time.Now().Add(10 * time.Millisecond)
+		l := snowflake.TwitterLayout()
+		l.TotalBits = 22 + 38
+		l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
+		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+		for time.Now().Before(begins) {
+			if newChecker(t).try(g, 1); log.Len() > 0 {
+				t.Fatalf("before the notice: %s", log)
+			}
+			time.Sleep(l.Tick)
+		}
+		if newChecker(t).try(g, 1); log.Len() == 0 {
+			t.Error("no warning in the first tick of the notice")
+		}
+	})
+}
+
 // Where two calls find that a tick has come, one opens it. What the other would
 // have skipped is not told as issued, nor as skipped.
 func TestIssuedWhereTwoCallsOpenATick(t *testing.T) {
