@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -237,6 +238,55 @@ func TestStepBackBehindLastID(t *testing.T) {
 			t.Errorf("the ID says %v, the clock %v", got, s.now())
 		}
 	})
+}
+
+// A step back is over in the tick after the last ID's, or one later if that ID was
+// the last of its tick. Wait waits until then and no longer.
+func TestWhenAStepBackIsOver(t *testing.T) {
+	t.Parallel()
+	const tick = time.Millisecond
+	for name, test := range map[string]struct {
+		issued int // of the four IDs of the tick
+		over   time.Duration
+	}{
+		"one ID":           {1, tick},
+		"all but the last": {3, tick},
+		"the last":         {4, 2 * tick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := func(policy snowflake.ClockPolicy) (*script, *snowflake.Generator, *checker) {
+				s, c, l := newScript(), newChecker(t), fresh()
+				l.SequenceBits = 2
+				g := open(t, granting(s.now(), time.Hour), snowflake.WithLayout(l), snowflake.WithReadings(s.read),
+					snowflake.OnClockBackwards(policy), snowflake.WithSequenceStart(snowflake.StartZero))
+				c.try(g, test.issued)
+				return s, g, c
+			}
+			t.Run("fail", func(t *testing.T) {
+				t.Parallel()
+				s, g, c := start(snowflake.Fail())
+				s.pass(10 * tick)
+				s.step(test.over - tick - 10*tick)
+				if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrClockBackwards) {
+					t.Errorf("a tick too early: got %d, %v, want ErrClockBackwards", id, err)
+				}
+				s.pass(tick)
+				c.try(g, 1)
+			})
+			t.Run("wait", func(t *testing.T) {
+				t.Parallel()
+				s, g, c := start(snowflake.Wait(time.Second))
+				s.step(-100 * tick)
+				want := fmt.Sprintf("it will have caught up in %v", 100*tick+test.over)
+				if _, err := g.TryNext(); err == nil || !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("got %v, want %q", err, want)
+				}
+				s.pass(100*tick + test.over)
+				c.try(g, 1)
+			})
+		})
+	}
 }
 
 func TestWait(t *testing.T) {

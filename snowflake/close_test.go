@@ -64,6 +64,57 @@ func TestCloseDoesNotWaitForTheSource(t *testing.T) {
 	}
 }
 
+// A call that waits for the source fails with ErrClosed when the generator is closed,
+// whatever error the source returns, and even if the call's own context ends too.
+func TestClosedWhileTheSourceIsAsked(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(ctx context.Context) error{
+		"the context's error": context.Context.Err,
+		"the cause":           context.Cause,
+		"its own":             func(context.Context) error { return errDown },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript()
+			src := granting(s.now(), 10*time.Millisecond)
+			g, err := snowflake.New(src, snowflake.WithLayout(fresh()), snowflake.WithReadings(s.read))
+			if err != nil {
+				t.Fatal(err)
+			}
+			caller, cancel := context.WithCancel(ctx)
+			defer cancel()
+			src.extend = func(ctx context.Context, _ *snowflake.Grant, _ time.Time) (*snowflake.Grant, error) {
+				if err := g.Close(context.WithoutCancel(ctx)); err != nil {
+					t.Error(err)
+				}
+				<-ctx.Done()
+				cancel()
+				return nil, answer(ctx)
+			}
+			s.pass(time.Minute)
+			if id, err := g.Next(caller); !errors.Is(err, snowflake.ErrClosed) {
+				t.Errorf("got %d, %v, want ErrClosed", id, err)
+			}
+		})
+	}
+}
+
+// The source is asked for one call at a time. Another one waits for its answer, and
+// no longer than its own context lasts.
+func TestContextEndsWhileTheSourceIsAsked(t *testing.T) {
+	t.Parallel()
+	g, _, results := silent(t, 1) // its source panics when it is asked twice
+	if id, err := g.Next(canceled()); !errors.Is(err, snowflake.ErrFenced) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v, want ErrFenced and context.Canceled", id, err)
+	}
+	if err := g.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-results; !errors.Is(err, snowflake.ErrClosed) {
+		t.Errorf("the first call got %v, want ErrClosed", err)
+	}
+}
+
 // A source that does not heed its context either cannot keep the generator
 // open; what it grants then is released, and an error of that is the call's.
 func TestCloseBeforeTheSourceGrants(t *testing.T) {

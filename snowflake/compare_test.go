@@ -107,6 +107,35 @@ func TestStepsBackAreNotIssued(t *testing.T) {
 	}
 }
 
+// A call may take the slot that a step back was about to burn. The step back is then
+// not taken, and nothing counts as skipped.
+func TestSlotThatIsNotBurntIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	for reading := 1; reading <= 6; reading++ {
+		t.Run(fmt.Sprintf("reading %d", reading), func(t *testing.T) {
+			t.Parallel()
+			s, c := newScript(), newChecker(t)
+			var g *snowflake.Generator
+			left := 0
+			g = open(t, granting(s.now(), 1000*time.Hour), snowflake.WithLayout(fresh()), snowflake.WithReadings(func() (time.Time, time.Duration) {
+				if left--; left == 0 {
+					c.try(g, 1)
+				}
+				return s.read()
+			}))
+			c.try(g, 1)
+			s.pass(10 * time.Millisecond)
+			s.step(-2 * time.Millisecond)
+			left = reading
+			c.try(g, 1)
+			left = 0
+			if got := g.Stats().Issued; got != uint64(len(c.seen)) {
+				t.Errorf("%d issued, want %d", got, len(c.seen))
+			}
+		})
+	}
+}
+
 // A call that has read the time before a step back was taken does not issue in
 // it: the ID would be ahead of the clock, and all others would wait for it.
 // The call is held up at each of its readings in turn.

@@ -176,6 +176,31 @@ func TestWaitsInFakeTime(t *testing.T) {
 	})
 }
 
+// due is a context with a deadline that never ends.
+type due struct {
+	context.Context
+	at time.Time
+}
+
+func (d due) Deadline() (time.Time, bool) { return d.at, true }
+
+// A deadline is too close only where it comes before the slot.
+func TestDeadlineAtTheNextTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Second, SequenceBits: 2}
+		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+		newChecker(t).try(g, 4)
+		next := time.Now().Add(l.Tick)
+		if id, err := g.Next(due{ctx, next.Add(-1)}); !errors.Is(err, context.DeadlineExceeded) || time.Now().Equal(next) {
+			t.Errorf("got %d, %v, want DeadlineExceeded at once", id, err)
+		}
+		if id, err := g.Next(due{ctx, next}); err != nil || !l.Time(id).Equal(next) {
+			t.Errorf("got %d of %v, %v, want one of %v", id, l.Time(id), err, next)
+		}
+	})
+}
+
 func TestCancelInFakeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

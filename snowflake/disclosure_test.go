@@ -19,22 +19,35 @@ func TestSequenceStartCannotBeComputed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := open(t, granting(time.Now(), time.Hour), append(opts, snowflake.WithLayout(fresh()))...)
-			computed := 0
-			for range ticks {
-				time.Sleep(2 * time.Millisecond)
-				key, err := g.Next(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if outsiderStart(key) == key&sequenceMask {
-					computed++
-				}
+			if n := computedStarts(t, g, ticks); n > ticks/4 {
+				t.Errorf("the starts of %d ticks of %d could be computed", n, ticks)
 			}
-			if computed > ticks/4 {
-				t.Errorf("the starts of %d ticks of %d could be computed", computed, ticks)
+		})
+		t.Run(name+", secret known", func(t *testing.T) {
+			t.Parallel()
+			g := open(t, granting(time.Now(), time.Hour), append(opts, snowflake.WithLayout(fresh()))...)
+			snowflake.SetSecret(g, 0)
+			if n := computedStarts(t, g, ticks); n != ticks {
+				t.Errorf("the starts of %d ticks could be computed, want all %d, or the test above proves nothing", n, ticks)
 			}
 		})
 	}
+}
+
+// computedStarts returns how many ticks start where outsiderStart expects.
+func computedStarts(t *testing.T, g *snowflake.Generator, ticks int) (computed int) {
+	t.Helper()
+	for range ticks {
+		key, err := g.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outsiderStart(key) == key&sequenceMask {
+			computed++
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return computed
 }
 
 // Two grants of one worker, as before and after a restart, start the same ticks at

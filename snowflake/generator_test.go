@@ -322,15 +322,37 @@ func TestExpiryWarning(t *testing.T) {
 	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
 		t.Fatalf("six years before: %v, %q, want silence", err, log)
 	}
-	s.step(365*24*time.Hour + time.Second)
+	s.wall = g.Layout().Expires().Add(-5*365*24*time.Hour - time.Millisecond)
+	if _, err := g.Next(ctx); err != nil || log.Len() > 0 {
+		t.Fatalf("a tick before the notice: %v, %q, want silence", err, log)
+	}
 	for range 3 {
 		s.pass(time.Millisecond)
 		if _, err := g.Next(ctx); err != nil {
 			t.Fatal(err)
 		}
+		if log.Len() == 0 {
+			t.Fatal("no warning in the first tick of the notice")
+		}
 	}
 	if n := strings.Count(log.String(), "the layout expires"); n != 1 || !strings.Contains(log.String(), "2080-07-10") {
 		t.Errorf("%d warnings, want one with the date: %s", n, log)
+	}
+}
+
+// A layout that lasts for less than the notice warns from its first tick on.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningOfAShortLayout(t *testing.T) {
+	log, s := logged(t), newScript()
+	l := snowflake.Layout{Epoch: s.now(), Tick: time.Hour, SequenceBits: 2, TotalBits: 4}
+	g := open(t, snowflake.Static(0, 0), snowflake.WithLayout(l), snowflake.WithReadings(s.read))
+	for range 2 {
+		if _, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+			t.Fatalf("in tick zero: %v, want ErrSequenceExhausted", err)
+		}
+		if n := strings.Count(log.String(), "the layout expires"); n != 1 {
+			t.Errorf("%d warnings, want one: %s", n, log)
+		}
 	}
 }
 
@@ -357,6 +379,8 @@ func TestNewRefuses(t *testing.T) {
 		{"clock", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithClock(nil)}, "snowflake: WithClock(nil): want a clock"},
 		{"nil option", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(0), nil}, "snowflake: option 2 is nil"},
 		{"all mistakes", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLag(-1), snowflake.WithMaxJump(0)}, "WithLag(-1ns): want at least 0\nsnowflake: WithMaxJump"},
+		{"layout and lag", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(snowflake.Layout{Tick: 1}), snowflake.WithLag(-1)}, "layout's tick 1ns: want whole milliseconds, at least 1ms\nsnowflake: WithLag(-1ns)"},
+		{"no layout of the source", newWindows(snowflake.Layout{WorkerBits: 1}, s.now, time.Second), nil, "snowflake: layout's tick 0s: want whole milliseconds"},
 		{"epoch", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(future), snowflake.WithReadings(s.read)}, "is after the clock's"},
 		{"epoch too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(far), snowflake.WithClock(func() time.Time { return time.UnixMilli(-1e14) })}, "snowflake: layout's epoch 2262-01-01 00:00:00 +0000 UTC is after the clock's -1199-"},
 		{"clock too far for a Duration", snowflake.Static(17, 0), []snowflake.Option{snowflake.WithLayout(snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond}), snowflake.WithClock(func() time.Time { return date("2500-01-01T00:00:00Z") })}, "snowflake: layout expired at 2262-04-11"},
@@ -367,7 +391,7 @@ func TestNewRefuses(t *testing.T) {
 		},
 		{
 			"logical time and lag", newWindows(snowflake.TwitterLayout(), s.now, time.Second),
-			[]snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(time.Second)},
+			[]snowflake.Option{snowflake.WithLogicalTime(), snowflake.WithLag(1)},
 			"snowflake: WithLag with WithLogicalTime",
 		},
 		{
@@ -436,6 +460,16 @@ func TestNothingInTheTickOfTheStart(t *testing.T) {
 	}
 }
 
+// Under WithClock the tick of the start is one like any other.
+func TestScriptedClockInTheTickOfTheStart(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(10_000+unique.Add(1)) * time.Hour, WorkerBits: 1}
+	g := open(t, snowflake.Static(0, 1), snowflake.WithLayout(l), snowflake.WithClock(time.Now))
+	if id, err := g.TryNext(); err != nil {
+		t.Errorf("got %d, %v, want an ID", id, err)
+	}
+}
+
 // A new process issues nothing in the tick of its start; New waits for the
 // next one where it is near, so that a first TryNext finds a slot.
 func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
@@ -447,6 +481,20 @@ func TestNewSleepsOutTheTickOfTheStart(t *testing.T) {
 	if id, err := g.TryNext(); err != nil {
 		t.Errorf("got %d, %v, want an ID", id, err)
 	}
+}
+
+// New does not sleep for longer than 20 ms: the first Next waits instead.
+func TestNewDoesNotSleepOutALongTick(t *testing.T) {
+	t.Parallel()
+	for range 20 { // a busy machine may sleep for New
+		next := time.Now().Add(35 * time.Millisecond)
+		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Duration(next.UnixMilli()) * time.Millisecond, WorkerBits: 1}
+		open(t, snowflake.Static(0, 1), snowflake.WithLayout(l))
+		if time.Now().Before(next.Truncate(time.Millisecond)) {
+			return
+		}
+	}
+	t.Error("New has slept until a tick that was 35ms away, want at most 20ms")
 }
 
 // clocked is a source that has its own clock.
@@ -465,8 +513,11 @@ func TestClockOfTheSource(t *testing.T) {
 		t.Errorf("two clocks: %v", err)
 	}
 	g := open(t, src)
-	id, err := g.TryNext()
-	if err != nil || !g.Layout().Time(id).Equal(s.now()) {
-		t.Errorf("issued at %v, %v, want %v, by the source's clock", g.Layout().Time(id), err, s.now())
+	for range 3 { // the first time is that of the window's start
+		id, err := g.TryNext()
+		if err != nil || !g.Layout().Time(id).Equal(s.now()) {
+			t.Errorf("issued at %v, %v, want %v, by the source's clock", g.Layout().Time(id), err, s.now())
+		}
+		s.pass(time.Minute)
 	}
 }

@@ -71,7 +71,7 @@ func (g *Generator) checkGrant(grant *Grant, least int64) error {
 	if !grant.layout.Equal(g.layout) {
 		return fmt.Errorf("snowflake: the source has granted %v of another layout, %v: want %v", grant, grant.layout, g.layout)
 	}
-	first := max(uint64(grant.from), uint64(max(0, least)), g.clock.TickAt(g.clock.Now().Logical))
+	first := max(uint64(grant.from), uint64(least), g.clock.TickAt(g.clock.Now().Logical))
 	if first<<g.sequenceBits < grant.limit.Load() {
 		return nil
 	}

@@ -230,21 +230,29 @@ func TestRevokeDuringAWait(t *testing.T) {
 // unless all is well.
 func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 	t.Parallel()
-	for _, revoke := range []bool{true, false} {
-		t.Run(map[bool]string{true: "revoked", false: "not revoked"}[revoke], func(t *testing.T) {
+	const first = 64 // slots of the first window
+	for _, test := range []struct {
+		name   string
+		n      int
+		revoke bool
+	}{
+		{"revoked", 200, true},
+		{"revoked before the last ID", first + 1, true},
+		{"not revoked", 200, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s, c := newScript(), newChecker(t)
 			src := newReplacing(many(), s.now)
 			src.grants = append(src.grants, nil) // worker 0 has another window
 			g := open(t, firstWindow{src, time.Millisecond}, snowflake.WithReadings(s.read), snowflake.WithSequenceStart(snowflake.StartZero))
-			dst := make([]id, 200)
+			dst := make([]id, test.n)
 			answer := waiting(t, g, func() error { return g.Fill(ctx, dst) })
-			first := src.grants[0]
 			if _, worker := src.current(); worker != 1 {
 				t.Fatalf("the second block is of worker %d, want 1", worker)
 			}
-			if revoke {
-				first.Revoke()
+			if test.revoke {
+				src.grants[0].Revoke()
 			}
 			stop := ticking(s)
 			defer stop()
@@ -252,11 +260,11 @@ func TestRevokeBetweenTheBlocksOfAFill(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.add(dst...)
-			if worker := src.layout.Decompose(dst[0]).Worker; (worker == 0) == revoke {
+			if worker := src.layout.Decompose(dst[0]).Worker; (worker == 0) == test.revoke {
 				t.Errorf("the first block is of worker %d", worker)
 			}
-			if got := g.Stats().Issued; got != 200 {
-				t.Errorf("%d issued, want 200", got)
+			if got := g.Stats().Issued; got != uint64(test.n) {
+				t.Errorf("%d issued, want %d", got, test.n)
 			}
 		})
 	}
@@ -292,8 +300,8 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 		grant.Revoke()
 		end := grant.Until()
 		grant.Extend(s.now().Add(10 * time.Hour))
-		if !grant.Until().Equal(end) || end.After(s.now()) {
-			t.Errorf("the window ends at %v, then %v, want no window", end, grant.Until())
+		if !grant.Until().Equal(end) || !end.Equal(s.now()) {
+			t.Errorf("the window ends at %v, then %v, want where it starts, %v", end, grant.Until(), s.now())
 		}
 		_, next := g.Next(ctx)
 		_, tryNext := g.TryNext()
@@ -311,16 +319,20 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 // A revoked grant keeps its last tick: the source releases the worker above that.
 func TestLastOfARevokedGrant(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator){
-		"closed": func(t *testing.T, g *snowflake.Generator) {
+	for name, end := range map[string]func(t *testing.T, g *snowflake.Generator, src *replacing){
+		"closed": func(t *testing.T, g *snowflake.Generator, _ *replacing) {
 			t.Helper()
 			if err := g.Close(ctx); err != nil {
 				t.Error(err)
 			}
 		},
-		"replaced": func(t *testing.T, g *snowflake.Generator) {
+		"replaced": func(t *testing.T, g *snowflake.Generator, src *replacing) {
 			t.Helper()
+			last := src.grants[0].Last()
 			_ = g.Fill(canceled(), make([]id, 1)) // its slot is not due yet
+			if next, _ := src.current(); !next.Last().Equal(last) {
+				t.Errorf("the replacement begins after %v, want right after %v", next.Last(), last)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -342,7 +354,7 @@ func TestLastOfARevokedGrant(t *testing.T) {
 			if got := g.Stats(); got.Issued != 64 || got.Lead != 10*time.Millisecond {
 				t.Errorf("%+v, want 64 issued and a lead of 10ms", got)
 			}
-			end(t, g)
+			end(t, g, src)
 			if got, ok := src.retired[grant]; !ok || !got.Equal(want) {
 				t.Errorf("retired at %v, want %v", got, want)
 			}

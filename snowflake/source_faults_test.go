@@ -146,6 +146,8 @@ func TestRefusedGrants(t *testing.T) {
 				defer cancel()
 				if _, err := g.Next(short); !errors.Is(err, snowflake.ErrFenced) || !strings.Contains(err.Error(), tt.want) {
 					t.Fatalf("got %v, want ErrFenced and %q", err, tt.want)
+				} else if n := strings.Count(err.Error(), snowflake.ErrFenced.Error()); n != 1 {
+					t.Errorf("%v: ErrFenced %d times, want once", err, n)
 				}
 				if extends != 1 {
 					t.Errorf("%d extensions by one call, want 1", extends)
@@ -227,7 +229,7 @@ func TestReplacedWorkerIsRetiredWithoutTheCaller(t *testing.T) {
 func TestWindowBeginsWithAWholeTick(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	from := s.now().Add(time.Microsecond)
+	from := s.now().Add(1)
 	src := &faulty{grant: func(l snowflake.Layout) (*snowflake.Grant, error) {
 		return snowflake.NewGrant(l, 0, 0, from, from.Add(time.Hour))
 	}}
@@ -275,9 +277,10 @@ func TestReplacementBelowTheReservations(t *testing.T) {
 	src.grant = func(snowflake.Layout) (*snowflake.Grant, error) { return granted, nil }
 	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read))
 	reserve(t, g, 10_000<<l.SequenceBits) // ten seconds
+	end := granted.Last().Add(l.Tick)
 	var refused *snowflake.Grant
 	src.extend = func(_ context.Context, _ *snowflake.Grant, _ time.Time) (_ *snowflake.Grant, err error) {
-		refused, err = snowflake.NewGrant(l, 0, 1, s.now(), s.now().Add(5*time.Second))
+		refused, err = snowflake.NewGrant(l, 0, 1, s.now(), end)
 		return refused, err
 	}
 	granted.Revoke()

@@ -29,6 +29,7 @@ func TestFromEnv(t *testing.T) {
 		{"sign", "1", "+1", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="+1": want a number`},
 		{"text", "one", "1", fresh(), `snowflake: SNOWFLAKE_DATACENTER_ID="one": want a number`},
 		{"too large", "1", "32", fresh(), "snowflake: worker 32 out of range [0, 31]"},
+		{"too large for any layout", "1", "2147483648", fresh(), `snowflake: SNOWFLAKE_WORKER_ID="2147483648": want a number`},
 		{"overflow", "1", "18446744073709551617", fresh(), `want a number`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,10 +2,12 @@ package snowflake_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -77,6 +79,54 @@ func TestFirstOfATickFollowsAStepBack(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 		step(word, -10*time.Millisecond)
 		shows(t, g, word, c)
+	}
+}
+
+// The fast path issues the same IDs, and counts the same, as the slow path, which a
+// scripted clock always takes.
+func TestFirstOfATickIsTheSameOnAScriptedClock(t *testing.T) {
+	t.Parallel()
+	epoch := time.UnixMilli(0)
+	for name, l := range map[string]snowflake.Layout{
+		"12 bits": {Epoch: epoch, Tick: time.Millisecond, DatacenterBits: 5, WorkerBits: 5, SequenceBits: 12},
+		"1 bit":   {Epoch: epoch, Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 1},
+		"32 bits": {Epoch: epoch, Tick: time.Second, SequenceBits: 32},
+	} {
+		for start, lag := range map[snowflake.SequenceStart]time.Duration{snowflake.StartRandom: 0, snowflake.StartZero: 5 * l.Tick} {
+			t.Run(fmt.Sprintf("%s, lag %v", name, lag), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					begun := time.Now()
+					read := func() (time.Time, time.Duration) { return time.Now(), time.Since(begun) }
+					opts := []snowflake.Option{snowflake.WithLayout(l), snowflake.WithSequenceStart(start), snowflake.WithLag(lag)}
+					machine := open(t, granting(begun, time.Hour), opts...)
+					script := open(t, granting(begun, time.Hour), append(opts, snowflake.WithReadings(read))...)
+					sameIDs(t, machine, script)
+				})
+			})
+		}
+	}
+}
+
+func sameIDs(t *testing.T, one, other *snowflake.Generator) {
+	t.Helper()
+	snowflake.SetSecret(one, 7)
+	snowflake.SetSecret(other, 7)
+	r, tick := rand.New(rand.NewPCG(5, 6)), one.Layout().Tick
+	for issued := uint64(0); issued < 500; {
+		id, err := one.TryNext()
+		if want, wanted := other.TryNext(); id != want || !errors.Is(err, wanted) {
+			t.Fatalf("got %d, %v, want %d, %v", id, err, want, wanted)
+		}
+		if err == nil {
+			issued++
+		}
+		if got, want := one.Stats().Issued, other.Stats().Issued; got != issued || want != issued {
+			t.Fatalf("%d and %d issued, want %d", got, want, issued)
+		}
+		if r.IntN(2) == 0 {
+			time.Sleep(time.Duration(r.Int64N(int64(4 * tick))))
+		}
 	}
 }
 
@@ -184,6 +234,28 @@ func TestExpiryWarningOnTheMachinesClock(t *testing.T) {
 	if n := strings.Count(log.String(), "the layout expires"); n != 1 {
 		t.Errorf("%d warnings, want one: %s", n, log)
 	}
+}
+
+// The first tick of the notice warns, though nothing else in it is out of the ordinary.
+// Not parallel: it replaces the default logger.
+func TestExpiryWarningInItsFirstTick(t *testing.T) {
+	log := logged(t)
+	synctest.Test(t, func(t *testing.T) {
+		begins := time.Now().Add(10 * time.Millisecond)
+		l := snowflake.TwitterLayout()
+		l.TotalBits = 22 + 38
+		l.Epoch = begins.Add(5*365*24*time.Hour - 1<<38*time.Millisecond)
+		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l))
+		for time.Now().Before(begins) {
+			if newChecker(t).try(g, 1); log.Len() > 0 {
+				t.Fatalf("before the notice: %s", log)
+			}
+			time.Sleep(l.Tick)
+		}
+		if newChecker(t).try(g, 1); log.Len() == 0 {
+			t.Error("no warning in the first tick of the notice")
+		}
+	})
 }
 
 // Where two calls find that a tick has come, one opens it. What the other would
@@ -333,6 +405,37 @@ func TestOneComparisonATickAfterAStepBack(t *testing.T) {
 			t.Errorf("%d readings of the wall clock for 10000 calls at %v", n, back)
 		}
 	}
+}
+
+// Calls that find the tick full do not compare the clocks each time either.
+func TestOneComparisonInAFullTick(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := snowflake.Layout{Epoch: time.UnixMilli(0), Tick: time.Millisecond, SequenceBits: 4}
+		g := open(t, granting(time.Now(), time.Hour), snowflake.WithLayout(l), snowflake.WithSequenceStart(snowflake.StartZero))
+		var readings atomic.Int64
+		snowflake.Skew(g, func() time.Duration {
+			readings.Add(1)
+			return 0
+		})
+		for range 3 {
+			for range 2 { // the second call of a tick opens it
+				if err := g.Fill(ctx, make([]id, 1<<l.SequenceBits/2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			readings.Store(0)
+			for range 1000 {
+				if id, err := g.TryNext(); !errors.Is(err, snowflake.ErrSequenceExhausted) {
+					t.Fatalf("got %d, %v, want ErrSequenceExhausted", id, err)
+				}
+			}
+			if n := readings.Load(); n > 10 {
+				t.Errorf("%d readings of the wall clock for 1000 calls", n)
+			}
+			time.Sleep(l.Tick)
+		}
+	})
 }
 
 // A call that waits for its tick while the clock steps forward gets the IDs that it

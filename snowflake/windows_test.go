@@ -582,6 +582,36 @@ func TestIssuedAfterAFailedFill(t *testing.T) {
 	}
 }
 
+// Stats may count the first block of a call that fails later. The count then stays
+// until as many IDs have been issued: it only rises.
+func TestIssuedOnlyRises(t *testing.T) {
+	t.Parallel()
+	l, s := fresh(), newScript()
+	src := granting(s.now(), 10*time.Millisecond)
+	g := open(t, src, snowflake.WithLayout(l), snowflake.WithReadings(s.read), snowflake.WithLogicalTime())
+	var during uint64
+	src.extend = func(_ context.Context, held *snowflake.Grant, need time.Time) (*snowflake.Grant, error) {
+		if during == 0 {
+			during = g.Stats().Issued
+			return nil, errDown
+		}
+		held.Extend(need.Add(time.Minute))
+		return held, nil
+	}
+	if err := g.Fill(ctx, make([]id, 20<<l.SequenceBits)); !errors.Is(err, errDown) {
+		t.Fatalf("got %v, want %v", err, errDown)
+	}
+	if after := g.Stats().Issued; during == 0 || after != during {
+		t.Errorf("%d issued during the call, %d after it, want the same", during, after)
+	}
+	if err := g.Fill(ctx, make([]id, during+1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.Stats().Issued; got != during+1 {
+		t.Errorf("%d issued, want %d", got, during+1)
+	}
+}
+
 // At the end of a window that is used up there is no slot to burn for a step back:
 // it would be the first of the next holder's.
 func TestStepBackAtTheEndOfAUsedWindow(t *testing.T) {

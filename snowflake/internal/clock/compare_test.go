@@ -2,6 +2,7 @@ package clock_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,20 +62,22 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 		pauses []time.Duration // of the readings, in turn
 		want   time.Duration
 		reads  int
+		moves  time.Duration // of logical time
 	}{
-		"none":   {[]time.Duration{0}, 0, 1},
-		"noise":  {[]time.Duration{49_999}, 0, 1},
-		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3},
-		"first":  {[]time.Duration{9 * ms, 0}, 0, 2},
-		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3},
-		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3},
+		"none":   {[]time.Duration{0}, 0, 1, 0},
+		"noise":  {[]time.Duration{49_999}, 0, 1, 0},
+		"a step": {[]time.Duration{50_000, 50_000, 50_000}, -50_000, 3, 0},
+		"first":  {[]time.Duration{9 * ms, 0}, 0, 2, 0},
+		"worst":  {[]time.Duration{9 * ms, 3 * ms, 5 * ms}, -3 * ms, 3, 0},
+		"rising": {[]time.Duration{2 * ms, 3 * ms, 5 * ms}, -2 * ms, 3, 0},
+		"ahead":  {[]time.Duration{-2 * ms, 2 * ms, 3 * ms}, 0, 3, 2 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			epoch := time.Now().Add(-time.Hour)
 			var c clock.Clock
 			c.Init(clock.Config{Epoch: epoch, Tick: ms, MaxJump: time.Hour})
-			logical := c.Now().Logical
+			logical, base := c.Now().Logical, c.Base()
 			reads := 0
 			c.Read = func() (time.Time, time.Duration) {
 				pause := test.pauses[reads]
@@ -86,7 +89,54 @@ func TestCompareTakesTheBestReading(t *testing.T) {
 			if _, offset := c.Compare(); offset != test.want || reads != test.reads {
 				t.Errorf("offset %v after %d readings, want %v after %d", offset, reads, test.want, test.reads)
 			}
+			if got := c.Base() - base; got != test.moves {
+				t.Errorf("logical time has moved by %v, want %v", got, test.moves)
+			}
 		})
+	}
+}
+
+// A comparison reads a scripted clock once, and takes no step of it for noise.
+func TestCompareReadsAScriptedClockOnce(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{time.Minute, 1, 0, -1, -49_999, -50_000, -time.Minute} {
+		c, wall, _ := scripted(time.Millisecond)
+		*wall += step
+		read, reads := c.Read, 0
+		c.Read = func() (time.Time, time.Duration) {
+			reads++
+			return read()
+		}
+		c.Lock()
+		want := min(step, 0) // a step forward is taken
+		if _, offset := c.Compare(); offset != want || reads != 1 {
+			t.Errorf("offset %v after %d readings, want %v after one", offset, reads, want)
+		}
+		if got := c.Now().Logical; got != *wall-want {
+			t.Errorf("logical time is %v, want %v", got, *wall-want)
+		}
+		c.Unlock()
+	}
+}
+
+// A clock that returns from a jump that was not believed has made a step back only
+// as far as it is behind.
+func TestStepBackFromAJump(t *testing.T) {
+	t.Parallel()
+	const tick = time.Millisecond
+	for behind, want := range map[time.Duration]uint64{0: 0, tick - 1: 0, tick: 1} {
+		c, wall, _ := scripted(tick)
+		c.Lock()
+		*wall += 2 * time.Hour
+		if _, offset := c.Compare(); offset != 2*time.Hour {
+			t.Fatalf("offset %v, want that the jump is not believed", offset)
+		}
+		*wall -= 2*time.Hour + behind
+		c.Compare()
+		if steps, largest := c.StepsBack(); steps != want || steps > 0 && largest != behind {
+			t.Errorf("%v behind: %d steps back, the largest %v, want %d", behind, steps, largest, want)
+		}
+		c.Unlock()
 	}
 }
 
@@ -122,6 +172,91 @@ func TestSleepTogether(t *testing.T) {
 			t.Errorf("the next one has slept until %v, as if the previous leader were there", got)
 		}
 	})
+}
+
+// A caller may be woken 70 µs after its tick, as any sleeper may, but no later.
+func TestSleepUntilALateLeader(t *testing.T) {
+	t.Parallel()
+	const due, late = 30 * time.Millisecond, 70 * time.Microsecond
+	for _, test := range []struct{ left, want time.Duration }{
+		{due - late, due - time.Millisecond},                // with the leader
+		{due - late - 1, due - late - 1 - time.Millisecond}, // alone
+	} {
+		t.Run(test.left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				start := time.Now()
+				go func() { _ = c.Sleep(t.Context(), due) }()
+				synctest.Wait()
+				if err := c.Sleep(t.Context(), test.left); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(start); got != test.want {
+					t.Errorf("slept for %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A scripted clock may move at any time: it is read every millisecond.
+func TestSleepOnAScriptedClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := scripted(time.Millisecond)
+		for left, want := range map[time.Duration]time.Duration{1: 1, time.Millisecond: time.Millisecond, time.Hour: time.Millisecond} {
+			start := time.Now()
+			if err := c.Sleep(t.Context(), left); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(start); got != want {
+				t.Errorf("slept for %v of %v, want %v", got, left, want)
+			}
+		}
+	})
+}
+
+// A caller whose context ends waits neither for the leader nor alone.
+func TestCanceledSleepWithALeader(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]time.Duration{"with the leader": time.Second, "alone": 5 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				start := time.Now()
+				go func() { _ = c.Sleep(t.Context(), 30*time.Millisecond) }()
+				synctest.Wait()
+				short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				if err := c.Sleep(short, left); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Millisecond {
+					t.Errorf("got %v after %v, want DeadlineExceeded after 1ms", err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// However the time is slept, the context may end it.
+func TestCanceledSleep(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{50 * time.Microsecond, 500 * time.Microsecond, 30 * time.Millisecond} {
+		t.Run(left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var c clock.Clock
+				c.Init(clock.Config{Epoch: time.Now(), Tick: time.Millisecond, MaxJump: time.Hour})
+				canceled, cancel := context.WithCancel(t.Context())
+				cancel()
+				if err := c.Sleep(canceled, left); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want context.Canceled", err)
+				}
+			})
+		})
+	}
 }
 
 // A long sleep ends before its time, so that a step of the clock is noticed and the

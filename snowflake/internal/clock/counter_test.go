@@ -71,6 +71,7 @@ func TestClockEarnsTrust(t *testing.T) {
 	}{
 		"open":                       {second, time.Millisecond, true, start + second + 500_000},
 		"open, and does not keep up": {second / 100, time.Millisecond, true, 0},
+		"a nanosecond left":          {second, 1, true, start + second},
 		"over":                       {second, 0, false, 0},
 		"long over":                  {second, -time.Hour, false, 0},
 	} {

@@ -1,0 +1,162 @@
+package clock_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/snowflake/internal/clock"
+)
+
+// scripted is a clock whose time the test sets, an hour after its epoch at first.
+func scripted(tick time.Duration) (c *clock.Clock, wall, elapsed *time.Duration) {
+	c, wall, elapsed = new(clock.Clock), new(time.Duration), new(time.Duration)
+	*wall = time.Hour
+	epoch := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	c.Init(clock.Config{
+		Epoch: epoch, Tick: tick, MaxJump: time.Hour,
+		Read: func() (time.Time, time.Duration) { return epoch.Add(*wall), *elapsed },
+	})
+	return c, wall, elapsed
+}
+
+// Where the wall clock is the only clock, its small steps forward are time passing,
+// except what makes up for a small step back. Larger ones in either direction are
+// steps of the clock.
+func TestTimeByTheWallClockAlone(t *testing.T) {
+	t.Parallel()
+	const ms, small = time.Millisecond, 20 * time.Millisecond
+	for name, test := range map[string]struct {
+		steps []time.Duration
+		want  time.Duration
+	}{
+		"small steps":               {[]time.Duration{1, 0, ms, small}, small + ms + 1},
+		"too large a step":          {[]time.Duration{small + 1}, 0},
+		"after a large step":        {[]time.Duration{time.Hour, ms}, ms},
+		"making up":                 {[]time.Duration{-5 * ms, 3 * ms, 2 * ms}, 0},
+		"made up":                   {[]time.Duration{-5 * ms, 3 * ms, 3 * ms}, ms},
+		"again":                     {[]time.Duration{-5 * ms, 6 * ms, 6 * ms}, 7 * ms},
+		"the largest small step":    {[]time.Duration{-small, ms}, 0},
+		"larger":                    {[]time.Duration{-small - 1, ms}, ms},
+		"larger, in two":            {[]time.Duration{-small, -1, ms}, ms},
+		"a large step makes up too": {[]time.Duration{-5 * ms, time.Hour, ms}, ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wall := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+			var c clock.Clock
+			c.Init(clock.Config{
+				Epoch: wall, Tick: ms, MaxJump: time.Hour,
+				Wall: func() time.Time { return wall },
+			})
+			var elapsed time.Duration
+			for _, step := range test.steps {
+				wall = wall.Add(step)
+				_, elapsed = c.Read()
+			}
+			if elapsed != test.want {
+				t.Errorf("%v has passed, want %v", elapsed, test.want)
+			}
+		})
+	}
+}
+
+// A tick so far away that it cannot be counted is as far as can be.
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	const tick, last = time.Millisecond, math.MaxInt64 / uint64(time.Millisecond)
+	c, wall, elapsed := scripted(tick)
+	*wall, *elapsed = *wall+time.Minute, time.Minute
+	now := time.Hour + time.Minute
+	for of, want := range map[uint64]time.Duration{
+		0:              -now,
+		3_660_000:      0,
+		3_660_001:      tick,
+		last:           time.Duration(last)*tick - now,
+		last + 1:       math.MaxInt64,
+		math.MaxUint64: math.MaxInt64,
+	} {
+		if got := c.Until(of); got != want {
+			t.Errorf("%v until tick %d, want %v", got, of, want)
+		}
+	}
+}
+
+// The clocks are compared once in a tick, and in a long one every ten milliseconds
+// or a little more often, so that the tick ends with a period.
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for tick, period := range map[time.Duration]time.Duration{
+		ms: ms, 9 * ms: 9 * ms, 10 * ms: 10 * ms, 11 * ms: 5500 * time.Microsecond, 20 * ms: 10 * ms, time.Second: 10 * ms,
+	} {
+		var c clock.Clock
+		c.Init(clock.Config{Epoch: time.Now().Add(-time.Hour), Tick: tick, MaxJump: time.Hour})
+		for n := range time.Duration(3) {
+			begin := (n + 1000) * period
+			due := []bool{
+				c.Due(clock.Moment{Logical: begin}),
+				c.Due(clock.Moment{Logical: begin + 1}),
+				c.Due(clock.Moment{Logical: begin + period - 1}),
+			}
+			if !due[0] || due[1] || due[2] {
+				t.Errorf("ticks of %v, at the beginning, in the middle and at the end of a period: due %v, want the first", tick, due)
+			}
+		}
+	}
+}
+
+// A tick is open until its end, or for ten milliseconds.
+func TestOpenFor(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		tick, at, want time.Duration
+	}{
+		{ms, 7 * ms, ms},
+		{ms, 8*ms - 1, 1},
+		{time.Second, 5 * time.Second, 10 * ms},
+		{time.Second, 6*time.Second - 11*ms, 10 * ms},
+		{time.Second, 6*time.Second - 3*ms, 3 * ms},
+	} {
+		c, _, _ := scripted(test.tick)
+		at := clock.Moment{Logical: test.at}
+		if got := c.OpenFor(at, c.TickAt(at.Logical)); got != test.want {
+			t.Errorf("at %v a tick of %v is open for %v, want %v", test.at, test.tick, got, test.want)
+		}
+	}
+}
+
+// A start in a tick to come is a step back of the wall clock; one in a tick that
+// has begun moves nothing.
+func TestStartAt(t *testing.T) {
+	t.Parallel()
+	const tick = time.Millisecond
+	for name, test := range map[string]struct {
+		now   time.Duration // within tick 3,600,000
+		tick  uint64
+		ahead time.Duration
+		steps uint64
+	}{
+		"a tick before":      {0, 3_599_999, 0, 0},
+		"the present":        {0, 3_600_000, 0, 0},
+		"a nanosecond ahead": {tick - 1, 3_600_001, 1, 0},
+		"a tick ahead":       {0, 3_600_001, tick, 1},
+		"an hour ahead":      {0, 7_200_000, time.Hour, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, wall, elapsed := scripted(tick)
+			*wall, *elapsed = *wall+test.now, test.now
+			c.Lock()
+			defer c.Unlock()
+			c.StartAt(test.tick)
+			if got := c.Now().Logical - *wall; got != test.ahead || c.Offset() != -test.ahead {
+				t.Errorf("ahead by %v, the offset is %v, want %v", got, c.Offset(), test.ahead)
+			}
+			if steps, largest := c.StepsBack(); steps != test.steps || steps > 0 && largest != test.ahead {
+				t.Errorf("%d steps back, the largest %v, want %d", steps, largest, test.steps)
+			}
+		})
+	}
+}
