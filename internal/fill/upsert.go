@@ -91,7 +91,7 @@ func covers(target []string, columns []*model.Column) bool {
 // appends them to a slice of maps.
 func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) error {
 	kind := stmt.ReflectValue.Kind()
-	if kind != reflect.Slice && kind != reflect.Array || covers(target(stmt, c), keysOf(m)) {
+	if kind != reflect.Slice && kind != reflect.Array {
 		return nil
 	}
 	switch {

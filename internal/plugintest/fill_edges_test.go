@@ -145,6 +145,16 @@ func TestUpsertByNoColumn(t *testing.T) {
 	}
 }
 
+// A constraint may be on other columns than those that the statement names too.
+func TestUpsertMapsByConstraint(t *testing.T) {
+	t.Parallel()
+	conflict := clause.OnConflict{OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
+	err := Dry(t, gormflake.New(&Counter{})).Model(&Book{}).Clauses(conflict).Create([]map[string]any{{"id": 5}, {"id": 6}}).Error
+	if err == nil || !strings.Contains(err.Error(), "an upsert of a slice of maps by another column than the key") {
+		t.Errorf("err = %v, want that the keys cannot be returned", err)
+	}
+}
+
 // GORM cannot read a column back that it may only write.
 func TestReturningOfWriteOnlyColumn(t *testing.T) {
 	t.Parallel()
