@@ -165,7 +165,7 @@ func TestCheckJSONTags(t *testing.T) {
 		Named namedInt `json:",string"`
 		Fine  types.ID `json:"string,omitempty"`
 
-		List types.IDs `json:"list,string"` // the option has no effect on a list
+		List types.IDs `json:"list,string"` //nolint:staticcheck // the option has no effect on a list
 	}
 	Each(t, func(t *testing.T, db *gorm.DB) {
 		const reason = "its json tag has the option string, with which some encoders quote a types.ID twice: remove ,string"
