@@ -75,6 +75,7 @@ func TestScanErrors(t *testing.T) {
 		{"hexadecimal", "0x1f", `("0x1f"): ` + integer},
 		{"one quotation mark", `"`, `("\""): ` + integer},
 		{"quotation mark in front", `"12`, `("\"12"): ` + integer},
+		{"quotation mark at the end", `15"`, `("15\""): ` + integer},
 		{"quotation marks only", `""`, `(""): ` + integer},
 		{"two pairs of quotation marks", `""5""`, `("\"5\""): ` + integer},
 		{"null of JSON", "null", `("null"): ` + integer},

@@ -91,14 +91,13 @@ func covers(target []string, columns []*model.Column) bool {
 // appends them to a slice of maps.
 func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) error {
 	kind := stmt.ReflectValue.Kind()
-	if kind != reflect.Slice && kind != reflect.Array || covers(target(stmt, c), keysOf(m)) {
+	if kind != reflect.Slice && kind != reflect.Array {
 		return nil
 	}
-	ofMaps := stmt.ReflectValue.Type().Elem().Kind() == reflect.Map
 	switch {
-	case ofMaps && stmt.Name() == "mysql" && c.OnConstraint == "" && covers(namedTarget(stmt, c), keysOf(m)):
-		return nil // another unique column is possible, but not asked for
-	case ofMaps:
+	case c.OnConstraint == "" && covers(namedTarget(stmt, c), keysOf(m)):
+		return nil // on MySQL and MariaDB another unique column is possible, but not asked for
+	case stmt.ReflectValue.Type().Elem().Kind() == reflect.Map:
 		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
 	case conditional(stmt, c):
 		return errors.New("an upsert of a slice with a condition, by another column than the key, cannot return the keys that the rows have: create the rows one by one, or leave out Where")

@@ -58,5 +58,6 @@ func isZeroText(text string) bool {
 	return text == "" || err == nil && rounds(f)
 }
 
-// rounds reports whether the database rounds a fraction to 0.
-func rounds(f float64) bool { return math.Abs(f) < 0.5 }
+// rounds reports whether the key may become 0: MariaDB rounds a half to it, and
+// PostgreSQL's driver cuts the fraction off.
+func rounds(f float64) bool { return math.Abs(f) < 1 }

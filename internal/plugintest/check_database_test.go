@@ -1,7 +1,9 @@
 package plugintest
 
 import (
+	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,6 +54,56 @@ func TestCheckWithoutDatabase(t *testing.T) {
 		}
 		wants(t, gormflake.Check(db, &live{}), []string{"check table lives: ", "closed"})
 	})
+}
+
+// rewritten sends the query that rewrite makes of each.
+type rewritten struct {
+	gorm.ConnPool
+	rewrite func(query string) string
+}
+
+func (r rewritten) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return r.ConnPool.QueryContext(ctx, r.rewrite(query), args...)
+}
+
+// A row of the catalogue that cannot be read is an error, and so is an end of the
+// rows before the last. The connection is free again.
+func TestCheckReportsUnreadableRows(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		Migrate(t, db, &live{})
+		unreadable := map[string]func(string) string{
+			"sqlite":   func(query string) string { return strings.Replace(query, "SELECT name", "SELECT NULL", 1) },
+			"postgres": func(query string) string { return strings.Replace(query, "SELECT a.attname", "SELECT NULL", 1) },
+			"mysql": func(string) string {
+				return "SELECT NULL, 'bigint', 'NO', 'PRI', NULL, '' UNION ALL SELECT 'id', '', '', '', '', ''"
+			},
+		}
+		wantUnreadable(t, db, unreadable[db.Name()], "Scan error on column index 0")
+		if db.Name() == "sqlite" {
+			const fails = "SELECT CASE cid WHEN 1 THEN abs(-9223372036854775807 - 1) ELSE name END"
+			wantUnreadable(t, db, func(query string) string { return strings.Replace(query, "SELECT name", fails, 1) }, "integer overflow")
+		}
+	})
+}
+
+func wantUnreadable(t *testing.T, db *gorm.DB, rewrite func(string) string, want string) {
+	t.Helper()
+	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
+	tx.Statement.ConnPool = rewritten{tx.Statement.ConnPool, rewrite}
+	wants(t, gormflake.Check(tx, &live{}), []string{"check table lives: ", want})
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := pool.Stats().InUse; n != 0 {
+		t.Errorf("%d connections in use", n)
+	}
+}
+
+func TestCheckOfUnknownDatabase(t *testing.T) {
+	t.Parallel()
+	wants(t, gormflake.Check(Dry(t, NewPlugin(t)), &Book{}), []string{"check table books: got a database of dummy: want SQLite, PostgreSQL, MySQL or MariaDB"})
 }
 
 // A table that this user may not see is not one that does not exist yet.
@@ -160,6 +212,29 @@ func TestCheckTablesOfOtherSchemas(t *testing.T) {
 		wants(t, gormflake.Check(tx, &live{}), []string{"column public of table lives is REAL, which cannot hold every ID"})
 		return gorm.ErrInvalidTransaction
 	})
+}
+
+// liveInMain names the database of its table.
+type liveInMain struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Public types.ID `snowflake:"id"`
+}
+
+func (liveInMain) TableName() string { return "main.lives" }
+
+type bracketed struct {
+	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Maker types.ID `gorm:"column:maker[" snowflake:"id"`
+}
+
+// SQLite finds a table in the database that its name has, and folds letters alone.
+func TestCheckNamesOfSQLite(t *testing.T) {
+	t.Parallel()
+	db := memory(t, NewPlugin(t))
+	Must(t, db.Exec("CREATE TABLE lives (id integer PRIMARY KEY, public real, text text)"))
+	wants(t, gormflake.Check(db, &liveInMain{}), []string{"column public of table main.lives is REAL, which cannot hold every ID"})
+	Must(t, db.Exec("CREATE TABLE bracketeds (id bigint PRIMARY KEY, `maker{` bigint)"))
+	wants(t, gormflake.Check(db, &bracketed{}), []string{"table bracketeds has no column maker[: migrate it"})
 }
 
 type (

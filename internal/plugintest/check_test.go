@@ -59,9 +59,12 @@ func TestCheckModels(t *testing.T) {
 			Book   Book
 		}
 		untagged struct{ ID uint }
+		exact    struct {
+			ID string `gorm:"size:19" snowflake:"pk"`
+		}
 	)
 	Each(t, func(t *testing.T, db *gorm.DB) {
-		if err := gormflake.Check(db, &Book{}, &shelf{}, &kinds{}, &PlainKeyBook{}, &TextKeyBook{}); err != nil {
+		if err := gormflake.Check(db, &Book{}, &shelf{}, &kinds{}, &PlainKeyBook{}, &TextKeyBook{}, &exact{}); err != nil {
 			t.Error(err)
 		}
 		wants(t, gormflake.Check(db, &autoKey{}, &defaulted{}, &small{}, &wrongTag{}, &child{}, &untagged{}, 7),

@@ -54,6 +54,13 @@ type copyState struct {
 	State string `gorm:"default:lower('NEW')"`
 }
 
+// copyDated has a time stamp that the database may set.
+type copyDated struct {
+	ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Name string
+	Made time.Time `gorm:"autoCreateTime;default:now()"`
+}
+
 // copyShape has a column that only SQL can write.
 type copyShape struct {
 	gormflake.Model
@@ -95,6 +102,8 @@ func TestCopySourceRejects(t *testing.T) {
 		{"many to many", db, &assignPost{Tags: []*assignTag{{}}}, "row 0 has Tags", omit("Tags")},
 		{"join rows", omit("Tags.*"), &assignPost{Tags: []*assignTag{{}}}, "row 0 has Tags", omit("Tags")},
 		{"default for some rows", db, []copyState{{State: "old"}, {}}, "field State: row 0 has a value, and for row 1 the database", omit("State")},
+		{"default for the last row", db, []copyState{{}, {State: "new"}}, "field State: row 1 has a value, and for row 0 the database", omit("State")},
+		{"broken model", db, &brokenParent{}, "CopySource: *plugintest.brokenParent: invalid field found", nil},
 		{"unset key", db, make([]copyUntagged, 1), "the row has no key", db.WithContext(gormflake.Skip(t.Context()))},
 		{"unset key, unscoped", db.Unscoped(), make([]copyUntagged, 1), "the row has no key", nil},
 		{"generator", noDatabase(t, &Counter{Err: ErrInjected}), make([]copyRow, 1), ErrInjected.Error(), db},
@@ -176,6 +185,8 @@ func TestCopySourceColumns(t *testing.T) {
 		{"permissions", db, make([]copyPermissions, 1), "copy_permissions", "id created_at updated_at created home_street"},
 		{"default of the database", db, make([]copyState, 2), "copy_states", "id created_at updated_at"},
 		{"no default needed", db, []copyState{{State: "a"}, {State: "b"}}, "copy_states", "id created_at updated_at state"},
+		{"no default needed in one row", db, []copyState{{State: "a"}}, "copy_states", "id created_at updated_at state"},
+		{"time stamp of the database, others selected", db.Select("Name"), []copyDated{{Made: time.Unix(1, 0)}}, "copy_dateds", "id name"},
 		{"table", db.Table("rows"), make([]copyRow, 1), "rows", "id created_at updated_at name"},
 		{"table in a schema", db.Table("audit.rows"), make([]copyRow, 1), "audit rows", "id created_at updated_at name"},
 		{"model in a schema", db, make([]copyQualified, 1), "audit rows", "id created_at updated_at"},
@@ -278,6 +289,46 @@ func TestCopySourceOfOneStruct(t *testing.T) {
 		}
 		if src.Next() {
 			t.Error("a second row")
+		}
+	}
+}
+
+// copyAny has a column of any value, and one of a list of IDs.
+type copyAny struct {
+	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Value any      `gorm:"type:text"`
+	Refs  types.IDs
+}
+
+// What a field holds decides whether it writes SQL.
+func TestCopySourceAnyValue(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		value any
+		want  string // an error
+	}{
+		{"text", ""},
+		{gorm.Expr("now()"), "clause.Expr writes the SQL now()"},
+		{gorm.Expr("?"), "clause.Expr writes the SQL ?"},
+		{gorm.Expr("?", "bound"), ""},
+	} {
+		src, err := gormflake.CopySource(noDatabase(t, &Counter{}), []copyAny{{Value: test.value, Refs: types.IDs{7}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.Next()
+		values, err := src.Values()
+		if test.want != "" {
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v: %v, %v, want %q", test.value, values, err, test.want)
+			}
+			continue
+		}
+		if err != nil || len(values) != 3 || values[0] != int64(1001) || values[1] != "text" && values[1] != "bound" {
+			t.Errorf("%v: %v, %v", test.value, values, err)
+		}
+		if values[2] != "[7]" {
+			t.Errorf("refs %T %v, want [7]", values[2], values[2])
 		}
 	}
 }

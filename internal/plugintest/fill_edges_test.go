@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -54,6 +55,118 @@ func TestHookSeesSerialWithoutParent(t *testing.T) {
 	}
 	if alone, child := rows[0], rows[1]; alone.Seen == "" || alone.Seen != alone.Number || child.Seen != "" || child.Number == "" {
 		t.Errorf("rows = %+v and %+v: want the first to have seen its number, the second to get one later", alone, child)
+	}
+}
+
+// A context of Skip leaves serial numbers alone in both callbacks.
+func TestSkipOfAChild(t *testing.T) {
+	t.Parallel()
+	row := witness{Account: &account{ID: 7}}
+	Must(t, Dry(t, gormflake.New(NewLayoutCounter())).WithContext(gormflake.Skip(t.Context())).Create(&row))
+	if row.AccountID != 7 || row.Number != "" {
+		t.Errorf("row = %+v, want account 7 and no number", row)
+	}
+}
+
+// The least key has a serial number.
+func TestSerialOfTheFirstKey(t *testing.T) {
+	t.Parallel()
+	gen := NewLayoutCounter()
+	row := Payment{ID: 1}
+	Must(t, Dry(t, gormflake.New(gen)).Create(&row))
+	if idOf(row.Number) != 1 || gen.Calls != 0 {
+		t.Errorf("row = %+v after %d calls, want the number of ID 1", row, gen.Calls)
+	}
+}
+
+// fading is a value that is there once.
+type fading struct {
+	text string
+	read bool
+}
+
+func (f *fading) Value() (driver.Value, error) {
+	if f.read {
+		return nil, nil
+	}
+	f.read = true
+	return f.text, nil
+}
+
+// A map whose values change during the call needs more IDs than were generated.
+func TestMapsThatChange(t *testing.T) {
+	t.Parallel()
+	db := Dry(t, gormflake.New(NewLayoutCounter()))
+	for name, maps := range map[string][]map[string]any{
+		"key":           {{"number": "a", "id": &fading{text: "5"}}, {"number": "b"}},
+		"serial number": {{"number": &fading{text: "a"}, "id": 5}, {"id": 6}},
+	} {
+		err := db.Model(&Receipt{}).Create(maps).Error
+		if want := "gormflake: model Receipt: the map was modified concurrently: do not share it until Create returns"; err == nil || err.Error() != want {
+			t.Errorf("%s: err = %v, want %s", name, err, want)
+		}
+	}
+}
+
+// A nil map is no mistake if nothing goes into it.
+func TestNilMapWithoutKey(t *testing.T) {
+	t.Parallel()
+	Must(t, Dry(t, gormflake.New(&Counter{})).Model(&Book{}).Omit("ID").Create(map[string]any(nil)))
+}
+
+// A key under the name of its field stays the row's key.
+func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
+	t.Parallel()
+	Each(t, func(t *testing.T, db *gorm.DB) {
+		Migrate(t, db, &product{})
+		m := map[string]any{"ID": Preset, "Code": "x", "Price": 2}
+		Must(t, db.Model(&product{}).Clauses(byCode("price")).Create(&m))
+		if stored := storedProduct(t, db, "x"); stored.ID != Preset {
+			t.Errorf("row = %+v, map %v, want key %d", stored, m, Preset)
+		}
+	})
+}
+
+// SQLite finds the row by any unique column if an upsert names none.
+func TestUpsertByNoColumn(t *testing.T) {
+	t.Parallel()
+	db := memory(t, NewPlugin(t))
+	type item struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"uniqueIndex"`
+		Price int
+	}
+	Migrate(t, db, &item{})
+	old, row := item{Code: "x", Price: 1}, item{Code: "x", Price: 2}
+	Must(t, db.Create(&old))
+	Must(t, db.Clauses(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"price"})}).Create(&row))
+	if row.ID != old.ID {
+		t.Errorf("the struct has key %d, the row %d", row.ID, old.ID)
+	}
+}
+
+// A constraint may be on other columns than those that the statement names too.
+func TestUpsertMapsByConstraint(t *testing.T) {
+	t.Parallel()
+	conflict := clause.OnConflict{OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
+	err := Dry(t, gormflake.New(&Counter{})).Model(&Book{}).Clauses(conflict).Create([]map[string]any{{"id": 5}, {"id": 6}}).Error
+	if err == nil || !strings.Contains(err.Error(), "an upsert of a slice of maps by another column than the key") {
+		t.Errorf("err = %v, want that the keys cannot be returned", err)
+	}
+}
+
+// GORM cannot read a column back that it may only write.
+func TestReturningOfWriteOnlyColumn(t *testing.T) {
+	t.Parallel()
+	type secretive struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code   string   `gorm:"unique"`
+		Secret string   `gorm:"default:fresh();->:false;<-:create"`
+	}
+	tx := Dry(t, gormflake.New(&Counter{})).Clauses(byCode("code")).Create(&secretive{})
+	Must(t, tx)
+	if sql := tx.Statement.SQL.String(); !strings.HasSuffix(sql, " RETURNING `id`") {
+		t.Errorf("sql = %s, want the key returned alone", sql)
 	}
 }
 

@@ -144,7 +144,7 @@ func TestKeyUnsetInMap(t *testing.T) {
 	Each(t, func(t *testing.T, db *gorm.DB) {
 		Migrate(t, db, &Book{})
 		zero := "0"
-		for _, value := range []any{"0", "00", " 0 ", "-0", "0.0", []byte("0"), &zero, 0.3} {
+		for _, value := range []any{"0", "00", " 0 ", "-0", "0.0", []byte("0"), &zero, 0.3, 0.5, -0.9, "0.9"} {
 			for _, key := range []string{"id", "ID", "Id"} {
 				m := map[string]any{key: value, "title": "a"}
 				for _, dest := range []any{m, &m, []map[string]any{{"title": "b"}, m}} {
@@ -285,6 +285,35 @@ func TestUnsetKeySelected(t *testing.T) {
 	err := Dry(t, nil).Select("ID", "Title").Omit("Title").Create(&untaggedBook{Title: "a"}).Error
 	if want := unset("untaggedBook", "ID", noPlugin); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
+// A key that is never updated is created all the same, whatever is omitted.
+func TestUnsetKeyThatIsNotUpdated(t *testing.T) {
+	t.Parallel()
+	type onceBook struct {
+		ID    types.ID `gorm:"primaryKey;<-:create"`
+		Title string   `gorm:"size:50"`
+	}
+	err := Dry(t, nil).Omit("Title").Create(&onceBook{Title: "a"}).Error
+	if want := unset("onceBook", "ID", noPlugin); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
+// GORM runs the statement that a callback has written, whose key is not the row's.
+func TestUnsetKeyInOwnStatement(t *testing.T) {
+	t.Parallel()
+	const own = "INSERT INTO untagged_books SELECT 5, 'a'"
+	db := Dry(t, nil)
+	write := func(db *gorm.DB) { db.Statement.SQL.WriteString(own) }
+	if err := db.Callback().Create().Before("gorm:create").Register("own", write); err != nil {
+		t.Fatal(err)
+	}
+	tx := db.Create(&untaggedBook{})
+	Must(t, tx)
+	if sql := tx.Statement.SQL.String(); sql != own {
+		t.Errorf("sql = %s, want %s", sql, own)
 	}
 }
 
@@ -440,10 +469,12 @@ func TestUnsetKeyOfWrongValues(t *testing.T) {
 			t.Errorf("%T: err = %v", value, err)
 		}
 	}
-	for _, value := range []any{nil, gorm.Expr("nextval('s')"), uint64(1) << 63, "7", "text", true} {
-		m := map[string]any{"id": value}
-		if err := db.Model(&untaggedBook{}).Create(m).Error; (err == nil) == (value == nil) {
-			t.Errorf("%v: err = %v", value, err)
+	for _, value := range []any{gorm.Expr("nextval('s')"), uint64(1) << 63, "7", "text", true, 1.0, -1.2} {
+		Must(t, db.Model(&untaggedBook{}).Create(map[string]any{"id": value}))
+	}
+	for _, value := range []any{nil, "", " ", []byte{}, 0.9} {
+		if err := db.Model(&untaggedBook{}).Create(map[string]any{"id": value}).Error; err == nil {
+			t.Errorf("%#v: no error", value)
 		}
 	}
 }

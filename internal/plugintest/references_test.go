@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"database/sql/driver"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +63,35 @@ type (
 	}
 )
 
+// protest stores what it refuses.
+type protest struct{ value driver.Value }
+
+func (p *protest) Scan(value any) error {
+	p.value = value
+	return ErrInjected
+}
+
+func (p protest) Value() (driver.Value, error) { return p.value, nil }
+
+type (
+	guild struct {
+		ID      types.ID      `snowflake:"pk"`
+		Members []guildMember `gorm:"foreignKey:GuildID"`
+	}
+	guildMember struct {
+		ID      types.ID `snowflake:"pk"`
+		GuildID protest  `gorm:"type:bigint"`
+	}
+	thread struct {
+		ID    types.ID     `snowflake:"pk"`
+		Knots []threadKnot `gorm:"foreignKey:ThreadID"`
+	}
+	threadKnot struct {
+		ID       types.ID `snowflake:"pk"`
+		ThreadID int64    `gorm:"size:1"`
+	}
+)
+
 // The error names types that exist, and each mistake once.
 func TestReferenceErrors(t *testing.T) {
 	t.Parallel()
@@ -70,6 +100,8 @@ func TestReferenceErrors(t *testing.T) {
 		want string
 	}{
 		{&labelledPointer{}, "gormflake: model textLabel, field OwnerID, foreign key to labelledPointer: GORM would store one character of a string instead of the ID: use types.ID or *types.ID here, or sql.NullString for text"},
+		{&guild{}, "gormflake: model guildMember, field GuildID, foreign key to guild: type plugintest.protest cannot hold an ID: use types.ID, int64, uint64 or string"},
+		{&thread{}, `gormflake: model threadKnot, field ThreadID, foreign key to thread: the column has 1 bits, an ID needs 64: remove gorm:"size"`},
 		{&narrowTree{}, "gormflake: model narrowTree, field UpperID, foreign key to narrowTree: type int32 has 32 bits, an ID needs 64: use types.ID or int64"},
 	} {
 		if err := Dry(t, gormflake.New(&Counter{})).Create(test.row).Error; err == nil || err.Error() != test.want {

@@ -62,6 +62,12 @@ func TestTagMistakes(t *testing.T) {
 		{"uint32", &struct {
 			ID *uint32 `snowflake:"pk"`
 		}{}, []string{`field ID, tag snowflake:"pk": type uint32 has 32 bits, an ID needs 64: use types.ID or int64`}},
+		{"uint8", &struct {
+			ID uint8 `snowflake:"pk"`
+		}{}, []string{`field ID, tag snowflake:"pk": type uint8 has 8 bits, an ID needs 64: use types.ID or int64`}},
+		{"uint16", &struct {
+			ID uint16 `snowflake:"pk"`
+		}{}, []string{`field ID, tag snowflake:"pk": type uint16 has 16 bits, an ID needs 64: use types.ID or int64`}},
 		{"float", &struct {
 			ID float64 `snowflake:"pk"`
 		}{}, []string{`field ID, tag snowflake:"pk": type float64 cannot hold an ID: use types.ID, int64, uint64 or string`}},
@@ -102,6 +108,13 @@ func TestTagMistakes(t *testing.T) {
 			ID ok `snowflake:"pk"`
 			id ok `snowflake:"id"`
 		}{}, []string{`field id, tag snowflake:"id": GORM has no column for it: tag an exported field that is a column`}},
+		{"unexported, embedded by a tag", &struct {
+			ID   ok `snowflake:"pk"`
+			Part struct {
+				Name string
+				id   ok `snowflake:"id"`
+			} `gorm:"embedded"`
+		}{}, []string{`field Part.id, tag snowflake:"id": GORM has no column for it: tag an exported field that is a column`}},
 		{"unexported struct", &struct {
 			hidden
 			Name string `gorm:"primaryKey"`
