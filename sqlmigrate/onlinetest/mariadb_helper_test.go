@@ -23,12 +23,14 @@ import (
 type mariadbServer struct {
 	admin   *gorm.DB
 	address string
+	data    string // its folder
 	count   atomic.Int64
 }
 
 func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	t.Helper()
-	s := &mariadbServer{address: testserver.MariaDB(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...).Address()}
+	server := testserver.MariaDB(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
+	s := &mariadbServer{address: server.Address(), data: server.Data()}
 	s.admin = mariadbOpen(t, s.dsn("test"))
 	return s
 }

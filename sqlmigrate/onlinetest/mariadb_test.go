@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +28,7 @@ func TestMariaDB(t *testing.T) {
 		{"Killed", mariadbKilled},
 		{"Ended", mariadbEnded},
 		{"Unreadable", mariadbUnreadable},
+		{"TriggerFile", mariadbTriggerFile},
 		{"Forgotten", mariadbForgotten},
 		{"Refuses", mariadbRefuses},
 		{"Changed", mariadbChanged},
@@ -165,7 +168,8 @@ func mariadbKilled(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbEnded ends the context of the run, or what it must not be: its connection.
-// Until it is resumed, triggers may then be unreadable.
+// Until it is resumed, triggers may then be unreadable. In the swap it ends the
+// context only: a RENAME that is killed leaves what no run can repair.
 func mariadbEnded(t *testing.T, server *mariadbServer) {
 	const ends = 10
 	d := server.database(t, mariadbShop(customers)...)
@@ -173,14 +177,15 @@ func mariadbEnded(t *testing.T, server *mariadbServer) {
 	for ended := 0; ; ended++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		steps, last, ending := 0, 1+rand.IntN(4), sync.WaitGroup{}
-		err := d.online(t).Apply(ctx, d.DB, sqlmigrate.WithBatchRows(50, 200), sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {
+		err := d.online(t).Apply(ctx, d.DB, sqlmigrate.WithBatchRows(50, 200), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+			swap := p.Stage == sqlmigrate.StageSwap
 			if steps++; ended < ends && steps == last {
 				ending.Go(func() {
 					time.Sleep(rand.N(20 * time.Millisecond))
-					mariadbEnd(d, ended%2 == 0, cancel)
+					mariadbEnd(d, ended%2 == 0 && !swap, cancel)
 				})
 			}
-			if steps > last+5 { // on a busy machine the run would get far ahead
+			if steps > last+5 || swap { // on a busy machine the run would get far ahead
 				ending.Wait()
 			}
 		}))
@@ -233,6 +238,38 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 		d.exec(t, "INSERT INTO notes (user_id) VALUES (1)")
 	}
 	d.want(t, "SELECT open FROM sqlmigrate_online", "0")
+	if err := d.online(t).Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mariadbTriggerFile has the file of triggers that a RENAME leaves which is killed.
+// Nobody opens the table until an operator removes it. The triggers are lost with it,
+// which the swap notices.
+func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	schema := d.schema(t)
+	if err := d.online(t).Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(server.data, d.Migrator().CurrentDatabase(), "users.TRG")
+	const unreadable = "TYPE=TRIGGERS\ntriggers=\nsql_modes=\ndefiners=\nclient_cs_names=\nconnection_cl_names=\ndb_cl_names=\ncreated=\n"
+	if err := os.WriteFile(path, []byte(unreadable), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.exec(t, "FLUSH TABLES users")
+	_, err := tryOnline(context.Background(), mariadbOpen(t, d.dsn), mariadbTargets...)
+	wantError(t, err, "table users", "users.TRG", "FLUSH TABLES", "1343")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	d.exec(t, "FLUSH TABLES")
+	d.exec(t, "UPDATE sqlmigrate_online SET open = TRUE") // as a run leaves it that was killed
+	wantError(t, d.online(t).Apply(context.Background(), d.DB), "stage swap, table users", "take the move back")
+	if err := d.online(t).Revert(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after the way back", d.schema(t), schema)
 	if err := d.online(t).Apply(context.Background(), d.DB); err != nil {
 		t.Fatal(err)
 	}

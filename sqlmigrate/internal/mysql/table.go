@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -91,6 +92,17 @@ func (t *table) key() []*column {
 	return key
 }
 
+var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
+
+// withTriggerFile adds to an error what no statement can repair: the file of triggers
+// that MariaDB leaves when it is told to KILL a RENAME.
+func withTriggerFile(name engine.TableName, err error) error {
+	if !emptyTriggers.MatchString(err.Error()) {
+		return err
+	}
+	return fmt.Errorf("the server cannot read %s.TRG in its folder of the database, perhaps since a RENAME was killed: remove this file, run FLUSH TABLES, and revert an online move that is not finished: its triggers are lost, no row is: %w", name.Name, err)
+}
+
 // table reads a table, once.
 func (in *inspection) table(name engine.TableName) (*table, error) {
 	name = in.normal(name)
@@ -99,7 +111,7 @@ func (in *inspection) table(name engine.TableName) (*table, error) {
 	}
 	t, err := in.readTable(name)
 	if err != nil {
-		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
+		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, withTriggerFile(name, err))
 	}
 	// Some servers fold names: two spellings are one table.
 	if known := in.tables[t.name]; known != nil {

@@ -5,10 +5,12 @@
 //
 // If a session of MariaDB is killed while it opens a table with triggers, the table
 // stays open for others with only some of its triggers read. Their writes fail with
-// error 1064 until FLUSH TABLES, although the triggers have not changed. This package
-// therefore never kills a statement, not even one that waits for a lock: when the
-// context ends, it waits for the statement to end. A run that finds that the previous
-// one has not ended in order flushes the tables.
+// error 1064 until FLUSH TABLES, although the triggers have not changed. If its RENAME
+// is killed, it can write a file of triggers that it cannot read, and nobody opens the
+// table until an operator removes the file. This package therefore never kills a
+// statement, not even one that waits for a lock: when the context ends, it waits for
+// the statement to end. A run that finds that the previous one has not ended in order
+// flushes the tables.
 package myonline
 
 import (
