@@ -27,7 +27,7 @@ const layoutKey = -1
 // layout itself. What a store is named or prefixed with, its namespace, is its
 // own affair: stores of one namespace share their workers.
 //
-// A store may also be a [Clock] and a [Connector].
+// A store may also be a [Clock], a [Connector], a [Getter], a [Queue] and a [Checker].
 type Store interface {
 	// Load returns all records that were ever written, as they are now: it
 	// sees every write that was acknowledged, to anybody, before the call.
@@ -60,4 +60,32 @@ type Connector interface {
 	// returns uses this one, for one goroutine at a time; release returns it to
 	// the pool and is called once.
 	Connect(ctx context.Context) (store Store, release func(), err error)
+}
+
+// A Getter is a [Store] that reads some of its records without the others, and its
+// time with them. Of many workers a claim then reads a few at random, and all of
+// them only where it finds none of these free.
+type Getter interface {
+	// Get is [Store.Load] for these keys alone, at least one and none twice. The
+	// time is that of [Clock], or zero where the store has none.
+	Get(ctx context.Context, keys []int) (map[int]Record, time.Time, error)
+}
+
+// A Queue is a [Store] that lets only as many claims of this process work at once
+// as it can answer within the time of a call: of thousands that start together,
+// each would otherwise give up before its turn.
+type Queue interface {
+	// Enter waits for the turn of a claim until ctx ends. leave ends the turn and
+	// is called once. Extensions and releases do not wait for a turn.
+	Enter(ctx context.Context) (leave func(), err error)
+}
+
+// A Checker is a [Store] that can look again at what it is kept in: a server's
+// settings, or a table that somebody else has changed since the first call.
+type Checker interface {
+	// Check returns an error if the store can no longer keep a worker to one
+	// holder. It logs a setting under which the store forgets, once for each
+	// change. A lease calls it before it acquires another worker in place of one
+	// whose record the store has set back.
+	Check(ctx context.Context) error
 }
