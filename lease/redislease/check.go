@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,67 +14,126 @@ import (
 
 const wantPolicy = "noeviction"
 
-// errUnseen is the answer of a server that does not show a setting.
-var errUnseen = errors.New("redislease: the server does not show its settings")
+// lookEvery is how long settings are believed that nothing calls into question.
+const lookEvery = 5 * time.Minute
 
-// check fails if a server evicts keys, or cannot be asked. It warns, once, of
-// one that may forget in a crash, and of one that shows its settings to nobody.
-func (s *store) check(ctx context.Context) error {
+// A look is when the settings were read, and the ID of the server that keeps the
+// records.
+type look struct {
+	at     time.Time
+	server string
+}
+
+// Check implements [lease.Checker]: it fails if a server evicts keys, or cannot be
+// asked.
+func (s *store) Check(ctx context.Context) error {
+	var again look
+	if last := s.looked.Load(); last != nil {
+		again.server = last.server
+		s.looked.Store(&again)
+	}
+	return s.check(ctx, again.server)
+}
+
+// stale reports whether the settings are to be read again: after a while, and
+// where another server answers.
+func (s *store) stale(server string) bool {
+	last := s.looked.Load()
+	return last == nil || last.server != server || time.Since(last.at) > lookEvery
+}
+
+// check reads the settings if they are stale, for one call in place of all.
+func (s *store) check(ctx context.Context, server string) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := remote.Await(ctx, func() (struct{}, error) { return struct{}{}, s.checkAll(ctx) })
+	_, err := remote.Await(ctx, func() (none struct{}, err error) {
+		s.lookMu.Lock()
+		defer s.lookMu.Unlock()
+		if !s.stale(server) {
+			return none, nil
+		}
+		if err = s.lookAtAll(ctx); err == nil {
+			s.looked.Store(&look{time.Now(), server})
+		}
+		return none, err
+	})
 	if err != nil {
 		return fmt.Errorf("redislease: check the server: %w", err)
 	}
-	s.checked.Store(true)
 	return nil
 }
 
-// checkAll checks every master that may come to own the key.
-func (s *store) checkAll(ctx context.Context) error {
+// lookAtAll checks every master that may come to own the key.
+func (s *store) lookAtAll(ctx context.Context) error {
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
 		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-			return s.checkServer(ctx, master)
+			return s.lookAt(ctx, master, master.Options().Addr)
 		})
 	}
-	return s.checkServer(ctx, s.client)
+	return s.lookAt(ctx, s.client, "")
 }
 
-func (s *store) checkServer(ctx context.Context, server redis.Cmdable) error {
-	policy, err := setting(ctx, server, "memory", "maxmemory_policy", "maxmemory-policy")
-	switch {
-	case errors.Is(err, errUnseen):
-		s.unseenOnce.Do(func() {
-			s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
-				"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
-		})
-	case err != nil:
+// lookAt fails if a server evicts keys, and warns where its settings are not what
+// they were.
+func (s *store) lookAt(ctx context.Context, server redis.Cmdable, address string) error {
+	now, err := settingsOf(ctx, server)
+	if err != nil {
 		return err
-	case policy != wantPolicy:
-		return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+
-			"CONFIG SET maxmemory-policy %s, or use another server", policy, wantPolicy, wantPolicy)
 	}
-	return s.checkDurability(ctx, server)
+	evicting := now.evicting()
+	switch before, known := s.seen.Swap(address, now); {
+	case before == now:
+	case evicting == nil:
+		s.warn(ctx, now)
+	case known:
+		s.log.WarnContext(ctx, "redislease: "+evicting.Error())
+	}
+	return evicting
 }
 
-func (s *store) checkDurability(ctx context.Context, server redis.Cmdable) error {
-	appending, err := setting(ctx, server, "persistence", "aof_enabled", "appendonly")
-	if err != nil && !errors.Is(err, errUnseen) {
-		return err
+// warn warns of a server that may forget in a crash, and of one that shows its
+// settings to nobody.
+func (s *store) warn(ctx context.Context, now settings) {
+	if now.policy == "" {
+		s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
+			"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 	}
-	fsync, err := setting(ctx, server, "", "", "appendfsync")
-	if err != nil && !errors.Is(err, errUnseen) {
-		return err
+	if !now.durable() {
+		s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
+			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no",
+			"appendonly", shown(now.appendonly), "appendfsync", shown(now.appendfsync), "no-appendfsync-on-rewrite", shown(now.onRewrite))
 	}
-	if appending != "1" && appending != "yes" || fsync != "always" {
-		s.warnOnce.Do(func() {
-			s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
-				"or set appendonly yes and appendfsync always",
-				"appendonly", shown(appending), "appendfsync", shown(fsync))
-		})
+}
+
+// settings are those of a server that decide whether it forgets; "" where it does
+// not show one.
+type settings struct{ policy, appendonly, appendfsync, onRewrite string }
+
+func settingsOf(ctx context.Context, server redis.Cmdable) (now settings, err error) {
+	now.policy, err = setting(ctx, server, "memory", "maxmemory_policy", "maxmemory-policy")
+	if err == nil {
+		now.appendonly, err = setting(ctx, server, "persistence", "aof_enabled", "appendonly")
 	}
-	return nil
+	if err == nil {
+		now.appendfsync, err = setting(ctx, server, "", "", "appendfsync")
+	}
+	if err == nil {
+		now.onRewrite, err = setting(ctx, server, "", "", "no-appendfsync-on-rewrite")
+	}
+	return now, err
+}
+
+func (s settings) evicting() error {
+	if s.policy == "" || s.policy == wantPolicy {
+		return nil
+	}
+	return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+
+		"CONFIG SET maxmemory-policy %s, or use another server", s.policy, wantPolicy, wantPolicy)
+}
+
+func (s settings) durable() bool {
+	return shown(s.appendonly) == "yes" && s.appendfsync == "always" && s.onRewrite == "no"
 }
 
 func shown(setting string) string {
@@ -89,7 +149,8 @@ func shown(setting string) string {
 }
 
 // setting reads a field of INFO, or a parameter of CONFIG: hosted servers often
-// refuse the latter, and some other servers lack the former.
+// refuse the latter, and some other servers lack the former. It is "" where neither
+// shows it.
 func setting(ctx context.Context, server redis.Cmdable, section, field, parameter string) (string, error) {
 	if section != "" {
 		info, err := server.Info(ctx, section).Result()
@@ -106,10 +167,7 @@ func setting(ctx context.Context, server redis.Cmdable, section, field, paramete
 	if err != nil && !refused(err) {
 		return "", err
 	}
-	if value, ok := values[parameter]; ok {
-		return value, nil
-	}
-	return "", errUnseen
+	return values[parameter], nil
 }
 
 // refused reports whether the server has answered that it does not do this, to

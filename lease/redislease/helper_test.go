@@ -3,7 +3,10 @@ package redislease_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +47,26 @@ func do(t *testing.T, client redis.UniversalClient, args ...any) any {
 	return reply
 }
 
+// slowConfig delays what reads a server's settings.
+type slowConfig struct{ redis.Hook }
+
+const slowness = 300 * time.Millisecond
+
+func (slowConfig) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (slowConfig) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (slowConfig) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "config" {
+			time.Sleep(slowness)
+		}
+		return next(ctx, cmd)
+	}
+}
+
 // journal is a logger whose text can be read.
 type journal struct {
 	mu   sync.Mutex
@@ -63,6 +86,18 @@ func (j *journal) String() string {
 }
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) matches(pattern string) int {
+	return len(regexp.MustCompile(pattern).FindAllString(j.String(), -1))
+}
+
+// asked returns how often a server has been asked this.
+func asked(t *testing.T, client redis.UniversalClient, command string) (calls int) {
+	t.Helper()
+	_, rest, _ := strings.Cut(fmt.Sprint(do(t, client, "INFO", "commandstats")), "cmdstat_"+command+":calls=")
+	_, _ = fmt.Sscan(strings.ReplaceAll(rest, ",", " "), &calls)
+	return calls
+}
 
 // eventually waits for what a server does in its own time.
 func eventually(t *testing.T, what string, done func() bool) {

@@ -9,6 +9,33 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
+// An answer is what the script read returns.
+type answer struct {
+	server string // the ID of its run, or "" where the user may not know
+	now    time.Time
+	values any
+}
+
+func decodeAnswer(reply any) (answer, error) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 3 {
+		return answer{}, fmt.Errorf("redislease: reply %v: want server, time and values", reply)
+	}
+	now, err := decodeTime(parts[1])
+	return answer{fmt.Sprint(parts[0]), now, parts[2]}, err
+}
+
+// pairs is what HGETALL would return of the fields, by what HMGET does.
+func pairs(fields []any, reply any) (pairs []any) {
+	values, _ := reply.([]any)
+	for i, value := range values {
+		if value != nil {
+			pairs = append(pairs, fields[i], value)
+		}
+	}
+	return pairs
+}
+
 // decodeAll reads what HGETALL returns from a script: field and value in turn.
 func decodeAll(reply any) (map[int]lease.Record, error) {
 	fields, ok := reply.([]any)

@@ -37,31 +37,43 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
 		err:    err,
+		turns:  make(chan struct{}, maxClaims),
 	}
 }
+
+// maxClaims is how many claims have their turn at once: fewer than a client has
+// connections by default.
+const maxClaims = 16
 
 type store struct {
 	client redis.UniversalClient
 	key    string
 	log    *slog.Logger
 	err    error // of New
+	turns  chan struct{}
 
-	checked    atomic.Bool // the server's settings
-	warnOnce   sync.Once   // that it may forget
-	unseenOnce sync.Once   // that nobody can see whether
+	lookMu sync.Mutex // held while the settings are read
+	looked atomic.Pointer[look]
+	seen   sync.Map // settings by address
 }
 
 var (
-	_ lease.Store = (*store)(nil)
-	_ lease.Clock = (*store)(nil)
+	_ lease.Store   = (*store)(nil)
+	_ lease.Clock   = (*store)(nil)
+	_ lease.Getter  = (*store)(nil)
+	_ lease.Queue   = (*store)(nil)
+	_ lease.Checker = (*store)(nil)
 )
 
-// Load is a script that writes, though nothing ever is in a field without a
+// read is a script that writes, though nothing ever is in a field without a
 // name: go-redis sends it to the master then, however the client is configured,
-// and a replica refuses it.
-const load = `
+// and a replica refuses it. It shows which server has answered, where the user may
+// know.
+const read = `
 redis.call('HDEL', KEYS[1], '')
-return redis.call('HGETALL', KEYS[1])`
+local info = redis.pcall('INFO', 'server')
+local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+return {server, redis.call('TIME'), redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))}`
 
 // The client sends a script once, but its hooks, or a proxy, may repeat one that
 // has been run. Its second run finds what the first has written, and answers -1.
@@ -73,22 +85,37 @@ if current == ARGV[2] then
 end
 return current == ARGV[3] and -1 or 0`
 
-// clock writes nothing, as load does, to be answered by the master.
-const clock = `
-redis.call('HDEL', KEYS[1], '')
-return redis.call('TIME')`
-
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	// After a failover another server answers, and it is asked again.
-	if err := s.check(ctx); err != nil {
-		return nil, err
-	}
-	reply, err := s.run(ctx, load)
+	a, err := s.readChecked(ctx, "HGETALL")
 	if err != nil {
 		return nil, fmt.Errorf("redislease: load: %w", err)
 	}
-	return decodeAll(reply)
+	return decodeAll(a.values)
+}
+
+// Get implements [lease.Getter].
+func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	fields := make([]any, len(keys))
+	for i, key := range keys {
+		fields[i] = strconv.Itoa(key)
+	}
+	a, err := s.readChecked(ctx, "HMGET", fields...)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("redislease: get: %w", err)
+	}
+	records, err := decodeAll(pairs(fields, a.values))
+	return records, a.now, err
+}
+
+// Enter implements [lease.Queue].
+func (s *store) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // CompareAndSwap implements [lease.Store].
@@ -96,8 +123,8 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
 		return false, err
 	}
-	if !s.checked.Load() {
-		if err := s.check(ctx); err != nil {
+	if s.looked.Load() == nil {
+		if err := s.Check(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -112,22 +139,45 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 }
 
 // Now implements [lease.Clock]: it is the time of the server that keeps the
-// records.
+// records. A lease asks for it before each extension, which no setting stops.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
-	if s.err != nil {
-		return time.Time{}, s.err
-	}
-	reply, err := s.run(ctx, clock)
+	a, err := s.read(ctx, "HGET", "")
 	if refused(err) {
-		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w: want a user who is allowed TIME", err)
+		err = fmt.Errorf("%w: want a user who is allowed TIME", err)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w", err)
 	}
-	return decodeTime(reply)
+	if s.stale(a.server) {
+		go func() { _ = s.check(context.WithoutCancel(ctx), a.server) }()
+	}
+	return a.now, nil
+}
+
+// readChecked reads from a server whose settings are known.
+func (s *store) readChecked(ctx context.Context, command string, fields ...any) (answer, error) {
+	a, err := s.read(ctx, command, fields...)
+	if err != nil || !s.stale(a.server) {
+		return a, err
+	}
+	if err := s.check(ctx, a.server); err != nil {
+		return a, err
+	}
+	return s.read(ctx, command, fields...) // the time has passed
+}
+
+func (s *store) read(ctx context.Context, command string, fields ...any) (answer, error) {
+	reply, err := s.run(ctx, read, append([]any{command}, fields...)...)
+	if err != nil {
+		return answer{}, err
+	}
+	return decodeAnswer(reply)
 }
 
 func (s *store) run(ctx context.Context, script string, args ...any) (any, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
 	return remote.Await(ctx, func() (any, error) {
 		command := once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 		_ = s.client.Process(ctx, command) // the command has the error
