@@ -59,12 +59,12 @@ func TestServerSettings(t *testing.T) {
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
 			for worker := range 2 {
-				_, err := store.CompareAndSwap(t.Context(), worker, lease.Record{}, storetest.First)
-				_, loadErr := store.Load(t.Context())
-				for _, err := range []error{err, loadErr} {
-					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
-						t.Errorf("error = %v, want %q", err, test.wantErr)
-					}
+				_, err := store.Load(t.Context())
+				if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
+					t.Errorf("Load: error = %v, want %q", err, test.wantErr)
+				}
+				if test.wantErr == "" {
+					storetest.Write(t, store, worker, lease.Record{}, storetest.First)
 				}
 			}
 			text := log.String()
@@ -76,23 +76,25 @@ func TestServerSettings(t *testing.T) {
 }
 
 // A check that fails is repeated by the next call.
-func TestSettingsAreCheckedBeforeTheFirstWrite(t *testing.T) {
+func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, append([]string{"--maxmemory-policy allkeys-lru"}, durable...)...)
 	client := clientOf(t, server)
 	store := redislease.New(client)
 	server.Kill()
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil {
+	if _, err := store.Load(t.Context()); err == nil {
 		t.Error("server is down: want an error")
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil || !strings.Contains(err.Error(), evictable) {
-		t.Errorf("after a check that failed: %v, want %q", err, evictable)
+	for range 2 {
+		if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
+			t.Errorf("after a check that failed: %v, want %q", err, evictable)
+		}
 	}
 	do(t, client, "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	storetest.Write(t, store, 1, lease.Record{}, storetest.First)
+	storetest.Holds(t, store, map[int]lease.Record{})
 }
 
 // Settings that change are warned of once, and refuse who claims a worker, but
@@ -114,6 +116,7 @@ func TestChangedSettings(t *testing.T) {
 			client := clientOf(t, testserver.Redis(t, durable...))
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
+			storetest.Holds(t, store, map[int]lease.Record{})
 			storetest.Write(t, store, 1, lease.Record{}, storetest.First)
 			if test.value != "" {
 				do(t, client, "CONFIG", "SET", test.setting, test.value)
@@ -178,26 +181,28 @@ func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
 // master all the same.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	settings := append([]string{"--cluster-enabled yes", "--cluster-node-timeout 500"}, durable...)
-	master, replica := testserver.Redis(t, settings...), testserver.Redis(t, settings...)
-	joinCluster(t, master, replica)
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{hostPort(t, master)}, RouteRandomly: true})
-	t.Cleanup(func() { client.Close() })
-	store := redislease.New(client, redislease.WithNamespace("cluster"))
-	last := lease.Record{}
-	for i := range 50 {
-		next := lease.Record{Bound: int64(i + 1), Owner: "owner"}
-		storetest.Write(t, store, 1, last, next)
-		storetest.Holds(t, store, map[int]lease.Record{1: next})
-		last = next
-	}
-	if stats := do(t, clientOf(t, replica), "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_eval") {
-		t.Errorf("the replica was asked: %s", stats)
-	}
-	do(t, clientOf(t, master), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	if err := store.(lease.Checker).Check(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
-		t.Errorf("evicting master: %v, want %q", err, evictable)
-	}
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		settings := append([]string{"--cluster-enabled yes", "--cluster-node-timeout 500"}, durable...)
+		master, replica := start(t, settings...), start(t, settings...)
+		joinCluster(t, master, replica)
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{hostPort(t, master)}, RouteRandomly: true})
+		t.Cleanup(func() { client.Close() })
+		store := redislease.New(client, redislease.WithNamespace("cluster"))
+		last := lease.Record{}
+		for i := range 50 {
+			next := lease.Record{Bound: int64(i + 1), Owner: "owner"}
+			storetest.Write(t, store, 1, last, next)
+			storetest.Holds(t, store, map[int]lease.Record{1: next})
+			last = next
+		}
+		if stats := do(t, clientOf(t, replica), "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_eval") {
+			t.Errorf("the replica was asked: %s", stats)
+		}
+		do(t, clientOf(t, master), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		if err := store.(lease.Checker).Check(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
+			t.Errorf("evicting master: %v, want %q", err, evictable)
+		}
+	})
 }
 
 func joinCluster(t *testing.T, master, replica *testserver.Server) {

@@ -74,7 +74,7 @@ func TestGetFails(t *testing.T) {
 		t.Errorf("Get of what is no record: %v", err)
 	}
 	do(t, client, "SET", "gormflake:{other}", "foreign")
-	if err := get(redislease.New(client, redislease.WithNamespace("other"))); err == nil || !strings.HasPrefix(err.Error(), "redislease: get: WRONGTYPE") {
+	if err := get(redislease.New(client, redislease.WithNamespace("other"))); err == nil || !strings.HasPrefix(err.Error(), "redislease: read: WRONGTYPE") {
 		t.Errorf("Get of what is no hash: %v", err)
 	}
 }

@@ -16,6 +16,18 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 )
 
+// starters are of the servers that the store is tested on.
+var starters = map[string]func(testing.TB, ...string) *testserver.Server{"Redis": testserver.Redis, "Valkey": testserver.Valkey}
+
+func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...string) *testserver.Server)) {
+	for name, start := range starters {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start)
+		})
+	}
+}
+
 var durable = []string{"--appendonly yes", "--appendfsync always"}
 
 // connect returns a client of its own; change may adjust its options.
