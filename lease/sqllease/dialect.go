@@ -16,8 +16,8 @@ type dialect struct {
 	insert string
 	update string
 
-	// now selects the server's time in Unix microseconds. It is empty where
-	// that is the time of the process.
+	// now is an expression: the server's time in Unix microseconds. It is
+	// empty where that is the time of the process.
 	now string
 
 	// durably calls write while its connection waits for the disk. Nil means
@@ -84,7 +84,10 @@ type table struct {
 
 const (
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
-	loadSQL  = "SELECT worker_id, bound, owner, %s FROM %%s WHERE namespace = ?"
+
+	// loadSQL returns a row also where there is no record.
+	loadSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
+FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN %s ON namespace = ?`
 
 	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
   namespace %s NOT NULL,

@@ -17,7 +17,7 @@ var mysqlDialect = &dialect{
 	create:   fmt.Sprintf(createSQL, "VARBINARY(64)", "VARBINARY(128)", " ENGINE=InnoDB"),
 	insert:   insertSQL,
 	update:   updateSQL,
-	now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
+	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	standby:  "0",
 	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",

@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,7 +53,7 @@ func newStore(db *gorm.DB, opts []Option) (*store, error) {
 		config:  cfg,
 		dialect: d,
 		table:   t,
-		load:    d.statement(fmt.Sprintf(loadSQL, d.standby), t),
+		load:    fmt.Sprintf(loadSQL, d.standby, cmp.Or(d.now, "NULL"), t.quoted),
 		insert:  d.statement(d.insert, t),
 		update:  d.statement(d.update, t),
 		gate:    make(chan struct{}, 1),

@@ -25,7 +25,7 @@ var postgresDialect = &dialect{
 SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
 	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
 WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
-	now:      "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT version()",

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
@@ -29,50 +30,60 @@ type shared struct {
 	ready     atomic.Bool
 	clustered atomic.Bool   // see dialect.cluster
 	gate      chan struct{} // held while the table is created and checked
+
+	opening sync.Once
+	turns   chan struct{} // of claims
 }
 
 var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	return bounded(ctx, s, func() (map[int]lease.Record, error) {
-		if err := s.prepare(ctx); err != nil {
-			return nil, err
+	r, err := s.read(ctx, nil)
+	return r.records, err
+}
+
+// A reading is what one statement has read.
+type reading struct {
+	records map[int]lease.Record
+	clock   sql.NullInt64 // the server's, in Unix microseconds
+}
+
+// read returns the records of these keys, or all.
+func (s *store) read(ctx context.Context, keys []int) (reading, error) {
+	return bounded(ctx, s, func() (r reading, err error) {
+		if err = s.prepare(ctx); err != nil {
+			return r, err
 		}
-		var records map[int]lease.Record
-		err := s.attempt(ctx, func(conn *sql.Conn) error {
-			return s.synchronously(ctx, conn, func() (err error) {
-				records, err = s.loadAll(ctx, conn)
-				return err
+		statement, args := s.selection(keys)
+		err = s.attempt(ctx, func(conn *sql.Conn) error {
+			return s.synchronously(ctx, conn, func() error {
+				r.records = map[int]lease.Record{}
+				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
 			})
 		})
-		return records, err
+		return r, err
 	})
 }
 
-func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Record, error) {
-	rows, err := conn.QueryContext(ctx, s.load, s.namespace)
-	if err != nil {
-		return nil, err
+func (s *store) scan(rows *sql.Rows, r *reading) error {
+	var worker, bound sql.NullInt64
+	var owner sql.NullString
+	var standby bool
+	if err := rows.Scan(&worker, &bound, &owner, &standby, &r.clock); err != nil {
+		return err
 	}
-	defer rows.Close()
-	records := map[int]lease.Record{}
-	for rows.Next() {
-		var worker int
-		var r lease.Record
-		var standby bool
-		if err := rows.Scan(&worker, &r.Bound, &r.Owner, &standby); err != nil {
-			return nil, err
-		}
-		if standby {
-			return nil, errStandby
-		}
-		if err := s.checkWorker(records, worker); err != nil {
-			return nil, err
-		}
-		records[worker] = r
+	if standby {
+		return errStandby
 	}
-	return records, rows.Err()
+	if !worker.Valid {
+		return nil
+	}
+	if err := s.checkWorker(r.records, int(worker.Int64)); err != nil {
+		return err
+	}
+	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
+	return nil
 }
 
 // CompareAndSwap implements [lease.Store].
