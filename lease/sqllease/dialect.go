@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -19,6 +20,10 @@ type dialect struct {
 	// now is an expression: the server's time in Unix microseconds. It is
 	// empty where that is the time of the process.
 	now string
+
+	// get selects as loadSQL does, by the namespace and by keys that are one text,
+	// with commas. Empty means loadSQL, with a list of parameters.
+	get string
 
 	// durably calls write while its connection waits for the disk. Nil means
 	// that the statements make it wait.
@@ -86,8 +91,10 @@ const (
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 
 	// loadSQL returns a row also where there is no record.
-	loadSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
-FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN %s ON namespace = ?`
+	loadSQL = selectSQL + "%s ON namespace = ?"
+
+	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
+FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
 	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
   namespace %s NOT NULL,
@@ -134,7 +141,12 @@ func (d *dialect) table(name string) table {
 	return table{schema, base, d.quote + schema + d.quote + "." + d.quote + base + d.quote}
 }
 
-// statement completes one of the dialect's statements.
+// reads completes one of the dialect's statements that read records.
+func (d *dialect) reads(format string, t table) string {
+	return d.rebind(fmt.Sprintf(format, d.standby, cmp.Or(d.now, "NULL"), t.quoted))
+}
+
+// statement completes one of the dialect's other statements.
 func (d *dialect) statement(format string, t table) string {
 	return d.rebind(fmt.Sprintf(format, t.quoted))
 }

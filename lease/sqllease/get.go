@@ -37,8 +37,12 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 // places.
 func (s *store) selection(keys []int) (statement string, args []any) {
 	args = []any{s.namespace}
-	if len(keys) == 0 {
-		return s.dialect.rebind(s.load), args
+	switch {
+	case len(keys) == 0:
+		return s.load, args
+	case s.dialect.get != "":
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
+		return s.dialect.reads(s.dialect.get, s.table), append(args, list)
 	}
 	places := len(keys)
 	if places > 2 {
@@ -47,7 +51,7 @@ func (s *store) selection(keys []int) (statement string, args []any) {
 	for i := range places {
 		args = append(args, keys[min(i, len(keys)-1)])
 	}
-	return s.dialect.rebind(s.load + " AND worker_id IN (?" + strings.Repeat(", ?", places-1) + ")"), args
+	return s.load + " AND worker_id IN (?" + strings.Repeat(", ?", places-1) + ")", args
 }
 
 // Enter implements [lease.Queue]. Go serves those that wait for a channel in their

@@ -57,9 +57,13 @@ func wantGet(t *testing.T, store lease.Store, keys []int, want map[int]lease.Rec
 // A claim reads with few texts, which drivers keep as prepared statements.
 func TestGetHasFewTexts(t *testing.T) {
 	t.Parallel()
+	testdb.Each(t, testGetHasFewTexts)
+}
+
+func testGetHasFewTexts(t *testing.T, db *gorm.DB) {
 	var statements galeraStatements
 	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.Postgres), p)).(lease.Getter)
+	store := sqllease.New(proxied(t, db, p)).(lease.Getter)
 	texts := map[string]bool{}
 	for count := 1; count <= 40; count++ {
 		if _, _, err := store.Get(within(t, patience), make([]int, count)); err != nil {
@@ -71,8 +75,8 @@ func TestGetHasFewTexts(t *testing.T) {
 			texts[statement] = true
 		}
 	}
-	if len(texts) != 3 {
-		t.Errorf("1 to 40 keys are read by %d statements, want 3", len(texts))
+	if len(texts) == 0 || len(texts) > 3 {
+		t.Errorf("1 to 40 keys are read by %d statements, want at most 3", len(texts))
 	}
 }
 
@@ -137,4 +141,39 @@ func enter(t *testing.T, queue lease.Queue) (leave func()) {
 		return func() {}
 	}
 	return leave
+}
+
+// Get takes no longer where there are many records, even by a plan that the
+// server has made while there were few.
+func TestGetOfMany(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		limit(t, db, 1)
+		store := sqllease.New(db)
+		keys := make([]int, 33)
+		for i := range keys {
+			keys[i] = i * 300
+		}
+		get := func() { wantGet(t, store, keys, map[int]lease.Record{}) }
+		for range 10 {
+			get()
+		}
+		const digit = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+		run(t, db, "INSERT INTO snowflake_workers SELECT 'default', 10000 + 1000 * a.n + 100 * b.n + 10 * c.n + d.n, 1, '' FROM "+
+			digit+" a, "+digit+" b, "+digit+" c, "+digit+" d")
+		some, all := fastest(get), fastest(func() { load(t, store) })
+		if some > all/5 {
+			t.Errorf("Get of 33 records takes %v, and Load of 10,000 %v", some, all)
+		}
+	})
+}
+
+func fastest(do func()) time.Duration {
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		do()
+		best = min(best, time.Since(began))
+	}
+	return best
 }

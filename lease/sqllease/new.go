@@ -1,7 +1,6 @@
 package sqllease
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,7 +52,7 @@ func newStore(db *gorm.DB, opts []Option) (*store, error) {
 		config:  cfg,
 		dialect: d,
 		table:   t,
-		load:    fmt.Sprintf(loadSQL, d.standby, cmp.Or(d.now, "NULL"), t.quoted),
+		load:    d.reads(loadSQL, t),
 		insert:  d.statement(d.insert, t),
 		update:  d.statement(d.update, t),
 		gate:    make(chan struct{}, 1),

@@ -15,6 +15,12 @@ import (
 // row depends on it.
 const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
+// getPostgres looks for each key by itself. A list of keys may be compared with
+// every row of the namespace, by a plan that was made while there were few and is
+// kept with the prepared statement.
+const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), ',') AS bigint[])) AS wanted(key)
+  CROSS JOIN LATERAL (SELECT * FROM %s WHERE namespace = $1 AND worker_id = wanted.key LIMIT 2) AS records) ON true`
+
 // The collation "C" compares bytes, and an index under it does not depend on
 // the operating system's version.
 var postgresDialect = &dialect{
@@ -25,6 +31,7 @@ var postgresDialect = &dialect{
 SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
 	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
 WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
+	get:      getPostgres,
 	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
