@@ -51,12 +51,20 @@ type dialect struct {
 	rebind   func(statement string) string
 	classify func(err error) kind
 
+	// denied is what a lack of rights means at first use.
+	denied kind
+
 	// hint continues the text of an error with what to do about it. Nil knows
 	// nothing.
 	hint func(err error) string
 
-	// check looks for settings under which the database forgets.
-	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
+	// inspect returns what the connection is found to be. Without a table it looks
+	// only at the session.
+	inspect func(ctx context.Context, conn *sql.Conn, table table) (session, error)
+
+	// rollBack ends what a program has left open on a connection. Empty means that
+	// closing the connection does.
+	rollBack string
 
 	repairs
 
@@ -70,16 +78,11 @@ type kind int
 const (
 	unknown   kind = iota // it may have been applied
 	missing               // not applied: there is no such table, as far as we may know
+	denied                // not applied: the session's user or role may not
 	duplicate             // not applied: there is a row with that key
 	conflict              // not applied, and worth another try
 	elsewhere             // not applied by this server, and worth another try over a new connection
 )
-
-// A finding is a setting under which the database can forget.
-type finding struct {
-	refuse bool
-	text   string // what is found and how to fix it
-}
 
 // table is a table's name, with the schema or without.
 type table struct {
@@ -138,7 +141,12 @@ func (d *dialect) table(name string) table {
 	if !found {
 		return table{name: name, quoted: d.quote + name + d.quote}
 	}
-	return table{schema, base, d.quote + schema + d.quote + "." + d.quote + base + d.quote}
+	return d.qualified(schema, base)
+}
+
+func (d *dialect) qualified(schema, name string) table {
+	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
+	return table{schema, name, quote(schema) + "." + quote(name)}
 }
 
 // reads completes one of the dialect's statements that read records.

@@ -35,14 +35,14 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 // selection is the statement that reads these keys, or all. Drivers keep
 // statements by their text, so there are few: the last key stands in several
 // places.
-func (s *store) selection(keys []int) (statement string, args []any) {
+func (s *store) selection(known *statements, keys []int) (statement string, args []any) {
 	args = []any{s.namespace}
 	switch {
 	case len(keys) == 0:
-		return s.load, args
+		return known.load, args
 	case s.dialect.get != "":
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-		return s.dialect.reads(s.dialect.get, s.table), append(args, list)
+		return known.get, append(args, list)
 	}
 	places := len(keys)
 	if places > 2 {
@@ -51,7 +51,7 @@ func (s *store) selection(keys []int) (statement string, args []any) {
 	for i := range places {
 		args = append(args, keys[min(i, len(keys)-1)])
 	}
-	return s.load + " AND worker_id IN (?" + strings.Repeat(", ?", places-1) + ")", args
+	return known.load + " AND worker_id IN (?" + strings.Repeat(", ?", places-1) + ")", args
 }
 
 // Enter implements [lease.Queue]. Go serves those that wait for a channel in their

@@ -39,7 +39,7 @@ WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND ow
 	rebind:   dollars,
 	classify: classifyPostgres,
 	hint:     hintPostgres,
-	check:    checkPostgres,
+	inspect:  inspectPostgres,
 	repairs:  postgresRepairs,
 	shape:    postgresShape,
 }
@@ -82,27 +82,25 @@ func classifyPostgres(err error) kind {
 		return duplicate
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return conflict
-	case "25006": // a standby, or the primary that has become one
+	case "25006", "25P02": // a standby, the primary that has become one, or a session that is read-only; a failed transaction
 		return elsewhere
+	case "42501":
+		return denied
 	}
 	return unknown
 }
 
-const postgresSettings = `SELECT current_setting('fsync'),
-  (SELECT CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))`
+const postgresSession = `SELECT COALESCE(host(inet_server_addr()) || ':' || inet_server_port(), ''), current_setting('fsync')`
 
-func checkPostgres(ctx context.Context, conn *sql.Conn, t table) ([]finding, error) {
+// inspectPostgres does not look for transactions: pgx does, whenever it is asked for
+// a connection, and closes one that is in any.
+func inspectPostgres(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
 	var fsync string
-	var persistence sql.NullString
-	if err := conn.QueryRowContext(ctx, postgresSettings, t.quoted).Scan(&fsync, &persistence); err != nil {
-		return nil, err
+	if err := conn.QueryRowContext(ctx, postgresSession).Scan(&found.server, &fsync); err != nil {
+		return found, err
 	}
-	var findings []finding
 	if fsync == "off" {
-		findings = append(findings, finding{false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
+		found.add(false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on")
 	}
-	if persistence.Valid && persistence.String != "p" {
-		findings = append(findings, finding{true, fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)})
-	}
-	return findings, nil
+	return found, nil
 }
