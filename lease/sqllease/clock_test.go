@@ -39,12 +39,14 @@ func TestNow(t *testing.T) {
 			})(t, db))
 		}},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			store := sqllease.New(test.open(t, testdb.Open(t, test.target)))
-			wantNow(t, store)
-			wantNow(t, connect(t, store))
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				store := sqllease.New(test.open(t, testdb.Open(t, target)))
+				wantNow(t, store)
+				wantNow(t, connect(t, store))
+			})
+		}
 	}
 }
 
@@ -81,7 +83,13 @@ func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 // the present one.
 func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
-	d, err := dsn.Open(testserver.MariaDB(t).URL())
+	t.Run("mariadb", func(t *testing.T) { endsDaylightSaving(t, testserver.MariaDB(t)) })
+	t.Run("mysql", func(t *testing.T) { endsDaylightSaving(t, testserver.MySQL(t)) })
+}
+
+func endsDaylightSaving(t *testing.T, s *testserver.Server) {
+	t.Helper()
+	d, err := dsn.Open(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,13 +46,15 @@ func TestConformSettings(t *testing.T) {
 		{"repeatable read", testdb.Postgres, postgresWith("default_transaction_isolation=repeatable%20read")},
 		{"serializable, simple protocol", testdb.Postgres, postgresSimple("default_transaction_isolation=serializable")},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, test.target)
-			leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-				return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+					return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+				})
 			})
-		})
+		}
 	}
 }
 

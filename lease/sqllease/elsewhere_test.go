@@ -27,10 +27,12 @@ func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error))
 		testdb.Postgres: {"25006"},
 	} {
 		for _, text := range texts {
-			t.Run(string(target)+" "+text, func(t *testing.T) {
-				t.Parallel()
-				test(t, testdb.Open(t, target), stateError(text))
-			})
+			for _, target := range testdb.Alike(target) {
+				t.Run(string(target)+" "+text, func(t *testing.T) {
+					t.Parallel()
+					test(t, testdb.Open(t, target), stateError(text))
+				})
+			}
 		}
 	}
 }
@@ -104,7 +106,7 @@ func TestEveryServerRefuses(t *testing.T) {
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MySQL), p))
+	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MariaDB), p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
 		return ignore(execute, stateError(`Error 1180 (HY000): Got error 6 "Not connected to Primary Component" during COMMIT`))

@@ -66,23 +66,25 @@ func TestSettings(t *testing.T) {
 		{"CockroachDB", testdb.Postgres, instead("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
 		{"YugabyteDB", testdb.Postgres, instead("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			db := test.open(t, testdb.Open(t, test.target))
-			var log syncBuffer
-			store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			if test.refused != "" {
-				wantError(t, test.name, store, test.refused)
-			} else {
-				swap(t, store, 1, lease.Record{}, first, true)
-				load(t, store)
-			}
-			wantWarning(t, &log, test.warned)
-			var silent syncBuffer
-			store = sqllease.New(db, sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.NewTextHandler(&silent, nil))))
-			swap(t, store, 2, lease.Record{}, first, true)
-			wantWarning(t, &silent, "")
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				db := test.open(t, testdb.Open(t, target))
+				var log syncBuffer
+				store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				if test.refused != "" {
+					wantError(t, test.name, store, test.refused)
+				} else {
+					swap(t, store, 1, lease.Record{}, first, true)
+					load(t, store)
+				}
+				wantWarning(t, &log, test.warned)
+				var silent syncBuffer
+				store = sqllease.New(db, sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.NewTextHandler(&silent, nil))))
+				swap(t, store, 2, lease.Record{}, first, true)
+				wantWarning(t, &silent, "")
+			})
+		}
 	}
 }
 
@@ -164,12 +166,13 @@ func TestWarnsOnce(t *testing.T) {
 // would say that it had written.
 func TestMySQLAutocommit(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
-	without := open(t, mysqlWith(func(c *mysql.Config) {
-		c.DSNConfig.Params = map[string]string{"autocommit": "0"}
-	})(t, db))
-	wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
-		"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the program, the DSN or the server's settings")
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		without := open(t, mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.Params = map[string]string{"autocommit": "0"}
+		})(t, db))
+		wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
+			"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the program, the DSN or the server's settings")
+	})
 }
 
 func TestPostgresStandby(t *testing.T) {
