@@ -51,21 +51,27 @@ func (s *store) check(ctx context.Context, server string) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := remote.Await(ctx, func() (_ struct{}, err error) {
+	_, err := remote.Await(ctx, func() (struct{}, error) {
 		s.lookMu.Lock()
 		defer s.lookMu.Unlock()
-		if !s.stale(server) {
-			return struct{}{}, nil
-		}
-		if err = s.look(ctx); err == nil {
-			s.looked.Store(&looked{time.Now(), server})
-		}
-		return struct{}{}, err
+		return struct{}{}, s.refresh(ctx, server)
 	})
 	if err != nil {
 		return fmt.Errorf("redislease: check the server: %w", err)
 	}
 	return nil
+}
+
+// refresh is for the holder of lookMu.
+func (s *store) refresh(ctx context.Context, server string) error {
+	if !s.stale(server) {
+		return nil
+	}
+	err := s.look(ctx)
+	if err == nil {
+		s.looked.Store(&looked{time.Now(), server})
+	}
+	return err
 }
 
 // look checks every master that may come to own the key.

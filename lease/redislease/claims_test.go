@@ -99,6 +99,23 @@ func TestSettingsAreReadOnceForAll(t *testing.T) {
 	}
 }
 
+// Of all that extend their windows on a server that fails the check, one asks.
+func TestFailingChecksDoNotQueue(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))
+	client.AddHook(slowConfig{})
+	clock := redislease.New(client, redislease.WithLogger(new(journal).logger())).(lease.Clock)
+	for range 50 {
+		if _, err := clock.Now(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(5 * slowness)
+	if got := asked(t, client, "config|get"); got != 2 {
+		t.Errorf("CONFIG GET: %d times, want 2", got)
+	}
+}
+
 // What starts at once shares a client and its checks, and none of its calls fails.
 func TestManyStarts(t *testing.T) {
 	t.Parallel()

@@ -144,8 +144,11 @@ func (s *store) Enter(ctx context.Context) (leave func(), err error) {
 // to prevent.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
-	if err == nil && s.stale(a.server) {
-		go func() { _ = s.check(context.WithoutCancel(ctx), a.server) }()
+	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
+		go func() {
+			defer s.lookMu.Unlock()
+			_ = s.refresh(context.WithoutCancel(ctx), a.server)
+		}()
 	}
 	return a.now, err
 }
