@@ -45,9 +45,7 @@ func TestPowerLoss(t *testing.T) {
 	for _, c := range powerCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && !storetest.Long() {
-				t.Skip("set GORMFLAKE_TEST_TORTURE=long")
-			}
+			skipUnlessLong(t, c.long)
 			server, disk := c.start(t)
 			storetest.LosesPower(t, storetest.PowerLoss{Setting: c.want, Disk: disk, Server: server, Open: dialLogging})
 		})
@@ -80,21 +78,34 @@ func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testser
 // Holders write the file of SQLite themselves, and end with the machine.
 func TestPowerLossSQLite(t *testing.T) {
 	t.Parallel()
-	for _, journal := range []string{"wal", "delete"} {
-		for _, level := range []string{"normal", "full"} {
-			t.Run(journal+", "+level, func(t *testing.T) {
-				t.Parallel()
-				if level == "full" && !storetest.Long() {
-					t.Skip("set GORMFLAKE_TEST_TORTURE=long")
-				}
-				dir := t.TempDir()
-				storetest.LosesPower(t, storetest.PowerLoss{
-					Setting: storetest.Durable, Disk: testserver.NewDisk(t, dir), Open: dialLogging,
-					Address: "sqlite://" + filepath.Join(dir, "workers.db") +
-						"?_pragma=busy_timeout(5000)&_pragma=journal_mode(" + journal + ")&_pragma=synchronous(" + level + ")",
-				})
+	for _, c := range []struct {
+		journal, level string
+		want           storetest.Durability
+		long           bool
+	}{
+		{"wal", "normal", storetest.Durable, false},
+		{"wal", "full", storetest.Durable, true},
+		{"wal", "off", storetest.Refused, false},
+		{"delete", "normal", storetest.Durable, false},
+		{"delete", "full", storetest.Durable, true},
+	} {
+		t.Run(c.journal+", "+c.level, func(t *testing.T) {
+			t.Parallel()
+			skipUnlessLong(t, c.long)
+			dir := t.TempDir()
+			storetest.LosesPower(t, storetest.PowerLoss{
+				Setting: c.want, Disk: testserver.NewDisk(t, dir), Open: dialLogging,
+				Address: "sqlite://" + filepath.Join(dir, "workers.db") +
+					"?_pragma=busy_timeout(5000)&_pragma=journal_mode(" + c.journal + ")&_pragma=synchronous(" + c.level + ")",
 			})
-		}
+		})
+	}
+}
+
+func skipUnlessLong(t *testing.T, longOnly bool) {
+	t.Helper()
+	if longOnly && !storetest.Long() {
+		t.Skip("takes half a minute: set GORMFLAKE_TEST_TORTURE=long")
 	}
 }
 
