@@ -2,8 +2,7 @@ package storetest
 
 import (
 	"log/slog"
-	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -148,26 +147,14 @@ func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
 // comeAndGo returns members that have just acquired their workers, as others have
 // before them. That the first ones have released theirs is on the disk: who sees that
 // and no more starts where the next ones started.
-func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) (members []*Member) {
+func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
 	t.Helper()
-	const generations, life, buffered = 5, 200 * time.Millisecond, 1100 * time.Millisecond
-	for n := range generations {
-		members = f.Start(AtOnce, p.addresses()...)
-		f.AwaitHolding(members)
-		time.Sleep(rand.N(life))
-		if n == generations-1 {
-			break
-		}
-		f.End(members)
-		if n > 0 {
-			continue
-		}
-		time.Sleep(buffered) // by the server, or by the file system
-		if err := p.Disk.Sync(); err != nil {
-			t.Fatal(err)
-		}
+	f.End(f.ComeAndGo(1, p.addresses()...))
+	time.Sleep(1100 * time.Millisecond) // the longest that a server keeps it to itself
+	if err := p.Disk.Sync(); err != nil {
+		t.Fatal(err)
 	}
-	return members
+	return f.ComeAndGo(4, p.addresses()...)
 }
 
 // fail ends the processes that run on the machine itself.
@@ -187,6 +174,4 @@ func (p *PowerLoss) fail(t *testing.T, end func()) {
 	}
 }
 
-func (p *PowerLoss) addresses() []string {
-	return strings.Split(strings.Repeat(" "+p.Address, powerWorkers)[1:], " ")
-}
+func (p *PowerLoss) addresses() []string { return slices.Repeat([]string{p.Address}, powerWorkers) }
