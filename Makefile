@@ -59,7 +59,7 @@ race: ## the same under the race detector, in random order (needs a C compiler)
 
 # What is tested here, race does not show: a newcomer's machine, which has neither a
 # C compiler nor servers, the libraries, and the generator without assembler.
-NEWCOMER = env -u GORMFLAKE_TEST_POSTGRES -u GORMFLAKE_TEST_MYSQL -u GORMFLAKE_TEST_REQUIRE \
+NEWCOMER = env -u GORMFLAKE_TEST_POSTGRES -u GORMFLAKE_TEST_MARIADB -u GORMFLAKE_TEST_MYSQL -u GORMFLAKE_TEST_REQUIRE \
 	-u GORMFLAKE_TEST_MILLIONS GORMFLAKE_TEST_SERVERS=none CGO_ENABLED=0
 
 .PHONY: nocgo

@@ -77,7 +77,7 @@ var faultySchemas = map[testdb.Target][]string{
 		"INSERT INTO orders VALUES (1, 1, 'a'), (2, 2, 'b')",
 		"INSERT INTO audit VALUES (1, 1), (2, 2)",
 	},
-	testdb.MySQL: {
+	testdb.MariaDB: {
 		"CREATE TABLE users (id int AUTO_INCREMENT PRIMARY KEY, boss_id int, CONSTRAINT boss FOREIGN KEY (boss_id) REFERENCES users (id) ON DELETE CASCADE)",
 		"CREATE TABLE orders (id int unsigned AUTO_INCREMENT PRIMARY KEY, user_id int NOT NULL DEFAULT 1, note varchar(40) COMMENT 'a note'," +
 			" twice int AS (CHAR_LENGTH(note) * 2) STORED, UNIQUE KEY ix (user_id, note), CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id), CONSTRAINT positive CHECK (user_id > 0))",
@@ -135,7 +135,7 @@ func TestInspectFails(t *testing.T) {
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
 	for target, blockers := range map[testdb.Target][]string{
-		testdb.MySQL: {
+		testdb.MariaDB: {
 			"CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2",
 			"CREATE TABLE orphans (order_id int unsigned)", "INSERT INTO orphans VALUES (77)",
 		},
@@ -151,7 +151,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 			db := testdb.Open(t, target)
 			run(t, db, append(faultySchemas[target], blockers...)...)
 			targets := []any{"users", "orders"}
-			if target == testdb.MySQL {
+			if target == testdb.MariaDB {
 				targets = append(targets, "parts", sqlmigrate.WithReference("orphans.order_id", "orders.id"))
 			}
 			eachFault(t, db, inspects(targets...), testdb.Refused)
@@ -162,7 +162,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 // FindReferences finds all or nothing.
 func TestFindReferencesFails(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)

@@ -109,7 +109,7 @@ func mysqlReader(t *testing.T, db *gorm.DB) string {
 	name := mysqlRow(t, db, "SELECT DATABASE()")[0]
 	user := strings.ReplaceAll(name, "gormflake_", "u_")
 	if grants := strings.Join(mysqlStrings(t, db, "SHOW GRANTS"), ""); !strings.Contains(grants, "WITH GRANT OPTION") {
-		t.Skip("the user of GORMFLAKE_TEST_MYSQL may not grant rights")
+		t.Skip("the user of the server may not grant rights")
 	}
 	mysqlExec(t, db, "CREATE USER "+user+" IDENTIFIED BY 'x'")
 	t.Cleanup(func() { mysqlAtEnd(t, db, "DROP USER "+user) })

@@ -24,7 +24,7 @@ const mysqlID = int64(1) << 62
 
 func mysqlOpen(t *testing.T, statements ...string) *gorm.DB {
 	t.Helper()
-	db := mysqlWith(t, testdb.Open(t, testdb.MySQL), nopLogger)
+	db := mysqlWith(t, testdb.Open(t, testdb.MariaDB), nopLogger)
 	mysqlExec(t, db, statements...)
 	return db
 }

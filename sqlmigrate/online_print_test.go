@@ -130,7 +130,7 @@ func TestOnlineRefusesPlans(t *testing.T) {
 
 func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 	t.Parallel()
-	for dialect, target := range map[string]testdb.Target{"mysql": testdb.MySQL, "postgres": testdb.Postgres} {
+	for dialect, target := range map[string]testdb.Target{"mysql": testdb.MariaDB, "postgres": testdb.Postgres} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)

@@ -359,7 +359,7 @@ func migrateTwice(t *testing.T, db *gorm.DB, model any) {
 func checkArrayQueries(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	queries := map[string]string{
-		"postgres": "? = ANY(refs)", "sqlite": "EXISTS (SELECT * FROM json_each(refs) WHERE value = ?)", "mysql": "json_contains(refs, ?)",
+		"postgres": "? = ANY(refs)", "sqlite": "EXISTS (SELECT * FROM json_each(refs) WHERE value = ?)", "mysql": "json_contains(refs, CAST(? AS CHAR))",
 	}
 	var ids types.IDs
 	find := func(tx *gorm.DB) {

@@ -24,7 +24,7 @@ type detail struct {
 // for the numbers that follow.
 func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQLNoReturning)
+	db := testdb.Open(t, testdb.MySQL)
 	if err := db.AutoMigrate(&master{}, &detail{}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestGORMGuessesKeysWithoutRETURNING(t *testing.T) {
 func TestGORMReadsKeysBack(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		if testdb.TargetOf(db) == testdb.MySQLNoReturning {
+		if testdb.TargetOf(db) == testdb.MySQL {
 			t.Skip("see TestGORMGuessesKeysWithoutRETURNING")
 		}
 		if err := db.AutoMigrate(&master{}, &detail{}); err != nil {

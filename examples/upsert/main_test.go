@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		}
 		check(t, db)
 	})
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) { check(t, testdb.Open(t, target)) })
 	}
 }

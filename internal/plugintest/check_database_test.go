@@ -127,7 +127,7 @@ func TestCheckWithoutRights(t *testing.T) {
 			return gorm.ErrInvalidTransaction
 		})
 	})
-	for _, target := range []testdb.Target{testdb.MySQL, testdb.MySQLNoReturning} {
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)

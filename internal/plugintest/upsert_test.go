@@ -167,7 +167,7 @@ func TestSaveSliceByOtherUnique(t *testing.T) {
 		Code  string   `gorm:"size:20"`
 		Price int
 	}
-	for _, target := range []testdb.Target{testdb.MySQL, testdb.MySQLNoReturning} {
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)

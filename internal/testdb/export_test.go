@@ -3,6 +3,6 @@ package testdb
 import "testing"
 
 // MainMissing is Main on a machine on which these servers are not installed.
-func MainMissing(m *testing.M, titles, packages []string) {
-	run(m, skippedNote()+missingNote(titles, packages))
+func MainMissing(m *testing.M, titles, commands []string) {
+	run(m, skippedNote()+missingNote(titles, commands))
 }

@@ -49,17 +49,17 @@ func skippedNote() string {
 		return ""
 	}
 	return fmt.Sprintf("note: tests on %s were skipped; to run them too:\n  %s go test ./...\n",
-		strings.Join(titles, " and "), strings.Join(settings, " "))
+		strings.Join(titles, ", "), strings.Join(settings, " "))
 }
 
 // missingNote is empty if every server is installed.
-func missingNote(titles, packages []string) string {
+func missingNote(titles, commands []string) string {
 	if len(titles) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("note: tests that start their own %s are skipped, here and in the modules under lease/; "+
-		"to run them too:\n  apt-get install %s && make test\n",
-		strings.Join(titles, ", "), strings.Join(packages, " "))
+		"to run them too:\n  %s\n  make test\n",
+		strings.Join(titles, ", "), strings.Join(commands, "\n  "))
 }
 
 // isSet reports whether a flag of package testing is set. The flag

@@ -22,7 +22,8 @@ const (
 )
 
 const (
-	mysqlSetting    = "GORMFLAKE_TEST_MYSQL='mysql://root@127.0.0.1:3306/test'"
+	mariadbSetting  = "GORMFLAKE_TEST_MARIADB='mysql://root@127.0.0.1:3306/test'"
+	mysqlSetting    = "GORMFLAKE_TEST_MYSQL='mysql://root@127.0.0.1:3307/test'"
 	postgresSetting = "GORMFLAKE_TEST_POSTGRES='postgres://postgres@127.0.0.1:5432/test?sslmode=disable'"
 )
 
@@ -51,7 +52,7 @@ func playGoTest() {
 }
 
 const notInstalled = "note: tests that start their own redis, etcd are skipped, here and in the modules under lease/; " +
-	"to run them too:\n  apt-get install redis etcd && make test\n"
+	"to run them too:\n  redis\n  etcd\n  make test\n"
 
 func TestNote(t *testing.T) {
 	t.Parallel()
@@ -61,10 +62,10 @@ func TestNote(t *testing.T) {
 		want                           string
 	}{
 		{
-			"both missing", "", "", "",
+			"all missing", "", "", "",
 			[]string{underGoTest},
-			"note: tests on MySQL and PostgreSQL were skipped; to run them too:\n  " +
-				mysqlSetting + " " + postgresSetting + " go test ./...\n",
+			"note: tests on MariaDB, MySQL, PostgreSQL were skipped; to run them too:\n  " +
+				mariadbSetting + " " + mysqlSetting + " " + postgresSetting + " go test ./...\n",
 		},
 		{
 			"one missing", "mysql://x", "", "",
@@ -165,6 +166,7 @@ func binary(t *testing.T, part, mysql, postgres string, args ...string) *exec.Cm
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, append([]string{"-test.run=^$"}, args...)...)
-	cmd.Env = append(os.Environ(), role+"="+part, "GORMFLAKE_TEST_MYSQL="+mysql, "GORMFLAKE_TEST_POSTGRES="+postgres)
+	cmd.Env = append(os.Environ(), role+"="+part, "GORMFLAKE_TEST_MARIADB="+mysql,
+		"GORMFLAKE_TEST_MYSQL="+mysql, "GORMFLAKE_TEST_POSTGRES="+postgres)
 	return cmd
 }

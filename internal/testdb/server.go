@@ -17,19 +17,19 @@ import (
 // otherwise waits forever for a transaction that a test left open.
 const adminTimeout = 30 * time.Second
 
-func mysqlDatabase(t testing.TB, noReturning bool) gorm.Dialector {
+func mysqlDatabase(t testing.TB, s service) gorm.Dialector {
 	t.Helper()
-	server, ok := parse(t, mysqlService.url(t)).(*mysql.Dialector)
+	server, ok := parse(t, s.url(t)).(*mysql.Dialector)
 	if !ok {
-		t.Fatalf("testdb: %s: want a URL like %s", mysqlService.variable, mysqlService.example)
+		t.Fatalf("testdb: %s: want a URL like %s", s.variable, s.example)
 	}
 	name := freshName()
-	create(t, mysqlService, "mysql", server.DSN,
+	create(t, s, "mysql", server.DSN,
 		"CREATE DATABASE "+name+" CHARACTER SET utf8mb4",
 		"DROP DATABASE "+name)
 	config := server.DSNConfig.Clone()
 	config.DBName = name
-	return mysql.New(mysql.Config{DSNConfig: config, DisableWithReturning: noReturning})
+	return mysql.New(mysql.Config{DSNConfig: config})
 }
 
 func postgresSchema(t testing.TB) gorm.Dialector {
@@ -64,7 +64,11 @@ func create(t testing.TB, s service, driver, dsn, up, down string) {
 		t.Fatalf("testdb: %s: %v", s.variable, err)
 	}
 	t.Cleanup(func() { admin.Close() })
-	if err := exec(admin, up); err != nil {
+	err = s.check(admin)
+	if err == nil {
+		err = exec(admin, up)
+	}
+	if err != nil {
 		t.Fatalf("testdb: %s is set, but the server cannot be used: %v", s.variable, err)
 	}
 	t.Cleanup(func() {

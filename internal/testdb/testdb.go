@@ -3,16 +3,18 @@
 //
 //	testdb.Each(t, func(t *testing.T, db *gorm.DB) { … })
 //
-// SQLite always runs. MySQL or MariaDB and PostgreSQL run if an environment
+// SQLite always runs. MariaDB, MySQL and PostgreSQL run if an environment
 // variable names a server, in the URL form of package dsn:
 //
-//	GORMFLAKE_TEST_MYSQL     mysql://root@127.0.0.1:3306/test
+//	GORMFLAKE_TEST_MARIADB   mysql://root@127.0.0.1:3306/test
+//	GORMFLAKE_TEST_MYSQL     mysql://root@127.0.0.1:3307/test
 //	GORMFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test?sslmode=disable
-//	GORMFLAKE_TEST_REQUIRE   mysql,postgres: fail where a test would be skipped
+//	GORMFLAKE_TEST_REQUIRE   mariadb,mysql,postgres: fail where a test would be skipped
 //
 // Package testserver starts servers of the test's own, and needs no variable.
-// The user must be allowed to create databases (MySQL) or schemas (PostgreSQL).
-// A variable that names a server which does not answer fails the test.
+// The user must be allowed to create databases (MariaDB, MySQL) or schemas
+// (PostgreSQL). A variable that names a server of another kind, or one that does
+// not answer, fails the test.
 package testdb
 
 import (
@@ -20,6 +22,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorm.io/driver/mysql"
@@ -37,23 +40,35 @@ type Target string
 
 // The targets of the test suite.
 const (
-	SQLiteMattn      Target = "sqlite-mattn"      // GORM's default driver; needs cgo
-	SQLite           Target = "sqlite"            // modernc.org/sqlite
-	MySQL            Target = "mysql"             // GORMFLAKE_TEST_MYSQL, MariaDB or MySQL
-	MySQLNoReturning Target = "mysql-noreturning" // the same server, used as GORM uses Oracle's MySQL
-	Postgres         Target = "postgres"          // GORMFLAKE_TEST_POSTGRES
+	SQLiteMattn Target = "sqlite-mattn" // GORM's default driver; needs cgo
+	SQLite      Target = "sqlite"       // modernc.org/sqlite
+	MariaDB     Target = "mariadb"      // GORMFLAKE_TEST_MARIADB
+	MySQL       Target = "mysql"        // GORMFLAKE_TEST_MYSQL: not MariaDB; GORM has no RETURNING there
+	Postgres    Target = "postgres"     // GORMFLAKE_TEST_POSTGRES
 )
 
 // Targets returns all targets, available or not.
 func Targets() []Target {
-	return []Target{SQLiteMattn, SQLite, MySQL, MySQLNoReturning, Postgres}
+	return []Target{SQLiteMattn, SQLite, MariaDB, MySQL, Postgres}
 }
 
 // Each runs fn as a parallel subtest for every target, with a database from
 // [Open].
 func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
 	t.Helper()
-	for _, target := range Targets() {
+	EachOf(t, Targets(), fn, opts...)
+}
+
+// EachMySQL is Each for the targets of the dialect mysql.
+func EachMySQL(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
+	t.Helper()
+	EachOf(t, []Target{MariaDB, MySQL}, fn, opts...)
+}
+
+// EachOf is Each for some targets.
+func EachOf(t *testing.T, targets []Target, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
+	t.Helper()
+	for _, target := range targets {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			fn(t, Open(t, target, opts...))
@@ -106,8 +121,8 @@ func TargetOf(db *gorm.DB) Target {
 		}
 		return SQLite
 	case *mysql.Dialector:
-		if d.DisableWithReturning {
-			return MySQLNoReturning
+		if strings.Contains(d.ServerVersion, "MariaDB") {
+			return MariaDB
 		}
 		return MySQL
 	default:
@@ -134,9 +149,10 @@ func URL(t testing.TB, target Target) string {
 	case *postgres.Dialector:
 		return d.DSN
 	case *mysql.Dialector:
-		u, err := url.Parse(mysqlService.url(t))
+		s := serviceOf(target)
+		u, err := url.Parse(s.url(t))
 		if err != nil {
-			t.Fatalf("testdb: %s: %v", mysqlService.variable, err)
+			t.Fatalf("testdb: %s: %v", s.variable, err)
 		}
 		u.Path = "/" + d.DSNConfig.DBName
 		return u.String()
@@ -166,10 +182,8 @@ func dialector(t testing.TB, target Target) gorm.Dialector {
 		return sqliteMattn(t)
 	case SQLite:
 		return parse(t, "sqlite://"+filepath.Join(t.TempDir(), "test.db"))
-	case MySQL:
-		return mysqlDatabase(t, false)
-	case MySQLNoReturning:
-		return mysqlDatabase(t, true)
+	case MariaDB, MySQL:
+		return mysqlDatabase(t, serviceOf(target))
 	case Postgres:
 		return postgresSchema(t)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
@@ -93,23 +92,16 @@ func TestForeignKeysAreEnforced(t *testing.T) {
 	})
 }
 
-// The target stands for Oracle's MySQL, where GORM has no RETURNING.
-func TestMySQLNoReturning(t *testing.T) {
+// What differs most between the two for GORM.
+func TestReturning(t *testing.T) {
 	t.Parallel()
 	type counted struct{ ID int64 }
-	for target, want := range map[testdb.Target]bool{testdb.MySQL: true, testdb.MySQLNoReturning: false} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, target)
-			if !strings.Contains(db.Dialector.(*mysql.Dialector).ServerVersion, "MariaDB") {
-				t.Skip("not a MariaDB server")
-			}
-			sql := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&counted{}) })
-			if got := strings.Contains(sql, "RETURNING"); got != want {
-				t.Errorf("RETURNING in %q = %v, want %v", sql, got, want)
-			}
-		})
-	}
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		sql := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&counted{}) })
+		if got, want := strings.Contains(sql, "RETURNING"), testdb.TargetOf(db) == testdb.MariaDB; got != want {
+			t.Errorf("RETURNING in %q = %v, want %v", sql, got, want)
+		}
+	})
 }
 
 func TestPostgresURL(t *testing.T) {
@@ -137,8 +129,10 @@ func TestPostgresURL(t *testing.T) {
 // What a test leaves on a server fills it up sooner or later.
 func TestDatabasesAreDropped(t *testing.T) {
 	t.Parallel()
+	const schemata = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?"
 	for target, query := range map[testdb.Target]string{
-		testdb.MySQL:    "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?",
+		testdb.MariaDB:  schemata,
+		testdb.MySQL:    schemata,
 		testdb.Postgres: "SELECT count(*) FROM pg_namespace WHERE nspname = ?",
 	} {
 		t.Run(string(target), func(t *testing.T) {
@@ -159,7 +153,7 @@ func TestDatabasesAreDropped(t *testing.T) {
 func databaseName(t *testing.T, db *gorm.DB) (name string) {
 	t.Helper()
 	query := "SELECT current_schema()"
-	if testdb.TargetOf(db) == testdb.MySQL {
+	if db.Name() == "mysql" {
 		query = "SELECT database()"
 	}
 	if err := db.Raw(query).Scan(&name).Error; err != nil || !strings.HasPrefix(name, "gormflake_") {

@@ -27,7 +27,7 @@ type Engine struct {
 
 	service string // as in GORMFLAKE_TEST_REQUIRE
 	title   string
-	pkg     string // Debian package
+	pkg     string // Debian package, unless it has none
 	url     string // format with the port as its operand
 
 	find       func() (program string, err error)
@@ -39,6 +39,14 @@ type Engine struct {
 // EngineOf returns the engine of a service, as GORMFLAKE_TEST_REQUIRE calls it.
 func EngineOf(service string) Engine {
 	return *engines[slices.IndexFunc(engines, func(e *Engine) bool { return e.service == service })]
+}
+
+// install is the command that installs the engine.
+func (e *Engine) install() string {
+	if e.pkg == "" {
+		return installMySQL
+	}
+	return "apt-get install " + e.pkg
 }
 
 // inPath looks for a program where the shell does, and in the folders for

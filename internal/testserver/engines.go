@@ -1,19 +1,22 @@
 package testserver
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-var engines = []*Engine{mariadb, postgres, redis, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
+var engines = []*Engine{mariadb, mysql, postgres, redis, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
 
 var postgres = &Engine{
 	service:    "postgres",
@@ -56,7 +59,7 @@ var postgres = &Engine{
 }
 
 var mariadb = &Engine{
-	service:    "mysql",
+	service:    "mariadb",
 	title:      "MariaDB",
 	pkg:        "mariadb-server",
 	url:        "mysql://root@127.0.0.1:%d/test",
@@ -84,28 +87,91 @@ var mariadb = &Engine{
 		}
 		return args
 	},
-	Answers: func(s *Server) error {
-		const protocolVersion = 10 // the first byte of a greeting; an error has another
-		greeting, err := ask(s, "", 5)
-		if err == nil && greeting[4] != protocolVersion {
-			return ErrNotReady
-		}
-		return err
-	},
-	client: func(s *Server, statement string) (string, []string) {
-		return "mariadb", []string{
-			"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.port),
-			"--user=root", "--connect-timeout=1", "--batch", "--skip-column-names", "--execute=" + statement,
-		}
-	},
+	Answers: greets,
+	client:  mariadbClient,
+}
+
+// greets is nil if a server of MariaDB or MySQL greets who connects.
+func greets(s *Server) error {
+	const protocolVersion = 10 // the first byte of a greeting; an error has another
+	greeting, err := ask(s, "", 5)
+	if err == nil && greeting[4] != protocolVersion {
+		return ErrNotReady
+	}
+	return err
+}
+
+// mariadbClient is of Debian's package mariadb-client, which can also ask MySQL.
+func mariadbClient(s *Server, statement string) (string, []string) {
+	return "mariadb", []string{
+		"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(s.port),
+		"--user=root", "--connect-timeout=1", "--batch", "--skip-column-names", "--execute=" + statement,
+	}
 }
 
 func mariadbArgs(s *Server) []string {
 	args := []string{"--no-defaults", "--datadir=" + s.Data(), "--tmpdir=" + s.dir, "--innodb-log-file-size=8M"}
-	if os.Geteuid() == 0 && s.engine.Account == "" {
-		args = append(args, "--user=root")
+	return append(args, asRoot(s)...)
+}
+
+// mysqldVariable names MySQL's program, which Debian's stable release does not have.
+const (
+	mysqldVariable = "GORMFLAKE_TEST_MYSQLD"
+	installMySQL   = "export " + mysqldVariable + "=$(.ci/mysqld FOLDER)"
+)
+
+var mysql = &Engine{
+	service:    "mysql",
+	title:      "MySQL",
+	url:        "mysql://root@127.0.0.1:%d/test",
+	stopSignal: syscall.SIGTERM,
+	find:       findMySQL,
+	SetUp: func(s *Server) error {
+		statements := s.File("init.sql")
+		if err := os.WriteFile(statements, []byte("CREATE DATABASE test;\n"), 0o600); err != nil {
+			return err
+		}
+		return s.RunProgram(append(mysqlArgs(s), "--initialize-insecure", "--init-file="+statements)...)
+	},
+	Args: func(s *Server) []string {
+		args := append(mysqlArgs(s), "--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1",
+			"--socket="+s.File("socket"), "--pid-file="+s.File("pid"), "--mysqlx=OFF", "--performance-schema=OFF")
+		for _, setting := range s.settings {
+			args = append(args, "--"+setting)
+		}
+		return args
+	},
+	Answers: greets,
+	client:  mariadbClient,
+}
+
+// findMySQL refuses MariaDB's program, which has that name too.
+func findMySQL() (string, error) {
+	program, err := inPath(cmp.Or(os.Getenv(mysqldVariable), "mysqld"))
+	if err != nil {
+		return "", err
 	}
-	return args
+	version, err := exec.Command(program, "--version").Output()
+	if err == nil && bytes.Contains(version, []byte("MariaDB")) {
+		err = fmt.Errorf("%s is MariaDB", program)
+	}
+	return program, err
+}
+
+func mysqlArgs(s *Server) []string {
+	args := []string{
+		"--no-defaults", "--datadir=" + s.Data(), "--tmpdir=" + s.dir, "--secure-file-priv=",
+		"--innodb-buffer-pool-size=16M", "--innodb-redo-log-capacity=8M",
+	}
+	return append(args, asRoot(s)...)
+}
+
+// asRoot is the argument without which MariaDB and MySQL do not run as root.
+func asRoot(s *Server) []string {
+	if os.Geteuid() == 0 && s.engine.Account == "" {
+		return []string{"--user=root"}
+	}
+	return nil
 }
 
 var redis = &Engine{

@@ -42,15 +42,15 @@ func CheckRequired(t testing.TB) {
 	}
 }
 
-// Missing lists the servers that are not installed, and their Debian packages.
-func Missing() (titles, packages []string) {
+// Missing lists the servers that are not installed, and the commands that do it.
+func Missing() (titles, commands []string) {
 	for _, e := range engines {
 		if _, err := e.locate(); err != nil {
 			titles = append(titles, e.title)
-			packages = append(packages, e.pkg)
+			commands = append(commands, e.install())
 		}
 	}
-	return titles, packages
+	return titles, commands
 }
 
 func requiredNames() []string {

@@ -7,7 +7,8 @@
 // the service:
 //
 //	postgres   Debian package postgresql
-//	mysql      Debian package mariadb-server
+//	mariadb    Debian package mariadb-server
+//	mysql      GORMFLAKE_TEST_MYSQLD, a program mysqld; .ci/mysqld gets one
 //	redis      Debian package redis-server
 //	etcd       Debian package etcd-server
 //	zookeeper  Debian package zookeeper
@@ -69,6 +70,12 @@ func MariaDB(t testing.TB, settings ...string) *Server {
 	return start(t, mariadb, settings)
 }
 
+// MySQL is MariaDB for MySQL itself. It has a binary log, as by default.
+func MySQL(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, mysql, settings)
+}
+
 // Redis starts a Redis server that keeps its data in memory only. Settings are
 // options of the command line, such as "--appendonly yes".
 func Redis(t testing.TB, settings ...string) *Server {
@@ -91,7 +98,7 @@ func ZooKeeper(t testing.TB, settings ...string) *Server {
 }
 
 // URL is where the server listens, as long as it exists: a URL for PostgreSQL,
-// MariaDB (both in the form of package dsn), Redis and etcd, host:port for
+// MariaDB and MySQL (all in the form of package dsn), Redis and etcd, host:port for
 // ZooKeeper.
 func (s *Server) URL() string { return fmt.Sprintf(s.engine.url, s.port) }
 
@@ -258,7 +265,7 @@ func (s *Server) Create() error {
 // missing ends t because the programs of e are not installed.
 func missing(t testing.TB, e *Engine, err error) {
 	t.Helper()
-	hint := fmt.Sprintf("testserver: no %s server: %v: install %s (Debian package)", e.title, err, e.pkg)
+	hint := fmt.Sprintf("testserver: no %s server: %v: %s", e.title, err, e.install())
 	if Required(e.service) {
 		t.Fatalf("%s (%s names %s)", hint, requireVariable, e.service)
 	}

@@ -41,6 +41,7 @@ var kinds = []struct {
 }{
 	{"postgres", true, func(t *testing.T) *testserver.Server { return testserver.Postgres(t) }, sqlClient},
 	{"mariadb", true, func(t *testing.T) *testserver.Server { return testserver.MariaDB(t) }, sqlClient},
+	{"mysql", true, func(t *testing.T) *testserver.Server { return testserver.MySQL(t) }, sqlClient},
 	{"pgbouncer", true, func(t *testing.T) *testserver.Server {
 		return testserver.PgBouncer(t, testserver.Postgres(t))
 	}, pgbouncerClient},
@@ -127,6 +128,9 @@ func TestSettings(t *testing.T) {
 		{"mariadb", func(t *testing.T) *testserver.Server {
 			return testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
 		}, "SELECT @@innodb_flush_log_at_trx_commit", "0"},
+		{"mysql", func(t *testing.T) *testserver.Server {
+			return testserver.MySQL(t, "innodb_flush_log_at_trx_commit=2")
+		}, "SELECT @@innodb_flush_log_at_trx_commit", "2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,14 +178,31 @@ func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
 		{"not required", "mysql", "no Redis server: ", ""},
-		{"required", "mysql, redis", "", "install redis-server (Debian package) (GORMFLAKE_TEST_REQUIRE names redis)"},
-		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mysql, postgres, redis`},
+		{"required", "mysql, redis", "", "apt-get install redis-server (GORMFLAKE_TEST_REQUIRE names redis)"},
+		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("GORMFLAKE_TEST_REQUIRE", test.require)
 			wantRefusal(t, test.wantSkip, test.wantFatal)
 		})
+	}
+}
+
+// On Debian, mysqld is another name of MariaDB's program.
+func TestMySQLIsNotMariaDB(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a script")
+	}
+	program := filepath.Join(t.TempDir(), "mysqld")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho mysqld  Ver 10.11.14-MariaDB"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	t.Setenv("GORMFLAKE_TEST_REQUIRE", "")
+	t.Setenv("GORMFLAKE_TEST_MYSQLD", program)
+	r := refusal(t, func(t testing.TB) { testserver.MySQL(t) })
+	if want := program + " is MariaDB: export GORMFLAKE_TEST_MYSQLD="; !strings.Contains(r.skip, want) {
+		t.Errorf("skip = %q, failure %q, want a skip with %q", r.skip, r.fatal, want)
 	}
 }
 
@@ -203,17 +224,22 @@ func TestNoServers(t *testing.T) {
 // wantRefusal fails t unless a server is refused so.
 func wantRefusal(t *testing.T, skip, fatal string) {
 	t.Helper()
-	r := &recorder{TB: t}
-	func() {
-		defer func() { _ = recover() }()
-		testserver.Redis(r)
-	}()
+	r := refusal(t, func(t testing.TB) { testserver.Redis(t) })
 	if (r.skip == "") != (skip == "") || !strings.Contains(r.skip, skip) {
 		t.Errorf("skip = %q, want %q", r.skip, skip)
 	}
 	if (r.fatal == "") != (fatal == "") || !strings.Contains(r.fatal, fatal) {
 		t.Errorf("failure = %q, want %q", r.fatal, fatal)
 	}
+}
+
+// refusal records how start ends the test that it is for.
+func refusal(t *testing.T, start func(t testing.TB)) (r *recorder) {
+	t.Helper()
+	r = &recorder{TB: t}
+	defer func() { _ = recover() }()
+	start(r)
+	return r
 }
 
 // roleVariable makes this test binary, started once more, a test that waits

@@ -23,16 +23,16 @@ func TestNow(t *testing.T) {
 		open   func(t *testing.T, db *gorm.DB) *gorm.DB
 	}{
 		{"default", testdb.Postgres, same},
-		{"default", testdb.MySQL, same},
+		{"default", testdb.MariaDB, same},
 		{"west", testdb.Postgres, inPostgresZone("America/New_York")},
 		{"east", testdb.Postgres, inPostgresZone("Asia/Kathmandu")},
 		{"simple protocol", testdb.Postgres, func(t *testing.T, db *gorm.DB) *gorm.DB {
 			t.Helper()
 			return open(t, postgresSimple("TimeZone=Asia/Kathmandu")(t, db))
 		}},
-		{"west", testdb.MySQL, inMySQLZone("-11:00")},
-		{"east", testdb.MySQL, inMySQLZone("+13:00")},
-		{"parsed times", testdb.MySQL, func(t *testing.T, db *gorm.DB) *gorm.DB {
+		{"west", testdb.MariaDB, inMySQLZone("-11:00")},
+		{"east", testdb.MariaDB, inMySQLZone("+13:00")},
+		{"parsed times", testdb.MariaDB, func(t *testing.T, db *gorm.DB) *gorm.DB {
 			t.Helper()
 			return open(t, mysqlWith(func(c *mysql.Config) {
 				c.DSNConfig.ParseTime = true

@@ -15,7 +15,7 @@ import (
 
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.Postgres, testdb.MySQL} {
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)

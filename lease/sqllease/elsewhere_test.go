@@ -18,7 +18,7 @@ import (
 func eachAway(t *testing.T, test func(t *testing.T, db *gorm.DB, refusal error)) {
 	t.Helper()
 	for target, texts := range map[testdb.Target][]string{
-		testdb.MySQL: {
+		testdb.MariaDB: {
 			"Error 1047 (08S01): WSREP has not yet prepared node for application use",
 			"Error 1290 (HY000): The MySQL server is running with the --read-only option so it cannot execute this statement",
 			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction", // a lost node, to a read that is to be synchronous
@@ -104,7 +104,7 @@ func TestEveryServerRefuses(t *testing.T) {
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MySQL), p))
+	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MariaDB), p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
 		return ignore(execute, stateError(`Error 1180 (HY000): Got error 6 "Not connected to Primary Component" during COMMIT`))

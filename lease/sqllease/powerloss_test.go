@@ -31,11 +31,11 @@ var powerCases = []powerCase{
 	{"PostgreSQL", "postgres", []string{"fsync=on"}, storetest.Durable, false},
 	{"PostgreSQL, synchronous_commit=off", "postgres", []string{"fsync=on", "synchronous_commit=off"}, storetest.Durable, false},
 	{"PostgreSQL, fsync=off", "postgres", nil, storetest.Warned, true},
-	{"MariaDB", "mysql", nil, storetest.Durable, false},
-	{"MariaDB, log_bin, sync_binlog=1", "mysql", []string{"log-bin=binlog", "sync-binlog=1"}, storetest.Durable, false},
-	{"MariaDB, log_bin, sync_binlog=0", "mysql", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, false},
-	{"MariaDB, flush 2", "mysql", []string{"innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
-	{"MariaDB, flush 0", "mysql", []string{"innodb-flush-log-at-trx-commit=0"}, storetest.Refused, true},
+	{"MariaDB", "mariadb", nil, storetest.Durable, false},
+	{"MariaDB, log_bin, sync_binlog=1", "mariadb", []string{"log-bin=binlog", "sync-binlog=1"}, storetest.Durable, false},
+	{"MariaDB, log_bin, sync_binlog=0", "mariadb", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, false},
+	{"MariaDB, flush 2", "mariadb", []string{"innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
+	{"MariaDB, flush 0", "mariadb", []string{"innodb-flush-log-at-trx-commit=0"}, storetest.Refused, true},
 	{"Galera", "galera", nil, storetest.Durable, false},
 	{"Galera, log_bin, sync_binlog=0", "galera", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, true},
 }
@@ -63,7 +63,7 @@ func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
 // at every start.
 func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
 	library := testserver.Find(t, testserver.EngineOf("galera"))
-	return testserver.OnDisk(t, "mysql", func(e *testserver.Engine) {
+	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {
 		alone := *e
 		e.Args = func(s *testserver.Server) []string {
 			_ = os.Remove(filepath.Join(s.Data(), "grastate.dat"))

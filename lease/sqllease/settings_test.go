@@ -32,26 +32,26 @@ func TestSettings(t *testing.T) {
 		warned  string
 	}{
 		{"default", testdb.SQLite, same, "", ""},
-		{"default", testdb.MySQL, same, "", ""},
+		{"default", testdb.MariaDB, same, "", ""},
 		{"default", testdb.Postgres, same, "", ""},
 		{
 			"synchronous OFF", testdb.SQLite, synchronousOff,
 			"sqllease: PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL" + orAllow, "",
 		},
 		{
-			"flush 0", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
+			"flush 0", testdb.MariaDB, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
 			"sqllease: innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1" + orAllow, "",
 		},
 		{
-			"flush 2", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
+			"flush 2", testdb.MariaDB, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
 			"", "sqllease: innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1",
 		},
 		{
-			"MyISAM", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
+			"MyISAM", testdb.MariaDB, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
 			"sqllease: table `snowflake_workers` has the engine MyISAM, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
-			"MEMORY", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
+			"MEMORY", testdb.MariaDB, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
 			"sqllease: table `snowflake_workers` has the engine MEMORY, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
@@ -62,7 +62,7 @@ func TestSettings(t *testing.T) {
 			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
-		{"TiDB", testdb.MySQL, instead("VERSION()", "'8.0.11-TiDB-v7.5.0'"), "sqllease: the server is TiDB (8.0.11-TiDB-v7.5.0)" + neverTried, ""},
+		{"TiDB", testdb.MariaDB, instead("VERSION()", "'8.0.11-TiDB-v7.5.0'"), "sqllease: the server is TiDB (8.0.11-TiDB-v7.5.0)" + neverTried, ""},
 		{"CockroachDB", testdb.Postgres, instead("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
 		{"YugabyteDB", testdb.Postgres, instead("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
 	} {
@@ -164,7 +164,7 @@ func TestWarnsOnce(t *testing.T) {
 // would say that it had written.
 func TestMySQLAutocommit(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	without := open(t, mysqlWith(func(c *mysql.Config) {
 		c.DSNConfig.Params = map[string]string{"autocommit": "0"}
 	})(t, db))

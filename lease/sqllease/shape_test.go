@@ -171,7 +171,7 @@ var brokenPostgres = []broken{
 func TestBrokenTables(t *testing.T) {
 	t.Parallel()
 	for target, shapes := range map[testdb.Target][]broken{
-		testdb.SQLite: brokenSQLite, testdb.SQLiteMattn: brokenSQLite, testdb.MySQL: brokenMySQL, testdb.Postgres: brokenPostgres,
+		testdb.SQLite: brokenSQLite, testdb.SQLiteMattn: brokenSQLite, testdb.MariaDB: brokenMySQL, testdb.Postgres: brokenPostgres,
 	} {
 		for _, shape := range shapes {
 			t.Run(string(target)+" "+shape.name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestGoodTables(t *testing.T) {
 				";\nCREATE TRIGGER [no row] BEFORE DELETE ON snowflake_workers BEGIN SELECT RAISE(ABORT, 'no'); END",
 			"a table of another name": columns(primary) + ";\nCREATE TABLE snowflake_workers2 (bound INT)",
 		},
-		testdb.MySQL: {
+		testdb.MariaDB: {
 			"unique key":   columns("UNIQUE (worker_id, namespace)", binary...),
 			"other types":  columns(primary, with("worker_id", "BIGINT", "owner", "TINYBLOB")...),
 			"decimal":      columns(primary, with("bound", "DECIMAL(19)")...),
@@ -389,7 +389,7 @@ func TestMigratedTable(t *testing.T) {
 // count.
 func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	run(t, db, columns(primary)+" COLLATE utf8mb4_bin")
 	acceptsTable(t, sqllease.New(db, sqllease.WithNamespace("a b")))
 	refused := refusal(t, acquire(t, sqllease.New(db, sqllease.WithNamespace("a "))))
@@ -437,7 +437,7 @@ func TestFixOfNamedTable(t *testing.T) {
 
 func TestFixOfNamedTrigger(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	run(t, db, elsewhere(columns(primary, binary...)),
 		"CREATE TRIGGER `a``b` BEFORE UPDATE ON elsewhere FOR EACH ROW SET NEW.bound = OLD.bound")
 	store := sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
@@ -448,7 +448,7 @@ func TestFixOfNamedTrigger(t *testing.T) {
 // Newer servers list a session's temporary tables among the others.
 func TestTemporaryTableIsListed(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	run(t, db, columns(primary, binary...))
 	listed := instead("CONVERT(TABLE_TYPE USING utf8mb4)", "'TEMPORARY'")(t, db)
 	if refused := refusal(t, acquire(t, sqllease.New(listed))); refused.Flaws[0].Found != "it is a temporary table" {

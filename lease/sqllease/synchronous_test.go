@@ -50,7 +50,7 @@ func (s *galeraStatements) take() []string {
 func TestSynchronousOnGalera(t *testing.T) {
 	t.Parallel()
 	const set, reset = "SET SESSION wsrep_sync_wait = 7", "SET SESSION wsrep_sync_wait = 0"
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
 		t.Skip("this server knows nothing of Galera")
 	}
@@ -78,7 +78,7 @@ func TestSynchronousOnGalera(t *testing.T) {
 // A session that waits for the cluster already keeps its setting.
 func TestSynchronousSessionOnGalera(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
 		t.Skip("this server knows nothing of Galera")
 	}
@@ -97,7 +97,7 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 // cannot be set back, the application does not get the session.
 func TestSynchronousSettingFails(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	if db.Exec("SELECT @@SESSION.wsrep_sync_wait").Error != nil {
 		t.Skip("this server knows nothing of Galera")
 	}
@@ -124,7 +124,7 @@ func TestSynchronousSettingFails(t *testing.T) {
 // MySQL itself has no such variable.
 func TestServerWithoutGalera(t *testing.T) {
 	t.Parallel()
-	db := instead(`'wsrep\_on'`, "'no such variable'")(t, testdb.Open(t, testdb.MySQL))
+	db := instead(`'wsrep\_on'`, "'no such variable'")(t, testdb.Open(t, testdb.MariaDB))
 	store := sqllease.New(db)
 	swap(t, store, 1, lease.Record{}, first, true)
 	if got := load(t, store)[1]; got != first {
@@ -137,7 +137,7 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	t.Parallel()
 	var statements galeraStatements
 	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MySQL), p))
+	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MariaDB), p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	statements.take()
 	load(t, store)

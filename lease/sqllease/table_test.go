@@ -198,7 +198,7 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
 	for target, failing := range map[testdb.Target]string{
 		testdb.SQLite:   "SELECT no_such_function()",
-		testdb.MySQL:    "SELECT no_such_column",
+		testdb.MariaDB:  "SELECT no_such_column",
 		testdb.Postgres: "SELECT 1 / 0",
 	} {
 		t.Run(string(target), func(t *testing.T) {

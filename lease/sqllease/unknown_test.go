@@ -113,7 +113,7 @@ func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
 		testdb.SQLite: {"database is locked (5) (SQLITE_BUSY)", "database table is locked: snowflake_workers"},
-		testdb.MySQL: {
+		testdb.MariaDB: {
 			"Error 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
 			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction",
 			"Error 1020 (HY000): Record has changed since last read in table 'snowflake_workers'",
@@ -201,7 +201,7 @@ func quotedTable(db *gorm.DB) string {
 // Connections that have died in the pool cost another try, not an error.
 func TestPoolOfDeadConnections(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
 	store := sqllease.New(mine)
 	swap(t, store, 1, lease.Record{}, first, true)

@@ -18,7 +18,7 @@ import (
 )
 
 func allTargets() []testdb.Target {
-	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MySQL, testdb.Postgres}
+	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MariaDB, testdb.Postgres}
 }
 
 var shops = map[string][]string{

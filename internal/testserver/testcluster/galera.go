@@ -34,7 +34,7 @@ func Galera(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	library := testserver.Find(t, testserver.EngineOf("galera"))
 	return start(t, func(c *Cluster) error {
-		g := &galera{Cluster: c, alone: testserver.EngineOf("mysql"), first: true}
+		g := &galera{Cluster: c, alone: testserver.EngineOf("mariadb"), first: true}
 		c.kind = g
 		return g.build(library, settings)
 	})

@@ -25,7 +25,7 @@ const kills = 60
 // unreadable. EndBackend repairs that.
 func TestKilledWhileItOpensTriggers(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MySQL)
+	db := testdb.Open(t, testdb.MariaDB)
 	for _, s := range []string{
 		"CREATE TABLE notes (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, n int)",
 		"CREATE TRIGGER adds BEFORE INSERT ON notes FOR EACH ROW SET NEW.n = 1",

@@ -56,7 +56,7 @@ INSERT INTO order_lines (order_id, product) VALUES (1, 'pen'), (1, 'ink'), (2, '
 INSERT INTO audit (order_id, what) VALUES (1, 'paid');
 `
 
-var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MySQL, "postgres": testdb.Postgres}
+var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MariaDB, "postgres": testdb.Postgres}
 
 var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 

@@ -58,7 +58,7 @@ func WantOneLine(t *testing.T, got Outcome, text string) {
 // Servers runs fn on each kind of database, with its URL.
 func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			fn(t, testdb.URL(t, target))

@@ -34,7 +34,7 @@ func with(t *testing.T, dsn string, pairs ...string) string {
 
 func TestDoctorClockOfMySQL(t *testing.T) {
 	t.Parallel()
-	dsn := testdb.URL(t, testdb.MySQL)
+	dsn := testdb.URL(t, testdb.MariaDB)
 	for _, test := range []struct {
 		ahead          time.Duration
 		severity, text string
@@ -111,7 +111,7 @@ func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 
 func TestDoctorSettingsOfMySQL(t *testing.T) {
 	t.Parallel()
-	dsn := testdb.URL(t, testdb.MySQL)
+	dsn := testdb.URL(t, testdb.MariaDB)
 	db := clitest.Open(t, dsn)
 	leased(t, db, snowflake.TwitterLayout())
 	clitest.Execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
@@ -257,8 +257,8 @@ func TestDoctorFutureKeys(t *testing.T) {
 func TestDoctorStrangeKeys(t *testing.T) {
 	t.Parallel()
 	for target, statements := range map[testdb.Target][]string{
-		testdb.MySQL:  {"CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY)", "INSERT INTO odd VALUES (18000000000000000000)"},
-		testdb.SQLite: {"CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')"},
+		testdb.MariaDB: {"CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY)", "INSERT INTO odd VALUES (18000000000000000000)"},
+		testdb.SQLite:  {"CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')"},
 	} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,7 @@ func TestDoctorTableElsewhere(t *testing.T) {
 
 func TestDoctorTableInAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	dsn, other := testdb.URL(t, testdb.MySQL), testdb.URL(t, testdb.MySQL)
+	dsn, other := testdb.URL(t, testdb.MariaDB), testdb.URL(t, testdb.MariaDB)
 	for _, url := range []string{dsn, other} {
 		leased(t, clitest.Open(t, url), snowflake.TwitterLayout())
 	}

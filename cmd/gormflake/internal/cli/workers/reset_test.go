@@ -225,7 +225,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 // A clock that is wrong itself does not justify a new bound.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.MySQL, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.Postgres} {
 		url := testdb.URL(t, target)
 		wrongClock(t, url)
 		var out, errs bytes.Buffer
@@ -241,7 +241,7 @@ func TestWorkersResetWrongClock(t *testing.T) {
 func TestWorkersResetAccount(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[testdb.Target]string{
-		testdb.MySQL:    "grant the right PROCESS",
+		testdb.MariaDB:  "grant the right PROCESS",
 		testdb.Postgres: "of other accounts, whose transactions cannot be seen: grant pg_read_all_stats",
 	} {
 		t.Run(string(target), func(t *testing.T) {
