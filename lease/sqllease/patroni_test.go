@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/internal/testserver/testcluster"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
 )
@@ -132,41 +133,61 @@ func add(all ...storetest.Tally) (sum storetest.Tally) {
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// The standby is lost, and later the leader; then the standby returns alone. In strict
-// mode nothing is acknowledged that it lacks. Otherwise the leader continues alone,
-// and who promotes the standby by hand has a store that has forgotten.
+// The standby is lost, and later the leader; then the standby returns alone, and is not
+// promoted. Who promotes it by hand loses nothing in strict mode, in which the leader has
+// acknowledged nothing alone, and otherwise has a store that has forgotten.
 func TestPatroniWithoutStandby(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {
 		name     string
 		settings []string
-	}{{"strict", strict}, {"synchronous", strict[:1]}} {
+		alone    bool // the leader acknowledges
+	}{{"strict", strict, false}, {"synchronous", strict[:1], true}} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			skipUnlessLong(t, true)
 			p := patroniRun{Cluster: testcluster.Patroni(t, mode.settings...)}
-			restless := p.fleet(t, patroniWindow)
-			holders := restless.ComeAndGo(5, p.addresses()...)
+			f := p.fleet(t, patroniWindow)
+			f.End(f.ComeAndGo(5, p.addresses()...))
 			p.do(t, func() error { return p.Break(testcluster.StandbyKilled) })
 			leader := p.Broken()
 			standby := p.Members()[1-slices.Index(p.Members(), leader)]
-			pause(t.Context(), 20*time.Second)
-			names, err := leader.Query("SHOW synchronous_standby_names")
-			t.Logf("synchronous_standby_names is %q, %v; longest halt %v", names, err, tenths(storetest.TakeHalt(holders)))
-			if len(mode.settings) == 1 {
-				restless.AwaitIssuing(holders)
-			}
+			p.wantAlone(t, f, leader, mode.alone)
 			leader.Kill()
 			p.do(t, standby.Start)
-			pause(t.Context(), 30*time.Second) // longer than Patroni's time to live
-			if recovering, err := standby.Query("SELECT pg_is_in_recovery()"); recovering != "t" || err != nil {
-				t.Errorf("the standby recovers: %s, %v, want it not to be promoted", recovering, err)
-			}
-			t.Log("by hand:", p.PromoteByHand(standby))
-			restless.Clocks = []time.Duration{-40 * time.Second}
-			restless.AwaitHolding(restless.Start(storetest.AtOnce, p.addresses()...))
+			p.promoteByHand(t, standby)
+			f.Clocks = []time.Duration{-40 * time.Second}
+			f.AwaitHolding(f.Start(storetest.AtOnce, p.addresses()...))
 			pause(t.Context(), patroniWindow/2)
-			t.Log(restless.Finish())
+			sum := f.Finish()
+			if t.Log(sum); mode.alone != (sum.Duplicates > 0) {
+				t.Errorf("%d IDs issued twice, want some: %v", sum.Duplicates, mode.alone)
+			}
 		})
 	}
+}
+
+// wantAlone checks whether a leader without a standby acknowledges.
+func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) {
+	t.Helper()
+	began := time.Now()
+	holders := f.Start(storetest.AtOnce, p.addresses()...)
+	if want {
+		f.AwaitIssuing(holders)
+		t.Logf("the leader acknowledges alone after %v", tenths(time.Since(began)))
+	}
+	pause(t.Context(), time.Until(began.Add(20*time.Second)))
+	names, err := leader.Query("SHOW synchronous_standby_names")
+	if alone := holders[0].Issued() > 0; err != nil || alone != want || (names == "") != want {
+		t.Errorf("synchronous_standby_names is %q, %v, and the leader acknowledges alone: %v, want %v", names, err, alone, want)
+	}
+}
+
+func (p *patroniRun) promoteByHand(t *testing.T, standby *testserver.Server) {
+	t.Helper()
+	pause(t.Context(), 30*time.Second) // longer than Patroni's time to live
+	if recovering, err := standby.Query("SELECT pg_is_in_recovery()"); recovering != "t" || err != nil {
+		t.Errorf("pg_is_in_recovery() = %q, %v, want a standby that is not promoted", recovering, err)
+	}
+	p.do(t, func() error { return p.PromoteByHand(standby) })
 }

@@ -36,6 +36,10 @@ var powerCases = []powerCase{
 	{"MariaDB, log_bin, sync_binlog=0", "mariadb", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, false},
 	{"MariaDB, flush 2", "mariadb", []string{"innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
 	{"MariaDB, flush 0", "mariadb", []string{"innodb-flush-log-at-trx-commit=0"}, storetest.Refused, true},
+	{"MySQL", "mysql", []string{"sync-binlog=1"}, storetest.Durable, false},
+	{"MySQL, sync_binlog=0", "mysql", []string{"sync-binlog=0"}, storetest.Warned, true},
+	{"MySQL, skip-log-bin", "mysql", []string{"skip-log-bin"}, storetest.Durable, true},
+	{"MySQL, flush 2", "mysql", []string{"skip-log-bin", "innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
 	{"Galera", "galera", nil, storetest.Durable, false},
 	{"Galera, log_bin, sync_binlog=0", "galera", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, true},
 }
