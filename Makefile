@@ -135,6 +135,11 @@ torture-clusters: ## clusters of every store, with leaders killed and cut off; t
 	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: clusters"; (cd $$folder; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run Cluster ./...); done
 
+.PHONY: torture-powerloss
+torture-powerloss: ## disks of every store lose power, 20 times for each setting (Linux, root); takes ten minutes
+	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: power loss"; (cd $$folder; \
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 3 -v -run PowerLoss ./...); done
+
 .PHONY: failover
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease
