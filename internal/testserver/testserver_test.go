@@ -182,7 +182,7 @@ func TestMissingProgram(t *testing.T) {
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
 		{"not required", "mysql", "no Redis server: ", ""},
 		{"required", "mysql, redis", "", "apt-get install redis-server (GORMFLAKE_TEST_REQUIRE names redis)"},
-		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, chromium`},
+		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
