@@ -165,7 +165,9 @@ func TestEnter(t *testing.T) {
 		t.Errorf("Enter of one more = %v, want the cause of the context", err)
 	}
 	leaves[3]()
-	if _, err := queue.Enter(t.Context()); err != nil {
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := queue.Enter(ctx); err != nil {
 		t.Errorf("Enter once one has left: %v", err)
 	}
 }
