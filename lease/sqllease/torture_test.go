@@ -27,6 +27,10 @@ func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
 // dial opens the store in a torture process.
 func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+	return dialWith(url, sqllease.WithNamespace(namespace), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+}
+
+func dialWith(url string, opts ...sqllease.Option) (lease.Store, func(), error) {
 	db, err := openQuietly(url)
 	if err != nil {
 		return nil, nil, err
@@ -35,8 +39,7 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
-	return sqllease.New(db, sqllease.WithNamespace(namespace), log), func() { pool.Close() }, nil
+	return sqllease.New(db, opts...), func() { pool.Close() }, nil
 }
 
 // openQuietly keeps the driver from logging every connection that is cut.
