@@ -129,6 +129,18 @@ func (c *config) load(ctx context.Context, store Store) (map[int]Record, error) 
 	return store.Load(ctx)
 }
 
+// get reads some of the records, where the store can.
+func (c *config) get(ctx context.Context, store Store, keys ...int) (map[int]Record, error) {
+	getter, ok := store.(Getter)
+	if !ok {
+		return c.load(ctx, store)
+	}
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	records, _, err := getter.Get(ctx, keys)
+	return records, err
+}
+
 func (c *config) swap(ctx context.Context, store Store, key int, old, next Record) (bool, error) {
 	ctx, cancel := c.call(ctx)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-var engines = []*Engine{mariadb, mysql, postgres, redis, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
+var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
 
 var postgres = &Engine{
 	service:    "postgres",
@@ -174,28 +174,37 @@ func asRoot(s *Server) []string {
 	return nil
 }
 
-var redis = &Engine{
-	service:    "redis",
-	title:      "Redis",
-	pkg:        "redis-server",
-	url:        "redis://127.0.0.1:%d",
-	stopSignal: syscall.SIGTERM,
-	find:       func() (string, error) { return inPath("redis-server") },
-	SetUp:      (*Server).makeData,
-	Args: func(s *Server) []string {
-		args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Data(), "--save", ""}
-		for _, setting := range s.settings {
-			args = append(args, strings.Fields(setting)...)
-		}
-		return args
-	},
-	Answers: func(s *Server) error {
-		reply, err := ask(s, "PING\r\n", 5)
-		if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
-			return ErrNotReady
-		}
-		return err
-	},
+var (
+	redis  = redisEngine("redis", "Redis", "redis-server")
+	valkey = redisEngine("valkey", "Valkey", "valkey-server")
+)
+
+// redisEngine is that of Redis, or of what is derived from it: program is the
+// Debian package as well.
+func redisEngine(service, title, program string) *Engine {
+	return &Engine{
+		service:    service,
+		title:      title,
+		pkg:        program,
+		url:        "redis://127.0.0.1:%d",
+		stopSignal: syscall.SIGTERM,
+		find:       func() (string, error) { return inPath(program) },
+		SetUp:      (*Server).makeData,
+		Args: func(s *Server) []string {
+			args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Data(), "--save", ""}
+			for _, setting := range s.settings {
+				args = append(args, strings.Fields(setting)...)
+			}
+			return args
+		},
+		Answers: func(s *Server) error {
+			reply, err := ask(s, "PING\r\n", 5)
+			if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
+				return ErrNotReady
+			}
+			return err
+		},
+	}
 }
 
 var etcd = &Engine{

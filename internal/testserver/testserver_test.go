@@ -48,6 +48,9 @@ var kinds = []struct {
 	{"redis", true, func(t *testing.T) *testserver.Server {
 		return testserver.Redis(t, "--appendonly yes", "--appendfsync always")
 	}, redisClient},
+	{"valkey", true, func(t *testing.T) *testserver.Server {
+		return testserver.Valkey(t, "--appendonly yes", "--appendfsync always")
+	}, redisClient},
 	{"redis in memory", false, func(t *testing.T) *testserver.Server { return testserver.Redis(t) }, redisClient},
 	{"etcd", true, func(t *testing.T) *testserver.Server { return testserver.Etcd(t) }, etcdClient},
 	{"zookeeper", false, func(t *testing.T) *testserver.Server { return testserver.ZooKeeper(t) }, zookeeperClient},

@@ -74,8 +74,8 @@ func TestLostServerOfOneConnection(t *testing.T) {
 		p := &proxy{}
 		store := sqllease.New(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
-		p.lead(awayFrom(p.connections, refusal))
 		one, release := connectFor(t, store)
+		p.lead(awayFrom(p.connections, refusal))
 		if written, err := one.CompareAndSwap(within(t, patience), 1, first, second); written || !errors.Is(err, refusal) {
 			t.Errorf("CompareAndSwap = %v, %v, want %v", written, err, refusal)
 		}

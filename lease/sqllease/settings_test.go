@@ -169,7 +169,7 @@ func TestMySQLAutocommit(t *testing.T) {
 		c.DSNConfig.Params = map[string]string{"autocommit": "0"}
 	})(t, db))
 	wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
-		"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the DSN or the server's settings")
+		"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the program, the DSN or the server's settings")
 }
 
 func TestPostgresStandby(t *testing.T) {
