@@ -24,7 +24,9 @@ func TestDirtySession(t *testing.T) {
 	}{
 		{testdb.SQLite, "BEGIN"},
 		{testdb.Postgres, "BEGIN"},
+		{testdb.MariaDB, "BEGIN"},
 		{testdb.MySQL, "BEGIN"},
+		{testdb.MariaDB, "SET autocommit = 0"},
 		{testdb.MySQL, "SET autocommit = 0"},
 	} {
 		t.Run(string(test.target)+" "+test.dirt, func(t *testing.T) {

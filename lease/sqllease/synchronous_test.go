@@ -129,29 +129,20 @@ func TestSynchronousSettingFails(t *testing.T) {
 	}
 }
 
-// MySQL itself has no such variable.
-func TestServerWithoutGalera(t *testing.T) {
-	t.Parallel()
-	db := instead(`'wsrep\_on'`, "'no such variable'")(t, testdb.Open(t, testdb.MariaDB))
-	store := sqllease.New(db)
-	swap(t, store, 1, lease.Record{}, first, true)
-	if got := load(t, store)[1]; got != first {
-		t.Errorf("the record is %+v, want %+v", got, first)
-	}
-}
-
 // A server that is alone is asked for nothing more.
 func TestSynchronousOnOneServer(t *testing.T) {
 	t.Parallel()
-	var statements galeraStatements
-	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MariaDB), p))
-	swap(t, store, 1, lease.Record{}, first, true)
-	statements.take()
-	load(t, store)
-	if got := statements.take(); len(got) != 1 {
-		t.Errorf("Load has sent %q, want the read alone", got)
-	}
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		var statements galeraStatements
+		p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
+		store := sqllease.New(proxied(t, db, p))
+		swap(t, store, 1, lease.Record{}, first, true)
+		statements.take()
+		load(t, store)
+		if got := statements.take(); len(got) != 1 {
+			t.Errorf("Load has sent %q, want the read alone", got)
+		}
+	})
 }
 
 // lagging is a node whose reads show an old record until it continues. A store on

@@ -90,10 +90,26 @@ func TestTortureMariaDB(t *testing.T) {
 	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
+func TestTortureMySQL(t *testing.T) {
+	t.Parallel()
+	storetest.Torture(t, testserver.MySQL(t), leasetest.TortureConfig{})
+}
+
 // A server that is set to forget is refused, before a worker is taken.
 func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	t.Parallel()
-	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		refusesToForget(t, testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0"))
+	})
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		refusesToForget(t, testserver.MySQL(t, "innodb_flush_log_at_trx_commit=0"))
+	})
+}
+
+func refusesToForget(t *testing.T, server *testserver.Server) {
+	t.Helper()
 	store, closeStore, err := dial(t.Context(), server.URL(), "default")
 	if err != nil {
 		t.Fatal(err)
