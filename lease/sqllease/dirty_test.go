@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -59,6 +60,7 @@ func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (leas
 		if which == "other" {
 			db = other
 		}
-		return sqllease.New(db, sqllease.WithNamespace(namespace)), nil, nil
+		log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
+		return sqllease.New(db, sqllease.WithNamespace(namespace), log), nil, nil
 	}
 }
