@@ -128,7 +128,7 @@ fuzz: ## every fuzz target for FUZZTIME=5s
 .PHONY: torture
 torture: ## two million IDs on every store, with faults injected; takes ten minutes
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
-		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage|Crowd' ./...); done
 
 .PHONY: torture-clusters
 torture-clusters: ## clusters of every store, with leaders killed and cut off; takes an hour
