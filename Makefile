@@ -128,12 +128,21 @@ fuzz: ## every fuzz target for FUZZTIME=5s
 .PHONY: torture
 torture: ## two million IDs on every store, with faults injected; takes ten minutes
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
-		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage|Crowd' ./...); done
 
 .PHONY: torture-clusters
 torture-clusters: ## clusters of every store, with leaders killed and cut off; takes an hour
 	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: clusters"; (cd $$folder; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run Cluster ./...); done
+
+.PHONY: torture-powerloss
+torture-powerloss: ## disks of every store lose power, 20 times for each setting (Linux, root); takes ten minutes
+	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: power loss"; (cd $$folder; \
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 3 -v -run PowerLoss ./...); done
+
+.PHONY: torture-patroni
+torture-patroni: ## PostgreSQL under Patroni, its leader killed, frozen and switched over; takes ten minutes
+	GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -parallel 2 -v -run Patroni ./lease/sqllease
 
 .PHONY: failover
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes

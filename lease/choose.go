@@ -51,6 +51,25 @@ func (s span) has(key int) bool {
 		worker >= s.config.first && worker <= s.config.last
 }
 
+// fewWorkers is how many a claim reads of many. With half of them in use, all of
+// these are in one of four billion tries.
+const fewWorkers = 32
+
+// few returns some workers at random, and all where there are no more.
+func (s span) few() []int {
+	keys := make([]int, 0, fewWorkers)
+	for i := range min(s.size(), fewWorkers) {
+		key := s.at(i)
+		if s.size() > fewWorkers {
+			key = s.at(rand.Int64N(s.size()))
+		}
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // used returns the workers that have a record, or had one.
 func (s span) used(records map[int]Record, acknowledged map[int]int64) []candidate {
 	var used []candidate
@@ -101,6 +120,22 @@ func (l *Lease) choose(records map[int]Record, now int64, collided bool, policy 
 		return c, nil
 	}
 	return candidate{}, l.noFreeWorker(used, now)
+}
+
+// chooseFree picks one of the few workers that were read whose bound has passed:
+// the one with the lowest, and of those that were never used any one.
+func (l *Lease) chooseFree(v view, now int64) (candidate, bool) {
+	var found []candidate
+	for _, key := range v.few {
+		c := candidate{key, v.records[key], max(v.records[key].Bound, l.lostBounds[key])}
+		if c.start <= now {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		return candidate{}, false
+	}
+	return slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.start, b.start) }), true
 }
 
 // A takeoverPolicy picks a worker whose bound is ahead of the clock.

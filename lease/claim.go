@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -21,19 +23,23 @@ const (
 	maxCollisions = 100
 )
 
+// errNoneOfFew asks to read all workers.
+var errNoneOfFew = errors.New("lease: none of the workers that were read is free")
+
 // A claim looks for a worker and writes a record for it. All its writes carry one
 // token, so that one which landed without an answer is found again.
 type claim struct {
 	*Lease
 	token        token
 	layoutRecord Record
+	readAll      bool          // because none of a few workers was free
 	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
 	collisions   int           // writes that were refused
 	unknown      int           // writes without an answer
 	policy       takeoverPolicy
-	clock        func() (int64, error)                                   // in Unix milliseconds
-	judge        func(ctx context.Context, store Store, now int64) error // of our clock by the store's
-	patience     time.Duration                                           // for a connection
+	clock        func() (int64, error)                   // in Unix milliseconds
+	judge        func(now int64, theirs time.Time) error // of our clock by the store's
+	patience     time.Duration                           // for a connection
 }
 
 // acquire claims a worker for a process that starts.
@@ -85,7 +91,7 @@ func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
 }
 
 func (c *claim) search(ctx context.Context) (*heldWorker, error) {
-	c.token, c.starts, c.collisions, c.unknown = newToken(c.window), map[int]int64{}, 0, 0
+	c.token, c.starts, c.collisions, c.unknown, c.readAll = newToken(c.window), map[int]int64{}, 0, 0, false
 	for {
 		w, err := c.attempt(ctx)
 		if w != nil || err != nil {
@@ -96,41 +102,106 @@ func (c *claim) search(ctx context.Context) (*heldWorker, error) {
 
 // attempt returns neither a worker nor an error if it is to be tried again.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
-	store, disconnect, err := c.connect(ctx, c.patience)
+	leave, err := c.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w, pause, err := c.attemptOver(ctx, store)
-	disconnect() // others may use the connection during the pause
+	w, pause, err := c.attemptInTurn(ctx)
+	leave() // it is others' turn during the pause
 	if err == nil && pause > 0 {
 		err = sleep(ctx, pause)
 	}
 	return w, err
 }
 
+// enter waits for the claim's turn, for as long as the caller does.
+func (c *claim) enter(ctx context.Context) (leave func(), err error) {
+	if q, ok := c.store.(Queue); ok {
+		return q.Enter(ctx)
+	}
+	return func() {}, nil
+}
+
+func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, time.Duration, error) {
+	store, disconnect, err := c.connect(ctx, c.patience)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer disconnect()
+	return c.attemptOver(ctx, store)
+}
+
 func (c *claim) attemptOver(ctx context.Context, store Store) (_ *heldWorker, pause time.Duration, err error) {
-	records, err := c.load(ctx, store)
-	if err != nil {
-		return nil, 0, err
-	}
-	if c.layoutRecord, err = c.joinLayout(ctx, store, records[layoutKey]); err != nil {
-		return nil, 0, err
-	}
 	now, err := c.clock()
-	if err == nil {
-		err = c.judge(ctx, store, now)
-	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("lease: acquiring a worker: %w", err)
+		return nil, 0, acquiring(err)
 	}
-	found, ok := c.tried(records)
+	seen, err := c.look(ctx, store)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.layoutRecord, err = c.joinLayout(ctx, store, seen.records[layoutKey]); err != nil {
+		return nil, 0, err
+	}
+	if err := c.judge(now, seen.time); err != nil {
+		return nil, 0, acquiring(err)
+	}
+	found, ok := c.tried(seen.records)
 	if !ok {
-		if found, err = c.choose(records, now, c.collisions > 0, c.policy); err != nil {
+		if found, err = c.chooseSeen(seen, now); err != nil {
 			pause, err = waitShortly(err)
 			return nil, pause, err
 		}
 	}
 	return c.write(ctx, store, found, now)
+}
+
+func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
+
+// A view is what a claim has read.
+type view struct {
+	records map[int]Record
+	time    time.Time // of the store; zero where it has no clock
+	few     []int     // the workers that were read; nil if all were
+}
+
+// look reads a few workers of many, and those that the claim has tried, where the
+// store can read them without the others.
+func (c *claim) look(ctx context.Context, store Store) (v view, err error) {
+	getter, ok := store.(Getter)
+	if !ok || c.readAll {
+		if v.records, err = c.load(ctx, store); err != nil {
+			return v, err
+		}
+		if v.time, err = c.storeTime(ctx, store); err != nil {
+			err = acquiring(err)
+		}
+		return v, err
+	}
+	s := c.span()
+	keys := s.few()
+	if int64(len(keys)) < s.size() {
+		v.few = keys
+	}
+	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
+	slices.Sort(keys)
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	v.records, v.time, err = getter.Get(ctx, slices.Compact(keys))
+	return v, err
+}
+
+// chooseSeen picks a worker. Where none of a few is free, the next attempt reads
+// all of them.
+func (c *claim) chooseSeen(v view, now int64) (candidate, error) {
+	if v.few == nil {
+		return c.choose(v.records, now, c.collisions > 0, c.policy)
+	}
+	if found, ok := c.chooseFree(v, now); ok {
+		return found, nil
+	}
+	c.readAll = true
+	return candidate{}, errNoneOfFew
 }
 
 // tried returns the worker whose record already bears the token: a write has
@@ -164,7 +235,7 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 		return nil, c.backOff(), nil
 	}
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
-		return nil, 0, fmt.Errorf("lease: acquiring a worker: %w", err)
+		return nil, 0, acquiring(err)
 	}
 	return nil, 0, nil
 }
@@ -195,9 +266,12 @@ func (c *claim) worker(key int, now int64) *heldWorker {
 	}
 }
 
-// waitShortly is a pause in place of the error where nobody holds the worker, and
-// the clock is about to reach its bound.
+// waitShortly is a pause in place of the error where nobody holds the worker and
+// the clock is about to reach its bound, and none before all workers are read.
 func waitShortly(err error) (pause time.Duration, _ error) {
+	if errors.Is(err, errNoneOfFew) {
+		return 0, nil
+	}
 	var none *NoFreeWorkerError
 	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
 		return max(none.Wait, 1), nil

@@ -58,28 +58,28 @@ func (l *Lease) believed(w *heldWorker, need int64) (int64, error) {
 // not to stop those whose clocks are right.
 type skewCheck struct {
 	*config
-	ours   int64     // when the two last agreed, in Unix milliseconds
-	at     time.Time // the same on the monotonic clock; zero: never
+	theirs time.Time // when we were last not too far ahead of it; zero: never
+	at     time.Time // the same on our monotonic clock
 	warned bool
 }
 
-// admit refuses a process whose clock is too far ahead when it starts.
-func (s *skewCheck) admit(ctx context.Context, store Store, now int64) error {
-	ahead, theirs, err := s.ahead(ctx, store, now)
-	if err != nil || ahead <= s.maxSkew {
-		return err
+// admit refuses a process whose clock is too far ahead when it starts. The store's
+// time is zero where it has no clock.
+func (s *skewCheck) admit(now int64, theirs time.Time) error {
+	if s.agrees(now, theirs) {
+		return nil
 	}
 	return s.tooFar(now, theirs)
 }
 
-// tolerate refuses a clock that is too far ahead only if it is there by a jump of
-// its own, and warns otherwise.
-func (s *skewCheck) tolerate(ctx context.Context, store Store, now int64) error {
-	ahead, theirs, err := s.ahead(ctx, store, now)
-	if err != nil || ahead <= s.maxSkew {
-		return err
+// tolerate refuses a clock that is too far ahead if it would be so of the store's
+// clock as that was when the two last agreed: it has jumped. Otherwise the store's
+// has, and it warns.
+func (s *skewCheck) tolerate(now int64, theirs time.Time) error {
+	if s.agrees(now, theirs) {
+		return nil
 	}
-	if jump := milliseconds(now - s.ours - time.Since(s.at).Milliseconds()); !s.at.IsZero() && ahead-jump <= s.maxSkew {
+	if !s.at.IsZero() && s.tooFarAhead(now, s.theirs.Add(time.Since(s.at))) {
 		return s.tooFar(now, theirs)
 	}
 	if !s.warned {
@@ -90,28 +90,40 @@ func (s *skewCheck) tolerate(ctx context.Context, store Store, now int64) error 
 	return nil
 }
 
-// ahead is how far our clock is ahead of the store's, and notes whether the two
-// agree. It is zero where the store has none.
-func (s *skewCheck) ahead(ctx context.Context, store Store, now int64) (time.Duration, time.Time, error) {
+// agrees reports whether our clock is not too far ahead of the store's, and notes
+// when it was not.
+func (s *skewCheck) agrees(now int64, theirs time.Time) bool {
+	if theirs.IsZero() {
+		return true
+	}
+	if s.tooFarAhead(now, theirs) {
+		return false
+	}
+	s.theirs, s.at = theirs, time.Now()
+	if s.warned {
+		s.warned = false
+		s.log.Warn("lease: the store's clock agrees with this process's again")
+	}
+	return true
+}
+
+func (s *skewCheck) tooFarAhead(now int64, theirs time.Time) bool {
+	return milliseconds(now-theirs.UnixMilli()) > s.maxSkew
+}
+
+// storeTime is the store's clock, or zero where it has none.
+func (c *config) storeTime(ctx context.Context, store Store) (time.Time, error) {
 	clock, ok := store.(Clock)
 	if !ok {
-		return 0, time.Time{}, nil
+		return time.Time{}, nil
 	}
-	ctx, cancel := s.call(ctx)
+	ctx, cancel := c.call(ctx)
 	defer cancel()
 	theirs, err := clock.Now(ctx)
 	if err != nil {
-		return 0, theirs, fmt.Errorf("the store's time: %w", err)
+		err = fmt.Errorf("the store's time: %w", err)
 	}
-	ahead := milliseconds(now - theirs.UnixMilli())
-	if ahead <= s.maxSkew {
-		s.ours, s.at = now, time.Now()
-		if s.warned {
-			s.warned = false
-			s.log.Warn("lease: the store's clock agrees with this process's again")
-		}
-	}
-	return ahead, theirs, nil
+	return theirs, err
 }
 
 func (s *skewCheck) tooFar(now int64, theirs time.Time) error {

@@ -162,3 +162,44 @@ func pass(t *testing.T, gen *snowflake.Generator, d time.Duration) {
 		_, _ = gen.Next(t.Context())
 	}
 }
+
+// Our clock jumps while the store's is behind: what the store showed when the two
+// agreed decides, so that a bound ends up no more than WithMaxSkew and the window
+// ahead of that.
+func TestExtensionRefusesOurJumpUnderAWrongStore(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name         string
+		store, jump  time.Duration
+		refuse, warn bool
+	}{
+		{"the store's clock lags", -2 * time.Hour, 0, false, true},
+		{"it lags, and ours is within the limit", -2 * time.Hour, 59 * time.Minute, false, true},
+		{"it lags, and ours jumps beyond", -2 * time.Hour, 61 * time.Minute, true, false},
+		{"it lags, and ours jumps far", -2 * time.Hour, 20 * 24 * time.Hour, true, false},
+		{"the store's clock is right, and ours jumps beyond", 0, 61 * time.Minute, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				memory, ours, theirs, log := leasetest.NewMemory(), new(skew), new(skew), new(journal)
+				l := acquire(t, leasetest.WithTime(memory, theirs.now), lease.WithWorker(0), lease.WithClock(ours.now), lease.WithLogger(log.logger()))
+				gen := generate(t, l)
+				pass(t, gen, 30*time.Second)
+				theirs.set(test.store)
+				pass(t, gen, 30*time.Second)
+				ours.set(test.jump)
+				pass(t, gen, 2*time.Minute)
+				if refused := l.Stats().Failures > 0; refused != test.refuse {
+					t.Errorf("refused: %v, want %v: %v", refused, test.refuse, l.Stats().Failure)
+				}
+				if ahead := time.Until(time.UnixMilli(memory.Records()[0].Bound)); ahead > time.Hour+time.Minute {
+					t.Errorf("the bound is %v ahead", ahead)
+				}
+				if warned := log.count("the store's clock is behind") > 0; test.warn && !warned {
+					t.Errorf("log, want a warning:\n%s", log)
+				}
+			})
+		})
+	}
+}

@@ -2,6 +2,8 @@ package lease_test
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +16,19 @@ import (
 // is the same. It returns the bound that the copy has then.
 func extendAsClone(store *leasetest.Memory, worker int) int64 {
 	r := store.Records()[worker]
-	r.Bound += 20_000
+	r.Bound += 20_001
+	r.Owner = written(r.Owner)
 	store.Put(worker, r)
 	return r.Bound
+}
+
+// written is the owner after one more write of the same grant, which its fourth
+// number counts.
+func written(owner string) string {
+	parts := strings.Split(owner, "/")
+	count, _ := strconv.Atoi(parts[3])
+	parts[3] = strconv.Itoa(count + 1)
+	return strings.Join(parts, "/")
 }
 
 // The process that extends second leaves the worker to the other, at once.

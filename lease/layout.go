@@ -50,9 +50,9 @@ func (l *Lease) joinLayout(ctx context.Context, store Store, stored Record) (Rec
 		if ok {
 			return own, nil
 		}
-		records, loadErr := l.load(ctx, store)
-		if loadErr != nil {
-			return Record{}, cmp.Or(err, loadErr)
+		records, getErr := l.get(ctx, store, layoutKey)
+		if getErr != nil {
+			return Record{}, cmp.Or(err, getErr)
 		}
 		if stored = records[layoutKey]; stored == (Record{}) {
 			return Record{}, fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
@@ -67,6 +67,6 @@ func (l *Lease) joinLayout(ctx context.Context, store Store, stored Record) (Rec
 // keptLayout reports whether the store still has the layout's record, now that it
 // has acknowledged a later write: that makes durable what came before.
 func (l *Lease) keptLayout(ctx context.Context, store Store, joined Record) (bool, error) {
-	records, err := l.load(ctx, store)
+	records, err := l.get(ctx, store, layoutKey)
 	return records[layoutKey] == joined, err
 }

@@ -24,7 +24,7 @@ func (l *Lease) lose(w *heldWorker, r Record) {
 // has extended the window: what it issues there is as much its own.
 func (l *Lease) leaveToClone(w *heldWorker, r Record) {
 	l.stop(w, func(c *counts) { c.Losses++ })
-	l.reportLoss(slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran, or set back to a snapshot, and IDs of this window may have been issued twice",
+	l.reportLoss(slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran or set back to a snapshot, and IDs of this window may have been issued twice, unless somebody has changed the record by hand",
 		append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound))))
 }
 

@@ -148,7 +148,7 @@ func (l *Lease) releaseOver(ctx context.Context, store Store, w *heldWorker, bou
 // vanish, the one before it has a higher bound, and is in nobody's way for
 // longer than a window.
 func (l *Lease) stillHeld(ctx context.Context, store Store, w *heldWorker) (bool, error) {
-	records, err := l.load(ctx, store)
+	records, err := l.get(ctx, store, w.key)
 	if err != nil {
 		return false, err
 	}

@@ -80,6 +80,9 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 			return err
 		}
 	}
+	if err := l.checkStore(ctx, w); err != nil {
+		return err
+	}
 	if l.settle > 0 && (need > 0 || !l.failing()) {
 		return errSettling // which takes long: the background does it, once callers know
 	}
@@ -92,6 +95,23 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if need >= replacement.acknowledged {
 		return l.extend(ctx, replacement, need)
 	}
+	return nil
+}
+
+// checkStore makes the store look again at what it is kept in before another
+// worker takes the place of the lost one: it may have been replaced by what keeps
+// no worker to one holder.
+func (l *Lease) checkStore(ctx context.Context, lost *heldWorker) error {
+	checker, ok := l.store.(Checker)
+	if !ok || lost.checked {
+		return nil
+	}
+	ctx, cancel := l.call(ctx)
+	defer cancel()
+	if err := checker.Check(ctx); err != nil {
+		return fmt.Errorf("lease: checking the store after the loss of %v: %w", lost, err)
+	}
+	lost.checked = true
 	return nil
 }
 
@@ -117,15 +137,15 @@ func (l *Lease) raiseBound(ctx context.Context, store Store, w *heldWorker, need
 			return err
 		}
 		ok, err := l.swap(ctx, store, w.key, w.base, r)
-		switch {
-		case ok:
+		if ok {
 			l.update(func() {
 				w.acknowledge(r)
 				l.counts.Extensions++
 			})
 			return nil
-		case err != nil:
-			w.try(r)
+		}
+		w.try(r)
+		if err != nil {
 			return err
 		}
 		if err := l.reload(ctx, store, w); err != nil || w.lost {
@@ -141,7 +161,11 @@ func (l *Lease) nextRecord(ctx context.Context, store Store, w *heldWorker, need
 	if err != nil {
 		return Record{}, err
 	}
-	if err := l.skew.tolerate(ctx, store, now); err != nil {
+	theirs, err := l.storeTime(ctx, store)
+	if err == nil {
+		err = l.skew.tolerate(now, theirs)
+	}
+	if err != nil {
 		return Record{}, err
 	}
 	return w.next(max(w.base.Bound, l.bound(max(now, need, w.used())))), nil
@@ -152,7 +176,7 @@ var errChanges = errors.New("the record changes")
 // reload finds out why the record is not what it was thought to be: the worker
 // is lost, or the record is the base of the next attempt.
 func (l *Lease) reload(ctx context.Context, store Store, w *heldWorker) error {
-	records, err := l.load(ctx, store)
+	records, err := l.get(ctx, store, w.key)
 	if err != nil {
 		return err
 	}
@@ -166,6 +190,9 @@ func (l *Lease) reload(ctx context.Context, store Store, w *heldWorker) error {
 	case r == w.base:
 		return errRefused
 	default:
+		if w.raisedByHand(r) {
+			l.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
+		}
 		l.update(func() { w.base = r })
 	}
 	return nil

@@ -86,6 +86,6 @@ type Checker interface {
 	// Check returns an error if the store can no longer keep a worker to one
 	// holder. It logs a setting under which the store forgets, once for each
 	// change. A lease calls it before it acquires another worker in place of one
-	// whose record the store has set back.
+	// that it has lost.
 	Check(ctx context.Context) error
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,12 +28,11 @@ type heldWorker struct {
 	base         Record // as written or read
 	acknowledged int64  // the bound, in Unix ms
 
-	// The highest that a write of ours may have left in the store: a bound in
-	// Unix ms, and a count.
-	triedBound, triedWrites int64
+	sent []sent // writes since, each of which may have landed, or may land yet
 
 	lost      bool // or released
 	forgotten bool // the store shows a bound of ours below the acknowledged one
+	checked   bool // the store, since the worker was lost
 }
 
 // until is the end of the window.
@@ -54,17 +54,24 @@ func (w *heldWorker) next(bound int64) Record {
 	return Record{bound, w.token.owner()}
 }
 
-// try notes a write that has landed, or may land yet.
+// sent is a write of a holder's own, by its token's count.
+type sent struct{ writes, bound int64 }
+
+// maxSent is how many writes a worker remembers, those of an outage of nine hours.
+// One that lands after so many others is taken for a copy's, which costs the worker.
+const maxSent = 1 << 16
+
+// try notes a write that may have landed, or may land yet: also one that was
+// refused, because what stands before a store can send a write twice and pass on
+// the second answer.
 func (w *heldWorker) try(r Record) {
-	w.triedBound = max(w.triedBound, r.Bound)
-	w.triedWrites = w.token.writes
+	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sent{w.token.writes, r.Bound})
 }
 
 // acknowledge lets the generator use the bound of a write that the store has
-// acknowledged.
+// acknowledged. No earlier write can land after it.
 func (w *heldWorker) acknowledge(r Record) {
-	w.try(r)
-	w.base, w.acknowledged = r, r.Bound
+	w.sent, w.base, w.acknowledged = nil, r, r.Bound
 	if grant := w.grant.Load(); grant != nil {
 		grant.Extend(w.until())
 	}
@@ -76,10 +83,18 @@ func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 
 // writtenByClone reports whether a record with our token was written by none of
 // our writes: by a copy of this process, or by what it did after a snapshot to
-// which it has been set back.
+// which it has been set back. An older record is one that the store has gone back
+// to, and a person who changes a bound leaves the owner.
 func (w *heldWorker) writtenByClone(r Record) bool {
 	t, _ := parseToken(r.Owner)
-	return r.Bound > w.triedBound || t.writes > w.triedWrites
+	base, _ := parseToken(w.base.Owner)
+	return t.writes > base.writes && !slices.Contains(w.sent, sent{t.writes, r.Bound})
+}
+
+// raisedByHand reports whether somebody has raised the bound that we wrote or
+// read last.
+func (w *heldWorker) raisedByHand(r Record) bool {
+	return r.Owner == w.base.Owner && r.Bound > w.base.Bound
 }
 
 // belied reports whether the record shows that the store has forgotten what it

@@ -59,10 +59,19 @@ func Each(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option)
 	EachOf(t, Targets(), fn, opts...)
 }
 
-// EachMySQL is Each for the targets of the dialect mysql.
+// Alike returns the targets on which what is written for the target runs too: for
+// MySQL both it and MariaDB, for any other target that alone.
+func Alike(target Target) []Target {
+	if target == MySQL {
+		return []Target{MariaDB, MySQL}
+	}
+	return []Target{target}
+}
+
+// EachMySQL is Each for MySQL and MariaDB.
 func EachMySQL(t *testing.T, fn func(t *testing.T, db *gorm.DB), opts ...gorm.Option) {
 	t.Helper()
-	EachOf(t, []Target{MariaDB, MySQL}, fn, opts...)
+	EachOf(t, Alike(MySQL), fn, opts...)
 }
 
 // EachOf is Each for some targets.

@@ -16,7 +16,7 @@ var clockSource []byte
 
 // SetClock puts the server's wall clock ahead of the machine's, or behind if the
 // duration is negative, in whole seconds, from its next start. It works for
-// PostgreSQL, MariaDB and Redis, and needs Linux and a C compiler: where there is
+// PostgreSQL, MariaDB, MySQL and Redis, and needs Linux and a C compiler: where there is
 // none, the test is skipped, or fails if GORMFLAKE_TEST_REQUIRE names cc. Debian's
 // libfaketime does not work for Redis, whose memory allocator asks for the time
 // before that is ready.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 	"syscall"
 )
 
-var engines = []*Engine{mariadb, mysql, postgres, redis, etcd, zookeeper, pgbouncer, galera}
+var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
 
 var postgres = &Engine{
 	service:    "postgres",
@@ -173,28 +174,37 @@ func asRoot(s *Server) []string {
 	return nil
 }
 
-var redis = &Engine{
-	service:    "redis",
-	title:      "Redis",
-	pkg:        "redis-server",
-	url:        "redis://127.0.0.1:%d",
-	stopSignal: syscall.SIGTERM,
-	find:       func() (string, error) { return inPath("redis-server") },
-	SetUp:      (*Server).makeData,
-	Args: func(s *Server) []string {
-		args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Data(), "--save", ""}
-		for _, setting := range s.settings {
-			args = append(args, strings.Fields(setting)...)
-		}
-		return args
-	},
-	Answers: func(s *Server) error {
-		reply, err := ask(s, "PING\r\n", 5)
-		if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
-			return ErrNotReady
-		}
-		return err
-	},
+var (
+	redis  = redisEngine("redis", "Redis", "redis-server")
+	valkey = redisEngine("valkey", "Valkey", "valkey-server")
+)
+
+// redisEngine is that of Redis, or of what is derived from it: program is the
+// Debian package as well.
+func redisEngine(service, title, program string) *Engine {
+	return &Engine{
+		service:    service,
+		title:      title,
+		pkg:        program,
+		url:        "redis://127.0.0.1:%d",
+		stopSignal: syscall.SIGTERM,
+		find:       func() (string, error) { return inPath(program) },
+		SetUp:      (*Server).makeData,
+		Args: func(s *Server) []string {
+			args := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Data(), "--save", ""}
+			for _, setting := range s.settings {
+				args = append(args, strings.Fields(setting)...)
+			}
+			return args
+		},
+		Answers: func(s *Server) error {
+			reply, err := ask(s, "PING\r\n", 5)
+			if err == nil && reply != "+PONG" && reply != "-NOAU" { // not -LOADING
+				return ErrNotReady
+			}
+			return err
+		},
+	}
 }
 
 var etcd = &Engine{
@@ -291,6 +301,52 @@ var galera = &Engine{
 			}
 		}
 		return "", fmt.Errorf("no %s", strings.Join(libraries, ", "))
+	},
+}
+
+// adopt runs a program, and keeps the processes that it leaves to the system: Patroni
+// does so with PostgreSQL, so that it can be stopped without it.
+const adopt = `import ctypes, os, signal, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1) # PR_SET_CHILD_SUBREAPER
+child = subprocess.Popen(sys.argv[1:])
+signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+while os.wait()[0] != child.pid: pass`
+
+// patroni runs PostgreSQL. Its cluster writes its configuration.
+var patroni = &Engine{
+	service:    "patroni",
+	title:      "Patroni",
+	pkg:        "patroni python3-etcd",
+	url:        postgres.url,
+	stopSignal: syscall.SIGTERM,
+	Account:    postgres.Account,
+	find: func() (string, error) {
+		if _, err := inPath("patroni"); err != nil {
+			return "", err
+		}
+		const python = "/usr/bin/python3" // the one for which Debian has it
+		_, err := os.Stat(python)
+		return python, err
+	},
+	Args:   func(s *Server) []string { return []string{"-c", adopt, "patroni", s.File("patroni.yml")} },
+	client: postgres.client,
+}
+
+// haproxy leads to the leader of a cluster, which writes its configuration.
+var haproxy = &Engine{
+	service:    "haproxy",
+	title:      "HAProxy",
+	pkg:        "haproxy",
+	url:        postgres.url,
+	stopSignal: syscall.SIGTERM,
+	find:       func() (string, error) { return inPath("haproxy") },
+	Args:       func(s *Server) []string { return []string{"-db", "-f", s.File("haproxy.cfg")} },
+	Answers: func(s *Server) error {
+		conn, err := net.DialTimeout("tcp", s.Address(), askTimeout)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
 	},
 }
 

@@ -19,6 +19,8 @@ type Proxy struct {
 	cut      atomic.Int32 // counts down; the reply that makes it zero is cut
 	some     atomic.Pointer[losses]
 	lost     atomic.Int64 // of some
+	repeats  atomic.Pointer[losses]
+	repeated atomic.Int64
 
 	mu      sync.Mutex
 	servers []string // none: connections are closed at once
@@ -102,6 +104,16 @@ func (p *Proxy) LoseSome(mark string, n int, silence time.Duration) {
 // Lost returns how many answers LoseSome has lost.
 func (p *Proxy) Lost() int { return int(p.lost.Load()) }
 
+// RepeatSome sends from now on every nth request that contains the mark twice, and
+// passes on the second answer alone, as proxies do that have lost the first one. It
+// takes what arrives in one piece for one request, or for one answer.
+func (p *Proxy) RepeatSome(mark string, n int) {
+	p.repeats.Store(&losses{mark: []byte(mark), every: int64(n)})
+}
+
+// Repeated returns how many requests RepeatSome has sent twice.
+func (p *Proxy) Repeated() int { return int(p.repeated.Load()) }
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
@@ -130,7 +142,7 @@ func (p *Proxy) link(client net.Conn) *link {
 		server, err := net.Dial("tcp", p.servers[p.next%len(p.servers)])
 		p.next++
 		if err == nil {
-			l := &link{proxy: p, client: client, server: server}
+			l := &link{proxy: p, client: client, server: server, swallowed: make(chan bool)}
 			p.links[l] = true
 			return l
 		}
@@ -149,6 +161,8 @@ type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	losing         atomic.Bool // by LoseSome
+	swallow        atomic.Bool // the next answer, for RepeatSome
+	swallowed      chan bool   // closed at the end of the answers
 }
 
 func (l *link) close() {
@@ -167,10 +181,23 @@ func (l *link) requests() {
 		if some := l.proxy.some.Load(); some != nil && some.hit(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
 			time.AfterFunc(some.after(), l.close)
 		}
+		if some := l.proxy.repeats.Load(); some != nil && some.hit(buffer[:n]) && !l.first(buffer[:n]) {
+			return
+		}
 		if _, err := l.server.Write(buffer[:n]); err != nil {
 			return
 		}
 	}
+}
+
+// first sends a request whose answer nobody gets, and reports whether there was one.
+func (l *link) first(request []byte) bool {
+	l.swallow.Store(true)
+	if _, err := l.server.Write(request); err != nil {
+		return false
+	}
+	l.proxy.repeated.Add(1)
+	return <-l.swallowed
 }
 
 func (s *losses) hit(request []byte) bool {
@@ -185,12 +212,17 @@ func (s *losses) after() time.Duration {
 }
 
 func (l *link) replies() {
+	defer close(l.swallowed)
 	defer l.close()
 	buffer := make([]byte, 32<<10)
 	for mute, counted := false, false; ; {
 		n, err := l.server.Read(buffer)
 		if err != nil {
 			return
+		}
+		if l.swallow.CompareAndSwap(true, false) {
+			l.swallowed <- true
+			continue
 		}
 		if l.losing.Load() {
 			if !counted {

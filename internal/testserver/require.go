@@ -17,7 +17,7 @@ func knownNames() (names []string) {
 	for _, e := range engines {
 		names = append(names, e.service)
 	}
-	return append(names, programs...)
+	return slices.Concat(names, programs, []string{loopDevice})
 }
 
 // Required reports whether GORMFLAKE_TEST_REQUIRE names the service: a test

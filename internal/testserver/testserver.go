@@ -83,6 +83,12 @@ func Redis(t testing.TB, settings ...string) *Server {
 	return start(t, redis, settings)
 }
 
+// Valkey starts a Valkey server as Redis starts one of Redis.
+func Valkey(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, valkey, settings)
+}
+
 // Etcd starts an etcd cluster of one member. Settings are options of the command
 // line, such as "--snapshot-count=100".
 func Etcd(t testing.TB, settings ...string) *Server {

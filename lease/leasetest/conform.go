@@ -26,8 +26,8 @@ import (
 type Opener func(t *testing.T, namespace string) lease.Store
 
 // Conform runs the suite: one subtest for each thing that a store promises, also
-// as a [lease.Clock], which has to be right within minutes, and as a
-// [lease.Connector], if it is one. It opens no more than six handles at a time, and
+// as a [lease.Clock], which has to be right within minutes, a [lease.Connector], a
+// [lease.Getter], a [lease.Queue] and a [lease.Checker], if it is one. It opens no more than six handles at a time, and
 // needs a store that is up for all of it. It makes some three thousand calls, a
 // third of them concurrently.
 func Conform(t *testing.T, open Opener) {
@@ -60,6 +60,9 @@ func Conform(t *testing.T, open Opener) {
 		{"context ends during a write", (*suite).endsDuringWrite},
 		{"clock", (*suite).clock},
 		{"connections", (*suite).connections},
+		{"some records", (*suite).some},
+		{"turns", (*suite).turns},
+		{"check", (*suite).check},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.run(&suite{T: t, open: open, namespace: freshNamespace("conform")})

@@ -2,9 +2,11 @@ package leasetest_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -279,14 +281,17 @@ var spoiledStores = []struct {
 	}, "context_ended_before"},
 }
 
-// An optionalStore is a Clock and a Connector, each of which may be spoiled.
+// An optionalStore is all that a Store may also be, each of which may be spoiled.
 type optionalStore struct {
 	lease.Store
+	get     func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error)
+	check   error
 	off     time.Duration
 	stands  time.Time // unless zero
 	connect func() lease.Store
 	places  chan struct{} // of connections
 	kept    bool          // they are not released
+	endless bool          // turns
 }
 
 func (s *optionalStore) Now(ctx context.Context) (time.Time, error) {
@@ -309,15 +314,45 @@ func (s *optionalStore) Connect(ctx context.Context) (lease.Store, func(), error
 	}, ctx.Err()
 }
 
-// optional makes a store that is also a Clock and a Connector.
+func (s *optionalStore) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	return s.get(ctx, keys)
+}
+
+// getRight is Get as it should be.
+func (s *optionalStore) getRight(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	records, err := s.Load(ctx)
+	maps.DeleteFunc(records, func(key int, _ lease.Record) bool { return !slices.Contains(keys, key) })
+	return records, time.Now(), err
+}
+
+func (s *optionalStore) Enter(ctx context.Context) (func(), error) {
+	if s.endless {
+		return func() {}, ctx.Err()
+	}
+	select {
+	case s.places <- struct{}{}:
+		return func() {
+			if !s.kept {
+				<-s.places
+			}
+		}, ctx.Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *optionalStore) Check(context.Context) error { return s.check }
+
+// optional makes a store that is also all that a Store may be.
 func optional(spoil func(*optionalStore)) lease.Store {
 	s := &optionalStore{Store: leasetest.NewMemory(), places: make(chan struct{}, 5)}
 	s.connect = func() lease.Store { return s }
+	s.get = s.getRight
 	spoil(s)
 	return s
 }
 
-// spoiledOptions break what only a Clock or a Connector promises.
+// spoiledOptions break what only an optional interface promises.
 var spoiledOptions = []struct {
 	name  string
 	spoil func(*optionalStore)
@@ -332,6 +367,47 @@ var spoiledOptions = []struct {
 		s.connect = func() lease.Store { return struct{ lease.Store }{s.Store} }
 	}, "connections"},
 	{"connections not released", func(s *optionalStore) { s.kept = true }, "connections"},
+	{"connection that reads all or nothing", func(s *optionalStore) {
+		s.connect = func() lease.Store {
+			return struct {
+				lease.Store
+				lease.Clock
+			}{s.Store, s}
+		}
+	}, "connections"},
+	{"gets more than was asked for", func(s *optionalStore) {
+		s.get = func(ctx context.Context, _ []int) (map[int]lease.Record, time.Time, error) {
+			records, err := s.Load(ctx)
+			return records, time.Now(), err
+		}
+	}, "some_records"},
+	{"gets no layout", func(s *optionalStore) {
+		s.get = func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+			records, at, err := s.getRight(ctx, keys)
+			delete(records, -1)
+			return records, at, err
+		}
+	}, "some_records"},
+	{"gets no time", func(s *optionalStore) {
+		s.get = func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+			records, _, err := s.getRight(ctx, keys)
+			return records, time.Time{}, err
+		}
+	}, "some_records"},
+	{"gets the time of another zone", func(s *optionalStore) {
+		s.get = func(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+			records, at, err := s.getRight(ctx, keys)
+			return records, at.Add(time.Hour), err
+		}
+	}, "some_records"},
+	{"gets what has ended", func(s *optionalStore) {
+		s.get = func(_ context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+			return s.getRight(context.Background(), keys)
+		}
+	}, "some_records"},
+	{"turns without a limit", func(s *optionalStore) { s.endless = true }, "turns"},
+	{"turns that never end", func(s *optionalStore) { s.kept = true }, "turns"},
+	{"check that always fails", func(s *optionalStore) { s.check = errors.New("no") }, "check"},
 }
 
 func TestOptionalStoreConforms(t *testing.T) {

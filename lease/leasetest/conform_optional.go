@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
@@ -74,6 +75,12 @@ func (s *suite) connections() {
 	if ok {
 		s.runs(clock)
 	}
+	_, gets := h.Store.(lease.Getter)
+	if getter, ok := connected.Store.(lease.Getter); ok != gets {
+		s.Errorf("the store is a lease.Getter: %v, and over one connection: %v", gets, ok)
+	} else if ok {
+		s.gets(getter, []int{1}, map[int]lease.Record{1: is})
+	}
 	release()
 	ended, cancel := context.WithCancel(s.Context())
 	cancel()
@@ -91,4 +98,104 @@ func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 		s.Fatalf("Connect: %v", err)
 	}
 	return handle{s.T, store}, release
+}
+
+// some tests a store that is a lease.Getter.
+func (s *suite) some() {
+	writer, reader := s.handle(), s.handle()
+	getter, ok := reader.Store.(lease.Getter)
+	if !ok {
+		return
+	}
+	s.gets(getter, []int{3}, nil)
+	all := map[int]lease.Record{}
+	for _, key := range []int{-1, 0, 1, 7, 40, 16383} {
+		all[key] = lease.Record{Bound: now + int64(key), Owner: "owner"}
+		writer.takes(key, lease.Record{}, all[key])
+	}
+	for key, r := range all {
+		s.gets(getter, []int{key}, map[int]lease.Record{key: r})
+	}
+	s.gets(getter, []int{40, -1, 2}, map[int]lease.Record{40: all[40], -1: all[-1]})
+	many := []int{-1}
+	for key := range 99 {
+		many = append(many, 2*key)
+	}
+	s.gets(getter, many, map[int]lease.Record{-1: all[-1], 0: all[0], 40: all[40]})
+	ended, cancel := context.WithCancel(s.Context())
+	cancel()
+	if records, _, err := getter.Get(ended, []int{0}); err == nil {
+		s.Errorf("Get after its context has ended = %v, want an error", records)
+	}
+}
+
+// gets expects exactly these records of the keys, and the time of a lease.Clock.
+func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	got, at, err := getter.Get(ctx, keys)
+	if err != nil {
+		s.Fatalf("Get(%v): %v", keys, err)
+	}
+	maps.DeleteFunc(got, func(_ int, r lease.Record) bool { return r == lease.Record{} })
+	if !maps.Equal(got, want) {
+		s.Errorf("Get(%v) = %v, want %v", keys, got, want)
+	}
+	clock, timed := getter.(lease.Clock)
+	if at.IsZero() == timed {
+		s.Errorf("Get returns the time %v, and the store is a lease.Clock: %v", at, timed)
+	}
+	if timed {
+		if off := s.now(clock).Sub(at).Abs(); off > patience {
+			s.Errorf("Get returns a time that is %v off that of Now", off)
+		}
+	}
+}
+
+// turns tests a store that is a lease.Queue: each turn that ends lets another begin.
+func (s *suite) turns() {
+	queue, ok := s.handle().Store.(lease.Queue)
+	if !ok {
+		return
+	}
+	var held []func()
+	for {
+		leave, err := s.enter(queue)
+		if err != nil {
+			break
+		}
+		if held = append(held, leave); len(held) > 1000 {
+			s.Fatal("a thousand claims have entered: want a limit")
+		}
+	}
+	if len(held) == 0 {
+		s.Fatal("no claim could enter")
+	}
+	for _, leave := range held {
+		leave()
+		again, err := s.enter(queue)
+		if err != nil {
+			s.Fatalf("Enter after another has left: %v", err)
+		}
+		again()
+	}
+}
+
+// enter waits briefly.
+func (s *suite) enter(queue lease.Queue) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(s.Context(), patience/100)
+	defer cancel()
+	return queue.Enter(ctx)
+}
+
+// check tests a store that is a lease.Checker, on a server that is as it should be.
+func (s *suite) check() {
+	if checker, ok := s.handle().Store.(lease.Checker); ok {
+		ctx, cancel := context.WithTimeout(s.Context(), patience)
+		defer cancel()
+		if err := checker.Check(ctx); err != nil {
+			s.Errorf("Check: %v", err)
+		}
+	}
 }

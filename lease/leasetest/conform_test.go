@@ -11,3 +11,8 @@ func TestMemoryConforms(t *testing.T) {
 	t.Parallel()
 	leasetest.Conform(t, opener(func() lease.Store { return leasetest.NewMemory() }))
 }
+
+func TestMemoryWithGetConforms(t *testing.T) {
+	t.Parallel()
+	leasetest.Conform(t, opener(func() lease.Store { return leasetest.WithGet(leasetest.NewMemory()) }))
+}

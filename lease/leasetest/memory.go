@@ -30,6 +30,9 @@ const (
 	// until [Memory.Deliver]. The caller stops waiting when its context ends,
 	// with an error; the call is then still on its way.
 	Hold
+	// Repeat carries the call out twice and passes on the second answer, as a
+	// proxy that sends a statement again after it has lost the first answer.
+	Repeat
 )
 
 // String names the fault.
@@ -43,6 +46,8 @@ func (f Fault) String() string {
 		return "reply lost"
 	case Hold:
 		return "held"
+	case Repeat:
+		return "repeated"
 	default:
 		return fmt.Sprintf("Fault(%d)", int(f))
 	}
@@ -145,6 +150,9 @@ func (m *Memory) call(ctx context.Context, c Call, carryOut func(acknowledged bo
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	case Hold:
 		return m.hold(ctx, carryOut)
+	case Repeat:
+		m.locked(func() { carryOut(true); carryOut(true) })
+		return nil
 	default:
 		return fmt.Errorf("%w: %v", ErrFault, fault)
 	}

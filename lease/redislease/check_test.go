@@ -1,6 +1,7 @@
 package redislease_test
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
@@ -34,10 +35,11 @@ func TestServerSettings(t *testing.T) {
 		{"evicting without INFO", append([]string{"--maxmemory-policy allkeys-lru"}, durable...), "-info", evictable, "", "level="},
 		{"in memory", nil, "", "", mayForget, unseen},
 		{"synced every second", []string{"--appendonly yes"}, "", "", "appendonly=yes appendfsync=everysec", unseen},
+		{"not synced during a rewrite", append([]string{"--no-appendfsync-on-rewrite yes"}, durable...), "", "", "appendonly=yes appendfsync=always no-appendfsync-on-rewrite=yes", unseen},
 		{"not synced by INFO", []string{"--appendfsync always"}, "-info", "", "appendonly=no appendfsync=always", unseen},
 		{"safe without INFO", durable, "-info", "", "", "level="},
-		{"safe without CONFIG", durable, "-config", "", `appendonly=yes appendfsync="not shown"`, unseen},
-		{"safe where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden"}, durable...), "", "", `appendonly=yes appendfsync="not shown"`, unseen},
+		{"safe without CONFIG", durable, "-config", "", `appendonly=yes appendfsync="not shown" no-appendfsync-on-rewrite="not shown"`, unseen},
+		{"safe where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden"}, durable...), "", "", `appendonly=yes appendfsync="not shown" no-appendfsync-on-rewrite="not shown"`, unseen},
 		{"evicting where CONFIG is unknown", append([]string{"--rename-command CONFIG hidden", "--maxmemory-policy allkeys-lru"}, durable...), "", evictable, "", "level="},
 		{"safe without both", durable, "-config -info", "", unseen, "nothing"},
 	}
@@ -57,12 +59,12 @@ func TestServerSettings(t *testing.T) {
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
 			for worker := range 2 {
-				_, err := store.CompareAndSwap(t.Context(), worker, lease.Record{}, storetest.First)
-				_, loadErr := store.Load(t.Context())
-				for _, err := range []error{err, loadErr} {
-					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
-						t.Errorf("error = %v, want %q", err, test.wantErr)
-					}
+				_, err := store.Load(t.Context())
+				if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
+					t.Errorf("Load: error = %v, want %q", err, test.wantErr)
+				}
+				if test.wantErr == "" {
+					storetest.Write(t, store, worker, lease.Record{}, storetest.First)
 				}
 			}
 			text := log.String()
@@ -73,28 +75,105 @@ func TestServerSettings(t *testing.T) {
 	}
 }
 
-// The settings are checked as soon as there is a server, and again by each
-// Load: after a failover it may be another.
-func TestSettingsAreCheckedAgain(t *testing.T) {
+// A check that fails is repeated by the next call.
+func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	t.Parallel()
 	server := testserver.Redis(t, append([]string{"--maxmemory-policy allkeys-lru"}, durable...)...)
 	client := clientOf(t, server)
 	store := redislease.New(client)
 	server.Kill()
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil {
+	if _, err := store.Load(t.Context()); err == nil {
 		t.Error("server is down: want an error")
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil || !strings.Contains(err.Error(), evictable) {
-		t.Errorf("after a check that failed: %v, want %q", err, evictable)
+	for range 2 {
+		if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
+			t.Errorf("after a check that failed: %v, want %q", err, evictable)
+		}
 	}
 	do(t, client, "CONFIG", "SET", "maxmemory-policy", "noeviction")
-	storetest.Write(t, store, 1, lease.Record{}, storetest.First)
-	do(t, client, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
-		t.Errorf("after a change of the server: %v, want %q", err, evictable)
+	storetest.Holds(t, store, map[int]lease.Record{})
+}
+
+// Settings that change are warned of once, and refuse who claims a worker, but
+// not who holds one.
+func TestChangedSettings(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, setting, value, wantErr, wantLog string
+	}{
+		{"evicting", "maxmemory-policy", "allkeys-lru", evictable, "redislease: maxmemory-policy is"},
+		{"synced every second", "appendfsync", "everysec", "", mayForget + ".*appendfsync=everysec"},
+		{"not synced during a rewrite", "no-appendfsync-on-rewrite", "yes", "", mayForget + ".*no-appendfsync-on-rewrite=yes"},
+		{"not on disk", "appendonly", "no", "", mayForget + ".*appendonly=no"},
+		{"harmless", "appendfilename", "", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			client := clientOf(t, testserver.Redis(t, durable...))
+			log := new(journal)
+			store := redislease.New(client, redislease.WithLogger(log.logger()))
+			storetest.Holds(t, store, map[int]lease.Record{})
+			storetest.Write(t, store, 1, lease.Record{}, storetest.First)
+			if test.value != "" {
+				do(t, client, "CONFIG", "SET", test.setting, test.value)
+			}
+			for range 2 {
+				err := store.(lease.Checker).Check(t.Context())
+				if (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
+					t.Errorf("Check = %v, want %q", err, test.wantErr)
+				}
+			}
+			storetest.Write(t, store, 1, storetest.First, storetest.Second)
+			if _, err := store.(lease.Clock).Now(t.Context()); err != nil {
+				t.Errorf("Now: %v", err)
+			}
+			if got := log.matches("level=WARN"); test.wantLog != "" && (got != 1 || log.matches(test.wantLog) != 1) || test.wantLog == "" && got != 0 {
+				t.Errorf("logged %q, want once %q", log, test.wantLog)
+			}
+		})
+	}
+}
+
+// Settings are read once for all calls of a store, and again where another server
+// answers, which the time that a lease asks for shows as well.
+func TestSettingsAreReadAgainFromAnotherServer(t *testing.T) {
+	t.Parallel()
+	calls := map[string]func(context.Context, lease.Store) error{
+		"Load": func(ctx context.Context, s lease.Store) error { _, err := s.Load(ctx); return err },
+		"Get": func(ctx context.Context, s lease.Store) error {
+			_, _, err := s.(lease.Getter).Get(ctx, []int{1})
+			return err
+		},
+		"Now": func(ctx context.Context, s lease.Store) error { _, err := s.(lease.Clock).Now(ctx); return err },
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testserver.Redis(t, durable...)
+			client, log := clientOf(t, server), new(journal)
+			store := redislease.New(client, redislease.WithLogger(log.logger()))
+			ask := func() { eventually(t, name, func() bool { return call(t.Context(), store) == nil }) }
+			ask()
+			const settings = 2 // of those that CONFIG shows
+			eventually(t, "settings are read", func() bool { return asked(t, client, "config|get") == settings })
+			for range 10 {
+				ask()
+			}
+			if got := asked(t, client, "config|get"); got != settings {
+				t.Errorf("CONFIG GET: %d times, want %d", got, settings)
+			}
+			server.Kill()
+			server.Configure("--appendfsync everysec")
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ask()
+			eventually(t, "a warning", func() bool { return log.matches(mayForget) == 1 })
+		})
 	}
 }
 
@@ -102,26 +181,28 @@ func TestSettingsAreCheckedAgain(t *testing.T) {
 // master all the same.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	settings := append([]string{"--cluster-enabled yes", "--cluster-node-timeout 500"}, durable...)
-	master, replica := testserver.Redis(t, settings...), testserver.Redis(t, settings...)
-	joinCluster(t, master, replica)
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{hostPort(t, master)}, RouteRandomly: true})
-	t.Cleanup(func() { client.Close() })
-	store := redislease.New(client, redislease.WithNamespace("cluster"))
-	last := lease.Record{}
-	for i := range 50 {
-		next := lease.Record{Bound: int64(i + 1), Owner: "owner"}
-		storetest.Write(t, store, 1, last, next)
-		storetest.Holds(t, store, map[int]lease.Record{1: next})
-		last = next
-	}
-	if stats := do(t, clientOf(t, replica), "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_eval") {
-		t.Errorf("the replica was asked: %s", stats)
-	}
-	do(t, clientOf(t, master), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
-		t.Errorf("evicting master: %v, want %q", err, evictable)
-	}
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		settings := append([]string{"--cluster-enabled yes", "--cluster-node-timeout 500"}, durable...)
+		master, replica := start(t, settings...), start(t, settings...)
+		joinCluster(t, master, replica)
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{hostPort(t, master)}, RouteRandomly: true})
+		t.Cleanup(func() { client.Close() })
+		store := redislease.New(client, redislease.WithNamespace("cluster"))
+		last := lease.Record{}
+		for i := range 50 {
+			next := lease.Record{Bound: int64(i + 1), Owner: "owner"}
+			storetest.Write(t, store, 1, last, next)
+			storetest.Holds(t, store, map[int]lease.Record{1: next})
+			last = next
+		}
+		if stats := do(t, clientOf(t, replica), "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_eval") {
+			t.Errorf("the replica was asked: %s", stats)
+		}
+		do(t, clientOf(t, master), "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+		if err := store.(lease.Checker).Check(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
+			t.Errorf("evicting master: %v, want %q", err, evictable)
+		}
+	})
 }
 
 func joinCluster(t *testing.T, master, replica *testserver.Server) {

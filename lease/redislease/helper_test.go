@@ -3,7 +3,10 @@ package redislease_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +15,18 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testserver"
 )
+
+// starters are of the servers that the store is tested on.
+var starters = map[string]func(testing.TB, ...string) *testserver.Server{"Redis": testserver.Redis, "Valkey": testserver.Valkey}
+
+func onEach(t *testing.T, test func(t *testing.T, start func(testing.TB, ...string) *testserver.Server)) {
+	for name, start := range starters {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start)
+		})
+	}
+}
 
 var durable = []string{"--appendonly yes", "--appendfsync always"}
 
@@ -44,6 +59,26 @@ func do(t *testing.T, client redis.UniversalClient, args ...any) any {
 	return reply
 }
 
+// slowConfig delays what reads a server's settings.
+type slowConfig struct{ redis.Hook }
+
+const slowness = 300 * time.Millisecond
+
+func (slowConfig) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (slowConfig) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (slowConfig) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "config" {
+			time.Sleep(slowness)
+		}
+		return next(ctx, cmd)
+	}
+}
+
 // journal is a logger whose text can be read.
 type journal struct {
 	mu   sync.Mutex
@@ -63,6 +98,18 @@ func (j *journal) String() string {
 }
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) matches(pattern string) int {
+	return len(regexp.MustCompile(pattern).FindAllString(j.String(), -1))
+}
+
+// asked returns how often a server has been asked this.
+func asked(t *testing.T, client redis.UniversalClient, command string) (calls int) {
+	t.Helper()
+	_, rest, _ := strings.Cut(fmt.Sprint(do(t, client, "INFO", "commandstats")), "cmdstat_"+command+":calls=")
+	_, _ = fmt.Sscan(strings.ReplaceAll(rest, ",", " "), &calls)
+	return calls
+}
 
 // eventually waits for what a server does in its own time.
 func eventually(t *testing.T, what string, done func() bool) {

@@ -9,7 +9,28 @@ import (
 	"github.com/gormflake/gormflake/lease/internal/remote"
 )
 
-// decodeAll reads what HGETALL returns from a script: field and value in turn.
+// An answer is what the script read returns.
+type answer struct {
+	server  string // the ID of its run; "" where the user may not ask for it
+	now     time.Time
+	records map[int]lease.Record
+}
+
+func decode(reply any) (a answer, err error) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 3 {
+		return a, fmt.Errorf("redislease: reply %v: want server, time and records", reply)
+	}
+	micros, err := strconv.ParseInt(fmt.Sprint(parts[1]), 10, 64)
+	if err != nil {
+		return a, fmt.Errorf("redislease: time %v: want microseconds since 1970", parts[1])
+	}
+	a.server, a.now = fmt.Sprint(parts[0]), time.UnixMicro(micros)
+	a.records, err = decodeAll(parts[2])
+	return a, err
+}
+
+// decodeAll reads fields and values in turn.
 func decodeAll(reply any) (map[int]lease.Record, error) {
 	fields, ok := reply.([]any)
 	if !ok || len(fields)%2 != 0 {
@@ -26,17 +47,4 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 		}
 	}
 	return records, nil
-}
-
-// decodeTime reads what TIME returns from a script: seconds and microseconds
-// since 1970.
-func decodeTime(reply any) (time.Time, error) {
-	if fields, ok := reply.([]any); ok && len(fields) == 2 {
-		seconds, secondsErr := strconv.ParseInt(fmt.Sprint(fields[0]), 10, 64)
-		micros, microsErr := strconv.ParseInt(fmt.Sprint(fields[1]), 10, 64)
-		if secondsErr == nil && microsErr == nil {
-			return time.Unix(seconds, micros*int64(time.Microsecond)), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("redislease: time %v: want seconds and microseconds", reply)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +19,8 @@ import (
 // New returns a store on the server that client is connected to. The client
 // stays the caller's, who closes it after the last generator.
 //
-// New asks nothing of the server: the first call does, and fails if the server
-// evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
+// New asks nothing of the server: the first call that reads does, and fails if the
+// server evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg, err := newConfig(opts)
@@ -32,36 +31,61 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 		err = errors.Join(err, errors.New("redislease: a redis.Ring forgets the workers of a server that is down: "+
 			"want a client of one server, of sentinels or of a cluster"))
 	}
-	return &store{
+	s := &store{
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
 		err:    err,
+		turns:  make(chan struct{}, maxClaims),
 	}
+	s.looked.Store(new(looked))
+	return s
 }
+
+// maxSync is how long the server's disk may take to have a write.
+const maxSync = time.Second
+
+// maxClaims is how many claims have their turn at once: fewer than the connections
+// of a client on two processors, which extensions use too.
+const maxClaims = 16
 
 type store struct {
 	client redis.UniversalClient
 	key    string
 	log    *slog.Logger
 	err    error // of New
+	turns  chan struct{}
 
-	checked    atomic.Bool // the server's settings
-	warnOnce   sync.Once   // that it may forget
-	unseenOnce sync.Once   // that nobody can see whether
+	lookMu sync.Mutex // held to read the settings
+	looked atomic.Pointer[looked]
+	seen   sync.Map // the settings last seen, by the server's address
 }
 
 var (
-	_ lease.Store = (*store)(nil)
-	_ lease.Clock = (*store)(nil)
+	_ lease.Store   = (*store)(nil)
+	_ lease.Clock   = (*store)(nil)
+	_ lease.Getter  = (*store)(nil)
+	_ lease.Queue   = (*store)(nil)
+	_ lease.Checker = (*store)(nil)
 )
 
-// Load is a script that writes, though nothing ever is in a field without a
-// name: go-redis sends it to the master then, however the client is configured,
-// and a replica refuses it.
-const load = `
+// read returns the fields that it is asked for, or all. It is a script that
+// writes, though nothing ever is in a field without a name: go-redis sends it to
+// the master then, however the client is configured, and a replica refuses it.
+const read = `
 redis.call('HDEL', KEYS[1], '')
-return redis.call('HGETALL', KEYS[1])`
+local info = redis.pcall('INFO', 'server')
+local server = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
+local records = ARGV[1] and {} or redis.call('HGETALL', KEYS[1])
+for _, field in ipairs(ARGV) do
+	local record = redis.call('HGET', KEYS[1], field)
+	if record then
+		table.insert(records, field)
+		table.insert(records, record)
+	end
+end
+local time = redis.call('TIME')
+return {server, time[1] * 1000000 + time[2], records}`
 
 // The client sends a script once, but its hooks, or a proxy, may repeat one that
 // has been run. Its second run finds what the first has written, and answers -1.
@@ -73,22 +97,21 @@ if current == ARGV[2] then
 end
 return current == ARGV[3] and -1 or 0`
 
-// clock writes nothing, as load does, to be answered by the master.
-const clock = `
-redis.call('HDEL', KEYS[1], '')
-return redis.call('TIME')`
-
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	// After a failover another server answers, and it is asked again.
-	if err := s.check(ctx); err != nil {
-		return nil, err
+	records, _, err := s.Get(ctx, nil)
+	return records, err
+}
+
+// Get implements [lease.Getter]. Without keys it returns all records.
+func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	a, err := s.read(ctx, keys...)
+	if err == nil && s.stale(a.server) {
+		if err = s.check(ctx, a.server); err == nil {
+			a, err = s.read(ctx, keys...) // the time has changed meanwhile
+		}
 	}
-	reply, err := s.run(ctx, load)
-	if err != nil {
-		return nil, fmt.Errorf("redislease: load: %w", err)
-	}
-	return decodeAll(reply)
+	return a.records, a.now, err
 }
 
 // CompareAndSwap implements [lease.Store].
@@ -96,12 +119,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
 		return false, err
 	}
-	if !s.checked.Load() {
-		if err := s.check(ctx); err != nil {
-			return false, err
-		}
-	}
-	reply, err := s.run(ctx, compareAndSwap, strconv.Itoa(worker), remote.FormatRecord(from), remote.FormatRecord(to))
+	reply, err := s.write(ctx, worker, remote.FormatRecord(from), remote.FormatRecord(to))
 	if reply == int64(-1) {
 		err = remote.ErrPresent
 	}
@@ -111,28 +129,80 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	return reply == int64(1), nil
 }
 
-// Now implements [lease.Clock]: it is the time of the server that keeps the
-// records.
-func (s *store) Now(ctx context.Context) (time.Time, error) {
-	if s.err != nil {
-		return time.Time{}, s.err
+// Enter implements [lease.Queue].
+func (s *store) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.turns <- struct{}{}:
+		return func() { <-s.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	reply, err := s.run(ctx, clock)
+}
+
+// Now implements [lease.Clock]: it is the time of the server that keeps the
+// records. A lease asks for it before it extends its window, which no setting is
+// to prevent.
+func (s *store) Now(ctx context.Context) (time.Time, error) {
+	a, err := s.read(ctx, -1)
+	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
+		go func() {
+			defer s.lookMu.Unlock()
+			_ = s.refresh(context.WithoutCancel(ctx), a.server)
+		}()
+	}
+	return a.now, err
+}
+
+func (s *store) read(ctx context.Context, keys ...int) (answer, error) {
+	fields := make([]any, len(keys))
+	for i, key := range keys {
+		fields[i] = key
+	}
+	reply, err := s.run(ctx, read, fields...)
 	if refused(err) {
-		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w: want a user who is allowed TIME", err)
+		err = fmt.Errorf("%w: want a user who is allowed HGET, HGETALL, HDEL and TIME", err)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("redislease: ask the server for its time: %w", err)
+		return answer{}, fmt.Errorf("redislease: read: %w", err)
 	}
-	return decodeTime(reply)
+	return decode(reply)
 }
 
 func (s *store) run(ctx context.Context, script string, args ...any) (any, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
 	return remote.Await(ctx, func() (any, error) {
-		command := once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
+		command := s.eval(ctx, script, args...)
 		_ = s.client.Process(ctx, command) // the command has the error
 		return command.Result()
 	})
+}
+
+// write swaps a record and, where the server can be asked, waits until its disk
+// has it.
+func (s *store) write(ctx context.Context, args ...any) (any, error) {
+	client, _ := s.client.(*redis.Client)
+	seen, _ := s.seen.Load("")
+	if now, _ := seen.(settings); client == nil || !now.waits {
+		return s.run(ctx, compareAndSwap, args...)
+	}
+	return remote.Await(ctx, func() (any, error) {
+		swap, sync := s.eval(ctx, compareAndSwap, args...), redis.NewIntSliceCmd(ctx, "WAITAOF", 1, 0, maxSync.Milliseconds())
+		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error { // over one connection, which WAITAOF is about
+			return errors.Join(p.Process(ctx, swap), p.Process(ctx, sync))
+		})
+		reply, err := swap.Result()
+		if err != nil || reply != int64(1) || len(sync.Val()) > 0 && sync.Val()[0] == 1 {
+			return reply, err
+		}
+		s.doubt() // a setting may have changed
+		return nil, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
+	})
+}
+
+func (s *store) eval(ctx context.Context, script string, args ...any) once {
+	return once{redis.NewCmd(ctx, append([]any{"EVAL", script, 1, s.key}, args...)...)}
 }
 
 // once is a command that the client does not send again after an error. A

@@ -20,49 +20,57 @@ import (
 
 func TestConform(t *testing.T) {
 	t.Parallel()
-	server := testserver.Redis(t, durable...)
-	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-		return redislease.New(clientOf(t, server), redislease.WithNamespace(namespace))
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		server := start(t, durable...)
+		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+			return redislease.New(clientOf(t, server), redislease.WithNamespace(namespace))
+		})
 	})
 }
 
 func TestSurvivesKill(t *testing.T) {
 	t.Parallel()
-	server := testserver.Redis(t, durable...)
-	store := redislease.New(clientOf(t, server))
-	storetest.SurvivesKill(t, server, store)
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		server := start(t, durable...)
+		store := redislease.New(clientOf(t, server))
+		storetest.SurvivesKill(t, server, store)
+	})
 }
 
 // A reply that got lost must be an error, and the client, left to itself, would
 // send the script again.
 func TestLostAcknowledgement(t *testing.T) {
 	t.Parallel()
-	server := testserver.Redis(t, durable...)
-	direct := clientOf(t, server)
-	proxy := testserver.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"))
-	store := redislease.New(connect(t, "redis://"+proxy.Address()))
-	storetest.Holds(t, store, map[int]lease.Record{})
-	do(t, direct, "CONFIG", "RESETSTAT")
-	proxy.CutAfter(0)
-	swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
-	if err == nil {
-		t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
-	}
-	stats := do(t, direct, "INFO", "commandstats")
-	if !strings.Contains(fmt.Sprint(stats), "cmdstat_eval:calls=1,") {
-		t.Errorf("the script was not sent exactly once: %s", stats)
-	}
-	storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		server := start(t, durable...)
+		direct := clientOf(t, server)
+		proxy := testserver.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"))
+		store := redislease.New(connect(t, "redis://"+proxy.Address()))
+		storetest.Holds(t, store, map[int]lease.Record{})
+		do(t, direct, "CONFIG", "RESETSTAT")
+		proxy.CutAfter(0)
+		swapped, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First)
+		if err == nil {
+			t.Errorf("CompareAndSwap without a reply = %v, want an error", swapped)
+		}
+		stats := do(t, direct, "INFO", "commandstats")
+		if !strings.Contains(fmt.Sprint(stats), "cmdstat_eval:calls=1,") {
+			t.Errorf("the script was not sent exactly once: %s", stats)
+		}
+		storetest.Holds(t, store, map[int]lease.Record{1: storetest.First})
+	})
 }
 
 // What stands between may repeat a request that has been carried out: neither
 // yes nor no is the answer then.
 func TestRepeatedRequest(t *testing.T) {
 	t.Parallel()
-	client := clientOf(t, testserver.Redis(t, durable...))
-	storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
-	client.AddHook(twice{})
-	storetest.WrittenTwice(t, redislease.New(client))
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		client := clientOf(t, start(t, durable...))
+		storetest.Holds(t, redislease.New(client), map[int]lease.Record{}) // the server's settings are read
+		client.AddHook(twice{})
+		storetest.WrittenTwice(t, redislease.New(client))
+	})
 }
 
 // twice carries every command out twice, and keeps the second reply.
@@ -71,7 +79,9 @@ type twice struct{ redis.Hook }
 func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return errors.Join(next(ctx, cmds), next(ctx, cmds))
+	}
 }
 
 func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -82,27 +92,31 @@ func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func TestContextEndsWhileServerIsPaused(t *testing.T) {
 	t.Parallel()
-	server := testserver.Redis(t, durable...)
-	store := redislease.New(clientOf(t, server))
-	storetest.EndsWithContext(t, server, store, redislease.New(clientOf(t, server)))
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		server := start(t, durable...)
+		store := redislease.New(clientOf(t, server))
+		storetest.EndsWithContext(t, server, store, redislease.New(clientOf(t, server)))
+	})
 }
 
 func TestReplicaIsRefused(t *testing.T) {
 	t.Parallel()
-	master := testserver.Redis(t, durable...)
-	storetest.Write(t, redislease.New(clientOf(t, master)), 1, lease.Record{}, storetest.First)
-	u, err := url.Parse(master.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	replica := testserver.Redis(t, append(durable, "--replicaof "+u.Hostname()+" "+u.Port())...)
-	store := redislease.New(connect(t, replica.URL(), func(o *redis.Options) { o.MaxRetries = -1 }))
-	if records, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
-		t.Errorf("Load from a replica = %v, %v, want READONLY", records, err)
-	}
-	if now, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
-		t.Errorf("Now from a replica = %v, %v, want READONLY", now, err)
-	}
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		master := start(t, durable...)
+		storetest.Write(t, redislease.New(clientOf(t, master)), 1, lease.Record{}, storetest.First)
+		u, err := url.Parse(master.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		replica := start(t, append(durable, "--replicaof "+u.Hostname()+" "+u.Port())...)
+		store := redislease.New(connect(t, replica.URL(), func(o *redis.Options) { o.MaxRetries = -1 }))
+		if records, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
+			t.Errorf("Load from a replica = %v, %v, want READONLY", records, err)
+		}
+		if now, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.Contains(err.Error(), "READONLY") {
+			t.Errorf("Now from a replica = %v, %v, want READONLY", now, err)
+		}
+	})
 }
 
 // What these servers refuse has not happened: the script stops at its first write.
@@ -211,11 +225,11 @@ func TestNowFails(t *testing.T) {
 	}
 	do(t, clientOf(t, server), "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-time")
 	app := connect(t, server.URL(), func(o *redis.Options) { o.Username, o.Password = "app", "secret" })
-	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed TIME") {
+	if got, err := redislease.New(app).(lease.Clock).Now(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": want a user who is allowed HGET, HGETALL, HDEL and TIME") {
 		t.Errorf("Now without TIME = %v, %v, want an error with the fix", got, err)
 	}
 	server.Kill()
-	if got, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redislease: ask the server for its time: ") {
+	if got, err := store.(lease.Clock).Now(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "redislease: read: ") {
 		t.Errorf("Now while the server is down = %v, %v, want an error", got, err)
 	}
 }

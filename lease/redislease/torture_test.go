@@ -31,7 +31,9 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	storetest.Torture(t, testserver.Redis(t, durable...), leasetest.TortureConfig{})
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		storetest.Torture(t, start(t, durable...), leasetest.TortureConfig{})
+	})
 }
 
 // Two workers for eight processes: they change hands all the time.

@@ -46,21 +46,24 @@ func (s *store) attempt(ctx context.Context, f func(*sql.Conn) error) error {
 
 func (s *store) once(ctx context.Context, began time.Time, f func(*sql.Conn) error) error {
 	if s.pin != nil {
-		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.leaveLost(conn, f) })
+		return s.pin.use(ctx, func(conn *sql.Conn) error { return s.leaveLost(ctx, conn, f(conn)) })
 	}
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return s.noConnection(ctx, began, err)
 	}
 	defer func() { _ = conn.Close() }()
-	return s.leaveLost(conn, f)
+	if err = s.inspect(ctx, conn); err == nil {
+		err = f(conn)
+	}
+	return s.leaveLost(ctx, conn, err)
 }
 
-// leaveLost calls f, and closes the connection after an error of kind elsewhere:
-// the pool would hand it out again and again.
-func (s *store) leaveLost(conn *sql.Conn, f func(*sql.Conn) error) error {
-	err := f(conn)
+// leaveLost closes the connection after an error of kind elsewhere: the pool would
+// hand it out again and again.
+func (s *store) leaveLost(ctx context.Context, conn *sql.Conn, err error) error {
 	if err != nil && s.classify(err) == elsewhere {
+		s.warnOnce(ctx, err)
 		discard(conn)
 	}
 	return err
@@ -86,10 +89,16 @@ func (s *store) classify(err error) kind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
 		return conflict
 	}
-	if errors.Is(err, errStandby) {
+	if dirt := dirtError(""); errors.Is(err, errStandby) || errors.As(err, &dirt) {
 		return elsewhere
 	}
-	return s.dialect.classify(err)
+	switch is := s.dialect.classify(err); {
+	case is != denied:
+		return is
+	case s.ready.Load() == nil:
+		return s.dialect.denied
+	}
+	return elsewhere // it may in other sessions
 }
 
 // hint is what to do about an error, where its text does not say it.

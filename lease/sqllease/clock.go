@@ -37,7 +37,7 @@ func (s *store) now(ctx context.Context) (time.Time, error) {
 	return bounded(ctx, s, func() (time.Time, error) {
 		var microseconds int64
 		err := s.attempt(ctx, func(conn *sql.Conn) error {
-			return conn.QueryRowContext(ctx, s.dialect.now).Scan(&microseconds)
+			return conn.QueryRowContext(ctx, "SELECT "+s.dialect.now).Scan(&microseconds)
 		})
 		return time.UnixMicro(microseconds), err
 	})

@@ -23,28 +23,30 @@ func TestNow(t *testing.T) {
 		open   func(t *testing.T, db *gorm.DB) *gorm.DB
 	}{
 		{"default", testdb.Postgres, same},
-		{"default", testdb.MariaDB, same},
+		{"default", testdb.MySQL, same},
 		{"west", testdb.Postgres, inPostgresZone("America/New_York")},
 		{"east", testdb.Postgres, inPostgresZone("Asia/Kathmandu")},
 		{"simple protocol", testdb.Postgres, func(t *testing.T, db *gorm.DB) *gorm.DB {
 			t.Helper()
 			return open(t, postgresSimple("TimeZone=Asia/Kathmandu")(t, db))
 		}},
-		{"west", testdb.MariaDB, inMySQLZone("-11:00")},
-		{"east", testdb.MariaDB, inMySQLZone("+13:00")},
-		{"parsed times", testdb.MariaDB, func(t *testing.T, db *gorm.DB) *gorm.DB {
+		{"west", testdb.MySQL, inMySQLZone("-11:00")},
+		{"east", testdb.MySQL, inMySQLZone("+13:00")},
+		{"parsed times", testdb.MySQL, func(t *testing.T, db *gorm.DB) *gorm.DB {
 			t.Helper()
 			return open(t, mysqlWith(func(c *mysql.Config) {
 				c.DSNConfig.ParseTime = true
 			})(t, db))
 		}},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			store := sqllease.New(test.open(t, testdb.Open(t, test.target)))
-			wantNow(t, store)
-			wantNow(t, connect(t, store))
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				store := sqllease.New(test.open(t, testdb.Open(t, target)))
+				wantNow(t, store)
+				wantNow(t, connect(t, store))
+			})
+		}
 	}
 }
 
@@ -81,7 +83,13 @@ func inMySQLZone(offset string) func(*testing.T, *gorm.DB) *gorm.DB {
 // the present one.
 func TestNowAtTheEndOfDaylightSaving(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
-	d, err := dsn.Open(testserver.MariaDB(t).URL())
+	t.Run("mariadb", func(t *testing.T) { endsDaylightSaving(t, testserver.MariaDB(t)) })
+	t.Run("mysql", func(t *testing.T) { endsDaylightSaving(t, testserver.MySQL(t)) })
+}
+
+func endsDaylightSaving(t *testing.T, s *testserver.Server) {
+	t.Helper()
+	d, err := dsn.Open(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB} {
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
@@ -27,7 +27,7 @@ func TestWrongClocks(t *testing.T) {
 func TestWrongServerClock(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
-		"postgres": testserver.Postgres, "mysql": testserver.MariaDB,
+		"postgres": testserver.Postgres, "mariadb": testserver.MariaDB, "mysql": testserver.MySQL,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,22 +37,24 @@ func TestConformSettings(t *testing.T) {
 	}{
 		{"rollback journal, no busy timeout", testdb.SQLite, sqliteWith("journal_mode(wal)", "journal_mode(delete)", "busy_timeout(5000)", "busy_timeout(0)")},
 		{"without settings", testdb.SQLiteMattn, sqliteBare},
-		{"read committed, clientFoundRows", testdb.MariaDB, mysqlIsolation("READ-COMMITTED", func(c *mysql.Config) { c.DSNConfig.ClientFoundRows = true })},
-		{"serializable", testdb.MariaDB, mysqlIsolation("SERIALIZABLE", func(*mysql.Config) {})},
-		{"ANSI, lenient, no backslashes", testdb.MariaDB, mysqlWith(func(c *mysql.Config) {
+		{"read committed, clientFoundRows", testdb.MySQL, mysqlIsolation("READ-COMMITTED", func(c *mysql.Config) { c.DSNConfig.ClientFoundRows = true })},
+		{"serializable", testdb.MySQL, mysqlIsolation("SERIALIZABLE", func(*mysql.Config) {})},
+		{"ANSI, lenient, no backslashes", testdb.MySQL, mysqlWith(func(c *mysql.Config) {
 			c.DSNConfig.InterpolateParams = true
 			c.DSNConfig.Params = map[string]string{"sql_mode": "'ANSI,NO_BACKSLASH_ESCAPES'"}
 		})},
 		{"repeatable read", testdb.Postgres, postgresWith("default_transaction_isolation=repeatable%20read")},
 		{"serializable, simple protocol", testdb.Postgres, postgresSimple("default_transaction_isolation=serializable")},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, test.target)
-			leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-				return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+					return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+				})
 			})
-		})
+		}
 	}
 }
 

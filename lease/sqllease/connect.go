@@ -16,8 +16,9 @@ const (
 	// not run while others have all connections of the pool.
 	openTimeout = 5 * time.Second
 
-	// pingTimeout is how long a connection may take to show that it is alive.
-	pingTimeout = 2 * time.Second
+	// inspectTimeout is how long a connection may take to show that it is alive, and
+	// what it is.
+	inspectTimeout = 2 * time.Second
 
 	// maxPlaces is in how many places of the pool's queue one call waits. It has
 	// them all after a ninth of its time.
@@ -34,7 +35,7 @@ var _ lease.Connector = pooled{}
 
 // Connect implements [lease.Connector].
 func (s pooled) Connect(ctx context.Context) (lease.Store, func(), error) {
-	conn, err := s.living(ctx)
+	conn, err := s.usable(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sqllease: %w", err)
 	}
@@ -42,21 +43,22 @@ func (s pooled) Connect(ctx context.Context) (lease.Store, func(), error) {
 	return withClock(&store{shared: s.shared, pin: p}), p.release, nil
 }
 
-// living waits for a connection that answers. A pool keeps those that a server
-// has closed when it was restarted, but no more than it has open.
-func (s *store) living(ctx context.Context) (*sql.Conn, error) {
+// usable waits for a connection that answers, and on which the store may write. A
+// pool keeps those that a server has closed when it was restarted, or that a program
+// has left otherwise, but no more than it has open.
+func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	began := time.Now()
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
 		conn, err := s.open(ctx)
 		if err == nil {
-			if err = ping(ctx, conn); err == nil {
+			if err = s.leaveLost(ctx, conn, s.inspectSoon(ctx, conn)); err == nil {
 				return conn, nil
 			}
 			discard(conn)
 		} else if !errors.Is(err, errSlow) {
 			dead = 0
 		}
-		if ctx.Err() != nil || dead <= 0 {
+		if ctx.Err() != nil || dead <= 0 && (dead <= -maxMoves || s.classify(err) != elsewhere) {
 			return nil, s.noConnection(ctx, began, err)
 		}
 	}
@@ -138,10 +140,10 @@ func (s *store) wait(ctx context.Context, answers chan<- answer) {
 	}()
 }
 
-func ping(ctx context.Context, conn *sql.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+func (s *store) inspectSoon(ctx context.Context, conn *sql.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
-	return conn.PingContext(ctx)
+	return s.inspect(ctx, conn)
 }
 
 // discard closes the connection instead of giving it back to the pool.

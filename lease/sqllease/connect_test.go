@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -184,13 +183,11 @@ func TestConnectAfterRestart(t *testing.T) {
 		},
 		"mariadb": func(t *testing.T) (*testserver.Server, *gorm.DB) {
 			t.Helper()
-			server := testserver.MariaDB(t)
-			config, err := mysqldriver.ParseDSN("root@tcp(" + strings.TrimPrefix(strings.TrimSuffix(server.URL(), "/test"), "mysql://root@") + ")/test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			config.Logger, config.CheckConnLiveness = &mysqldriver.NopLogger{}, false
-			return server, open(t, mysql.New(mysql.Config{DSNConfig: config}))
+			return trusting(t, testserver.MariaDB(t))
+		},
+		"mysql": func(t *testing.T) (*testserver.Server, *gorm.DB) {
+			t.Helper()
+			return trusting(t, testserver.MySQL(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +205,18 @@ func TestConnectAfterRestart(t *testing.T) {
 			swap(t, one, 1, first, second, true)
 		})
 	}
+}
+
+// trusting opens the server's database by a driver that does not ask whether an idle
+// connection is alive.
+func trusting(t *testing.T, server *testserver.Server) (*testserver.Server, *gorm.DB) {
+	t.Helper()
+	config, err := mysqldriver.ParseDSN("root@tcp(" + server.Address() + ")/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Logger, config.CheckConnLiveness = &mysqldriver.NopLogger{}, false
+	return server, open(t, mysql.New(mysql.Config{DSNConfig: config}))
 }
 
 // fill leaves n idle connections in the pool.

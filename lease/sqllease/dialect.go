@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -16,9 +17,13 @@ type dialect struct {
 	insert string
 	update string
 
-	// now selects the server's time in Unix microseconds. It is empty where
-	// that is the time of the process.
+	// now is an expression: the server's time in Unix microseconds. It is
+	// empty where that is the time of the process.
 	now string
+
+	// get selects as loadSQL does, by the namespace and by keys that are one text,
+	// with commas. Empty means loadSQL, with a list of parameters.
+	get string
 
 	// durably calls write while its connection waits for the disk. Nil means
 	// that the statements make it wait.
@@ -46,12 +51,20 @@ type dialect struct {
 	rebind   func(statement string) string
 	classify func(err error) kind
 
+	// denied is what a lack of rights means at first use.
+	denied kind
+
 	// hint continues the text of an error with what to do about it. Nil knows
 	// nothing.
 	hint func(err error) string
 
-	// check looks for settings under which the database forgets.
-	check func(ctx context.Context, conn *sql.Conn, table table) ([]finding, error)
+	// inspect returns what the connection is found to be. Without a table it looks
+	// only at the session.
+	inspect func(ctx context.Context, conn *sql.Conn, table table) (session, error)
+
+	// rollBack ends what a program has left open on a connection. Empty means that
+	// closing the connection does.
+	rollBack string
 
 	repairs
 
@@ -65,16 +78,11 @@ type kind int
 const (
 	unknown   kind = iota // it may have been applied
 	missing               // not applied: there is no such table, as far as we may know
+	denied                // not applied: the session's user or role may not
 	duplicate             // not applied: there is a row with that key
 	conflict              // not applied, and worth another try
 	elsewhere             // not applied by this server, and worth another try over a new connection
 )
-
-// A finding is a setting under which the database can forget.
-type finding struct {
-	refuse bool
-	text   string // what is found and how to fix it
-}
 
 // table is a table's name, with the schema or without.
 type table struct {
@@ -84,7 +92,12 @@ type table struct {
 
 const (
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
-	loadSQL  = "SELECT worker_id, bound, owner, %s FROM %%s WHERE namespace = ?"
+
+	// loadSQL returns a row also where there is no record.
+	loadSQL = selectSQL + "%s ON namespace = ?"
+
+	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
+FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
 	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
   namespace %s NOT NULL,
@@ -128,10 +141,20 @@ func (d *dialect) table(name string) table {
 	if !found {
 		return table{name: name, quoted: d.quote + name + d.quote}
 	}
-	return table{schema, base, d.quote + schema + d.quote + "." + d.quote + base + d.quote}
+	return d.qualified(schema, base)
 }
 
-// statement completes one of the dialect's statements.
+func (d *dialect) qualified(schema, name string) table {
+	quote := func(s string) string { return d.quote + strings.ReplaceAll(s, d.quote, d.quote+d.quote) + d.quote }
+	return table{schema, name, quote(schema) + "." + quote(name)}
+}
+
+// reads completes one of the dialect's statements that read records.
+func (d *dialect) reads(format string, t table) string {
+	return d.rebind(fmt.Sprintf(format, d.standby, cmp.Or(d.now, "NULL"), t.quoted))
+}
+
+// statement completes one of the dialect's other statements.
 func (d *dialect) statement(format string, t table) string {
 	return d.rebind(fmt.Sprintf(format, t.quoted))
 }

@@ -8,11 +8,11 @@ import (
 
 // durably calls write while the connection is set to wait for the disk, and
 // then sets it back: the pool is the application's.
-func (s *store) durably(ctx context.Context, conn *sql.Conn, write func() error) error {
+func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
 	if s.dialect.durably == nil || s.volatile {
 		return write()
 	}
-	return s.dialect.durably(ctx, conn, s.table, write)
+	return s.dialect.durably(ctx, conn, t, write)
 }
 
 // synchronousExtra is the one setting under which SQLite loses no commit when

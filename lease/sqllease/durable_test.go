@@ -160,7 +160,7 @@ func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	p := &proxy{refuse: func(_ context.Context, statement string) error {
-		if strings.HasSuffix(statement, "synchronous = 1") {
+		if strings.HasSuffix(statement, `"main".synchronous = 1`) {
 			return errors.New("no")
 		}
 		return nil

@@ -192,7 +192,7 @@ func (f *failover) disconnect() {
 func (f *failover) report() storetest.Tally {
 	f.t.Helper()
 	sum := f.Finish()
-	f.t.Log(sum)
+	f.t.Logf("%v, longest halt %v", sum, storetest.TakeHalt(f.holders).Round(10*time.Millisecond))
 	for _, m := range f.holders {
 		if m.Issued() == 0 {
 			f.t.Error("a holder has issued nothing")

@@ -3,7 +3,6 @@ package sqllease
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,14 +16,15 @@ var mysqlDialect = &dialect{
 	create:   fmt.Sprintf(createSQL, "VARBINARY(64)", "VARBINARY(128)", " ENGINE=InnoDB"),
 	insert:   insertSQL,
 	update:   updateSQL,
-	now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
+	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
 	standby:  "0",
 	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT VERSION()",
 	rebind:   unchanged,
 	classify: classifyMySQL,
-	check:    checkMySQL,
+	denied:   missing, // where there is no right to know that there is none
+	inspect:  inspectMySQL,
 	repairs:  mysqlRepairs,
 	shape:    mysqlShape,
 
@@ -35,52 +35,86 @@ var mysqlDialect = &dialect{
 // for it, and this package imports none.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
-func classifyMySQL(err error) kind {
-	match := mysqlNumber.FindStringSubmatch(err.Error())
-	if match == nil {
-		return unknown
+func numberOf(err error) string {
+	if err == nil {
+		return ""
 	}
-	switch match[1] {
-	case "1146", "1142": // the second where there is no right to know that there is none
+	if match := mysqlNumber.FindStringSubmatch(err.Error()); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+func classifyMySQL(err error) kind {
+	switch numberOf(err) {
+	case "1146":
 		return missing
+	case "1142":
+		return denied
 	case "1062":
 		return duplicate
 	case "1213", "1020": // deadlock, snapshot is stale
 		return conflict
 	case "1047", "1205": // a Galera node that is lost; the second, lock wait timeout, where a read is to be synchronous
 		return elsewhere
-	case "1290", "1836": // read_only, InnoDB read only
+	case "1290", "1836", "1792": // read_only, InnoDB read only, a session that is
+		return elsewhere
+	case "1099", "1100", "1223": // LOCK TABLES and FLUSH TABLES WITH READ LOCK of the session's own
+		return elsewhere
+	case "1665": // no row-based binary log for what the session's isolation level allows
 		return elsewhere
 	}
 	return unknown
 }
 
-const mysqlSettings = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@SESSION.autocommit,
-  (SELECT ENGINE FROM information_schema.TABLES
-    WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?)`
+// With a binary log, InnoDB rolls back at its start what the log has not.
+const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_flush_log_at_trx_commit,
+  CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
+    WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
+    WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
+    WHEN NOT @@SESSION.unique_checks THEN 'unique_checks=0, under which a worker may get two rows'
+    WHEN @@SESSION.sql_select_limit < 4294967295 THEN 'sql_select_limit, under which the store misses records'
+    ELSE '' END`
 
-func checkMySQL(ctx context.Context, conn *sql.Conn, t table) ([]finding, error) {
-	var flush int
-	var autocommit bool
-	var engine sql.NullString
-	schema := sql.NullString{String: t.schema, Valid: t.schema != ""}
-	if err := conn.QueryRowContext(ctx, mysqlSettings, schema, t.name).Scan(&flush, &autocommit, &engine); err != nil {
-		return nil, err
+// inspectMySQL asks for what shows, and tries what does not: only within a
+// transaction its characteristics cannot be set. READ WRITE is what they are by
+// default. A temporary table hides another one of its name.
+func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
+	var flush, syncLog int
+	var setting string
+	if err := conn.QueryRowContext(ctx, mysqlSession).Scan(&found.server, &flush, &syncLog, &setting); err != nil {
+		return found, err
 	}
-	if !autocommit {
-		return nil, errors.New("the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the DSN or the server's settings")
-	}
-	var findings []finding
 	switch flush {
 	case 0:
-		findings = append(findings, finding{true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1"})
+		found.add(true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
 	case 2:
-		findings = append(findings, finding{false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1"})
+		found.add(false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
 	}
-	if engine.Valid && !strings.EqualFold(engine.String, "InnoDB") {
-		findings = append(findings, finding{true, fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, engine.String, t.quoted)})
+	if syncLog != 1 {
+		found.add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
-	return findings, nil
+	if setting != "" {
+		found.dirt = "the connection has " + setting + ": remove it from the program, the DSN or the server's settings"
+		return found, nil
+	}
+	if _, err = conn.ExecContext(ctx, "SET TRANSACTION READ WRITE"); numberOf(err) == "1568" {
+		found.dirt, err = leftOpen, nil
+	}
+	if found.dirt != "" || err != nil || t.quoted == "" {
+		return found, err
+	}
+	hidden, err := isTemporary(ctx, conn, t)
+	if hidden {
+		found.dirt = "the connection has a temporary table " + t.quoted + ", which hides the real one: drop it"
+	}
+	return found, err
+}
+
+func isTemporary(ctx context.Context, conn *sql.Conn, t table) (bool, error) {
+	var name, ddl string
+	err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(&name, &ddl)
+	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
 }
 
 // waitForAll makes every kind of statement wait until its node of a Galera

@@ -28,7 +28,9 @@ FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND
 
 // An account without the right TRIGGER does not see the table's. The names have
 // different collations on MySQL, which a UNION of them refuses.
-const mysqlParts = `SELECT 'table', CONVERT(TABLE_TYPE USING utf8mb4), CONVERT(COALESCE(ENGINE, '') USING utf8mb4)
+const mysqlParts = `SELECT 'schema', CONVERT(COALESCE(?, DATABASE()) USING utf8mb4), ''
+UNION ALL
+SELECT 'table', CONVERT(TABLE_TYPE USING utf8mb4), CONVERT(COALESCE(ENGINE, '') USING utf8mb4)
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?
 UNION ALL
 SELECT 'key', CONVERT(INDEX_NAME USING utf8mb4), IF(MAX(SUB_PART) IS NULL, '', 'covers only a prefix')
@@ -45,7 +47,7 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	if err := eachRow(ctx, conn, mysqlColumns, []any{schema, t.name}, found.scanMySQLColumn); err != nil {
 		return shape{}, err
 	}
-	args := slices.Repeat([]any{schema, t.name}, 3)
+	args := append([]any{schema}, slices.Repeat([]any{schema, t.name}, 3)...)
 	err := eachRow(ctx, conn, mysqlParts, args, func(rows *sql.Rows) error {
 		var part, name, text string
 		err := rows.Scan(&part, &name, &text)
@@ -55,10 +57,8 @@ func mysqlShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	if err != nil || found.kind != "" {
 		return found, err
 	}
-	// A temporary table hides another one of its name.
-	var name, ddl string
-	err = conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(&name, &ddl)
-	if strings.HasPrefix(ddl, "CREATE TEMPORARY ") {
+	hidden, err := isTemporary(ctx, conn, t)
+	if hidden {
 		found.kind = temporary
 	}
 	return found, err
@@ -81,8 +81,13 @@ func (found *shape) scanMySQLColumn(rows *sql.Rows) error {
 
 func (found *shape) addMySQL(t table, part, name, text string) {
 	switch part {
+	case "schema":
+		found.schema = name
 	case "table":
 		found.kind = mysqlKind(name)
+		if text != "" && !strings.EqualFold(text, "InnoDB") {
+			found.findings = append(found.findings, finding{true, fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, text, t.quoted)})
+		}
 		if text != "" && !slices.Contains(mysqlEngines, strings.ToUpper(text)) {
 			found.flaws = append(found.flaws, Flaw{"it has the engine " + text + ", which keeps no key", "InnoDB", "ALTER TABLE " + t.quoted + " ENGINE=InnoDB"})
 		}

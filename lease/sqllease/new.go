@@ -47,15 +47,12 @@ func newStore(db *gorm.DB, opts []Option) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := d.table(cfg.table)
 	return &store{shared: &shared{
 		config:  cfg,
 		dialect: d,
-		table:   t,
-		load:    d.statement(fmt.Sprintf(loadSQL, d.standby), t),
-		insert:  d.statement(d.insert, t),
-		update:  d.statement(d.update, t),
+		table:   d.table(cfg.table),
 		gate:    make(chan struct{}, 1),
+		noted:   map[string][]finding{},
 	}}, nil
 }
 

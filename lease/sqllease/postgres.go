@@ -15,6 +15,12 @@ import (
 // row depends on it.
 const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
+// getPostgres looks for each key by itself. A list of keys may be compared with
+// every row of the namespace, by a plan that was made while there were few and is
+// kept with the prepared statement.
+const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), ',') AS bigint[])) AS wanted(key)
+  CROSS JOIN LATERAL (SELECT * FROM %s WHERE namespace = $1 AND worker_id = wanted.key LIMIT 2) AS records) ON true`
+
 // The collation "C" compares bytes, and an index under it does not depend on
 // the operating system's version.
 var postgresDialect = &dialect{
@@ -25,14 +31,15 @@ var postgresDialect = &dialect{
 SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
 	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
 WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
-	now:      "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+	get:      getPostgres,
+	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT version()",
 	rebind:   dollars,
 	classify: classifyPostgres,
 	hint:     hintPostgres,
-	check:    checkPostgres,
+	inspect:  inspectPostgres,
 	repairs:  postgresRepairs,
 	shape:    postgresShape,
 }
@@ -75,27 +82,25 @@ func classifyPostgres(err error) kind {
 		return duplicate
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
 		return conflict
-	case "25006": // a standby, or the primary that has become one
+	case "25006", "25P02": // a standby, the primary that has become one, or a session that is read-only; a failed transaction
 		return elsewhere
+	case "42501":
+		return denied
 	}
 	return unknown
 }
 
-const postgresSettings = `SELECT current_setting('fsync'),
-  (SELECT CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(CAST($1 AS text)))`
+const postgresSession = `SELECT COALESCE(host(inet_server_addr()) || ':' || inet_server_port(), ''), current_setting('fsync')`
 
-func checkPostgres(ctx context.Context, conn *sql.Conn, t table) ([]finding, error) {
+// inspectPostgres does not look for transactions: pgx does, whenever it is asked for
+// a connection, and closes one that is in any.
+func inspectPostgres(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
 	var fsync string
-	var persistence sql.NullString
-	if err := conn.QueryRowContext(ctx, postgresSettings, t.quoted).Scan(&fsync, &persistence); err != nil {
-		return nil, err
+	if err := conn.QueryRowContext(ctx, postgresSession).Scan(&found.server, &fsync); err != nil {
+		return found, err
 	}
-	var findings []finding
 	if fsync == "off" {
-		findings = append(findings, finding{false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"})
+		found.add(false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on")
 	}
-	if persistence.Valid && persistence.String != "p" {
-		findings = append(findings, finding{true, fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)})
-	}
-	return findings, nil
+	return found, nil
 }

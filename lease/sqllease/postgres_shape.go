@@ -45,7 +45,9 @@ SELECT 'kind', CASE
     WHEN relispartition THEN 'a partition'
     WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid = t.oid) THEN 'a child of another table (INHERITS)'
     WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = t.oid) THEN 'the parent of another table (INHERITS)'
-    ELSE '' END, '' FROM t
+    ELSE '' END, CAST(relnamespace AS regnamespace)::text FROM t
+UNION ALL
+SELECT 'unlogged', '', '' FROM t WHERE relpersistence <> 'p'
 UNION ALL
 SELECT 'key', CAST(CAST(i.indexrelid AS regclass) AS text), CASE
     WHEN NOT (indisvalid AND indisready AND indislive) THEN 'is not valid'
@@ -90,7 +92,9 @@ func postgresShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) 
 func (found *shape) addPostgres(t table, part, name, text string) {
 	switch part {
 	case "kind":
-		found.kind = name
+		found.kind, found.schema = name, text
+	case "unlogged":
+		found.findings = append(found.findings, finding{true, fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)})
 	case "key":
 		found.keys = append(found.keys, uniqueKey{name, text})
 	case "rule":

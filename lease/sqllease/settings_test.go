@@ -32,26 +32,26 @@ func TestSettings(t *testing.T) {
 		warned  string
 	}{
 		{"default", testdb.SQLite, same, "", ""},
-		{"default", testdb.MariaDB, same, "", ""},
+		{"default", testdb.MySQL, same, "", ""},
 		{"default", testdb.Postgres, same, "", ""},
 		{
 			"synchronous OFF", testdb.SQLite, synchronousOff,
 			"sqllease: PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL" + orAllow, "",
 		},
 		{
-			"flush 0", testdb.MariaDB, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
+			"flush 0", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "0"),
 			"sqllease: innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1" + orAllow, "",
 		},
 		{
-			"flush 2", testdb.MariaDB, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
+			"flush 2", testdb.MySQL, instead("@@GLOBAL.innodb_flush_log_at_trx_commit", "2"),
 			"", "sqllease: innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1",
 		},
 		{
-			"MyISAM", testdb.MariaDB, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
+			"MyISAM", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MyISAM"),
 			"sqllease: table `snowflake_workers` has the engine MyISAM, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
-			"MEMORY", testdb.MariaDB, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
+			"MEMORY", testdb.MySQL, created("ENGINE=InnoDB", "ENGINE=MEMORY"),
 			"sqllease: table `snowflake_workers` has the engine MEMORY, which can forget writes: ALTER TABLE `snowflake_workers` ENGINE=InnoDB" + orAllow, "",
 		},
 		{
@@ -62,27 +62,29 @@ func TestSettings(t *testing.T) {
 			"unlogged", testdb.Postgres, created("CREATE TABLE", "CREATE UNLOGGED TABLE"),
 			`sqllease: table "snowflake_workers" is unlogged or temporary, and empty after a crash: ALTER TABLE "snowflake_workers" SET LOGGED` + orAllow, "",
 		},
-		{"TiDB", testdb.MariaDB, instead("VERSION()", "'8.0.11-TiDB-v7.5.0'"), "sqllease: the server is TiDB (8.0.11-TiDB-v7.5.0)" + neverTried, ""},
+		{"TiDB", testdb.MySQL, instead("VERSION()", "'8.0.11-TiDB-v7.5.0'"), "sqllease: the server is TiDB (8.0.11-TiDB-v7.5.0)" + neverTried, ""},
 		{"CockroachDB", testdb.Postgres, instead("version()", "'CockroachDB CCL v22.2.2'"), "sqllease: the server is CockroachDB (CockroachDB CCL v22.2.2)" + neverTried, ""},
 		{"YugabyteDB", testdb.Postgres, instead("version()", "'PostgreSQL 11.2-YB-2.5.1.0-b0'"), "sqllease: the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0)" + neverTried, ""},
 	} {
-		t.Run(string(test.target)+" "+test.name, func(t *testing.T) {
-			t.Parallel()
-			db := test.open(t, testdb.Open(t, test.target))
-			var log syncBuffer
-			store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			if test.refused != "" {
-				wantError(t, test.name, store, test.refused)
-			} else {
-				swap(t, store, 1, lease.Record{}, first, true)
-				load(t, store)
-			}
-			wantWarning(t, &log, test.warned)
-			var silent syncBuffer
-			store = sqllease.New(db, sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.NewTextHandler(&silent, nil))))
-			swap(t, store, 2, lease.Record{}, first, true)
-			wantWarning(t, &silent, "")
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				db := test.open(t, testdb.Open(t, target))
+				var log syncBuffer
+				store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				if test.refused != "" {
+					wantError(t, test.name, store, test.refused)
+				} else {
+					swap(t, store, 1, lease.Record{}, first, true)
+					load(t, store)
+				}
+				wantWarning(t, &log, test.warned)
+				var silent syncBuffer
+				store = sqllease.New(db, sqllease.AllowVolatile(), sqllease.WithLogger(slog.New(slog.NewTextHandler(&silent, nil))))
+				swap(t, store, 2, lease.Record{}, first, true)
+				wantWarning(t, &silent, "")
+			})
+		}
 	}
 }
 
@@ -164,12 +166,13 @@ func TestWarnsOnce(t *testing.T) {
 // would say that it had written.
 func TestMySQLAutocommit(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MariaDB)
-	without := open(t, mysqlWith(func(c *mysql.Config) {
-		c.DSNConfig.Params = map[string]string{"autocommit": "0"}
-	})(t, db))
-	wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
-		"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the DSN or the server's settings")
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		without := open(t, mysqlWith(func(c *mysql.Config) {
+			c.DSNConfig.Params = map[string]string{"autocommit": "0"}
+		})(t, db))
+		wantError(t, "autocommit=0", sqllease.New(without, sqllease.AllowVolatile()),
+			"sqllease: the connection has autocommit=0, under which nothing that the store writes is committed: remove it from the program, the DSN or the server's settings")
+	})
 }
 
 func TestPostgresStandby(t *testing.T) {

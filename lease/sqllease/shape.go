@@ -44,10 +44,12 @@ func (e *TableError) Error() string {
 
 // A shape is what the catalog of a database returns about the table.
 type shape struct {
-	kind    string // such as aView; empty for a plain table
-	columns map[string]column
-	keys    []uniqueKey
-	flaws   []Flaw // of other kinds
+	schema   string
+	kind     string // such as aView; empty for a plain table
+	columns  map[string]column
+	keys     []uniqueKey
+	flaws    []Flaw // of other kinds
+	findings []finding
 }
 
 // Kinds of tables that are refused.
@@ -68,16 +70,15 @@ type column struct {
 type uniqueKey struct{ name, defect string }
 
 // checkShape refuses a table in which a compare-and-swap could succeed twice.
-func (s *store) checkShape(ctx context.Context) error {
-	var found shape
-	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		found, err = s.dialect.shape(ctx, conn, s.table)
+func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
+	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
+		found, err = s.dialect.shape(ctx, conn, t)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("shape of table %s: %w", s.table.quoted, err)
+		return found, fmt.Errorf("shape of table %s: %w", t.quoted, err)
 	}
-	return s.tableError(s.dialect.flaws(found, s.table, s.namespace)...)
+	return found, s.tableError(s.dialect.flaws(found, t, s.namespace)...)
 }
 
 func (s *store) tableError(flaws ...Flaw) error {

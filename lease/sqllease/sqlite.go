@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,8 @@ var sqliteDialect = &dialect{
 		"end it sooner, or make the window longer",
 	rebind:   unchanged,
 	classify: classifySQLite,
-	check:    checkSQLite,
+	inspect:  inspectSQLite,
+	rollBack: "ROLLBACK", // closing would drop a database in memory
 	repairs:  sqliteRepairs,
 	shape:    sqliteShape,
 }
@@ -38,13 +40,18 @@ func classifySQLite(err error) kind {
 	return unknown
 }
 
-func checkSQLite(ctx context.Context, conn *sql.Conn, _ table) ([]finding, error) {
+// inspectSQLite sets what is set already, which SQLite refuses within a transaction.
+func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
 	var synchronous int
 	if err := conn.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous); err != nil {
-		return nil, err
+		return found, err
 	}
 	if synchronous == 0 {
-		return []finding{{true, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"}}, nil
+		found.add(true, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL")
 	}
-	return nil, nil
+	_, err = conn.ExecContext(ctx, "PRAGMA synchronous = "+strconv.Itoa(synchronous))
+	if err != nil && strings.Contains(err.Error(), "inside a transaction") {
+		found.dirt, err = leftOpen, nil
+	}
+	return found, err
 }

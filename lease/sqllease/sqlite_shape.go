@@ -49,7 +49,7 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	if err := conn.QueryRowContext(ctx, sqliteTable, t.name, t.schema, t.schema).Scan(&schema, &kind); err != nil {
 		return shape{}, err
 	}
-	found := shape{columns: map[string]column{}, kind: sqliteKind(schema, kind)}
+	found := shape{schema: schema, columns: map[string]column{}, kind: sqliteKind(schema, kind)}
 	if found.kind != "" {
 		return found, nil
 	}

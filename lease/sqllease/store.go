@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gormflake/gormflake/lease"
@@ -24,55 +25,79 @@ type shared struct {
 	dialect *dialect
 	table   table
 
-	load, insert, update string
+	ready     atomic.Pointer[statements] // nil until the table was created and checked
+	clustered atomic.Bool                // see dialect.cluster
+	gate      chan struct{}              // held while the table is created and checked
 
-	ready     atomic.Bool
-	clustered atomic.Bool   // see dialect.cluster
-	gate      chan struct{} // held while the table is created and checked
+	opening sync.Once
+	turns   chan struct{} // of claims
+
+	warned sync.Map // by text, for warnOnce
+	mu     sync.Mutex
+	noted  map[string][]finding // by server
+}
+
+// statements name the table with the schema in which it was found first: to a
+// session, the name alone may mean another one later.
+type statements struct {
+	table                     table
+	load, get, insert, update string
+}
+
+func (d *dialect) statements(t table) *statements {
+	return &statements{t, d.reads(loadSQL, t), d.reads(d.get, t), d.statement(d.insert, t), d.statement(d.update, t)}
 }
 
 var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	return bounded(ctx, s, func() (map[int]lease.Record, error) {
-		if err := s.prepare(ctx); err != nil {
-			return nil, err
+	r, err := s.read(ctx, nil)
+	return r.records, err
+}
+
+// A reading is what one statement has read.
+type reading struct {
+	records map[int]lease.Record
+	clock   sql.NullInt64 // the server's, in Unix microseconds
+}
+
+// read returns the records of these keys, or all.
+func (s *store) read(ctx context.Context, keys []int) (reading, error) {
+	return bounded(ctx, s, func() (r reading, err error) {
+		known, err := s.prepare(ctx)
+		if err != nil {
+			return r, err
 		}
-		var records map[int]lease.Record
-		err := s.attempt(ctx, func(conn *sql.Conn) error {
-			return s.synchronously(ctx, conn, func() (err error) {
-				records, err = s.loadAll(ctx, conn)
-				return err
+		statement, args := s.selection(known, keys)
+		err = s.attempt(ctx, func(conn *sql.Conn) error {
+			return s.synchronously(ctx, conn, func() error {
+				r.records = map[int]lease.Record{}
+				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
 			})
 		})
-		return records, err
+		return r, err
 	})
 }
 
-func (s *store) loadAll(ctx context.Context, conn *sql.Conn) (map[int]lease.Record, error) {
-	rows, err := conn.QueryContext(ctx, s.load, s.namespace)
-	if err != nil {
-		return nil, err
+func (s *store) scan(rows *sql.Rows, r *reading) error {
+	var worker, bound sql.NullInt64
+	var owner sql.NullString
+	var standby bool
+	if err := rows.Scan(&worker, &bound, &owner, &standby, &r.clock); err != nil {
+		return err
 	}
-	defer rows.Close()
-	records := map[int]lease.Record{}
-	for rows.Next() {
-		var worker int
-		var r lease.Record
-		var standby bool
-		if err := rows.Scan(&worker, &r.Bound, &r.Owner, &standby); err != nil {
-			return nil, err
-		}
-		if standby {
-			return nil, errStandby
-		}
-		if err := s.checkWorker(records, worker); err != nil {
-			return nil, err
-		}
-		records[worker] = r
+	if standby {
+		return errStandby
 	}
-	return records, rows.Err()
+	if !worker.Valid {
+		return nil
+	}
+	if err := s.checkWorker(r.records, int(worker.Int64)); err != nil {
+		return err
+	}
+	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
+	return nil
 }
 
 // CompareAndSwap implements [lease.Store].
@@ -81,10 +106,11 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, err
 	}
 	return bounded(ctx, s, func() (bool, error) {
-		if err := s.prepare(ctx); err != nil {
+		known, err := s.prepare(ctx)
+		if err != nil {
 			return false, err
 		}
-		return s.write(ctx, worker, from, to)
+		return s.write(ctx, known, worker, from, to)
 	})
 }
 
@@ -110,19 +136,19 @@ func storable(worker int, from, to lease.Record) error {
 // A proxy that sends a statement twice, and loses the first answer, makes a no
 // of a yes: the caller then reads its own record as it would read another's, and
 // may not count it either.
-func (s *store) write(ctx context.Context, worker int, from, to lease.Record) (written bool, err error) {
+func (s *store) write(ctx context.Context, known *statements, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
-		return s.durably(ctx, conn, func() (err error) {
-			written, err = s.writeOn(ctx, conn, worker, from, to)
+		return s.durably(ctx, conn, known.table, func() (err error) {
+			written, err = s.writeOn(ctx, conn, known, worker, from, to)
 			return err
 		})
 	})
 	return written, err
 }
 
-func (s *store) writeOn(ctx context.Context, conn *sql.Conn, worker int, from, to lease.Record) (bool, error) {
+func (s *store) writeOn(ctx context.Context, conn *sql.Conn, known *statements, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
-		rows, err := exec(ctx, conn, s.insert, s.namespace, worker, to.Bound, to.Owner)
+		rows, err := exec(ctx, conn, known.insert, s.namespace, worker, to.Bound, to.Owner)
 		switch {
 		case err == nil && rows == 1:
 			return true, nil
@@ -133,7 +159,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, worker int, from, t
 		}
 		// The row that is there may hold the zero record.
 	}
-	rows, err := s.replace(ctx, conn, worker, from, to)
+	rows, err := s.replace(ctx, conn, known, worker, from, to)
 	if err == nil && rows > 1 {
 		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
 	}
@@ -143,9 +169,9 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, worker int, from, t
 // replace returns how many rows the UPDATE has changed. In a cluster, a node that
 // has yet to apply the row that it is to replace changes none: only one that has
 // caught up can tell that the record differs.
-func (s *store) replace(ctx context.Context, conn *sql.Conn, worker int, from, to lease.Record) (rows int64, err error) {
+func (s *store) replace(ctx context.Context, conn *sql.Conn, known *statements, worker int, from, to lease.Record) (rows int64, err error) {
 	update := func() (err error) {
-		rows, err = exec(ctx, conn, s.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		rows, err = exec(ctx, conn, known.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
 	if err = update(); err == nil && rows == 0 && s.clustered.Load() {

@@ -3,7 +3,6 @@ package sqllease
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/internal/compatible"
@@ -14,9 +13,9 @@ const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 // prepare creates and checks the table, and checks the settings, once for a
 // store: a table that vanishes later has forgotten what it held, and an error
 // says more than an empty one.
-func (s *store) prepare(ctx context.Context) error {
-	if s.ready.Load() {
-		return nil
+func (s *store) prepare(ctx context.Context) (*statements, error) {
+	if ready := s.ready.Load(); ready != nil {
+		return ready, nil
 	}
 	if s.pin != nil { // must not wait for one that waits for this connection
 		return s.setUp(ctx)
@@ -25,32 +24,34 @@ func (s *store) prepare(ctx context.Context) error {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
+		return nil, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
 	}
-	if s.ready.Load() {
-		return nil
+	if ready := s.ready.Load(); ready != nil {
+		return ready, nil
 	}
 	return s.setUp(ctx)
 }
 
-func (s *store) setUp(ctx context.Context) error {
+func (s *store) setUp(ctx context.Context) (*statements, error) {
 	if err := s.checkEngine(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.ensureTable(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.checkShape(ctx); err != nil {
-		return err
+	found, err := s.checkShape(ctx, s.table)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.checkSettings(ctx); err != nil {
-		return err
+	if err := s.checkSettings(ctx, found); err != nil {
+		return nil, err
 	}
 	if err := s.checkCluster(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	s.ready.Store(true)
-	return nil
+	ready := s.dialect.statements(s.dialect.qualified(found.schema, s.table.name))
+	s.ready.Store(ready)
+	return ready, nil
 }
 
 // checkEngine refuses an engine that speaks the protocol of another, before its
@@ -99,25 +100,4 @@ func (s *store) probe(ctx context.Context) error {
 		_, err := conn.ExecContext(ctx, s.dialect.statement(probeSQL, s.table))
 		return err
 	})
-}
-
-// checkSettings refuses a database that forgets, as far as its settings show.
-func (s *store) checkSettings(ctx context.Context) error {
-	var findings []finding
-	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		findings, err = s.dialect.check(ctx, conn, s.table)
-		return err
-	})
-	if err != nil || s.volatile {
-		return err
-	}
-	var errs []error
-	for _, f := range findings {
-		if f.refuse {
-			errs = append(errs, errors.New(f.text+orAccept))
-			continue
-		}
-		s.logger.WarnContext(ctx, "sqllease: "+f.text)
-	}
-	return errors.Join(errs...)
 }

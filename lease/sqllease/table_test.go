@@ -198,12 +198,10 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 	t.Parallel()
 	for target, failing := range map[testdb.Target]string{
 		testdb.SQLite:   "SELECT no_such_function()",
-		testdb.MariaDB:  "SELECT no_such_column",
+		testdb.MySQL:    "SELECT no_such_column",
 		testdb.Postgres: "SELECT 1 / 0",
 	} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, target)
+		testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
 			store := sqllease.New(proxied(t, db, &proxy{ask: func(statement string) string {
 				if strings.Contains(statement, "WHERE 1 = 0") {
 					return failing
@@ -249,14 +247,15 @@ func TestWithoutCreateRight(t *testing.T) {
 		server     func(testing.TB, ...string) *testserver.Server
 		restricted func(*testing.T, *gorm.DB) (limited *gorm.DB, grantee string)
 	}{
-		"mysql":    {testserver.MariaDB, mysqlUser},
+		"mariadb":  {testserver.MariaDB, mysqlUser},
+		"mysql":    {testserver.MySQL, mysqlUser},
 		"postgres": {testserver.Postgres, postgresRole},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := test.server(t).URL()
-			if name == "mysql" { // where everybody may do everything in the database test
+			if name != "postgres" { // where everybody may do everything in the database test
 				run(t, testdb.OpenURL(t, url), "CREATE DATABASE shop")
 				url = strings.Replace(url, "/test", "/shop", 1)
 			}

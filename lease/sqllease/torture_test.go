@@ -27,6 +27,10 @@ func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
 // dial opens the store in a torture process.
 func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+	return dialWith(url, sqllease.WithNamespace(namespace), sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+}
+
+func dialWith(url string, opts ...sqllease.Option) (lease.Store, func(), error) {
 	db, err := openQuietly(url)
 	if err != nil {
 		return nil, nil, err
@@ -35,8 +39,7 @@ func dial(_ context.Context, url, namespace string) (lease.Store, func(), error)
 	if err != nil {
 		return nil, nil, err
 	}
-	log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
-	return sqllease.New(db, sqllease.WithNamespace(namespace), log), func() { pool.Close() }, nil
+	return sqllease.New(db, opts...), func() { pool.Close() }, nil
 }
 
 // openQuietly keeps the driver from logging every connection that is cut.
@@ -87,10 +90,26 @@ func TestTortureMariaDB(t *testing.T) {
 	storetest.Torture(t, server, leasetest.TortureConfig{})
 }
 
+func TestTortureMySQL(t *testing.T) {
+	t.Parallel()
+	storetest.Torture(t, testserver.MySQL(t), leasetest.TortureConfig{})
+}
+
 // A server that is set to forget is refused, before a worker is taken.
 func TestMariaDBThatForgetsIsRefused(t *testing.T) {
 	t.Parallel()
-	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		refusesToForget(t, testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0"))
+	})
+	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
+		refusesToForget(t, testserver.MySQL(t, "innodb_flush_log_at_trx_commit=0"))
+	})
+}
+
+func refusesToForget(t *testing.T, server *testserver.Server) {
+	t.Helper()
 	store, closeStore, err := dial(t.Context(), server.URL(), "default")
 	if err != nil {
 		t.Fatal(err)

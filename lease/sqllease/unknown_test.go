@@ -113,7 +113,7 @@ func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for target, texts := range map[testdb.Target][]string{
 		testdb.SQLite: {"database is locked (5) (SQLITE_BUSY)", "database table is locked: snowflake_workers"},
-		testdb.MariaDB: {
+		testdb.MySQL: {
 			"Error 1213 (40001): Deadlock found when trying to get lock; try restarting transaction",
 			"Error 1205 (HY000): Lock wait timeout exceeded; try restarting transaction",
 			"Error 1020 (HY000): Record has changed since last read in table 'snowflake_workers'",
@@ -121,10 +121,9 @@ func TestConflicts(t *testing.T) {
 		testdb.Postgres: {"40001", "40P01", "55P03"},
 	} {
 		for _, text := range texts {
-			t.Run(string(target)+" "+text, func(t *testing.T) {
-				t.Parallel()
+			testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
 				p := &proxy{}
-				store := sqllease.New(proxied(t, testdb.Open(t, target), p))
+				store := sqllease.New(proxied(t, db, p))
 				swap(t, store, 1, lease.Record{}, first, true)
 				p.onWrite(func(execution) (driver.Result, error) { return nil, stateError(text) })
 				swap(t, store, 1, first, second, true)
@@ -201,16 +200,17 @@ func quotedTable(db *gorm.DB) string {
 // Connections that have died in the pool cost another try, not an error.
 func TestPoolOfDeadConnections(t *testing.T) {
 	t.Parallel()
-	db := testdb.Open(t, testdb.MariaDB)
-	mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
-	store := sqllease.New(mine)
-	swap(t, store, 1, lease.Record{}, first, true)
-	killAll(t, db, mine, 5)
-	swap(t, store, 1, first, second, true)
-	killAll(t, db, mine, 5)
-	if got := load(t, store)[1]; got != second {
-		t.Errorf("the record is %+v, want %+v", got, second)
-	}
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
+		store := sqllease.New(mine)
+		swap(t, store, 1, lease.Record{}, first, true)
+		killAll(t, db, mine, 5)
+		swap(t, store, 1, first, second, true)
+		killAll(t, db, mine, 5)
+		if got := load(t, store)[1]; got != second {
+			t.Errorf("the record is %+v, want %+v", got, second)
+		}
+	})
 }
 
 // killAll leaves n dead connections in the pool of mine.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -111,6 +112,20 @@ func (f *Fleet) Start(delay func() time.Duration, addresses ...string) []*Member
 
 // AtOnce returns zero: a member starts without a delay.
 func AtOnce() time.Duration { return 0 }
+
+// ComeAndGo has members start and end, in so many generations, and returns the last
+// one, which has just acquired its workers.
+func (f *Fleet) ComeAndGo(generations int, addresses ...string) (members []*Member) {
+	f.t.Helper()
+	const life = 200 * time.Millisecond
+	for range generations {
+		f.End(members)
+		members = f.Start(AtOnce, addresses...)
+		f.AwaitHolding(members)
+		time.Sleep(mathrand.N(life))
+	}
+	return members
+}
 
 // End ends members in order.
 func (f *Fleet) End(members []*Member) {

@@ -1,0 +1,19 @@
+package etcdlease_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	server, disk := testserver.OnDisk(t, "etcd", nil)
+	storetest.LosesPower(t, storetest.PowerLoss{
+		Setting: storetest.Durable, Disk: disk, Server: server,
+		Open: func(*slog.Logger, bool) leasetest.Dialer { return dial },
+	})
+}

@@ -1,0 +1,204 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// wide is a layout of so many workers that a claim reads a few of them.
+func wide() snowflake.Layout {
+	return snowflake.Layout{
+		Epoch: time.UnixMilli(631152000000).UTC(), Tick: time.Millisecond, WorkerBits: 10, SequenceBits: 12,
+	}
+}
+
+// A reader counts how many records were asked for.
+type reader struct {
+	lease.Store
+	mu    sync.Mutex
+	loads int
+	gets  []int
+}
+
+func (r *reader) Load(ctx context.Context) (map[int]lease.Record, error) {
+	r.mu.Lock()
+	r.loads++
+	r.mu.Unlock()
+	return r.Store.Load(ctx)
+}
+
+func (r *reader) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	r.mu.Lock()
+	r.gets = append(r.gets, len(keys))
+	r.mu.Unlock()
+	return leasetest.WithGet(r.Store).(lease.Getter).Get(ctx, keys)
+}
+
+func acquireWide(t *testing.T, store lease.Store, opts ...lease.Option) (*lease.Lease, error) {
+	t.Helper()
+	l, err := lease.Acquire(t.Context(), store, wide(), append(opts, lease.WithLogger(discard()))...)
+	if l != nil {
+		t.Cleanup(func() { _ = l.Release(context.Background()) })
+	}
+	return l, err
+}
+
+// Of a thousand workers, none of which was used, a claim reads a few and the
+// layout, and after its write the layout once more.
+func TestClaimReadsAFewWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory()
+		first, err := acquireWide(t, memory) // writes the layout
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &reader{Store: memory}
+		second, err := acquireWide(t, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := first.Stats(), second.Stats(); a.Worker == b.Worker {
+			t.Errorf("both hold worker %d", a.Worker)
+		}
+		if store.loads != 0 || len(store.gets) != 2 || store.gets[0] > 33 || store.gets[0] < 16 || store.gets[1] != 1 {
+			t.Errorf("%d loads, gets of %v: want none, and gets of some 33 and 1", store.loads, store.gets)
+		}
+	})
+}
+
+// Where none of a few is free, all are read: the last free one is found, and the
+// error of a full store names all holders.
+func TestClaimReadsAllWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory()
+		for worker := range 1024 {
+			memory.Put(worker, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other"})
+		}
+		memory.Put(777, lease.Record{Bound: time.Now().UnixMilli(), Owner: "other"})
+		store := &reader{Store: memory}
+		l, err := acquireWide(t, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Stats().Worker != 777 {
+			t.Errorf("worker %d, want 777", l.Stats().Worker)
+		}
+		var none *lease.NoFreeWorkerError
+		if _, err = acquireWide(t, store); !errors.As(err, &none) || len(none.Holders) != 1024 {
+			t.Errorf("error = %v, want one that names 1024 holders", err)
+		}
+	})
+}
+
+// A write without an answer is found again, though its worker is one of many.
+func TestClaimOfAFewFindsItsOwnWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory()
+		if _, err := acquireWide(t, memory); err != nil {
+			t.Fatal(err)
+		}
+		memory.Fail(leasetest.LoseReply)
+		l, err := acquireWide(t, &reader{Store: memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var workers []int
+		for worker := range memory.Records() {
+			workers = append(workers, worker)
+		}
+		if len(workers) != 3 || !slices.Contains(workers, int(l.Stats().Worker)) {
+			t.Errorf("records of %v, want the layout's and two, with worker %d", workers, l.Stats().Worker)
+		}
+	})
+}
+
+// A bound that the store has forgotten is not used again, also where the worker
+// is one of a few that were read.
+func TestClaimOfAFewStartsAtTheLostBound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory()
+		store := leasetest.WithGet(memory)
+		for worker := range 1023 { // all but one are held, and a claim finds that one by chance or reads all
+			memory.Put(worker, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other"})
+		}
+		l, err := acquireWide(t, store, lease.WithWorkers(983, 1023))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gen := generate(t, l)
+		for range 40 {
+			_, _ = gen.Next(t.Context())
+			until := l.Stats().Until
+			memory.Put(1023, lease.Record{Bound: time.Now().Add(-time.Hour).UnixMilli(), Owner: "other/1/token/1/0/60000/released"})
+			for l.Stats().Until.Equal(until) {
+				time.Sleep(time.Second)
+			}
+			if id, _ := next(t, gen); wide().Time(id).Before(until) {
+				t.Errorf("ID of %v, want none before %v", wide().Time(id), until)
+			}
+		}
+	})
+}
+
+// A turns store lets one claim in at a time.
+type turns struct {
+	lease.Store
+	gate chan struct{}
+}
+
+func (s turns) Enter(ctx context.Context) (func(), error) {
+	select {
+	case s.gate <- struct{}{}:
+		return func() { <-s.gate }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Claims wait for their turns for as long as their callers do, and longer than
+// one call may take; leases that are held are extended meanwhile.
+func TestClaimsTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory()
+		store := turns{memory, make(chan struct{}, 1)}
+		held, err := acquireWide(t, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave, err := store.Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error)
+		for range 3 {
+			go func() {
+				_, err := acquireWide(t, store)
+				errs <- err
+			}()
+		}
+		time.Sleep(10 * time.Minute)
+		if s := held.Stats(); s.Failures > 0 || !s.Until.After(time.Now()) {
+			t.Errorf("stats %+v of a lease during the claims' wait", s)
+		}
+		leave()
+		for range 3 {
+			if err := <-errs; err != nil {
+				t.Errorf("error = %v", err)
+			}
+		}
+	})
+}

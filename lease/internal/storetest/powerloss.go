@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A Durability is what a store does about a setting.
+type Durability string
+
+// A durable setting has to survive every loss of power, and any other is seen to
+// forget.
+const (
+	Durable Durability = "durable"
+	Warned  Durability = "warned"
+	Refused Durability = "refused" // unless AllowVolatile accepts it
+
+	// Documented is for what no server shows to its clients.
+	Documented Durability = "named by the documentation alone"
+)
+
+// A PowerLoss is a store on a machine whose power fails.
+type PowerLoss struct {
+	Setting Durability
+	Disk    *testserver.Disk
+	Server  *testserver.Server // nil: the store is a file that the processes themselves write
+	Address string             // of the store; the server's URL if it is empty
+	Started func()             // is called whenever the server has started; may be nil
+
+	// Open dials stores that log to the logger. A volatile one accepts a setting that
+	// is refused.
+	Open func(log *slog.Logger, volatile bool) leasetest.Dialer
+}
+
+const (
+	powerWorkers = 4
+	powerWindow  = 6 * time.Second
+
+	// Takers whose clocks are behind start exactly at the bounds that the store shows.
+	powerBehind = -30 * time.Second
+)
+
+// LosesPower has generators come and go, copies the disk while everything stands
+// still, starts the server from the copy, and has others take all workers. The first
+// ones know nothing of it, as processes of other machines. An ID may be issued twice
+// only under a setting that the store warns of or refuses, and then has to be: in one
+// of some images.
+func LosesPower(t *testing.T, p PowerLoss) {
+	t.Helper()
+	if p.Address == "" {
+		p.Address = p.Server.URL()
+	}
+	p.start(t)
+	p.named(t)
+	var sum Tally
+	var halt time.Duration
+	images := 0
+	for ; images < p.images() && (p.Setting == Durable || Long() || sum.Duplicates == 0); images++ {
+		got, halted := p.image(t)
+		sum.IDs += got.IDs
+		sum.Duplicates += got.Duplicates
+		sum.Regressions += got.Regressions
+		halt = max(halt, halted)
+	}
+	t.Logf("%s: %d images, %d IDs, %d issued twice, %d alarms, longest halt %v",
+		p.Setting, images, sum.IDs, sum.Duplicates, sum.Regressions, halt.Round(10*time.Millisecond))
+	switch forgets := sum.Duplicates > 0; {
+	case forgets && p.Setting == Durable:
+		t.Error("IDs were issued twice: want none, or a warning of the setting")
+	case !forgets && p.Setting != Durable:
+		t.Error("no ID was issued twice: want one, or the test finds nothing")
+	}
+}
+
+func (p *PowerLoss) images() int {
+	switch {
+	case p.Setting == Durable && Long():
+		return 20
+	case p.Setting == Durable:
+		return 1
+	case Long():
+		return 5
+	}
+	return 10
+}
+
+func (p *PowerLoss) start(t *testing.T) {
+	t.Helper()
+	if p.Server != nil && !p.Server.Running() {
+		if err := p.Server.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Started != nil {
+		p.Started()
+	}
+}
+
+// named checks what the store does at the start of a process.
+func (p *PowerLoss) named(t *testing.T) {
+	t.Helper()
+	var log journal
+	store, closeStore, err := p.Open(log.logger(), false)(t.Context(), p.Address, "named")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore()
+	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err == nil {
+		shut(l.Release)
+	}
+	got := Durable
+	switch {
+	case err != nil:
+		got = Refused
+	case log.count("level=WARN") > 0:
+		got = Warned
+	}
+	if got != p.Setting && (got != Durable || p.Setting != Documented) {
+		t.Errorf("at the start the setting is %s, with error %v and log %q: want it %s", got, err, &log, p.Setting)
+	}
+}
+
+// image loses power once.
+func (p *PowerLoss) image(t *testing.T) (Tally, time.Duration) {
+	t.Helper()
+	f := NewFleet(t, FleetConfig{
+		Dial: p.Open(slog.New(slog.DiscardHandler), p.Setting == Refused), Workers: powerWorkers, Window: powerWindow,
+	})
+	holders := p.comeAndGo(t, f)
+	began := time.Now()
+	p.fail(t, func() { f.End(holders) })
+	p.start(t)
+	down := time.Since(began)
+	f.Clocks = []time.Duration{powerBehind}
+	takers := f.Start(AtOnce, p.addresses()...)
+	f.AwaitHolding(takers)
+	time.Sleep(powerWindow/3 + powerWindow/12) // holders extend their windows, and find out
+	got := f.Finish()
+	t.Logf("down for %v: %v", down.Round(10*time.Millisecond), got)
+	return got, TakeHalt(holders)
+}
+
+// comeAndGo returns members that have just acquired their workers, as others have
+// before them. That the first ones have released theirs is on the disk: who sees that
+// and no more starts where the next ones started.
+func (p *PowerLoss) comeAndGo(t *testing.T, f *Fleet) []*Member {
+	t.Helper()
+	f.End(f.ComeAndGo(1, p.addresses()...))
+	time.Sleep(1100 * time.Millisecond) // the longest that a server keeps it to itself
+	if err := p.Disk.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	return f.ComeAndGo(4, p.addresses()...)
+}
+
+// fail ends the processes that run on the machine itself.
+func (p *PowerLoss) fail(t *testing.T, end func()) {
+	t.Helper()
+	copied := p.Disk.CopyFrozen
+	if p.Server != nil {
+		p.Server.Pause()
+		copied, end = p.Disk.Copy, p.Server.Kill
+	}
+	if err := copied(); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if err := p.Disk.Revert(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *PowerLoss) addresses() []string { return slices.Repeat([]string{p.Address}, powerWorkers) }

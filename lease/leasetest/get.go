@@ -1,0 +1,44 @@
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+)
+
+// WithGet returns a store that keeps its records in store, and reads some of them
+// as a [lease.Getter]. It has the clock of store, if that is a [lease.Clock].
+func WithGet(store lease.Store) lease.Store {
+	if clock, ok := store.(lease.Clock); ok {
+		return struct {
+			getting
+			lease.Clock
+		}{getting{store}, clock}
+	}
+	return getting{store}
+}
+
+type getting struct{ lease.Store }
+
+var _ lease.Getter = getting{}
+
+func (s getting) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	wanted := map[int]bool{}
+	for _, key := range keys {
+		if wanted[key] {
+			return nil, time.Time{}, fmt.Errorf("leasetest: Get(%v): key %d twice", keys, key)
+		}
+		wanted[key] = true
+	}
+	records, err := s.Load(ctx)
+	maps.DeleteFunc(records, func(key int, _ lease.Record) bool { return !wanted[key] })
+	clock, ok := s.Store.(lease.Clock)
+	if err != nil || !ok {
+		return records, time.Time{}, err
+	}
+	now, err := clock.Now(ctx)
+	return records, now, err
+}

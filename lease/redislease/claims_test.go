@@ -1,0 +1,171 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/redislease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+func TestGet(t *testing.T) {
+	t.Parallel()
+	store := redislease.New(clientOf(t, testserver.Redis(t, durable...)))
+	getter := store.(lease.Getter)
+	written := map[int]lease.Record{-1: storetest.First, 7: storetest.Second, 1000000: storetest.First}
+	for key, record := range written {
+		storetest.Write(t, store, key, lease.Record{}, record)
+	}
+	tests := []struct {
+		name string
+		keys []int
+		want map[int]lease.Record
+	}{
+		{"none is there", []int{0, 1, 70}, map[int]lease.Record{}},
+		{"some are", []int{1, 7, -1, 8}, map[int]lease.Record{-1: storetest.First, 7: storetest.Second}},
+		{"all are", []int{1000000, -1, 7}, written},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			before := time.Now().Truncate(time.Microsecond)
+			got, now, err := getter.Get(t.Context(), test.keys)
+			if err != nil || !maps.Equal(got, test.want) {
+				t.Errorf("Get = %v, %v, want %v", got, err, test.want)
+			}
+			if now.Before(before) || now.After(time.Now()) {
+				t.Errorf("time = %v, want one since %v", now, before)
+			}
+		})
+	}
+}
+
+// The first call reads the settings, which takes a while: the time is that of
+// after it.
+func TestGetReturnsTheTimeOfItsAnswer(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, testserver.Redis(t, durable...))
+	client.AddHook(slowConfig{})
+	_, now, err := redislease.New(client).(lease.Getter).Get(t.Context(), []int{1})
+	if age := time.Since(now); err != nil || age > slowness {
+		t.Errorf("Get = a time of %v ago, %v, want less than %v", age, err, slowness)
+	}
+}
+
+func TestGetFails(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, testserver.Redis(t, durable...))
+	get := func(store lease.Store) error {
+		_, _, err := store.(lease.Getter).Get(t.Context(), []int{1})
+		return err
+	}
+	if err := get(redislease.New(nil)); err == nil || !strings.Contains(err.Error(), "client is nil") {
+		t.Errorf("Get without a client: %v", err)
+	}
+	do(t, client, "HSET", "gormflake:{default}", "1", "foreign")
+	if err := get(redislease.New(client)); err == nil || !strings.Contains(err.Error(), "worker 1: ") {
+		t.Errorf("Get of what is no record: %v", err)
+	}
+	do(t, client, "SET", "gormflake:{other}", "foreign")
+	if err := get(redislease.New(client, redislease.WithNamespace("other"))); err == nil || !strings.HasPrefix(err.Error(), "redislease: read: WRONGTYPE") {
+		t.Errorf("Get of what is no hash: %v", err)
+	}
+}
+
+// Of all that start at once, one reads the settings.
+func TestSettingsAreReadOnceForAll(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, testserver.Redis(t, durable...))
+	store := redislease.New(client)
+	var group sync.WaitGroup
+	for i := range 100 {
+		group.Go(func() {
+			if _, _, err := store.(lease.Getter).Get(t.Context(), []int{i}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := asked(t, client, "config|get"); got != 2 {
+		t.Errorf("CONFIG GET: %d times, want 2", got)
+	}
+}
+
+// Of all that extend their windows on a server that fails the check, one asks.
+func TestFailingChecksDoNotQueue(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, testserver.Redis(t, "--maxmemory-policy allkeys-lru"))
+	client.AddHook(slowConfig{})
+	clock := redislease.New(client, redislease.WithLogger(new(journal).logger())).(lease.Clock)
+	for range 50 {
+		if _, err := clock.Now(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(5 * slowness)
+	if got := asked(t, client, "config|get"); got != 2 {
+		t.Errorf("CONFIG GET: %d times, want 2", got)
+	}
+}
+
+// What starts at once shares a client and its checks, and none of its calls fails.
+func TestManyStarts(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		const starts = 1000
+		client := clientOf(t, start(t, durable...))
+		store := redislease.New(client, redislease.WithLogger(new(journal).logger()))
+		layout := snowflake.TwitterLayout()
+		layout.DatacenterBits, layout.WorkerBits, layout.SequenceBits = 0, 12, 10
+		var group sync.WaitGroup
+		for range starts {
+			group.Go(func() {
+				l, err := lease.Acquire(t.Context(), store, layout, lease.WithLogger(new(journal).logger()))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				t.Cleanup(func() { _ = l.Release(context.Background()) })
+			})
+		}
+		group.Wait()
+		calls := float64(asked(t, client, "eval")) / starts
+		if calls > 3.5 || asked(t, client, "config|get") != 2 {
+			t.Errorf("each start made %.2f calls, and CONFIG GET was called %d times: want 3 and 2", calls, asked(t, client, "config|get"))
+		}
+	})
+}
+
+// No more claims work at once than there are connections in the smallest pool
+// that go-redis makes for two processors.
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	const turns = 16
+	queue := redislease.New(clientOf(t, testserver.Redis(t))).(lease.Queue)
+	var leaves []func()
+	for range turns {
+		leave, err := queue.Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, stopped)
+	defer cancel()
+	if _, err := queue.Enter(ctx); !errors.Is(err, stopped) {
+		t.Errorf("Enter of one more = %v, want the cause of the context", err)
+	}
+	leaves[3]()
+	if _, err := queue.Enter(t.Context()); err != nil {
+		t.Errorf("Enter once one has left: %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package redislease_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/redislease"
+)
+
+// The one list of what survives a loss of power: a setting that is found to forget
+// has to be named by the store.
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		settings []string
+		started  func(*redis.Client)
+		want     storetest.Durability
+		long     bool
+	}{
+		{"always", durable, nil, storetest.Durable, false},
+		{"everysec", []string{"--appendonly yes", "--appendfsync everysec"}, nil, storetest.Warned, false},
+		{
+			"always, but not while saving", append([]string{"--no-appendfsync-on-rewrite yes"}, durable...), saveForLong,
+			storetest.Warned, true,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if test.long && !storetest.Long() {
+				t.Skip("set GORMFLAKE_TEST_TORTURE=long")
+			}
+			server, disk := testserver.OnDisk(t, "redis", nil, test.settings...)
+			p := storetest.PowerLoss{Setting: test.want, Disk: disk, Server: server, Open: dialLogging}
+			if test.started != nil {
+				p.Started = func() { test.started(clientOf(t, server)) }
+			}
+			storetest.LosesPower(t, p)
+		})
+	}
+}
+
+// saveForLong begins a save that takes longer than the test.
+func saveForLong(client *redis.Client) {
+	ctx := context.Background()
+	client.Eval(ctx, `for i = 1, 100 do redis.call("SET", "k" .. i, i) end`, nil)
+	client.ConfigSet(ctx, "rdb-key-save-delay", "1000000")
+	client.BgSave(ctx)
+}
+
+func dialLogging(log *slog.Logger, _ bool) leasetest.Dialer {
+	return func(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+		options, err := redis.ParseURL(url)
+		if err != nil {
+			return nil, nil, err
+		}
+		client := redis.NewClient(options)
+		return redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), func() { client.Close() }, nil
+	}
+}

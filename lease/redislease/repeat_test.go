@@ -1,0 +1,13 @@
+package redislease_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+)
+
+func TestRepeatedWrites(t *testing.T) {
+	t.Parallel()
+	storetest.Repeated(t, testserver.Redis(t, durable...), dial)
+}

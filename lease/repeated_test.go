@@ -1,0 +1,132 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/leasetest"
+)
+
+// What stands before the store sends writes twice and passes on the second
+// answer, a no: the worker stays, and nobody is warned.
+func TestRepeatedWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, log := leasetest.NewMemory(), new(journal)
+		calls := 0
+		memory.OnCall(func(c leasetest.Call) leasetest.Fault {
+			if c.Swap {
+				calls++
+			}
+			if c.Swap && calls%3 == 0 {
+				return leasetest.Repeat
+			}
+			return leasetest.None
+		})
+		l := acquire(t, memory, lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		_, first := next(t, gen)
+		for range 1000 {
+			time.Sleep(10 * time.Second)
+			if _, worker := next(t, gen); worker != first {
+				t.Fatalf("worker %d, want %d all the time", worker, first)
+			}
+		}
+		if s := l.Stats(); s.Losses > 0 || s.Failures > 0 || log.count("level=WARN")+log.count("level=ERROR") > 0 {
+			t.Errorf("stats %+v, log:\n%s", s, log)
+		}
+		if err := gen.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Two copies of a process, before which writes are repeated: the one that extends
+// second still finds the other's write.
+func TestCloneBehindRepeatedWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, memory, lease.WithLogger(log.logger()))
+		_, first := next(t, generate(t, l))
+		memory.Fail(leasetest.Repeat, leasetest.Repeat)
+		extendAsClone(memory, first)
+		time.Sleep(30 * time.Second)
+		if l.Stats().Losses != 1 || log.count("a copy of this process") != 1 {
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), log)
+		}
+	})
+}
+
+// Somebody raises bounds by SQL: the holder goes on, with a warning.
+func TestBoundRaisedByHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory, log := leasetest.NewMemory(), new(journal)
+		l := acquire(t, memory, lease.WithLogger(log.logger()))
+		gen := generate(t, l)
+		_, first := next(t, gen)
+		r := memory.Records()[first]
+		r.Bound += 86_400_000
+		memory.Put(first, r)
+		for range 10 {
+			time.Sleep(time.Minute)
+			if _, worker := next(t, gen); worker != first {
+				t.Fatalf("worker %d, want %d all the time", worker, first)
+			}
+		}
+		if l.Stats().Losses != 0 || log.count("raised the bound") != 1 || log.count("level=ERROR") > 0 {
+			t.Errorf("stats %+v, log:\n%s", l.Stats(), log)
+		}
+		if got := memory.Records()[first].Bound; got < r.Bound {
+			t.Errorf("bound %d, want at least %d, which somebody has set", got, r.Bound)
+		}
+	})
+}
+
+// A checked store is looked at again by Check.
+type checked struct {
+	*leasetest.Memory
+	err   error
+	looks int
+}
+
+func (c *checked) Check(context.Context) error {
+	c.looks++
+	return c.err
+}
+
+// A lease that has lost its worker has the store look at itself before it takes
+// another one, and takes none as long as that fails.
+func TestStoreIsCheckedAfterALoss(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &checked{Memory: leasetest.NewMemory(), err: errors.New("the table has no key")}
+		l := acquire(t, store)
+		gen := generate(t, l)
+		_, first := next(t, gen)
+		if store.looks > 0 {
+			t.Errorf("looked %d times before anything was lost", store.looks)
+		}
+		store.Put(first, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other/1/token/1/0/60000"})
+		time.Sleep(time.Minute)
+		if _, err := gen.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "the table has no key") {
+			t.Errorf("error = %v, want what Check has found", err)
+		}
+		for worker, r := range store.Records() {
+			if worker != first && worker >= 0 {
+				t.Errorf("worker %d was taken: %v", worker, r)
+			}
+		}
+		store.err = nil
+		time.Sleep(time.Second)
+		if _, worker := next(t, gen); worker == first {
+			t.Error("an ID is issued under the lost worker")
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package sqllease_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// dirt is what a program leaves on a connection that it returns to its pool.
+type dirt struct {
+	name   string
+	leave  []string
+	logged string // what the store reports; empty: nothing
+	fails  bool   // the store has an error for it, on every connection that a pool has
+}
+
+const (
+	openTransaction = "in a transaction that a program has left open"
+	insertOrder     = "INSERT INTO orders VALUES (1)"
+	hiding          = "CREATE TEMPORARY TABLE snowflake_workers AS SELECT * FROM snowflake_workers"
+	emptyHiding     = hiding + " WHERE 1 = 0"
+)
+
+var sqliteDirt = []dirt{
+	{"transaction", []string{"BEGIN"}, openTransaction, false},
+	{"transaction that has read", []string{"BEGIN", "SELECT * FROM snowflake_workers"}, openTransaction, false},
+	{"transaction that has written", []string{"BEGIN", insertOrder}, openTransaction, false},
+	{"transaction under EXTRA", []string{"PRAGMA synchronous = EXTRA", "BEGIN", insertOrder}, openTransaction, false},
+	{"savepoint", []string{"SAVEPOINT a", insertOrder}, openTransaction, false},
+	{"temporary table", []string{hiding}, "", false},
+	{"empty temporary table", []string{emptyHiding}, "", false},
+	{"query_only", []string{"PRAGMA query_only = ON"}, "", true},
+}
+
+var mysqlDirt = []dirt{
+	{"transaction", []string{"BEGIN"}, openTransaction, false},
+	{"transaction that has read", []string{"BEGIN", "SELECT * FROM snowflake_workers"}, openTransaction, false},
+	{"transaction that has written", []string{"BEGIN", insertOrder}, openTransaction, false},
+	{"transaction of two phases", []string{"XA START '" + rand.Text() + "'", insertOrder}, openTransaction, false},
+	{"autocommit", []string{"SET autocommit = 0"}, "autocommit=0", false},
+	{"autocommit, has written", []string{"SET autocommit = 0", insertOrder}, "autocommit=0", false},
+	{"read uncommitted", []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"}, "", false},
+	{"serializable", []string{"SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"}, "", false},
+	{"read only", []string{"SET SESSION TRANSACTION READ ONLY"}, "", false},
+	{"sql_mode", []string{"SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES'"}, "", false},
+	{"time_zone", []string{"SET time_zone = '+09:00'"}, "", false},
+	{"another database", []string{"USE information_schema"}, "", false},
+	{"temporary table", []string{hiding}, "a temporary table", false},
+	{"empty temporary table", []string{emptyHiding}, "a temporary table", false},
+	{"another table locked", []string{"LOCK TABLES orders WRITE"}, "1100", false},
+	{"the table locked for reading", []string{"LOCK TABLES snowflake_workers READ"}, "1099", false},
+	{"no binary log", []string{"SET sql_log_bin = 0"}, "sql_log_bin=0", false},
+	{"unique_checks", []string{"SET unique_checks = 0"}, "unique_checks=0", false},
+	{"sql_select_limit", []string{"SET sql_select_limit = 1"}, "sql_select_limit", false},
+}
+
+var postgresDirt = []dirt{
+	{"transaction", []string{"BEGIN"}, "", false}, // pgx closes it
+	{"transaction that has read", []string{"BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT * FROM snowflake_workers"}, "", false},
+	{"transaction that has written", []string{"BEGIN", insertOrder}, "", false},
+	{"failed transaction", []string{"BEGIN", insertOrder, "SELECT 1 / 0"}, "", false},
+	{"locked table", []string{"BEGIN", "LOCK TABLE snowflake_workers IN SHARE MODE"}, "", false},
+	{"serializable", []string{"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE"}, "", false},
+	{"read only", []string{"SET default_transaction_read_only = on"}, "read-only transaction", false},
+	{"time zone", []string{"SET TIME ZONE 'Asia/Tokyo'"}, "", false},
+	{"search_path", []string{"SET search_path = pg_catalog"}, "", false},
+	{"another table in the search_path", []string{
+		"CREATE SCHEMA IF NOT EXISTS %[1]s_2", "SET search_path = %[1]s_2, %[1]s", "CREATE TABLE snowflake_workers AS SELECT * FROM %[1]s.snowflake_workers",
+	}, "", false},
+	{"temporary table", []string{hiding}, "", false},
+	{"empty temporary table", []string{emptyHiding}, "", false},
+	{"role", []string{"SET ROLE %[2]s"}, "permission denied", false},
+	{"synchronous_commit", []string{"SET synchronous_commit = off"}, "", false},
+	{"no triggers", []string{"SET session_replication_role = replica"}, "", false},
+}
+
+// The store never writes inside what another program has begun, never commits it,
+// and never reads by it. What a pool hands out is found out before.
+func TestDirt(t *testing.T) {
+	t.Parallel()
+	for target, dirts := range map[testdb.Target][]dirt{
+		testdb.SQLite: sqliteDirt, testdb.SQLiteMattn: sqliteDirt, testdb.MySQL: mysqlDirt, testdb.Postgres: postgresDirt,
+	} {
+		for _, d := range dirts {
+			for _, target := range testdb.Alike(target) {
+				t.Run(string(target)+" "+d.name, func(t *testing.T) {
+					t.Parallel()
+					testDirt(t, testdb.Open(t, target), d)
+				})
+			}
+		}
+	}
+}
+
+func testDirt(t *testing.T, db *gorm.DB, d dirt) {
+	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
+	mine := again(t, db)
+	limit(t, mine, 1)
+	var log syncBuffer
+	store := sqllease.New(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	swap(t, store, 1, lease.Record{}, first, true)
+	swap(t, store, 2, lease.Record{}, first, true)
+	before := log.String() // what the server is set to
+	at := lease.Record{Bound: 1000, Owner: "first"}
+	statements := d.complete(t, db)
+	for _, write := range []func(next lease.Record) error{
+		func(next lease.Record) error { return extendOver(t, store, at, next) },
+		func(next lease.Record) error { return swapped(store.CompareAndSwap(within(t, patience), 1, at, next)) },
+		func(next lease.Record) error {
+			load(t, store)
+			return swapped(store.CompareAndSwap(within(t, patience), 1, at, next))
+		},
+	} {
+		leave(t, mine, statements)
+		next := lease.Record{Bound: at.Bound + 1, Owner: "next"}
+		if err := write(next); (err != nil) != d.fails {
+			t.Errorf("the write: %v, want an error: %v", err, d.fails)
+		} else if err == nil {
+			at = next
+		}
+		wantUntouched(t, db, map[int]lease.Record{1: at, 2: first})
+	}
+	logged := strings.TrimPrefix(log.String(), before)
+	if d.logged == "" && logged != "" || d.logged != "" && (strings.Count(logged, "\n") != 1 || !strings.Contains(logged, d.logged)) {
+		t.Errorf("logged %q, want one warning %q", logged, d.logged)
+	}
+	poolOf(t, mine).Close()
+	wantUntouched(t, db, map[int]lease.Record{1: at, 2: first})
+}
+
+// complete names the schema and a role that has no rights.
+func (d dirt) complete(t *testing.T, db *gorm.DB) []string {
+	t.Helper()
+	text := strings.Join(d.leave, ";")
+	if strings.Contains(text, "%[2]s") {
+		role := "gormflake_" + strings.ToLower(rand.Text())
+		run(t, db, "CREATE ROLE "+role, "GRANT "+role+" TO CURRENT_USER")
+		t.Cleanup(func() { run(t, db, "DROP ROLE "+role) })
+		text = strings.ReplaceAll(text, "%[2]s", role)
+	}
+	return strings.Split(strings.ReplaceAll(text, "%[1]s", schemaOf(t, db)), ";")
+}
+
+// leave does this over a connection of the pool, and returns that.
+func leave(t *testing.T, db *gorm.DB, statements []string) {
+	t.Helper()
+	conn, err := poolOf(t, db).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range statements {
+		err := conn.PingContext(t.Context())
+		if err == nil {
+			_, err = conn.ExecContext(t.Context(), statement)
+		}
+		switch {
+		case err == nil || strings.Contains(statement, "1 / 0") || strings.Contains(err.Error(), "already exists"):
+		case strings.Contains(statement, "sql_log_bin"), strings.Contains(statement, "replication_role"): // not everybody may
+			t.Skip(err)
+		default:
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	if strings.Contains(strings.Join(statements, " "), "sql_log_bin") && !logs(t, conn) {
+		t.Skip("the server has no binary log")
+	}
+}
+
+func logs(t *testing.T, conn *sql.Conn) (on bool) {
+	t.Helper()
+	if err := conn.QueryRowContext(t.Context(), "SELECT @@log_bin").Scan(&on); err != nil {
+		t.Fatal(err)
+	}
+	return on
+}
+
+// extendOver writes as a lease does, and tries again as it does.
+func extendOver(t *testing.T, store lease.Store, from, to lease.Record) (err error) {
+	t.Helper()
+	for range 2 {
+		var one lease.Store
+		var release func()
+		if one, release, err = store.(lease.Connector).Connect(within(t, patience)); err != nil {
+			continue
+		}
+		if now, ok := one.(lease.Clock); ok {
+			if at, err := now.Now(within(t, patience)); err != nil || time.Since(at).Abs() > time.Minute {
+				t.Errorf("Now = %v, %v", at, err)
+			}
+		}
+		err = swapped(one.CompareAndSwap(within(t, patience), 1, from, to))
+		release()
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func swapped(ok bool, err error) error {
+	if err == nil && !ok {
+		err = context.Canceled // nobody else has written
+	}
+	return err
+}
+
+// wantUntouched wants these records, and that nothing else was committed.
+func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
+	t.Helper()
+	got := load(t, sqllease.New(db))
+	if len(got) != len(want) || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("the records are %v, want %v", got, want)
+	}
+	var orders int64
+	if err := db.Table("orders").Count(&orders).Error; err != nil || orders != 0 {
+		t.Errorf("%d orders were committed, %v, want none", orders, err)
+	}
+}
+
+// Behind PgBouncer in transaction mode, what a program has set is left on the
+// server's connection, and whoever comes next gets it. In statement mode there is
+// no transaction to be left.
+func TestDirtBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := testserver.Postgres(t)
+	for _, mode := range []string{"transaction", "statement"} {
+		for _, d := range postgresDirt {
+			if mode == "statement" && strings.HasPrefix(d.leave[0], "BEGIN") || strings.Contains(d.leave[0], "SCHEMA") {
+				continue
+			}
+			t.Run(mode+" "+d.name, func(t *testing.T) {
+				t.Parallel()
+				name := "db_" + strings.ToLower(rand.Text())
+				run(t, open(t, postgres.Open(server.URL())), "CREATE DATABASE "+name)
+				bouncer := testserver.PgBouncer(t, server, "default_pool_size = 1", "pool_mode = "+mode)
+				at := func(s *testserver.Server) string { return strings.Replace(s.URL(), "/postgres?", "/"+name+"?", 1) }
+				testDirtBehind(t, open(t, postgres.Open(at(server))), at(bouncer), d)
+			})
+		}
+	}
+}
+
+func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
+	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
+	mine := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
+	limit(t, mine, 1)
+	store := sqllease.New(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+	swap(t, store, 1, lease.Record{}, first, true)
+	swap(t, store, 2, lease.Record{}, first, true)
+	leave(t, mine, d.complete(t, db))
+	at := first
+	if err := extendOver(t, store, at, second); err == nil {
+		at = second
+	} else if d.logged == "" {
+		t.Errorf("the write: %v", err)
+	}
+	wantUntouched(t, db, map[int]lease.Record{1: at, 2: first})
+}

@@ -1,0 +1,68 @@
+package sqllease_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// A program leaves a transaction open on the only connection of its pool, over which
+// its lease is extended, and rolls it back later. What the store was told is written
+// must not be undone: another process takes the worker at the bound that is there.
+func TestDirtySession(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		target testdb.Target
+		dirt   string
+	}{
+		{testdb.SQLite, "BEGIN"},
+		{testdb.Postgres, "BEGIN"},
+		{testdb.MariaDB, "BEGIN"},
+		{testdb.MySQL, "BEGIN"},
+		{testdb.MariaDB, "SET autocommit = 0"},
+		{testdb.MySQL, "SET autocommit = 0"},
+	} {
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.dirt, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				poolOf(t, db).SetMaxOpenConns(1)
+				const window = 1500 * time.Millisecond
+				f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
+				f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
+				run(t, db, test.dirt)
+				pause(t.Context(), 2*window)
+				f.Clocks = []time.Duration{-20 * time.Second}
+				takers := f.Start(storetest.AtOnce, "other")
+				pause(t.Context(), window/3) // it waits where the row is locked
+				db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
+				f.AwaitHolding(takers)
+				pause(t.Context(), window)
+				sum := f.Finish()
+				if t.Log(sum); sum.Duplicates+sum.Regressions > 0 {
+					t.Error("want no ID issued twice, and nothing that was acknowledged undone")
+				}
+			})
+		}
+	}
+}
+
+// dialBoth opens stores over two pools of one database.
+func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (lease.Store, func(), error) {
+	return func(_ context.Context, which, namespace string) (lease.Store, func(), error) {
+		db := dirty
+		if which == "other" {
+			db = other
+		}
+		log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
+		return sqllease.New(db, sqllease.WithNamespace(namespace), log), nil, nil
+	}
+}

@@ -1,0 +1,179 @@
+package sqllease_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// Get returns the records of the keys that it is asked for, and the server's
+// time even where there is none.
+func TestGet(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		store := sqllease.New(db)
+		wantGet(t, store, []int{7}, map[int]lease.Record{})
+		all := map[int]lease.Record{}
+		for key := -1; key < 100; key += 3 {
+			all[key] = lease.Record{Bound: int64(key), Owner: "owner"}
+			swap(t, store, key, lease.Record{}, all[key], true)
+		}
+		swap(t, sqllease.New(db, sqllease.WithNamespace("other")), 3, lease.Record{}, first, true)
+		for _, count := range []int{1, 2, 3, 39, 40, 41, 90} {
+			keys, want := []int{}, map[int]lease.Record{}
+			for key := -1; len(keys) < count; key++ {
+				keys = append(keys, key)
+				if r, ok := all[key]; ok {
+					want[key] = r
+				}
+			}
+			wantGet(t, store, keys, want)
+			wantGet(t, connect(t, store), keys, want)
+		}
+	})
+}
+
+func wantGet(t *testing.T, store lease.Store, keys []int, want map[int]lease.Record) {
+	t.Helper()
+	got, now, err := store.(lease.Getter).Get(within(t, patience), keys)
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("Get(%v) = %v, %v, want %v", keys, got, err, want)
+	}
+	if _, clock := store.(lease.Clock); !clock && !now.IsZero() || clock && time.Since(now).Abs() > time.Minute {
+		t.Errorf("Get(%v) returns the time %v", keys, now)
+	}
+}
+
+// A claim reads with few texts, which drivers keep as prepared statements.
+func TestGetHasFewTexts(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, testGetHasFewTexts)
+}
+
+func testGetHasFewTexts(t *testing.T, db *gorm.DB) {
+	var statements galeraStatements
+	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
+	store := sqllease.New(proxied(t, db, p)).(lease.Getter)
+	texts := map[string]bool{}
+	for count := 1; count <= 40; count++ {
+		if _, _, err := store.Get(within(t, patience), make([]int, count)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, statement := range statements.take() {
+		if strings.HasPrefix(statement, "SELECT worker_id") {
+			texts[statement] = true
+		}
+	}
+	if len(texts) == 0 || len(texts) > 3 {
+		t.Errorf("1 to 40 keys are read by %d statements, want at most 3", len(texts))
+	}
+}
+
+func TestGetRefusesStandby(t *testing.T) {
+	t.Parallel()
+	store := sqllease.New(instead("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))
+	const want = "sqllease: the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)"
+	if records, _, err := store.(lease.Getter).Get(within(t, patience), []int{1}); text(err) != want {
+		t.Errorf("Get = %v, %v, want %s", records, err, want)
+	}
+}
+
+// Claims take turns in the order in which they have come, as many at once as
+// there are connections.
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		limit(t, db, 3)
+		places := 3
+		if _, clock := sqllease.New(db).(lease.Clock); !clock {
+			places = 1
+		}
+		queue := sqllease.New(db).(lease.Queue)
+		var leave []func()
+		for range places {
+			leave = append(leave, enter(t, queue))
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := queue.Enter(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Enter after its context has ended, and no turn is free: %v, want %v", err, context.Canceled)
+		}
+		const claims = 5
+		var order []int
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range claims {
+			wg.Go(func() {
+				done := enter(t, queue)
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				done()
+			})
+			time.Sleep(20 * time.Millisecond)
+		}
+		leave[0]()
+		wg.Wait()
+		for i, claim := range order {
+			if claim != i {
+				t.Fatalf("claims had their turns in the order %v", order)
+			}
+		}
+	})
+}
+
+func enter(t *testing.T, queue lease.Queue) (leave func()) {
+	t.Helper()
+	leave, err := queue.Enter(within(t, patience))
+	if err != nil {
+		t.Errorf("Enter: %v", err)
+		return func() {}
+	}
+	return leave
+}
+
+// Get takes no longer where there are many records, even by a plan that the
+// server has made while there were few.
+func TestGetOfMany(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		limit(t, db, 1)
+		store := sqllease.New(db)
+		keys := make([]int, 33)
+		for i := range keys {
+			keys[i] = i * 300
+		}
+		get := func() { wantGet(t, store, keys, map[int]lease.Record{}) }
+		for range 10 {
+			get()
+		}
+		const digit = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+		run(t, db, "INSERT INTO snowflake_workers SELECT 'default', 10000 + 1000 * a.n + 100 * b.n + 10 * c.n + d.n, 1, '' FROM "+
+			digit+" a, "+digit+" b, "+digit+" c, "+digit+" d")
+		some, all := fastest(get), fastest(func() { load(t, store) })
+		if some > all/5 {
+			t.Errorf("Get of 33 records takes %v, and Load of 10,000 %v", some, all)
+		}
+	})
+}
+
+func fastest(do func()) time.Duration {
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		do()
+		best = min(best, time.Since(began))
+	}
+	return best
+}

@@ -1,0 +1,198 @@
+package sqllease_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/internal/testserver/testcluster"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+)
+
+const (
+	patroniWindow  = 6 * time.Second
+	patroniMembers = 4
+)
+
+var strict = []string{"synchronous_mode: true", "synchronous_mode_strict: true"}
+
+// Two PostgreSQL servers under Patroni, behind HAProxy. Whatever happens to the one
+// that leads, a synchronous standby has what was acknowledged. One that is not may
+// lack it.
+func TestPatroni(t *testing.T) {
+	t.Parallel()
+	faults := []testcluster.Fault{testcluster.SwitchedOver, testcluster.Killed, testcluster.Frozen}
+	for _, mode := range []struct {
+		name     string
+		settings []string
+		settle   time.Duration
+		faults   []testcluster.Fault
+	}{
+		{"strict", strict, 0, faults},
+		{"synchronous", strict[:1], 0, faults},
+		{"asynchronous", nil, 0, append(slices.Clip(faults), storetest.Lost)},
+		{"asynchronous, settling", nil, patroniWindow, append(slices.Clip(faults), storetest.Lost)},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			skipUnlessLong(t, true)
+			p := patroniRun{Cluster: testcluster.Patroni(t, mode.settings...), settle: mode.settle}
+			for _, fault := range mode.faults {
+				sum := p.run(t, fault)
+				switch forgets := mode.settings == nil && mode.settle == 0; {
+				case !forgets && sum.Duplicates > 0, mode.settings != nil && sum.Regressions > 0:
+					t.Error("want no ID issued twice, and no alarm of a standby that is synchronous")
+				case forgets && fault == storetest.Lost && sum.Duplicates == 0:
+					t.Error("want IDs issued twice, or the standby did not lag")
+				}
+			}
+		})
+	}
+}
+
+type patroniRun struct {
+	*testcluster.Cluster
+	settle time.Duration
+}
+
+func (p *patroniRun) fleet(t *testing.T, window time.Duration) *storetest.Fleet {
+	return storetest.NewFleet(t, storetest.FleetConfig{Dial: dial, Workers: patroniMembers, Window: window, Settle: p.settle})
+}
+
+func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patroniMembers) }
+
+// run injects a fault while members hold their workers, some with the default window,
+// and others come and go. The workers of these are taken at the bounds that the new
+// leader shows.
+func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
+	t.Helper()
+	steady, usual, restless := p.fleet(t, patroniWindow), p.fleet(t, time.Minute), p.fleet(t, patroniWindow)
+	holders := steady.Start(storetest.AtOnce, p.addresses()...)
+	steady.AwaitHolding(holders)
+	usually := usual.Start(storetest.AtOnce, p.addresses()...)
+	if p.settle == 0 { // it would take a minute
+		usual.AwaitHolding(usually)
+	}
+	began := p.beginFault(t, fault, restless)
+	p.do(t, p.Failover)
+	failover := time.Since(began)
+	healed := p.healLater(t, fault, began)
+	restless.Clocks = []time.Duration{-40 * time.Second}
+	restless.AwaitHolding(restless.Start(storetest.AtOnce, p.addresses()...))
+	steady.AwaitIssuing(holders)
+	halt := storetest.TakeHalt(holders)
+	p.do(t, func() error { return <-healed })
+	sum := add(steady.Finish(), usual.Finish(), restless.Finish())
+	t.Logf("%s: another leads after %v; %v, longest halt %v, %v with the default window", fault, tenths(failover), sum,
+		tenths(halt), tenths(storetest.TakeHalt(usually)))
+	p.do(t, p.Whole)
+	return sum
+}
+
+func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless *storetest.Fleet) time.Time {
+	t.Helper()
+	restless.End(restless.ComeAndGo(5, p.addresses()...))
+	if fault == storetest.Lost {
+		p.do(t, p.CutReplicas)
+		fault = testcluster.Killed
+	}
+	members := restless.ComeAndGo(5, p.addresses()...)
+	began := time.Now()
+	p.do(t, func() error { return p.Break(fault) })
+	restless.End(members) // or they would raise forgotten bounds before anybody sees them
+	return began
+}
+
+// healLater lets the old leader return: one that was frozen after 25 seconds. In strict
+// mode the new one acknowledges nothing before that.
+func (p *patroniRun) healLater(t *testing.T, fault testcluster.Fault, began time.Time) <-chan error {
+	if fault == testcluster.Frozen {
+		pause(t.Context(), time.Until(began.Add(25*time.Second)))
+	}
+	healed := make(chan error, 1)
+	go func() { healed <- p.Heal() }()
+	return healed
+}
+
+func (p *patroniRun) do(t *testing.T, step func() error) {
+	t.Helper()
+	if err := step(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func add(all ...storetest.Tally) (sum storetest.Tally) {
+	for _, one := range all {
+		sum.IDs += one.IDs
+		sum.Duplicates += one.Duplicates
+		sum.Regressions += one.Regressions
+		sum.Refusals += one.Refusals
+	}
+	return sum
+}
+
+func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
+
+// The standby is lost, and later the leader; then the standby returns alone, and is not
+// promoted. Who promotes it by hand loses nothing in strict mode, in which the leader has
+// acknowledged nothing alone, and otherwise has a store that has forgotten.
+func TestPatroniWithoutStandby(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []struct {
+		name     string
+		settings []string
+		alone    bool // the leader acknowledges
+	}{{"strict", strict, false}, {"synchronous", strict[:1], true}} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			skipUnlessLong(t, true)
+			p := patroniRun{Cluster: testcluster.Patroni(t, mode.settings...)}
+			f := p.fleet(t, patroniWindow)
+			f.End(f.ComeAndGo(5, p.addresses()...))
+			p.do(t, func() error { return p.Break(testcluster.StandbyKilled) })
+			leader := p.Broken()
+			standby := p.Members()[1-slices.Index(p.Members(), leader)]
+			members := p.wantAlone(t, f, leader, mode.alone)
+			leader.Kill()
+			f.End(members)
+			p.do(t, standby.Start)
+			p.promoteByHand(t, standby)
+			healed := p.healLater(t, testcluster.Killed, time.Now())
+			f.Clocks = []time.Duration{-40 * time.Second}
+			f.AwaitHolding(f.Start(storetest.AtOnce, p.addresses()...))
+			pause(t.Context(), patroniWindow/2)
+			p.do(t, func() error { return <-healed })
+			sum := f.Finish()
+			if t.Log(sum); mode.alone != (sum.Duplicates > 0) {
+				t.Errorf("%d IDs issued twice, want some: %v", sum.Duplicates, mode.alone)
+			}
+		})
+	}
+}
+
+// wantAlone checks whether a leader without a standby acknowledges.
+func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) (holders []*storetest.Member) {
+	t.Helper()
+	began := time.Now()
+	holders = f.Start(storetest.AtOnce, p.addresses()...)
+	if want {
+		f.AwaitIssuing(holders)
+		t.Logf("the leader acknowledges alone after %v", tenths(time.Since(began)))
+	}
+	pause(t.Context(), time.Until(began.Add(20*time.Second)))
+	names, err := leader.Query("SHOW synchronous_standby_names")
+	if alone := holders[0].Issued() > 0; err != nil || alone != want || (names == "") != want {
+		t.Errorf("synchronous_standby_names is %q, %v, and the leader acknowledges alone: %v, want %v", names, err, alone, want)
+	}
+	return holders
+}
+
+func (p *patroniRun) promoteByHand(t *testing.T, standby *testserver.Server) {
+	t.Helper()
+	pause(t.Context(), 30*time.Second) // longer than Patroni's time to live
+	if recovering, err := standby.Query("SELECT pg_is_in_recovery()"); recovering != "t" || err != nil {
+		t.Errorf("pg_is_in_recovery() = %q, %v, want a standby that is not promoted", recovering, err)
+	}
+	p.do(t, func() error { return p.PromoteByHand(standby) })
+}

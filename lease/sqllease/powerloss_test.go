@@ -1,0 +1,124 @@
+package sqllease_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// A powerCase is a setting under which a machine loses power. The long form runs
+// those that are long only, too.
+type powerCase struct {
+	name     string
+	service  string
+	settings []string
+	want     storetest.Durability
+	long     bool
+}
+
+// The one list of what survives: a setting that is found to forget has to be named
+// by the store.
+var powerCases = []powerCase{
+	{"PostgreSQL", "postgres", []string{"fsync=on"}, storetest.Durable, false},
+	{"PostgreSQL, synchronous_commit=off", "postgres", []string{"fsync=on", "synchronous_commit=off"}, storetest.Durable, false},
+	{"PostgreSQL, fsync=off", "postgres", nil, storetest.Warned, true},
+	{"MariaDB", "mariadb", nil, storetest.Durable, false},
+	{"MariaDB, log_bin, sync_binlog=1", "mariadb", []string{"log-bin=binlog", "sync-binlog=1"}, storetest.Durable, false},
+	{"MariaDB, log_bin, sync_binlog=0", "mariadb", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, false},
+	{"MariaDB, flush 2", "mariadb", []string{"innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
+	{"MariaDB, flush 0", "mariadb", []string{"innodb-flush-log-at-trx-commit=0"}, storetest.Refused, true},
+	{"MySQL", "mysql", []string{"sync-binlog=1"}, storetest.Durable, false},
+	{"MySQL, sync_binlog=0", "mysql", []string{"sync-binlog=0"}, storetest.Warned, true},
+	{"MySQL, skip-log-bin", "mysql", []string{"skip-log-bin"}, storetest.Durable, true},
+	{"MySQL, flush 2", "mysql", []string{"skip-log-bin", "innodb-flush-log-at-trx-commit=2"}, storetest.Warned, true},
+	{"Galera", "galera", nil, storetest.Durable, false},
+	{"Galera, log_bin, sync_binlog=0", "galera", []string{"log-bin=binlog", "sync-binlog=0"}, storetest.Warned, true},
+}
+
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	for _, c := range powerCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			skipUnlessLong(t, c.long)
+			server, disk := c.start(t)
+			storetest.LosesPower(t, storetest.PowerLoss{Setting: c.want, Disk: disk, Server: server, Open: dialLogging})
+		})
+	}
+}
+
+func (c powerCase) start(t *testing.T) (*testserver.Server, *testserver.Disk) {
+	if c.service == "galera" {
+		return galeraOnDisk(t, c.settings)
+	}
+	return testserver.OnDisk(t, c.service, nil, c.settings...)
+}
+
+// galeraOnDisk starts a cluster of one node, which makes a new cluster of what it has
+// at every start.
+func galeraOnDisk(t *testing.T, settings []string) (*testserver.Server, *testserver.Disk) {
+	library := testserver.Find(t, testserver.EngineOf("galera"))
+	return testserver.OnDisk(t, "mariadb", func(e *testserver.Engine) {
+		alone := *e
+		e.Args = func(s *testserver.Server) []string {
+			_ = os.Remove(filepath.Join(s.Data(), "grastate.dat"))
+			return append(alone.Args(s), "--wsrep-new-cluster")
+		}
+	}, slices.Concat(settings, []string{
+		"binlog-format=ROW", "innodb-autoinc-lock-mode=2", "wsrep-on=ON", "wsrep-provider=" + library,
+		"wsrep-cluster-address=gcomm://", "wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:0;gcache.size=8M",
+	})...)
+}
+
+// Holders write the file of SQLite themselves, and end with the machine.
+func TestPowerLossSQLite(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		journal, level string
+		want           storetest.Durability
+		long           bool
+	}{
+		{"wal", "normal", storetest.Durable, false},
+		{"wal", "full", storetest.Durable, true},
+		{"wal", "off", storetest.Refused, false},
+		{"delete", "normal", storetest.Durable, false},
+		{"delete", "full", storetest.Durable, true},
+	} {
+		t.Run(c.journal+", "+c.level, func(t *testing.T) {
+			t.Parallel()
+			skipUnlessLong(t, c.long)
+			dir := t.TempDir()
+			storetest.LosesPower(t, storetest.PowerLoss{
+				Setting: c.want, Disk: testserver.NewDisk(t, dir), Open: dialLogging,
+				Address: "sqlite://" + filepath.Join(dir, "workers.db") +
+					"?_pragma=busy_timeout(5000)&_pragma=journal_mode(" + c.journal + ")&_pragma=synchronous(" + c.level + ")",
+			})
+		})
+	}
+}
+
+func skipUnlessLong(t *testing.T, longOnly bool) {
+	t.Helper()
+	if longOnly && !storetest.Long() {
+		t.Skip("takes half a minute: set GORMFLAKE_TEST_TORTURE=long")
+	}
+}
+
+func dialLogging(log *slog.Logger, volatile bool) leasetest.Dialer {
+	opts := []sqllease.Option{sqllease.WithLogger(log)}
+	if volatile {
+		opts = append(opts, sqllease.AllowVolatile())
+	}
+	return func(_ context.Context, url, namespace string) (lease.Store, func(), error) {
+		return dialWith(url, append(opts, sqllease.WithNamespace(namespace))...)
+	}
+}

@@ -1,0 +1,87 @@
+package sqllease_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+)
+
+// A primary that waits for any one of two standbys acknowledges what the other one
+// lacks. Who promotes the standby that is furthest loses nothing, and who promotes the
+// other one has a store that has forgotten.
+func TestFailoverQuorum(t *testing.T) {
+	t.Parallel()
+	t.Run("furthest", func(t *testing.T) {
+		t.Parallel()
+		eachFailover(t, func(t *testing.T, random *rand.Rand) {
+			q := newQuorum(t, random)
+			sum := q.promote(slices.MaxFunc(q.standbys, q.compare))
+			wantNothingLost(t, sum)
+		})
+	})
+	t.Run("behind", func(t *testing.T) {
+		t.Parallel()
+		eachFailover(t, func(t *testing.T, random *rand.Rand) {
+			q := newQuorum(t, random)
+			if sum := q.promote(slices.MinFunc(q.standbys, q.compare)); sum.Duplicates == 0 || sum.Regressions == 0 {
+				t.Error("want IDs issued twice and alarms, or the standby was not behind")
+			}
+		})
+	})
+}
+
+type quorum struct {
+	*failover
+	primary  *testserver.Server
+	standbys []*testserver.Server
+}
+
+// newQuorum returns when one of two standbys, at random, has been cut off for a window
+// and more, and the primary is gone.
+func newQuorum(t *testing.T, random *rand.Rand) *quorum {
+	t.Helper()
+	q := &quorum{primary: testserver.Postgres(t, "synchronous_standby_names=ANY 1 (s1, s2)")}
+	var upstream []*testserver.Proxy
+	for _, name := range []string{"s1", "s2"} {
+		proxy := testserver.NewProxy(t, q.primary.Address())
+		upstream = append(upstream, proxy)
+		q.standbys = append(q.standbys, testserver.PostgresStandby(t, proxy, "cluster_name="+name))
+	}
+	q.failover = beginFailover(t, random, q.primary, storetest.FleetConfig{Window: 1500 * time.Millisecond})
+	q.nap(0.3, 0.6)
+	upstream[random.IntN(2)].Lose()
+	q.nap(1.1, 1.6)
+	q.primary.Kill()
+	return q
+}
+
+// compare is negative if the first standby has received less.
+func (q *quorum) compare(a, b *testserver.Server) int { return q.received(a) - q.received(b) }
+
+func (q *quorum) received(standby *testserver.Server) int {
+	q.t.Helper()
+	text, err := standby.Query("SELECT pg_last_wal_receive_lsn() - '0/0'")
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	bytes, err := strconv.Atoi(text)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return bytes
+}
+
+// promote lets takers whose clocks are behind start exactly at the bounds that the
+// standby shows, before the holders find it.
+func (q *quorum) promote(standby *testserver.Server) storetest.Tally {
+	q.t.Helper()
+	q.Clocks = []time.Duration{-20 * time.Second}
+	q.takeOver(standby)
+	q.nap(1, 1.5)
+	return q.report()
+}

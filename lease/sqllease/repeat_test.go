@@ -1,0 +1,22 @@
+package sqllease_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+)
+
+// Proxies that stand before a database may repeat a statement whose answer they have
+// lost.
+func TestRepeatedWrites(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
+		"MariaDB": testserver.MariaDB, "PostgreSQL": testserver.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Repeated(t, start(t), dial)
+		})
+	}
+}
