@@ -76,9 +76,9 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@SESSION.sql_select_limit < 4294967295 THEN 'sql_select_limit, under which the store misses records'
     ELSE '' END`
 
-// inspectMySQL asks for what shows, and tries what does not: only within a
-// transaction its characteristics cannot be set. READ WRITE is what they are by
-// default. A temporary table hides another one of its name.
+// inspectMySQL asks for what shows, and tries what does not: within a transaction,
+// its level cannot be set. Without one, that is the level of the next alone. A
+// temporary table hides another one of its name.
 func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
 	var flush, syncLog int
 	var setting string
@@ -98,7 +98,7 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, 
 		found.dirt = "the connection has " + setting + ": remove it from the program, the DSN or the server's settings"
 		return found, nil
 	}
-	if _, err = conn.ExecContext(ctx, "SET TRANSACTION READ WRITE"); numberOf(err) == "1568" {
+	if _, err = conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); numberOf(err) == "1568" {
 		found.dirt, err = leftOpen, nil
 	}
 	if found.dirt != "" || err != nil || t.quoted == "" {
