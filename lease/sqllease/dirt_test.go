@@ -27,7 +27,7 @@ type dirt struct {
 }
 
 const (
-	openTransaction = "in a transaction that a program has left open"
+	openTransaction = "a transaction" // in progress, by MySQL; inside, by SQLite
 	insertOrder     = "INSERT INTO orders VALUES (1)"
 	hiding          = "CREATE TEMPORARY TABLE snowflake_workers AS SELECT * FROM snowflake_workers"
 	emptyHiding     = hiding + " WHERE 1 = 0"
