@@ -140,6 +140,10 @@ torture-powerloss: ## disks of every store lose power, 20 times for each setting
 	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: power loss"; (cd $$folder; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 3 -v -run PowerLoss ./...); done
 
+.PHONY: torture-patroni
+torture-patroni: ## PostgreSQL under Patroni, its leader killed, frozen and switched over; takes ten minutes
+	GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -parallel 2 -v -run Patroni ./lease/sqllease
+
 .PHONY: failover
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease

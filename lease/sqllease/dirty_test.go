@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -24,7 +25,9 @@ func TestDirtySession(t *testing.T) {
 	}{
 		{testdb.SQLite, "BEGIN"},
 		{testdb.Postgres, "BEGIN"},
+		{testdb.MariaDB, "BEGIN"},
 		{testdb.MySQL, "BEGIN"},
+		{testdb.MariaDB, "SET autocommit = 0"},
 		{testdb.MySQL, "SET autocommit = 0"},
 	} {
 		for _, target := range testdb.Alike(test.target) {
@@ -59,6 +62,7 @@ func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (leas
 		if which == "other" {
 			db = other
 		}
-		return sqllease.New(db, sqllease.WithNamespace(namespace)), nil, nil
+		log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
+		return sqllease.New(db, sqllease.WithNamespace(namespace), log), nil, nil
 	}
 }
