@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	wantPolicy = "noeviction"
+	wantPolicy, notShown = "noeviction", "not shown"
 
 	// lookEvery is how long settings are believed that nothing calls into question.
 	lookEvery = 5 * time.Minute
@@ -51,21 +51,27 @@ func (s *store) check(ctx context.Context, server string) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := remote.Await(ctx, func() (_ struct{}, err error) {
+	_, err := remote.Await(ctx, func() (struct{}, error) {
 		s.lookMu.Lock()
 		defer s.lookMu.Unlock()
-		if !s.stale(server) {
-			return struct{}{}, nil
-		}
-		if err = s.look(ctx); err == nil {
-			s.looked.Store(&looked{time.Now(), server})
-		}
-		return struct{}{}, err
+		return struct{}{}, s.refresh(ctx, server)
 	})
 	if err != nil {
 		return fmt.Errorf("redislease: check the server: %w", err)
 	}
 	return nil
+}
+
+// refresh is for the holder of lookMu.
+func (s *store) refresh(ctx context.Context, server string) error {
+	if !s.stale(server) {
+		return nil
+	}
+	err := s.look(ctx)
+	if err == nil {
+		s.looked.Store(&looked{time.Now(), server})
+	}
+	return err
 }
 
 // look checks every master that may come to own the key.
@@ -93,22 +99,19 @@ func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, addres
 	switch {
 	case evicting != nil:
 		s.log.WarnContext(ctx, "redislease: "+evicting.Error())
-	case now.policy == "":
+	case now.policy == notShown:
 		s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
 			"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 	}
 	if !now.always() || now.onRewrite != "no" {
 		s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
-			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", "appendonly", shown(now.appendonly),
-			"appendfsync", shown(now.appendfsync), "no-appendfsync-on-rewrite", shown(now.onRewrite))
+			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no",
+			"appendonly", now.appendonly, "appendfsync", now.appendfsync, "no-appendfsync-on-rewrite", now.onRewrite)
 	}
 	return evicting
 }
 
-func shown(setting string) string { return cmp.Or(setting, "not shown") }
-
-// settings are those of a server that decide whether it forgets; "" where it does
-// not show one.
+// settings are those of a server that decide whether it forgets.
 type settings struct {
 	policy, appendonly, appendfsync, onRewrite string
 	waits                                      bool // it reports when its disk has a write
@@ -134,10 +137,10 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 		maps.Copy(all, values)
 	}
 	now := settings{
-		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"]),
-		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]]),
-		appendfsync: all["appendfsync"],
-		onRewrite:   all["no-appendfsync-on-rewrite"],
+		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"], notShown),
+		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown),
+		appendfsync: cmp.Or(all["appendfsync"], notShown),
+		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
 	if now.always() { // under everysec, some servers answer before their disk has the write
 		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
@@ -150,7 +153,7 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 }
 
 func (s settings) evicting() error {
-	if s.policy == "" || s.policy == wantPolicy {
+	if s.policy == notShown || s.policy == wantPolicy {
 		return nil
 	}
 	return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+

@@ -1,7 +1,6 @@
 package redislease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +44,6 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 
 // maxSync is how long the server's disk may take to have a write.
 const maxSync = time.Second
-
-var errNotSynced = errors.New("want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no")
 
 // maxClaims is how many claims have their turn at once: fewer than the connections
 // of a client on two processors, which extensions use too.
@@ -147,8 +144,11 @@ func (s *store) Enter(ctx context.Context) (leave func(), err error) {
 // to prevent.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
-	if err == nil && s.stale(a.server) {
-		go func() { _ = s.check(context.WithoutCancel(ctx), a.server) }()
+	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
+		go func() {
+			defer s.lookMu.Unlock()
+			_ = s.refresh(context.WithoutCancel(ctx), a.server)
+		}()
 	}
 	return a.now, err
 }
@@ -197,7 +197,7 @@ func (s *store) write(ctx context.Context, args ...any) (any, error) {
 			return reply, err
 		}
 		s.doubt() // a setting may have changed
-		return nil, fmt.Errorf("not on the server's disk within %v: %w", maxSync, cmp.Or(sync.Err(), errNotSynced))
+		return nil, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
 	})
 }
 

@@ -30,26 +30,28 @@ func TestDirtySession(t *testing.T) {
 		{testdb.MariaDB, "SET autocommit = 0"},
 		{testdb.MySQL, "SET autocommit = 0"},
 	} {
-		t.Run(string(test.target)+" "+test.dirt, func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, test.target)
-			poolOf(t, db).SetMaxOpenConns(1)
-			const window = 1500 * time.Millisecond
-			f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
-			f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
-			run(t, db, test.dirt)
-			pause(t.Context(), 2*window)
-			f.Clocks = []time.Duration{-20 * time.Second}
-			takers := f.Start(storetest.AtOnce, "other")
-			pause(t.Context(), window/3) // it waits where the row is locked
-			db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
-			f.AwaitHolding(takers)
-			pause(t.Context(), window)
-			sum := f.Finish()
-			if t.Log(sum); sum.Duplicates+sum.Regressions > 0 {
-				t.Error("want no ID issued twice, and nothing that was acknowledged undone")
-			}
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.dirt, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				poolOf(t, db).SetMaxOpenConns(1)
+				const window = 1500 * time.Millisecond
+				f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
+				f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
+				run(t, db, test.dirt)
+				pause(t.Context(), 2*window)
+				f.Clocks = []time.Duration{-20 * time.Second}
+				takers := f.Start(storetest.AtOnce, "other")
+				pause(t.Context(), window/3) // it waits where the row is locked
+				db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
+				f.AwaitHolding(takers)
+				pause(t.Context(), window)
+				sum := f.Finish()
+				if t.Log(sum); sum.Duplicates+sum.Regressions > 0 {
+					t.Error("want no ID issued twice, and nothing that was acknowledged undone")
+				}
+			})
+		}
 	}
 }
 
