@@ -62,8 +62,7 @@ var mysqlDirt = []dirt{
 	{"another table locked", []string{"LOCK TABLES orders WRITE"}, "1100", false},
 	{"the table locked for reading", []string{"LOCK TABLES snowflake_workers READ"}, "1099", false},
 	{"no binary log", []string{"SET sql_log_bin = 0"}, "sql_log_bin=0", false},
-	{"unique_checks", []string{"SET unique_checks = 0"}, "unique_checks=0", false},
-	{"sql_select_limit", []string{"SET sql_select_limit = 1"}, "sql_select_limit", false},
+	{"sql_select_limit", []string{"SET sql_select_limit = 1"}, "", false},
 }
 
 var postgresDirt = []dirt{
