@@ -128,7 +128,7 @@ fuzz: ## every fuzz target for FUZZTIME=5s
 .PHONY: torture
 torture: ## two million IDs on every store, with faults injected; takes ten minutes
 	@for module in . $(filter ./lease/%,$(MODULES)); do echo "== $$module: torture"; (cd $$module; \
-		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage' ./...); done
+		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 1 -v -run 'Torture|Outage|Crowd' ./...); done
 
 .PHONY: torture-clusters
 torture-clusters: ## clusters of every store, with leaders killed and cut off; takes an hour
@@ -139,6 +139,10 @@ torture-clusters: ## clusters of every store, with leaders killed and cut off; t
 torture-powerloss: ## disks of every store lose power, 20 times for each setting (Linux, root); takes ten minutes
 	@for folder in ./lease $(filter ./lease/%,$(MODULES)); do echo "== $$folder: power loss"; (cd $$folder; \
 		GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -p 1 -parallel 3 -v -run PowerLoss ./...); done
+
+.PHONY: torture-patroni
+torture-patroni: ## PostgreSQL under Patroni, its leader killed, frozen and switched over; takes ten minutes
+	GORMFLAKE_TEST_TORTURE=long $(GO) test -count=1 -timeout 60m -parallel 2 -v -run Patroni ./lease/sqllease
 
 .PHONY: failover
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
@@ -159,6 +163,10 @@ bench-smoke: ## every benchmark once, so that they keep working
 .PHONY: pictures
 pictures: ## take the pictures of the README again (needs Chromium)
 	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/browsertest test -count=1 -run '^TestPictures$$' .
+
+.PHONY: versions
+versions: ## write which versions of the servers were run into docs/engines.md
+	GORMFLAKE_TEST_GENERATE=1 $(GO) test -count=1 -run '^TestVersionsThatWereRun$$' ./internal/docstest
 
 .PHONY: examples
 examples: ## run the main example on SQLite

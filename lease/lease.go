@@ -43,14 +43,16 @@ type Lease struct {
 var _ snowflake.WorkerSource = (*Lease)(nil)
 
 // Acquire leases a free worker of the store: the one with the lowest bound, so
-// one that was never used if there is any. It also compares the layout with the
+// one that was never used if there is any. Of more than 32 workers it reads that
+// many at random first, where the store is a [Getter]. It also compares the layout with the
 // one that the store's workers belong to, and the clock with the store's where that
 // is a [Clock]: see [WithMaxSkew].
 //
 // Where nothing is free the error is a [NoFreeWorkerError]. An error of the
 // store is returned, wrapped or as it is. ctx is for this call only. Without a
-// deadline Acquire tries for as long as other processes get in first, and takes the
-// time of [WithSettle]; each call of the store ends after 5 seconds at most.
+// deadline Acquire tries for as long as other processes get in first, waits for its
+// turn where the store is a [Queue], and takes the time of [WithSettle]; each call
+// of the store ends after 5 seconds at most.
 func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...Option) (*Lease, error) {
 	c, err := newConfig(layout, opts)
 	if store == nil {

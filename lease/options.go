@@ -123,9 +123,9 @@ func WithMaxAhead(d time.Duration) Option {
 // a [Clock]: PostgreSQL, MySQL and MariaDB, Redis. A clock that is further
 // ahead is refused by [Acquire], because its bound would block the worker for
 // everybody else until then, and nothing takes that back. Once a worker is
-// acquired, it is refused only if it has got there by a jump since the two last
-// agreed; otherwise it is the store's clock that is wrong, which is logged as a
-// warning. [WithMaxAhead] is measured from the clock that passed. The default
+// acquired, it is refused only if it is also further ahead than that of what the
+// store's clock would show had it run on since the two last agreed; otherwise it is
+// the store's clock that is wrong, which is logged as a warning. [WithMaxAhead] is measured from the clock that passed. The default
 // is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {

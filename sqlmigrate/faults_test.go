@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -65,8 +66,8 @@ func inspects(targets ...any) func(*gorm.DB) (string, error) {
 }
 
 // faultySchemas have a table of each kind that Inspect reads, by dialect.
-var faultySchemas = map[testdb.Target][]string{
-	testdb.SQLite: {
+var faultySchemas = map[string][]string{
+	"sqlite": {
 		"CREATE TABLE users (id integer PRIMARY KEY AUTOINCREMENT, boss_id integer REFERENCES users ON DELETE CASCADE)",
 		"CREATE TABLE orders (id integer PRIMARY KEY, user_id int REFERENCES users, note text)",
 		"CREATE TABLE audit (user_id smallint, ref int)",
@@ -77,7 +78,7 @@ var faultySchemas = map[testdb.Target][]string{
 		"INSERT INTO orders VALUES (1, 1, 'a'), (2, 2, 'b')",
 		"INSERT INTO audit VALUES (1, 1), (2, 2)",
 	},
-	testdb.MariaDB: {
+	"mysql": {
 		"CREATE TABLE users (id int AUTO_INCREMENT PRIMARY KEY, boss_id int, CONSTRAINT boss FOREIGN KEY (boss_id) REFERENCES users (id) ON DELETE CASCADE)",
 		"CREATE TABLE orders (id int unsigned AUTO_INCREMENT PRIMARY KEY, user_id int NOT NULL DEFAULT 1, note varchar(40) COMMENT 'a note'," +
 			" twice int AS (CHAR_LENGTH(note) * 2) STORED, UNIQUE KEY ix (user_id, note), CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id), CONSTRAINT positive CHECK (user_id > 0))",
@@ -90,7 +91,7 @@ var faultySchemas = map[testdb.Target][]string{
 		"INSERT INTO orders (id, user_id, note) VALUES (1, 1, 'a'), (2, 2, 'b')",
 		"INSERT INTO audit VALUES (1, 1), (2, 2)",
 	},
-	testdb.Postgres: {
+	"postgres": {
 		"CREATE DOMAIN small AS integer CHECK (VALUE > 0)",
 		"CREATE TYPE pair AS (order_id integer, n integer)",
 		"CREATE TABLE users (id serial PRIMARY KEY, boss_id integer CONSTRAINT boss REFERENCES users ON DELETE SET NULL, name text)",
@@ -117,86 +118,79 @@ var faultySchemas = map[testdb.Target][]string{
 	},
 }
 
+func faultyTargets() []testdb.Target {
+	return []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
+}
+
 // Whatever Inspect cannot read is an error, and not a plan with less in it.
 func TestInspectFails(t *testing.T) {
 	t.Parallel()
-	for target, schema := range faultySchemas {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, target)
-			run(t, db, schema...)
-			eachFault(t, db, inspects("users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews()),
-				testdb.Refused, testdb.Unreadable)
-		})
-	}
+	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
+		run(t, db, faultySchemas[db.Name()]...)
+		eachFault(t, db, inspects("users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews()),
+			testdb.Refused, testdb.Unreadable)
+	})
 }
 
 // What cannot be taken over is listed by the same reads, which fail likewise.
 func TestInspectOfBlockersFails(t *testing.T) {
 	t.Parallel()
-	for target, blockers := range map[testdb.Target][]string{
-		testdb.MariaDB: {
+	blockers := map[string][]string{
+		"mysql": {
 			"CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2",
 			"CREATE TABLE orphans (order_id int unsigned)", "INSERT INTO orphans VALUES (77)",
 		},
-		testdb.Postgres: {
+		"postgres": {
 			"CREATE RULE r AS ON INSERT TO orders WHERE NEW.id = 0 DO INSTEAD NOTHING",
 			"CREATE POLICY pol ON orders USING (user_id > 0)",
 			"CREATE TABLE heirs () INHERITS (orders)",
 			"CREATE FUNCTION g(orders) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
 		},
-	} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, target)
-			run(t, db, append(faultySchemas[target], blockers...)...)
-			targets := []any{"users", "orders"}
-			if target == testdb.MariaDB {
-				targets = append(targets, "parts", sqlmigrate.WithReference("orphans.order_id", "orders.id"))
-			}
-			eachFault(t, db, inspects(targets...), testdb.Refused)
-		})
 	}
+	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
+		run(t, db, slices.Concat(faultySchemas[db.Name()], blockers[db.Name()])...)
+		targets := []any{"users", "orders"}
+		if db.Name() == "mysql" {
+			targets = append(targets, "parts", sqlmigrate.WithReference("orphans.order_id", "orders.id"))
+		}
+		eachFault(t, db, inspects(targets...), testdb.Refused)
+	})
 }
 
 // FindReferences finds all or nothing.
 func TestFindReferencesFails(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, target)
-			run(t, db, faultySchemas[target]...)
-			eachFault(t, db, func(db *gorm.DB) (string, error) {
-				found, err := sqlmigrate.FindReferences(db.Statement.Context, db, []string{"users.id", "orders.id"}, sqlmigrate.WithReference("audit.ref", "orders.id"))
-				if err != nil && found != nil {
-					t.Errorf("found %v besides the error %v", found, err)
-				}
-				return fmt.Sprint(found), err
-			}, testdb.Refused, testdb.Unreadable, testdb.CutOff)
-		})
-	}
+	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
+		run(t, db, faultySchemas[db.Name()]...)
+		eachFault(t, db, func(db *gorm.DB) (string, error) {
+			found, err := sqlmigrate.FindReferences(db.Statement.Context, db, []string{"users.id", "orders.id"}, sqlmigrate.WithReference("audit.ref", "orders.id"))
+			if err != nil && found != nil {
+				t.Errorf("found %v besides the error %v", found, err)
+			}
+			return fmt.Sprint(found), err
+		}, testdb.Refused, testdb.Unreadable, testdb.CutOff)
+	})
 }
 
 // When a statement of a run fails, the next run, over another connection, completes
 // it. So it does on the way back.
 func TestApplyFails(t *testing.T) {
 	t.Parallel()
-	for target, schema := range faultySchemas {
+	for _, target := range faultyTargets() {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			n := 1
-			for applyFails(t, target, schema, n) {
+			for applyFails(t, target, n) {
 				n += 1 + n/2
 			}
 		})
 	}
 }
 
-func applyFails(t *testing.T, target testdb.Target, schema []string, n int) (reached bool) {
+func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()
 	db := testdb.Open(t, target)
-	run(t, db, schema...)
+	run(t, db, faultySchemas[db.Name()]...)
 	inspect := func() *sqlmigrate.Plan {
 		plan, err := sqlmigrate.Inspect(t.Context(), db, "users", "orders", sqlmigrate.WithRecreateViews())
 		if err != nil || plan.Err() != nil {

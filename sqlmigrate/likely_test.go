@@ -365,25 +365,27 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 // whether or not it is named.
 func TestLikelyReferencesInSchema(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE audits (order_id int, creator_id int)")
-	second := mysqlSecond(t, db)
-	mysqlExec(t, db, "CREATE TABLE "+second+".orders (id int PRIMARY KEY)", "CREATE TABLE "+second+".lines_of (order_id int)")
-	for target, want := range map[string][]string{
-		"orders":           {"audits.order_id", "audits.creator_id"},
-		second + ".orders": {"audits.creator_id", second + ".lines_of.order_id"},
-	} {
-		if got := likelyColumns(mysqlInspect(t, db, target)); !slices.Equal(got, want) {
-			t.Errorf("likely of a plan for %s: %q, want %q", target, got, want)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE audits (order_id int, creator_id int)")
+		second := mysqlSecond(t, db)
+		mysqlExec(t, db, "CREATE TABLE "+second+".orders (id int PRIMARY KEY)", "CREATE TABLE "+second+".lines_of (order_id int)")
+		for target, want := range map[string][]string{
+			"orders":           {"audits.order_id", "audits.creator_id"},
+			second + ".orders": {"audits.creator_id", second + ".lines_of.order_id"},
+		} {
+			if got := likelyColumns(mysqlInspect(t, db, target)); !slices.Equal(got, want) {
+				t.Errorf("likely of a plan for %s: %q, want %q", target, got, want)
+			}
 		}
-	}
-	var current string
-	if err := db.Raw("SELECT DATABASE()").Scan(&current).Error; err != nil {
-		t.Fatal(err)
-	}
-	got := likelyColumns(mysqlInspect(t, db, "orders", sqlmigrate.WithoutReference(current+".audits.creator_id")))
-	if !slices.Equal(got, []string{"audits.order_id"}) {
-		t.Errorf("likely are %q, want audits.order_id alone", got)
-	}
+		var current string
+		if err := db.Raw("SELECT DATABASE()").Scan(&current).Error; err != nil {
+			t.Fatal(err)
+		}
+		got := likelyColumns(mysqlInspect(t, db, "orders", sqlmigrate.WithoutReference(current+".audits.creator_id")))
+		if !slices.Equal(got, []string{"audits.order_id"}) {
+			t.Errorf("likely are %q, want audits.order_id alone", got)
+		}
+	})
 }
 
 // The fix of a reference that cannot be moved fits its type, and works.

@@ -176,11 +176,13 @@ func postgresTimeoutAfterLocks(t *testing.T, server *pgServer) {
 
 func TestMySQLLockScene(t *testing.T) {
 	t.Parallel()
-	db := mysqlSmall(t)
-	(&lockScene{
-		db: db, plan: mysqlInspect(t, db, mysqlSmallTargets()...), table: "users", held: 3 * time.Second,
-		opts: []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(time.Second)}, longest: time.Second + slack,
-	}).play(t)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlSmall(t, on)
+		(&lockScene{
+			db: db, plan: mysqlInspect(t, db, mysqlSmallTargets()...), table: "users", held: 3 * time.Second,
+			opts: []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(time.Second)}, longest: time.Second + slack,
+		}).play(t)
+	})
 }
 
 // SQLite has one writer, for whom the plan waits again and again.

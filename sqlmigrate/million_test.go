@@ -37,7 +37,7 @@ func TestMillion(t *testing.T) {
 	if err != nil || parents < 100 || parents > 500_000_000 {
 		t.Fatalf("GORMFLAKE_TEST_ROWS = %q, want a number from 100 to 500000000", text)
 	}
-	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB} {
+	for _, target := range []testdb.Target{testdb.Postgres, testdb.MariaDB, testdb.MySQL} {
 		t.Run(string(target), func(t *testing.T) { // not in parallel: it takes the time
 			newMillion(t, target, parents).move(t)
 		})
@@ -62,7 +62,7 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	m := &million{db, pool, parents, 2 * parents}
 	begun := time.Now()
 	key, analyze := "SERIAL", "ANALYZE "
-	if target == testdb.MariaDB {
+	if db.Name() == "mysql" {
 		key, analyze = "INT AUTO_INCREMENT", "ANALYZE TABLE "
 	}
 	run(t, db,

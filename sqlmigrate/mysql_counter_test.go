@@ -9,13 +9,14 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
 // mysqlDeleted is a table whose last rows were deleted, and one that refers to it.
-func mysqlDeleted(t *testing.T) *gorm.DB {
+func mysqlDeleted(t *testing.T, on testdb.Target) *gorm.DB {
 	t.Helper()
-	return mysqlOpen(t,
+	return mysqlOpen(t, on,
 		"CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE orders (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id int, CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id))",
 		"INSERT INTO users VALUES (1), (40)", "INSERT INTO orders VALUES (1, 1), (70, 1)", "DELETE FROM users WHERE id = 40", "DELETE FROM orders WHERE id = 70")
@@ -35,90 +36,98 @@ func mysqlDump(t *testing.T, db *gorm.DB) string {
 // counter where it stood.
 func TestMySQLCounterNeverFalls(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{"up", "down"} {
-		for n := rand.IntN(3); ; n += 3 {
-			reached := false
-			t.Run(fmt.Sprintf("%s %d", way, n), func(t *testing.T) {
-				db := mysqlDeleted(t)
-				before := mysqlDump(t, db)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				fail := mysqlFailAt(t, db, n, mysqlFailures()[0], cancel, &reached)
-				plan := mysqlInspect(t, db, "users", "orders")
-				if way == "up" {
-					_ = plan.Apply(ctx, db, fail)
-					mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
-				} else {
-					mysqlApply(t, db, plan)
-					_ = plan.Revert(ctx, db, fail)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, way := range []string{"up", "down"} {
+			for n := rand.IntN(mysqlStep(on, 3)); ; n += mysqlStep(on, 3) {
+				reached := false
+				t.Run(fmt.Sprintf("%s %d", way, n), func(t *testing.T) {
+					db := mysqlDeleted(t, on)
+					before := mysqlDump(t, db)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					fail := mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached)
+					plan := mysqlInspect(t, db, "users", "orders")
+					if way == "up" {
+						_ = plan.Apply(ctx, db, fail)
+						mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
+					} else {
+						mysqlApply(t, db, plan)
+						_ = plan.Revert(ctx, db, fail)
+					}
+					mysqlRevert(t, db, plan)
+					if after := mysqlDump(t, db); after != before {
+						t.Errorf("after the way back:\n%s\nwant\n%s", after, before)
+					}
+				})
+				if !reached {
+					break
 				}
-				mysqlRevert(t, db, plan)
-				if after := mysqlDump(t, db); after != before {
-					t.Errorf("after the way back:\n%s\nwant\n%s", after, before)
-				}
-			})
-			if !reached {
-				break
 			}
 		}
-	}
+	})
 }
 
 // Keys that are assigned between the inspection and detach count too.
 func TestMySQLCounterOfDetach(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name string
-		drop bool // the table with the counters
-		want string
-	}{{"kept", false, "[[99]]"}, {"dropped", true, "[[41]]"}}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			db := mysqlDeleted(t)
-			plan := mysqlInspect(t, db, "users", "orders")
-			mysqlExec(t, db, "INSERT INTO users VALUES (98)", "DELETE FROM users WHERE id = 98")
-			mysqlApply(t, db, plan)
-			if test.drop {
-				mysqlExec(t, db, "DROP TABLE sqlmigrate_counters")
-			}
-			mysqlRevert(t, db, plan)
-			mysqlExec(t, db, "INSERT INTO users VALUES ()")
-			if got := fmt.Sprint(mysqlRows(t, db, "SELECT id FROM users WHERE id > 1")); got != test.want {
-				t.Errorf("the next key is %s, want %s", got, test.want)
-			}
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		tests := []struct {
+			name string
+			drop bool // the table with the counters
+			want string
+		}{{"kept", false, "[[99]]"}, {"dropped", true, "[[41]]"}}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlDeleted(t, on)
+				plan := mysqlInspect(t, db, "users", "orders")
+				mysqlExec(t, db, "INSERT INTO users VALUES (98)", "DELETE FROM users WHERE id = 98")
+				mysqlApply(t, db, plan)
+				if test.drop {
+					mysqlExec(t, db, "DROP TABLE sqlmigrate_counters")
+				}
+				mysqlRevert(t, db, plan)
+				mysqlExec(t, db, "INSERT INTO users VALUES ()")
+				if got := fmt.Sprint(mysqlRows(t, db, "SELECT id FROM users WHERE id > 1")); got != test.want {
+					t.Errorf("the next key is %s, want %s", got, test.want)
+				}
+			})
+		}
+	})
 }
 
 // A row that is deleted between two statements of detach has had its key.
 func TestMySQLCounterDuringDetach(t *testing.T) {
 	t.Parallel()
-	db := mysqlDeleted(t)
-	plan := mysqlInspect(t, db, "users", "orders")
-	mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
-	mysqlApply(t, db, plan, mysqlOnce("ALTER TABLE `orders` MODIFY `id` bigint NOT NULL", func() {
-		mysqlExec(t, db, "INSERT INTO orders VALUES (200, 1)")
-	}))
-	mysqlExec(t, db, "DELETE FROM orders WHERE id = 200")
-	mysqlRevert(t, db, plan)
-	mysqlExec(t, db, "INSERT INTO orders (user_id) VALUES (1)")
-	if got := mysqlRow(t, db, "SELECT MAX(id) FROM orders")[0]; got != "201" {
-		t.Errorf("the next key is %s, want 201", got)
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlDeleted(t, on)
+		plan := mysqlInspect(t, db, "users", "orders")
+		mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+		mysqlApply(t, db, plan, mysqlOnce("ALTER TABLE `orders` MODIFY `id` bigint NOT NULL", func() {
+			mysqlExec(t, db, "INSERT INTO orders VALUES (200, 1)")
+		}))
+		mysqlExec(t, db, "DELETE FROM orders WHERE id = 200")
+		mysqlRevert(t, db, plan)
+		mysqlExec(t, db, "INSERT INTO orders (user_id) VALUES (1)")
+		if got := mysqlRow(t, db, "SELECT MAX(id) FROM orders")[0]; got != "201" {
+			t.Errorf("the next key is %s, want 201", got)
+		}
+	})
 }
 
 // A counter that a Snowflake ID has moved leaves no key for a narrow column.
 func TestMySQLCounterBeyondType(t *testing.T) {
 	t.Parallel()
-	db := mysqlDeleted(t)
-	plan := mysqlInspect(t, db, "users", "orders")
-	mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
-	mysqlExec(t, db, fmt.Sprintf("INSERT INTO users VALUES (%d)", mysqlID), fmt.Sprintf("DELETE FROM users WHERE id = %d", mysqlID))
-	schema := mysqlSchema(t, db)
-	wantError(t, plan.Revert(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen)), "refused: AUTO_INCREMENT of users is beyond int")
-	mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-	mysqlExec(t, db, "ALTER TABLE users AUTO_INCREMENT = 41")
-	mysqlRevert(t, db, plan)
-	mysqlExec(t, db, "INSERT INTO users VALUES ()")
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlDeleted(t, on)
+		plan := mysqlInspect(t, db, "users", "orders")
+		mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+		mysqlExec(t, db, fmt.Sprintf("INSERT INTO users VALUES (%d)", mysqlID), fmt.Sprintf("DELETE FROM users WHERE id = %d", mysqlID))
+		schema := mysqlSchema(t, db)
+		wantError(t, plan.Revert(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen)), "refused: AUTO_INCREMENT of users is beyond int")
+		mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+		mysqlExec(t, db, "ALTER TABLE users AUTO_INCREMENT = 41")
+		mysqlRevert(t, db, plan)
+		mysqlExec(t, db, "INSERT INTO users VALUES ()")
+	})
 }

@@ -103,57 +103,60 @@ func mysqlLargeRows(names []string) (statements []string) {
 
 func TestMySQLLarge(t *testing.T) {
 	t.Parallel()
-	statements, names := mysqlLarge(largeTables(40))
-	db := mysqlOpen(t, statements...)
-	before := mysqlDump(t, db) + mysqlProgramDump(t, db)
-	var targets []any
-	var references []reference
-	for i, name := range names {
-		targets = append(targets, name)
-		if i%6 == 0 {
-			r := reference{"p" + name, name + "_id", name, "id"}
-			references = append(references, r)
-			targets = append(targets, r.table, sqlmigrate.WithReference(r.table+"."+r.column, name+".id"))
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		statements, names := mysqlLarge(largeTables(40))
+		db := mysqlLoose(t, mysqlOpen(t, on), on)
+		mysqlExec(t, db, statements...)
+		before := mysqlDump(t, db) + mysqlProgramDump(t, db)
+		var targets []any
+		var references []reference
+		for i, name := range names {
+			targets = append(targets, name)
+			if i%6 == 0 {
+				r := reference{"p" + name, name + "_id", name, "id"}
+				references = append(references, r)
+				targets = append(targets, r.table, sqlmigrate.WithReference(r.table+"."+r.column, name+".id"))
+			}
 		}
-	}
-	begun := time.Now()
-	plan := mysqlInspect(t, db, targets...)
-	took := time.Since(begun)
-	t.Logf("Inspect took %v", took.Round(time.Millisecond))
-	limit := 30 * time.Second // on a machine that does something else, too
-	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
-		limit = 5 * time.Second
-	}
-	if took > limit {
-		t.Errorf("Inspect took %v, want %v at most", took, limit)
-	}
-	if got, want := len(plan.Tables), len(names)+len(references); got != want {
-		t.Fatalf("%d tables, want %d", got, want)
-	}
-	begun = time.Now()
-	mysqlApply(t, db, plan)
-	t.Logf("Apply took %v", time.Since(begun).Round(time.Millisecond))
-	mysqlExec(t, db, mysqlLargeRows(names)...)
-	references = append(references, readReferences(t, db, mysqlForeignKeyColumns)...)
-	wantJoined(t, db, references)
-	if got := mysqlRow(t, db, "SELECT most > 9007199254740992 FROM xt006")[0]; got != "1" {
-		t.Errorf("the largest key of a view is above 2^53: %s, want 1", got)
-	}
-	moved := mysqlDump(t, db)
-	wantError(t, plan.Revert(t.Context(), db), "refused")
-	if mysqlDump(t, db) != moved {
-		t.Error("a way back that was refused has changed the database")
-	}
-	for i, name := range slices.Backward(names) {
-		if i%6 == 0 {
-			mysqlExec(t, db, "DELETE FROM p"+name+" WHERE id > 2")
+		begun := time.Now()
+		plan := mysqlInspect(t, db, targets...)
+		took := time.Since(begun)
+		t.Logf("Inspect took %v", took.Round(time.Millisecond))
+		limit := 30 * time.Second // on a machine that does something else, too
+		if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
+			limit = 5 * time.Second
 		}
-		mysqlExec(t, db, fmt.Sprintf("DELETE FROM %s WHERE id > 1", name))
-	}
-	begun = time.Now()
-	mysqlRevert(t, db, plan)
-	t.Logf("Revert took %v", time.Since(begun).Round(time.Millisecond))
-	if after := mysqlDump(t, db) + mysqlProgramDump(t, db); after != before {
-		t.Errorf("after the way back:\n%s", testdb.Diff(before, after))
-	}
+		if took > limit {
+			t.Errorf("Inspect took %v, want %v at most", took, limit)
+		}
+		if got, want := len(plan.Tables), len(names)+len(references); got != want {
+			t.Fatalf("%d tables, want %d", got, want)
+		}
+		begun = time.Now()
+		mysqlApply(t, db, plan)
+		t.Logf("Apply took %v", time.Since(begun).Round(time.Millisecond))
+		mysqlExec(t, db, mysqlLargeRows(names)...)
+		references = append(references, readReferences(t, db, mysqlForeignKeyColumns)...)
+		wantJoined(t, db, references)
+		if got := mysqlRow(t, db, "SELECT most > 9007199254740992 FROM xt006")[0]; got != "1" {
+			t.Errorf("the largest key of a view is above 2^53: %s, want 1", got)
+		}
+		moved := mysqlDump(t, db)
+		wantError(t, plan.Revert(t.Context(), db), "refused")
+		if mysqlDump(t, db) != moved {
+			t.Error("a way back that was refused has changed the database")
+		}
+		for i, name := range slices.Backward(names) {
+			if i%6 == 0 {
+				mysqlExec(t, db, "DELETE FROM p"+name+" WHERE id > 2")
+			}
+			mysqlExec(t, db, fmt.Sprintf("DELETE FROM %s WHERE id > 1", name))
+		}
+		begun = time.Now()
+		mysqlRevert(t, db, plan)
+		t.Logf("Revert took %v", time.Since(begun).Round(time.Millisecond))
+		if after := mysqlDump(t, db) + mysqlProgramDump(t, db); after != before {
+			t.Errorf("after the way back:\n%s", testdb.Diff(before, after))
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -68,20 +69,26 @@ func mysqlShopIn(t *testing.T, db *gorm.DB, key, auto string) (second string) {
 
 func TestMySQLMatrix(t *testing.T) {
 	t.Parallel()
-	for _, base := range []string{"tinyint", "smallint", "mediumint", "int", "bigint"} {
-		for _, sign := range []string{"", " unsigned"} {
-			for _, auto := range []string{"AUTO_INCREMENT", ""} {
-				t.Run(strings.TrimSpace(base+sign+" "+auto), func(t *testing.T) {
-					t.Parallel()
-					testMySQLMatrix(t, base+sign, auto)
-				})
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		bases := []string{"int", "bigint"}
+		if on == testdb.MariaDB {
+			bases = append(bases, "tinyint", "smallint", "mediumint")
+		}
+		for _, base := range bases {
+			for _, sign := range []string{"", " unsigned"} {
+				for _, auto := range []string{"AUTO_INCREMENT", ""} {
+					t.Run(strings.TrimSpace(base+sign+" "+auto), func(t *testing.T) {
+						t.Parallel()
+						testMySQLMatrix(t, on, base+sign, auto)
+					})
+				}
 			}
 		}
-	}
+	})
 }
 
-func testMySQLMatrix(t *testing.T, key, auto string) {
-	db := mysqlOpen(t)
+func testMySQLMatrix(t *testing.T, on testdb.Target, key, auto string) {
+	db := mysqlOpen(t, on)
 	second := mysqlShopIn(t, db, key, auto)
 	schema, data := mysqlSchema(t, db, second), mysqlData(t, db, second)
 	plan := mysqlInspect(t, db, mysqlShopTargets()...)

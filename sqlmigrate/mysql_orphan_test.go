@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -43,72 +44,78 @@ func mysqlFind(t *testing.T, db *gorm.DB, text string, want ...string) {
 
 func TestMySQLOrphansBlock(t *testing.T) {
 	t.Parallel()
-	db := mysqlSmall(t)
-	mysqlOrphans(t, db)
-	plan, err := sqlmigrate.Inspect(t.Context(), db, mysqlSmallTargets()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(plan.Blockers) != 2 {
-		t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
-	}
-	b := plan.Blockers[1]
-	if b.Object != "foreign key fk_a" || b.Table != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
-		t.Errorf("blocker %+v, want foreign key fk_a, how many rows and one of them", b)
-	}
-	mysqlFind(t, db, b.Fix, "77", "78")
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlSmall(t, on)
+		mysqlOrphans(t, db)
+		plan, err := sqlmigrate.Inspect(t.Context(), db, mysqlSmallTargets()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan.Blockers) != 2 {
+			t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
+		}
+		b := plan.Blockers[1]
+		if b.Object != "foreign key fk_a" || b.Table != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
+			t.Errorf("blocker %+v, want foreign key fk_a, how many rows and one of them", b)
+		}
+		mysqlFind(t, db, b.Fix, "77", "78")
+	})
 }
 
 // Orphans that come after the inspection, or that it does not look for because
 // the table is large, are found before anything is changed.
 func TestMySQLOrphansRejectedFirst(t *testing.T) {
 	t.Parallel()
-	_, schema, data := mysqlMoved(t)
-	db := mysqlSmall(t)
-	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-	mysqlOrphans(t, db)
-	before := mysqlSchema(t, db)
-	err := plan.Apply(t.Context(), db)
-	wantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
-	mysqlFind(t, db, err.Error(), "79")
-	mysqlSame(t, "schema", mysqlSchema(t, db), before)
-	mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
-	mysqlApply(t, db, plan)
-	mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-	mysqlSame(t, "data", mysqlData(t, db), data)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		_, schema, data := mysqlMoved(t, on)
+		db := mysqlSmall(t, on)
+		plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+		mysqlOrphans(t, db)
+		before := mysqlSchema(t, db)
+		err := plan.Apply(t.Context(), db)
+		wantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
+		mysqlFind(t, db, err.Error(), "79")
+		mysqlSame(t, "schema", mysqlSchema(t, db), before)
+		mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
+		mysqlApply(t, db, plan)
+		mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+		mysqlSame(t, "data", mysqlData(t, db), data)
+	})
 }
 
 // A row that breaks a foreign key while that is away does not keep it away.
 func TestMySQLOrphansWhileAway(t *testing.T) {
 	t.Parallel()
-	_, schema, data := mysqlMoved(t)
-	for _, again := range []string{"same plan", "new plan"} {
-		t.Run(again, func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			keys := mysqlForeignKeys(t, db)
-			plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-			err := plan.Apply(t.Context(), db, mysqlOnce("ADD CONSTRAINT", func() { mysqlOrphans(t, db) }))
-			wantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
-			mysqlFind(t, db, err.Error(), "79")
-			if got := mysqlForeignKeys(t, db); strings.Join(got, " ") != strings.Join(keys, " ") {
-				t.Errorf("foreign keys = %q, want all of %q", got, keys)
-			}
-			if err := mysqlTry(t, db, "INSERT INTO orders (a_id) VALUES (96)"); err == nil || !strings.Contains(err.Error(), "1452") {
-				t.Errorf("another orphan: %v, want error 1452", err)
-			}
-			mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
-			if again == "new plan" {
-				plan = mysqlInspect(t, db, mysqlSmallTargets()...)
-				if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "stopped half-way") {
-					t.Errorf("notes = %s, want one of the run that has stopped", notes)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		_, schema, data := mysqlMoved(t, on)
+		for _, again := range []string{"same plan", "new plan"} {
+			t.Run(again, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				keys := mysqlForeignKeys(t, db)
+				plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+				err := plan.Apply(t.Context(), db, mysqlOnce("ADD CONSTRAINT", func() { mysqlOrphans(t, db) }))
+				wantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
+				mysqlFind(t, db, err.Error(), "79")
+				if got := mysqlForeignKeys(t, db); strings.Join(got, " ") != strings.Join(keys, " ") {
+					t.Errorf("foreign keys = %q, want all of %q", got, keys)
 				}
-			}
-			mysqlApply(t, db, plan)
-			mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-			mysqlSame(t, "data", mysqlData(t, db), data)
-		})
-	}
+				if err := mysqlTry(t, db, "INSERT INTO orders (a_id) VALUES (96)"); err == nil || !strings.Contains(err.Error(), "1452") {
+					t.Errorf("another orphan: %v, want error 1452", err)
+				}
+				mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
+				if again == "new plan" {
+					plan = mysqlInspect(t, db, mysqlSmallTargets()...)
+					if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "stopped half-way") {
+						t.Errorf("notes = %s, want one of the run that has stopped", notes)
+					}
+				}
+				mysqlApply(t, db, plan)
+				mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+				mysqlSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+	})
 }
 
 // mysqlOnce calls do before the first statement that contains text.
@@ -125,47 +132,55 @@ func mysqlOnce(text string, do func()) sqlmigrate.ApplyOption {
 // The way back restores the whole schema, whatever rows have come.
 func TestMySQLRevertEndsWithOrphans(t *testing.T) {
 	t.Parallel()
-	for _, when := range []string{"DROP FOREIGN KEY", "ADD CONSTRAINT"} {
-		t.Run("before "+when, func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			before := mysqlSchema(t, db)
-			plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-			mysqlApply(t, db, plan)
-			err := plan.Revert(t.Context(), db, mysqlOnce(when, func() { mysqlOrphans(t, db) }))
-			wantError(t, err, "refused", "table orders", "1 row, for example id = 79, b_id = 97")
-			got := mysqlSchema(t, db)
-			delete(got, "sqlmigrate_journal")
-			mysqlSame(t, "schema", got, before)
-			mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
-			mysqlRevert(t, db, plan)
-			mysqlSame(t, "schema", mysqlSchema(t, db), before)
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, when := range []string{"DROP FOREIGN KEY", "ADD CONSTRAINT"} {
+			t.Run("before "+when, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				before := mysqlSchema(t, db)
+				plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+				mysqlApply(t, db, plan)
+				err := plan.Revert(t.Context(), db, mysqlOnce(when, func() { mysqlOrphans(t, db) }))
+				wantError(t, err, "refused", "table orders", "1 row, for example id = 79, b_id = 97")
+				got := mysqlSchema(t, db)
+				delete(got, "sqlmigrate_journal")
+				mysqlSame(t, "schema", got, before)
+				mysqlExec(t, db, "DELETE FROM orders WHERE id >= 77")
+				mysqlRevert(t, db, plan)
+				mysqlSame(t, "schema", mysqlSchema(t, db), before)
+			})
+		}
+	})
 }
 
 // A parent that is deleted by a transaction older than the foreign key is seen.
 func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
 	t.Parallel()
-	db := mysqlDeleted(t)
-	mysqlExec(t, db, "INSERT INTO users VALUES (50)", "INSERT INTO orders VALUES (80, 50)")
-	plan := mysqlInspect(t, db, "users", "orders")
-	tx := db.Begin()
-	defer tx.Rollback()
-	ended := make(chan error)
-	go func() {
-		ended <- plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlOnce("ADD CONSTRAINT", func() { run(t, tx, "DELETE FROM users WHERE id = 50") }))
-	}()
-	var err error
-	for waiting := false; !waiting && err == nil; {
-		select {
-		case err = <-ended:
-			t.Fatalf("Apply: %v, want it to wait for the transaction", err)
-		case <-time.After(10 * time.Millisecond):
-			waiting = len(mysqlStrings(t, db, mysqlAtWork+" AND INFO LIKE 'LOCK TABLES%'")) > 0
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlDeleted(t, on)
+		mysqlExec(t, db, "INSERT INTO users VALUES (50)", "INSERT INTO orders VALUES (80, 50)")
+		plan := mysqlInspect(t, db, "users", "orders")
+		tx := db.Begin()
+		defer tx.Rollback()
+		waits := "LOCK TABLES"
+		if on == testdb.MySQL {
+			waits = "ALTER TABLE `orders` ADD CONSTRAINT"
 		}
-	}
-	tx.Commit()
-	err = <-ended
-	wantError(t, err, "refused", "table orders", "user_id", "for example id = 80, user_id = 50")
+		ended := make(chan error)
+		go func() {
+			ended <- plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlOnce("ADD CONSTRAINT", func() { run(t, tx, "DELETE FROM users WHERE id = 50") }))
+		}()
+		var err error
+		for waiting := false; !waiting && err == nil; {
+			select {
+			case err = <-ended:
+				t.Fatalf("Apply: %v, want it to wait for the transaction", err)
+			case <-time.After(10 * time.Millisecond):
+				waiting = len(mysqlStrings(t, db, mysqlAtWork+" AND INFO LIKE '"+waits+"%'")) > 0
+			}
+		}
+		tx.Commit()
+		err = <-ended
+		wantError(t, err, "refused", "table orders", "user_id", "for example id = 80, user_id = 50")
+	})
 }

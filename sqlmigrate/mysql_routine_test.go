@@ -3,6 +3,8 @@ package sqlmigrate_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 // mysqlRentals are routines as Sakila has them, and a few more.
@@ -39,33 +41,35 @@ var mysqlRentals = []string{
 // The notes name each variable that takes a key, and no other.
 func TestMySQLNotesRoutines(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t, mysqlRentals...)
-	want := []string{
-		"Function inventory_in_stock has p_inventory_id int(11), which",
-		"Function inventory_held_by_customer has a result of int(11), p int(11), v int, which",
-		"Procedure rewards has customer_id smallint, which",
-		"Procedure rent has a int(11), c int(11), which",
-		"Procedure walk has i int, which",
-		"Trigger narrow has held mediumint, which",
-		"Event nightly has last int, which",
-	}
-	var got []string
-	for _, note := range mysqlInspect(t, db, "customer", "inventory", "rental").Notes {
-		if strings.Contains(note, "1264") {
-			got = append(got, note)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on, mysqlRentals...)
+		want := []string{
+			"Function inventory_in_stock has p_inventory_id int(11), which",
+			"Function inventory_held_by_customer has a result of int(11), p int(11), v int, which",
+			"Procedure rewards has customer_id smallint, which",
+			"Procedure rent has a int(11), c int(11), which",
+			"Procedure walk has i int, which",
+			"Trigger narrow has held mediumint, which",
+			"Event nightly has last int, which",
 		}
-	}
-	if !mysqlMariaDB(t, db) {
-		for i := range want {
-			want[i] = strings.ReplaceAll(want[i], "(11)", "")
+		var got []string
+		for _, note := range mysqlInspect(t, db, "customer", "inventory", "rental").Notes {
+			if strings.Contains(note, "1264") {
+				got = append(got, note)
+			}
 		}
-	}
-	for _, w := range want {
-		if !strings.Contains(strings.Join(got, "\n"), w) {
-			t.Errorf("no note says %q", w)
+		if !mysqlMariaDB(t, db) {
+			for i := range want {
+				want[i] = strings.ReplaceAll(want[i], "(11)", "")
+			}
 		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d notes, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
-	}
+		for _, w := range want {
+			if !strings.Contains(strings.Join(got, "\n"), w) {
+				t.Errorf("no note says %q", w)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d notes, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/types"
 )
@@ -74,7 +75,9 @@ func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 				return fmt.Errorf("%w in %s", err, statement)
 			}
 		}
-		if got := mysqlRow(t, tool, "SELECT @@SESSION.sql_mode = @@GLOBAL.sql_mode, @@SESSION.foreign_key_checks")[1]; got != "1" {
+		const restored = "SELECT @@SESSION.sql_mode = @@GLOBAL.sql_mode AND @@SESSION.foreign_key_checks" +
+			" /*!80000 AND @@SESSION.information_schema_stats_expiry = @@GLOBAL.information_schema_stats_expiry */"
+		if got := mysqlRow(t, tool, restored)[0]; got != "1" {
 			t.Error("a script leaves settings behind")
 		}
 		pool.Close()
@@ -84,96 +87,102 @@ func mysqlTool(t *testing.T, db *gorm.DB, scripts [][]string) error {
 
 func TestMySQLScripts(t *testing.T) {
 	t.Parallel()
-	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
-		t.Run(string(format), func(t *testing.T) {
-			t.Parallel()
-			before, schema, data := mysqlMoved(t)
-			db := mysqlSmall(t)
-			up, down := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
-			for range 2 { // each of them can be run again
-				if err := mysqlTool(t, db, up); err != nil {
-					t.Fatal(err)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+			t.Run(string(format), func(t *testing.T) {
+				t.Parallel()
+				before, schema, data := mysqlMoved(t, on)
+				db := mysqlSmall(t, on)
+				up, down := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
+				for range 2 { // each of them can be run again
+					if err := mysqlTool(t, db, up); err != nil {
+						t.Fatal(err)
+					}
+					mysqlSame(t, "schema after up", mysqlSchema(t, db), schema)
+					mysqlSame(t, "data after up", mysqlData(t, db), data)
 				}
-				mysqlSame(t, "schema after up", mysqlSchema(t, db), schema)
-				mysqlSame(t, "data after up", mysqlData(t, db), data)
-			}
-			mysqlExec(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", mysqlID))
-			err := mysqlTool(t, db, down[1:])
-			if err == nil || !strings.Contains(err.Error(), "refused: orders.id has Snowflake IDs") {
-				t.Errorf("down with a large key: %v, want an error that says so", err)
-			}
-			mysqlExec(t, db, "DELETE FROM orders WHERE id > 99")
-			mysqlSame(t, "schema after a refused down", mysqlSchema(t, db), schema)
-			for range 2 {
-				if err := mysqlTool(t, db, down); err != nil {
-					t.Fatal(err)
+				mysqlExec(t, db, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", mysqlID))
+				err := mysqlTool(t, db, down[1:])
+				if err == nil || !strings.Contains(err.Error(), "refused: orders.id has Snowflake IDs") {
+					t.Errorf("down with a large key: %v, want an error that says so", err)
 				}
-				mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
-				mysqlSame(t, "data after down", mysqlData(t, db), data)
-			}
-		})
-	}
+				mysqlExec(t, db, "DELETE FROM orders WHERE id > 99")
+				mysqlSame(t, "schema after a refused down", mysqlSchema(t, db), schema)
+				for range 2 {
+					if err := mysqlTool(t, db, down); err != nil {
+						t.Fatal(err)
+					}
+					mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
+					mysqlSame(t, "data after down", mysqlData(t, db), data)
+				}
+			})
+		}
+	})
 }
 
 func TestMySQLScriptsAfterOrphan(t *testing.T) {
 	t.Parallel()
-	for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
-		t.Run(string(format), func(t *testing.T) {
-			t.Parallel()
-			_, schema, data := mysqlMoved(t)
-			db := mysqlSmall(t)
-			up, _ := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
-			orphan := mysqlWith(t, db, func(c *driver.Config) { c.Params = map[string]string{"foreign_key_checks": "0"} })
-			mysqlExec(t, orphan, "INSERT INTO orders (id, a_id) VALUES (77, 99)")
-			if err := mysqlTool(t, db, up); err == nil || !strings.Contains(err.Error(), "table orders has rows whose") {
-				t.Fatalf("up with an orphan: %v, want an error that says so", err)
-			}
-			mysqlExec(t, db, "DELETE FROM orders WHERE id = 77")
-			if err := mysqlTool(t, db, up); err != nil {
-				t.Fatal(err)
-			}
-			mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-			mysqlSame(t, "data", mysqlData(t, db), data)
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, format := range []sqlmigrate.Format{sqlmigrate.GolangMigrate, sqlmigrate.Goose} {
+			t.Run(string(format), func(t *testing.T) {
+				t.Parallel()
+				_, schema, data := mysqlMoved(t, on)
+				db := mysqlSmall(t, on)
+				up, _ := mysqlScripts(t, mysqlInspect(t, db, mysqlSmallTargets()...), format)
+				orphan := mysqlWith(t, db, func(c *driver.Config) { c.Params = map[string]string{"foreign_key_checks": "0"} })
+				mysqlExec(t, orphan, "INSERT INTO orders (id, a_id) VALUES (77, 99)")
+				if err := mysqlTool(t, db, up); err == nil || !strings.Contains(err.Error(), "table orders has rows whose") {
+					t.Fatalf("up with an orphan: %v, want an error that says so", err)
+				}
+				mysqlExec(t, db, "DELETE FROM orders WHERE id = 77")
+				if err := mysqlTool(t, db, up); err != nil {
+					t.Fatal(err)
+				}
+				mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+				mysqlSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+	})
 }
 
 // A tool that is killed after any statement, and run again, or helped by the
 // library.
 func TestMySQLScriptsResume(t *testing.T) {
 	t.Parallel()
-	before, schema, data := mysqlMoved(t)
-	up, down := mysqlScripts(t, mysqlInspect(t, mysqlSmall(t), mysqlSmallTargets()...), sqlmigrate.Goose)
-	for n := range up[0] {
-		t.Run(fmt.Sprintf("up %d", n), func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			mysqlPart(t, db, up[0][:n])
-			if n%3 == 0 {
-				mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
-			}
-			if err := mysqlTool(t, db, up); err != nil {
-				t.Fatal(err)
-			}
-			mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-			mysqlSame(t, "data", mysqlData(t, db), data)
-		})
-	}
-	for n := range down[2] {
-		t.Run(fmt.Sprintf("down %d", n), func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			if err := mysqlTool(t, db, append(append([][]string{}, up...), down[:2]...)); err != nil {
-				t.Fatal(err)
-			}
-			mysqlPart(t, db, down[2][:n])
-			if err := mysqlTool(t, db, down[2:]); err != nil {
-				t.Fatal(err)
-			}
-			mysqlSame(t, "schema", mysqlSchema(t, db), before)
-			mysqlSame(t, "data", mysqlData(t, db), data)
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		before, schema, data := mysqlMoved(t, on)
+		up, down := mysqlScripts(t, mysqlInspect(t, mysqlSmall(t, on), mysqlSmallTargets()...), sqlmigrate.Goose)
+		for n := 0; n < len(up[0]); n += mysqlStep(on, 1) {
+			t.Run(fmt.Sprintf("up %d", n), func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				mysqlPart(t, db, up[0][:n])
+				if n%3 == 0 {
+					mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
+				}
+				if err := mysqlTool(t, db, up); err != nil {
+					t.Fatal(err)
+				}
+				mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+				mysqlSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+		for n := 0; n < len(down[2]); n += mysqlStep(on, 1) {
+			t.Run(fmt.Sprintf("down %d", n), func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				if err := mysqlTool(t, db, append(append([][]string{}, up...), down[:2]...)); err != nil {
+					t.Fatal(err)
+				}
+				mysqlPart(t, db, down[2][:n])
+				if err := mysqlTool(t, db, down[2:]); err != nil {
+					t.Fatal(err)
+				}
+				mysqlSame(t, "schema", mysqlSchema(t, db), before)
+				mysqlSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+	})
 }
 
 // mysqlPart runs statements on a connection that is closed then.
@@ -188,42 +197,46 @@ func mysqlPart(t *testing.T, db *gorm.DB, statements []string) {
 // The server continues a statement whose client has gone.
 func TestMySQLResumesBehindLostStatement(t *testing.T) {
 	t.Parallel()
-	before, schema, _ := mysqlMoved(t)
-	db := mysqlSmall(t)
-	for range 15 {
-		mysqlExec(t, db, "INSERT INTO orders (a_id) SELECT 1 FROM orders")
-	}
-	rows := mysqlRow(t, db, "SELECT COUNT(*) FROM orders")
-	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	err := plan.Apply(ctx, db, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
-		if strings.Contains(p.SQL, "ALTER TABLE `orders` MODIFY") {
-			go mysqlCancelWhenRunning(ctx, mysqlPool(t, db), cancel)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		before, schema, _ := mysqlMoved(t, on)
+		db := mysqlSmall(t, on)
+		for range 15 {
+			mysqlExec(t, db, "INSERT INTO orders (a_id) SELECT 1 FROM orders")
 		}
-	}))
-	t.Logf("the run that lost its client: %v", err)
-	mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
-	mysqlSame(t, "schema", mysqlSchema(t, db), schema)
-	if got := mysqlRow(t, db, "SELECT COUNT(*) FROM orders"); got[0] != rows[0] {
-		t.Errorf("orders has %s rows, want %s", got[0], rows[0])
-	}
-	mysqlRevert(t, db, plan)
-	mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
+		rows := mysqlRow(t, db, "SELECT COUNT(*) FROM orders")
+		plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		err := plan.Apply(ctx, db, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+			if strings.Contains(p.SQL, "ALTER TABLE `orders` MODIFY") {
+				go mysqlCancelWhenRunning(ctx, mysqlPool(t, db), cancel)
+			}
+		}))
+		t.Logf("the run that lost its client: %v", err)
+		mysqlApply(t, db, mysqlInspect(t, db, mysqlSmallTargets()...))
+		mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+		if got := mysqlRow(t, db, "SELECT COUNT(*) FROM orders"); got[0] != rows[0] {
+			t.Errorf("orders has %s rows, want %s", got[0], rows[0])
+		}
+		mysqlRevert(t, db, plan)
+		mysqlSame(t, "schema after down", mysqlSchema(t, db), before)
+	})
 }
 
 func TestMySQLAutoMigrateHasNothingToDo(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t)
-	if err := db.AutoMigrate(&mysqlOldUser{}, &mysqlOldOrder{}); err != nil {
-		t.Fatal(err)
-	}
-	mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
-	schema := mysqlSchema(t, db)
-	if err := db.AutoMigrate(&mysqlNewUser{}, &mysqlNewOrder{}); err != nil {
-		t.Fatal(err)
-	}
-	mysqlSame(t, "schema after AutoMigrate", mysqlSchema(t, db), schema)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on)
+		if err := db.AutoMigrate(&mysqlOldUser{}, &mysqlOldOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
+		schema := mysqlSchema(t, db)
+		if err := db.AutoMigrate(&mysqlNewUser{}, &mysqlNewOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		mysqlSame(t, "schema after AutoMigrate", mysqlSchema(t, db), schema)
+	})
 }
 
 type (
@@ -265,12 +278,14 @@ func mysqlCancelWhenRunning(ctx context.Context, pool *sql.DB, cancel context.Ca
 // The tools' own SQL mode would make 1 of a key of 0.
 func TestMySQLScriptsKeepKeyZero(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t, "CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
-		"INSERT INTO users VALUES (4), (5)", "UPDATE users SET id = 0 WHERE id = 4")
-	data := mysqlData(t, db)
-	up, down := mysqlScripts(t, mysqlInspect(t, db, "users"), sqlmigrate.Goose)
-	if err := mysqlTool(t, db, append(up, down...)); err != nil {
-		t.Fatal(err)
-	}
-	mysqlSame(t, "data after down", mysqlData(t, db), data)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on, "CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
+			"INSERT INTO users VALUES (4), (5)", "UPDATE users SET id = 0 WHERE id = 4")
+		data := mysqlData(t, db)
+		up, down := mysqlScripts(t, mysqlInspect(t, db, "users"), sqlmigrate.Goose)
+		if err := mysqlTool(t, db, append(up, down...)); err != nil {
+			t.Fatal(err)
+		}
+		mysqlSame(t, "data after down", mysqlData(t, db), data)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -52,95 +53,105 @@ func mysqlWantChanged(t *testing.T, err error, table string) {
 // What somebody has changed since stays, and so does everything else.
 func TestMySQLRefusesChanged(t *testing.T) {
 	t.Parallel()
-	drifts := append(mysqlDrifts(),
-		mysqlDrift{"no auto_increment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL COMMENT 'it''s \\\\ one'", ""},
-		mysqlDrift{"default of a key", "flags", "ALTER TABLE flags ALTER id SET DEFAULT 8", ""},
-		mysqlDrift{"name of an index", "orders", "ALTER TABLE orders RENAME KEY fk_a TO ix_a", ""},
-		mysqlDrift{"columns of an index", "orders", "ALTER TABLE orders DROP KEY fk_a, ADD KEY fk_a (a_id, b_id)", ""},
-		mysqlDrift{"type", "orders", "ALTER TABLE orders MODIFY id mediumint unsigned NOT NULL AUTO_INCREMENT", ""})
-	for _, d := range drifts {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-			up, _ := mysqlScripts(t, plan, sqlmigrate.Goose)
-			d.make(t, db, "int", "AUTO_INCREMENT")
-			schema := mysqlSchema(t, db)
-			mysqlWantChanged(t, plan.Apply(t.Context(), db), d.table)
-			mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
-			mysqlWantChanged(t, mysqlTool(t, db, up), d.table)
-			mysqlSame(t, "schema after a refused script", mysqlSchema(t, db), schema)
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		drifts := append(mysqlDrifts(),
+			mysqlDrift{"no auto_increment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL COMMENT 'it''s \\\\ one'", ""},
+			mysqlDrift{"default of a key", "flags", "ALTER TABLE flags ALTER id SET DEFAULT 8", ""},
+			mysqlDrift{"name of an index", "orders", "ALTER TABLE orders RENAME KEY fk_a TO ix_a", ""},
+			mysqlDrift{"columns of an index", "orders", "ALTER TABLE orders DROP KEY fk_a, ADD KEY fk_a (a_id, b_id)", ""},
+			mysqlDrift{"type", "orders", "ALTER TABLE orders MODIFY id mediumint unsigned NOT NULL AUTO_INCREMENT", ""})
+		for _, d := range drifts {
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+				up, _ := mysqlScripts(t, plan, sqlmigrate.Goose)
+				d.make(t, db, "int", "AUTO_INCREMENT")
+				schema := mysqlSchema(t, db)
+				mysqlWantChanged(t, plan.Apply(t.Context(), db), d.table)
+				mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
+				mysqlWantChanged(t, mysqlTool(t, db, up), d.table)
+				mysqlSame(t, "schema after a refused script", mysqlSchema(t, db), schema)
+			})
+		}
+	})
 }
 
 func TestMySQLRefusesChangedDown(t *testing.T) {
 	t.Parallel()
-	for _, d := range mysqlDrifts() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			db := mysqlSmall(t)
-			plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-			only := sqlmigrate.WithPhases(sqlmigrate.Widen)
-			mysqlApply(t, db, plan, only)
-			d.make(t, db, "bigint", "AUTO_INCREMENT")
-			schema := mysqlSchema(t, db)
-			mysqlWantChanged(t, plan.Revert(t.Context(), db, only), d.table)
-			mysqlSame(t, "schema after a refused Revert", mysqlSchema(t, db), schema)
-		})
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, d := range mysqlDrifts() {
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlSmall(t, on)
+				plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+				only := sqlmigrate.WithPhases(sqlmigrate.Widen)
+				mysqlApply(t, db, plan, only)
+				d.make(t, db, "bigint", "AUTO_INCREMENT")
+				schema := mysqlSchema(t, db)
+				mysqlWantChanged(t, plan.Revert(t.Context(), db, only), d.table)
+				mysqlSame(t, "schema after a refused Revert", mysqlSchema(t, db), schema)
+			})
+		}
+	})
 }
 
 // Phase detach repeats a column too, in both directions.
 func TestMySQLRefusesChangedDetach(t *testing.T) {
 	t.Parallel()
-	d := mysqlDrift{"comment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL {AUTO} COMMENT 'prod'", ""}
-	db := mysqlSmall(t)
-	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-	mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
-	d.make(t, db, "bigint", "AUTO_INCREMENT")
-	schema := mysqlSchema(t, db)
-	mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
-	mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		d := mysqlDrift{"comment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL {AUTO} COMMENT 'prod'", ""}
+		db := mysqlSmall(t, on)
+		plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+		mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+		d.make(t, db, "bigint", "AUTO_INCREMENT")
+		schema := mysqlSchema(t, db)
+		mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
+		mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
 
-	db = mysqlSmall(t)
-	plan = mysqlInspect(t, db, mysqlSmallTargets()...)
-	mysqlApply(t, db, plan)
-	d.make(t, db, "bigint", "")
-	if err := plan.Revert(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Guard)); err != nil {
-		t.Fatal(err)
-	}
-	only := sqlmigrate.WithPhases(sqlmigrate.Detach)
-	schema = mysqlSchema(t, db)
-	mysqlWantChanged(t, plan.Revert(t.Context(), db, only), "users")
-	mysqlSame(t, "schema after a refused Revert", mysqlSchema(t, db), schema)
+		db = mysqlSmall(t, on)
+		plan = mysqlInspect(t, db, mysqlSmallTargets()...)
+		mysqlApply(t, db, plan)
+		d.make(t, db, "bigint", "")
+		if err := plan.Revert(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Guard)); err != nil {
+			t.Fatal(err)
+		}
+		only := sqlmigrate.WithPhases(sqlmigrate.Detach)
+		schema = mysqlSchema(t, db)
+		mysqlWantChanged(t, plan.Revert(t.Context(), db, only), "users")
+		mysqlSame(t, "schema after a refused Revert", mysqlSchema(t, db), schema)
+	})
 }
 
 // That a journal is there does not excuse a foreign key it does not know.
 func TestMySQLRefusesMissingWithJournal(t *testing.T) {
 	t.Parallel()
-	db := mysqlSmall(t)
-	plan := mysqlInspect(t, db, mysqlSmallTargets()...)
-	mysqlExec(t, db, "CREATE TABLE sqlmigrate_journal ("+
-		"id char(64) NOT NULL PRIMARY KEY, kind varchar(16), table_schema varchar(64), table_name varchar(64), name varchar(64), definition mediumtext)",
-		"ALTER TABLE users DROP FOREIGN KEY fk_boss")
-	schema := mysqlSchema(t, db)
-	mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
-	mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlSmall(t, on)
+		plan := mysqlInspect(t, db, mysqlSmallTargets()...)
+		mysqlExec(t, db, "CREATE TABLE sqlmigrate_journal ("+
+			"id char(64) NOT NULL PRIMARY KEY, kind varchar(16), table_schema varchar(64), table_name varchar(64), name varchar(64), definition mediumtext)",
+			"ALTER TABLE users DROP FOREIGN KEY fk_boss")
+		schema := mysqlSchema(t, db)
+		mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
+		mysqlSame(t, "schema after a refused Apply", mysqlSchema(t, db), schema)
+	})
 }
 
 // A default of a ZEROFILL column is written another way when that is gone.
 func TestMySQLUnchangedZerofill(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t, "CREATE TABLE users (id int(5) unsigned zerofill NOT NULL AUTO_INCREMENT PRIMARY KEY)",
-		"CREATE TABLE orders (user_id int(5) unsigned zerofill DEFAULT 7 COMMENT 'ünï \\\\ it''s', FOREIGN KEY (user_id) REFERENCES users (id))")
-	plan := mysqlInspect(t, db, "users")
-	for range 2 {
-		mysqlApply(t, db, plan)
-	}
-	for range 2 {
-		mysqlRevert(t, db, plan)
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on, "CREATE TABLE users (id int(5) unsigned zerofill NOT NULL AUTO_INCREMENT PRIMARY KEY)",
+			"CREATE TABLE orders (user_id int(5) unsigned zerofill DEFAULT 7 COMMENT 'ünï \\\\ it''s', FOREIGN KEY (user_id) REFERENCES users (id))")
+		plan := mysqlInspect(t, db, "users")
+		for range 2 {
+			mysqlApply(t, db, plan)
+		}
+		for range 2 {
+			mysqlRevert(t, db, plan)
+		}
+	})
 }
 
 func mysqlUncheckedSession(c *driver.Config) {

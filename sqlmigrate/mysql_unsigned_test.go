@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/types"
+
+	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 // The keys that GORM makes of uint, as in gorm.Model.
@@ -49,29 +51,33 @@ func (mysqlUnsignedParcel) TableName() string { return "parcels" }
 // unsigned: it gets the type of the key.
 func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t)
-	if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
-		t.Fatal(err)
-	}
-	mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
-	if err := db.AutoMigrate(&mysqlUnsignedUser{}, &mysqlUnsignedOrder{}, &mysqlUnsignedParcel{}); err != nil {
-		t.Fatal(err)
-	}
-	for table, column := range map[string]string{"users": "id", "orders": "user_id", "parcels": "order_id", "parcel_users": "user_id"} {
-		if got := mysqlColumnType(t, db, table, column); got != "bigint unsigned" {
-			t.Errorf("%s.%s is %s, want bigint unsigned", table, column, got)
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on)
+		if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
+			t.Fatal(err)
 		}
-	}
+		mysqlApply(t, db, mysqlInspect(t, db, "users", "orders"))
+		if err := db.AutoMigrate(&mysqlUnsignedUser{}, &mysqlUnsignedOrder{}, &mysqlUnsignedParcel{}); err != nil {
+			t.Fatal(err)
+		}
+		for table, column := range map[string]string{"users": "id", "orders": "user_id", "parcels": "order_id", "parcel_users": "user_id"} {
+			if got := mysqlColumnType(t, db, table, column); got != "bigint unsigned" {
+				t.Errorf("%s.%s is %s, want bigint unsigned", table, column, got)
+			}
+		}
+	})
 }
 
 func TestMySQLUnsignedKeysShareOneNote(t *testing.T) {
 	t.Parallel()
-	db := mysqlOpen(t)
-	if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
-		t.Fatal(err)
-	}
-	notes := mysqlInspect(t, db, "users", "orders").Notes
-	if len(notes) != 1 || !strings.Contains(notes[0], ": orders.id, users.id. ") {
-		t.Errorf("notes = %q, want one that names orders.id and users.id", notes)
-	}
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlOpen(t, on)
+		if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		notes := mysqlInspect(t, db, "users", "orders").Notes
+		if len(notes) != 1 || !strings.Contains(notes[0], ": orders.id, users.id. ") {
+			t.Errorf("notes = %q, want one that names orders.id and users.id", notes)
+		}
+	})
 }

@@ -26,7 +26,7 @@ func TestServerIsAnotherEngine(t *testing.T) {
 		target        testdb.Target
 		version, want string
 	}{
-		{testdb.MariaDB, "8.0.11-TiDB-v7.5.0", "the server is TiDB (8.0.11-TiDB-v7.5.0): want MySQL or MariaDB"},
+		{testdb.MySQL, "8.0.11-TiDB-v7.5.0", "the server is TiDB (8.0.11-TiDB-v7.5.0): want MySQL or MariaDB"},
 		{testdb.Postgres, "CockroachDB CCL v22.2.2", "the server is CockroachDB (CockroachDB CCL v22.2.2): want PostgreSQL"},
 		{testdb.Postgres, "PostgreSQL 11.2-YB-2.5.1.0-b0", "the server is YugabyteDB (PostgreSQL 11.2-YB-2.5.1.0-b0): want PostgreSQL"},
 	} {

@@ -12,7 +12,7 @@ import (
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			dsn := "" // a temporary SQLite file

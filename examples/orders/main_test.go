@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 
 func TestRunOnServer(t *testing.T) {
 	t.Parallel()
-	for target, ways := range map[testdb.Target]int{testdb.MariaDB: 2, testdb.Postgres: 3} {
+	for target, ways := range map[testdb.Target]int{testdb.MariaDB: 2, testdb.MySQL: 2, testdb.Postgres: 3} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			out := output(t, testdb.DSN(t, target))

@@ -4,7 +4,7 @@
 //
 //	go run ./examples/upsert
 //
-// It uses SQLite in memory. PostgreSQL and MariaDB do the same; see store for MySQL.
+// It uses SQLite in memory. PostgreSQL and MariaDB do the same; see readKeys for MySQL.
 package main
 
 import (
@@ -116,8 +116,10 @@ func store(db *gorm.DB, products []Product) error {
 		if err := tx.Clauses(upsert).Omit(clause.Associations).Create(&products).Error; err != nil {
 			return err
 		}
-		// The products' keys are final only now. MySQL, unlike MariaDB, does not
-		// return them: there, read them back by SKU before the offers are linked.
+		// The products' keys are final only now.
+		if err := readKeys(tx, products); err != nil {
+			return err
+		}
 		if err := gormflake.Assign(tx, &products); err != nil {
 			return err
 		}
@@ -127,6 +129,22 @@ func store(db *gorm.DB, products []Product) error {
 		}
 		return tx.Create(&offers).Error
 	})
+}
+
+// readKeys gives the products the keys of their rows on MySQL, which has no
+// RETURNING. The other databases, also MariaDB, have returned them.
+func readKeys(tx *gorm.DB, products []Product) error {
+	if tx.Name() != "mysql" {
+		return nil
+	}
+	for i := range products {
+		var row Product
+		if err := tx.Select("id").Take(&row, "sku = ?", products[i].SKU).Error; err != nil {
+			return err
+		}
+		products[i].ID = row.ID
+	}
+	return nil
 }
 
 func report(out *log.Logger, db *gorm.DB) error {

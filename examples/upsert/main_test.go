@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		}
 		check(t, db)
 	})
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) { check(t, testdb.Open(t, target)) })
 	}
 }

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	wantPolicy = "noeviction"
+	wantPolicy, notShown = "noeviction", "not shown"
 
 	// lookEvery is how long settings are believed that nothing calls into question.
 	lookEvery = 5 * time.Minute
 )
 
-// looked is when the settings were read, zero for never, and the server that kept
-// the records then.
+// looked is when the settings were read, and the server that kept the records then.
 type looked struct {
-	at     time.Time
+	at     time.Time // zero: they are to be read again
 	server string
 }
 
@@ -34,8 +33,10 @@ func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()
 
 // doubt makes the settings stale. It returns the server that they are of.
 func (s *store) doubt() (server string) {
-	server = s.looked.Load().server
-	s.looked.Store(&looked{server: server})
+	if last := s.looked.Load(); last != nil {
+		server = last.server
+		s.looked.Store(&looked{server: server})
+	}
 	return server
 }
 
@@ -43,7 +44,7 @@ func (s *store) doubt() (server string) {
 // where another server answers.
 func (s *store) stale(server string) bool {
 	last := s.looked.Load()
-	return last.server != server || time.Since(last.at) > lookEvery
+	return last == nil || last.server != server || time.Since(last.at) > lookEvery
 }
 
 // check reads the settings if they are stale, in one call for all that wait.
@@ -51,21 +52,27 @@ func (s *store) check(ctx context.Context, server string) error {
 	if s.err != nil {
 		return s.err
 	}
-	_, err := remote.Await(ctx, func() (_ struct{}, err error) {
+	_, err := remote.Await(ctx, func() (struct{}, error) {
 		s.lookMu.Lock()
 		defer s.lookMu.Unlock()
-		if !s.stale(server) {
-			return struct{}{}, nil
-		}
-		if err = s.look(ctx); err == nil {
-			s.looked.Store(&looked{time.Now(), server})
-		}
-		return struct{}{}, err
+		return struct{}{}, s.refresh(ctx, server)
 	})
 	if err != nil {
 		return fmt.Errorf("redislease: check the server: %w", err)
 	}
 	return nil
+}
+
+// refresh is for the holder of lookMu.
+func (s *store) refresh(ctx context.Context, server string) error {
+	if !s.stale(server) {
+		return nil
+	}
+	err := s.look(ctx)
+	if err == nil {
+		s.looked.Store(&looked{time.Now(), server})
+	}
+	return err
 }
 
 // look checks every master that may come to own the key.
@@ -93,22 +100,19 @@ func (s *store) lookAt(ctx context.Context, server redis.UniversalClient, addres
 	switch {
 	case evicting != nil:
 		s.log.WarnContext(ctx, "redislease: "+evicting.Error())
-	case now.policy == "":
+	case now.policy == notShown:
 		s.log.WarnContext(ctx, "redislease: cannot see whether the server evicts keys: leases are safe only with noeviction",
 			"setting", "maxmemory-policy", "want", wantPolicy, "fix", "allow INFO or CONFIG GET to the user")
 	}
 	if !now.always() || now.onRewrite != "no" {
 		s.log.WarnContext(ctx, "redislease: the server may forget leases in a crash: use lease.WithSettle with one window, "+
-			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", "appendonly", shown(now.appendonly),
-			"appendfsync", shown(now.appendfsync), "no-appendfsync-on-rewrite", shown(now.onRewrite))
+			"or set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no",
+			"appendonly", now.appendonly, "appendfsync", now.appendfsync, "no-appendfsync-on-rewrite", now.onRewrite)
 	}
 	return evicting
 }
 
-func shown(setting string) string { return cmp.Or(setting, "not shown") }
-
-// settings are those of a server that decide whether it forgets; "" where it does
-// not show one.
+// settings are those of a server that decide whether it forgets.
 type settings struct {
 	policy, appendonly, appendfsync, onRewrite string
 	waits                                      bool // it reports when its disk has a write
@@ -134,10 +138,10 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 		maps.Copy(all, values)
 	}
 	now := settings{
-		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"]),
-		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]]),
-		appendfsync: all["appendfsync"],
-		onRewrite:   all["no-appendfsync-on-rewrite"],
+		policy:      cmp.Or(all["maxmemory_policy"], all["maxmemory-policy"], notShown),
+		appendonly:  cmp.Or(all["appendonly"], map[string]string{"0": "no", "1": "yes"}[all["aof_enabled"]], notShown),
+		appendfsync: cmp.Or(all["appendfsync"], notShown),
+		onRewrite:   cmp.Or(all["no-appendfsync-on-rewrite"], notShown),
 	}
 	if now.always() { // under everysec, some servers answer before their disk has the write
 		err = server.Do(ctx, "WAITAOF", 0, 0, 0).Err()
@@ -150,7 +154,7 @@ func settingsOf(ctx context.Context, server redis.UniversalClient) (settings, er
 }
 
 func (s settings) evicting() error {
-	if s.policy == "" || s.policy == wantPolicy {
+	if s.policy == notShown || s.policy == wantPolicy {
 		return nil
 	}
 	return fmt.Errorf("maxmemory-policy is %q: want %q: a worker whose record is evicted would be given out twice: "+

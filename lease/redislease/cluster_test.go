@@ -19,9 +19,27 @@ import (
 // issues nothing twice all the same, and who does not, does.
 func TestClusterSentinel(t *testing.T) {
 	t.Parallel()
-	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), func(addresses []string) redis.UniversalClient {
-		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testcluster.SentinelMaster, SentinelAddrs: addresses})
-	})
+	lossyFailovers(t, testcluster.RedisSentinel(t, durable...), openFailover)
+}
+
+// The disk of the master that the sentinels name is asked, also after failovers.
+func TestClusterSentinelValkey(t *testing.T) {
+	t.Parallel()
+	cluster := testcluster.ValkeySentinel(t, durable...)
+	client := openFailover(cluster.URLs())
+	t.Cleanup(func() { client.Close() })
+	lossyFailovers(t, cluster, openFailover)
+	store := redislease.New(client)
+	storetest.Reconnected(t, store)
+	before := asked(t, client, "waitaof")
+	storetest.Write(t, store, 1, lease.Record{}, storetest.First)
+	if got := asked(t, client, "waitaof"); got != before+1 {
+		t.Errorf("WAITAOF: %d times for a write, want 1", got-before)
+	}
+}
+
+func openFailover(addresses []string) redis.UniversalClient {
+	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testcluster.SentinelMaster, SentinelAddrs: addresses})
 }
 
 func TestClusterRedis(t *testing.T) {

@@ -8,9 +8,11 @@
 // A namespace is one hash, by default gormflake:{default}, with a field for each
 // worker. It never expires; do not delete it, nor set a time to live on it. The
 // user of the client needs the commands EVAL, HGET, HSET, HDEL, HGETALL, TIME and
-// INFO on that key, and should have CONFIG GET and, in a cluster, CLUSTER.
+// INFO on that key, and should have CONFIG GET, WAITAOF and, in a cluster, CLUSTER.
 //
-// The store is a [lease.Clock]: its time is the server's.
+// The store is a [lease.Clock]: its time is the server's. Settings are read before
+// the first worker is leased, from each server that comes to answer, and every five
+// minutes.
 //
 // # What Redis may forget
 //
@@ -20,9 +22,12 @@
 //   - A server under memory pressure evicts keys. The store refuses to work with
 //     any maxmemory-policy but noeviction.
 //   - A server that crashes loses what it has not written to its disk. Only with
-//     appendonly yes and appendfsync always is that nothing; the default loses
-//     up to a second with appendfsync everysec, and minutes with snapshots. The
-//     store warns where it is not so, or cannot see it.
+//     appendonly yes, appendfsync always and no-appendfsync-on-rewrite no is that
+//     nothing; appendfsync everysec loses up to a second, and snapshots minutes. The
+//     store warns where it is not so, or cannot see it. Under appendfsync always it
+//     asks a single server, or a master watched by sentinels, whether its disk has a
+//     write (WAITAOF, in Redis 7.2 and Valkey): no-appendfsync-on-rewrite yes then
+//     makes leases wait while the server saves, instead of forgetting them.
 //   - A failover, by sentinels or in a cluster, promotes a replica that may not
 //     have received the last writes; so may a master that was cut off from the
 //     others and continues for a while. WAIT and min-replicas-to-write make it

@@ -1,7 +1,6 @@
 package redislease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +19,8 @@ import (
 // New returns a store on the server that client is connected to. The client
 // stays the caller's, who closes it after the last generator.
 //
-// New asks nothing of the server: the first call that reads does, and fails if the
-// server evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
+// New asks nothing of the server: the first call does, and fails if the server
+// evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg, err := newConfig(opts)
@@ -32,21 +31,17 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 		err = errors.Join(err, errors.New("redislease: a redis.Ring forgets the workers of a server that is down: "+
 			"want a client of one server, of sentinels or of a cluster"))
 	}
-	s := &store{
+	return &store{
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
 		err:    err,
 		turns:  make(chan struct{}, maxClaims),
 	}
-	s.looked.Store(new(looked))
-	return s
 }
 
 // maxSync is how long the server's disk may take to have a write.
 const maxSync = time.Second
-
-var errNotSynced = errors.New("want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no")
 
 // maxClaims is how many claims have their turn at once: fewer than the connections
 // of a client on two processors, which extensions use too.
@@ -59,9 +54,9 @@ type store struct {
 	err    error // of New
 	turns  chan struct{}
 
-	lookMu sync.Mutex // held to read the settings
-	looked atomic.Pointer[looked]
-	seen   sync.Map // the settings last seen, by the server's address
+	lookMu sync.Mutex             // held to read the settings
+	looked atomic.Pointer[looked] // nil: never
+	seen   sync.Map               // the settings last seen, by the server's address
 }
 
 var (
@@ -122,6 +117,11 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
 		return false, err
 	}
+	if s.looked.Load() == nil {
+		if err := s.check(ctx, ""); err != nil {
+			return false, err
+		}
+	}
 	reply, err := s.write(ctx, worker, remote.FormatRecord(from), remote.FormatRecord(to))
 	if reply == int64(-1) {
 		err = remote.ErrPresent
@@ -147,8 +147,11 @@ func (s *store) Enter(ctx context.Context) (leave func(), err error) {
 // to prevent.
 func (s *store) Now(ctx context.Context) (time.Time, error) {
 	a, err := s.read(ctx, -1)
-	if err == nil && s.stale(a.server) {
-		go func() { _ = s.check(context.WithoutCancel(ctx), a.server) }()
+	if err == nil && s.stale(a.server) && s.lookMu.TryLock() {
+		go func() {
+			defer s.lookMu.Unlock()
+			_ = s.refresh(context.WithoutCancel(ctx), a.server)
+		}()
 	}
 	return a.now, err
 }
@@ -197,7 +200,7 @@ func (s *store) write(ctx context.Context, args ...any) (any, error) {
 			return reply, err
 		}
 		s.doubt() // a setting may have changed
-		return nil, fmt.Errorf("not on the server's disk within %v: %w", maxSync, cmp.Or(sync.Err(), errNotSynced))
+		return nil, fmt.Errorf("not on the server's disk: %v: want appendonly yes, appendfsync always and no-appendfsync-on-rewrite no", sync)
 	})
 }
 

@@ -93,10 +93,12 @@ func TestDirt(t *testing.T) {
 		testdb.SQLite: sqliteDirt, testdb.SQLiteMattn: sqliteDirt, testdb.MariaDB: mysqlDirt, testdb.MySQL: mysqlDirt, testdb.Postgres: postgresDirt,
 	} {
 		for _, d := range dirts {
-			t.Run(string(target)+" "+d.name, func(t *testing.T) {
-				t.Parallel()
-				testDirt(t, testdb.Open(t, target), d)
-			})
+			for _, target := range testdb.Alike(target) {
+				t.Run(string(target)+" "+d.name, func(t *testing.T) {
+					t.Parallel()
+					testDirt(t, testdb.Open(t, target), d)
+				})
+			}
 		}
 	}
 }

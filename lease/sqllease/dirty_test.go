@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -24,29 +25,33 @@ func TestDirtySession(t *testing.T) {
 	}{
 		{testdb.SQLite, "BEGIN"},
 		{testdb.Postgres, "BEGIN"},
+		{testdb.MariaDB, "BEGIN"},
 		{testdb.MySQL, "BEGIN"},
+		{testdb.MariaDB, "SET autocommit = 0"},
 		{testdb.MySQL, "SET autocommit = 0"},
 	} {
-		t.Run(string(test.target)+" "+test.dirt, func(t *testing.T) {
-			t.Parallel()
-			db := testdb.Open(t, test.target)
-			poolOf(t, db).SetMaxOpenConns(1)
-			const window = 1500 * time.Millisecond
-			f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
-			f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
-			run(t, db, test.dirt)
-			pause(t.Context(), 2*window)
-			f.Clocks = []time.Duration{-20 * time.Second}
-			takers := f.Start(storetest.AtOnce, "other")
-			pause(t.Context(), window/3) // it waits where the row is locked
-			db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
-			f.AwaitHolding(takers)
-			pause(t.Context(), window)
-			sum := f.Finish()
-			if t.Log(sum); sum.Duplicates+sum.Regressions > 0 {
-				t.Error("want no ID issued twice, and nothing that was acknowledged undone")
-			}
-		})
+		for _, target := range testdb.Alike(test.target) {
+			t.Run(string(target)+" "+test.dirt, func(t *testing.T) {
+				t.Parallel()
+				db := testdb.Open(t, target)
+				poolOf(t, db).SetMaxOpenConns(1)
+				const window = 1500 * time.Millisecond
+				f := storetest.NewFleet(t, storetest.FleetConfig{Dial: dialBoth(db, again(t, db)), Workers: 1, Window: window})
+				f.AwaitHolding(f.Start(storetest.AtOnce, "dirty"))
+				run(t, db, test.dirt)
+				pause(t.Context(), 2*window)
+				f.Clocks = []time.Duration{-20 * time.Second}
+				takers := f.Start(storetest.AtOnce, "other")
+				pause(t.Context(), window/3) // it waits where the row is locked
+				db.Exec("ROLLBACK")          // the connection may be another one by now, where it means nothing
+				f.AwaitHolding(takers)
+				pause(t.Context(), window)
+				sum := f.Finish()
+				if t.Log(sum); sum.Duplicates+sum.Regressions > 0 {
+					t.Error("want no ID issued twice, and nothing that was acknowledged undone")
+				}
+			})
+		}
 	}
 }
 
@@ -57,6 +62,7 @@ func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (leas
 		if which == "other" {
 			db = other
 		}
-		return sqllease.New(db, sqllease.WithNamespace(namespace)), nil, nil
+		log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
+		return sqllease.New(db, sqllease.WithNamespace(namespace), log), nil, nil
 	}
 }

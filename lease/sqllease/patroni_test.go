@@ -92,14 +92,19 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 
 func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless *storetest.Fleet) time.Time {
 	t.Helper()
-	restless.End(restless.ComeAndGo(5, p.addresses()...))
+	generations := 5
+	if p.settle > 0 {
+		generations = 1 // each settles
+	}
+	restless.End(restless.ComeAndGo(generations, p.addresses()...))
 	if fault == storetest.Lost {
 		p.do(t, p.CutReplicas)
 		fault = testcluster.Killed
 	}
-	restless.ComeAndGo(5, p.addresses()...)
+	members := restless.ComeAndGo(generations, p.addresses()...)
 	began := time.Now()
 	p.do(t, func() error { return p.Break(fault) })
+	restless.End(members) // or they would raise forgotten bounds before anybody sees them
 	return began
 }
 
@@ -152,13 +157,16 @@ func TestPatroniWithoutStandby(t *testing.T) {
 			p.do(t, func() error { return p.Break(testcluster.StandbyKilled) })
 			leader := p.Broken()
 			standby := p.Members()[1-slices.Index(p.Members(), leader)]
-			p.wantAlone(t, f, leader, mode.alone)
+			members := p.wantAlone(t, f, leader, mode.alone)
 			leader.Kill()
+			f.End(members)
 			p.do(t, standby.Start)
 			p.promoteByHand(t, standby)
+			healed := p.healLater(t, testcluster.Killed, time.Now())
 			f.Clocks = []time.Duration{-40 * time.Second}
 			f.AwaitHolding(f.Start(storetest.AtOnce, p.addresses()...))
 			pause(t.Context(), patroniWindow/2)
+			p.do(t, func() error { return <-healed })
 			sum := f.Finish()
 			if t.Log(sum); mode.alone != (sum.Duplicates > 0) {
 				t.Errorf("%d IDs issued twice, want some: %v", sum.Duplicates, mode.alone)
@@ -168,10 +176,10 @@ func TestPatroniWithoutStandby(t *testing.T) {
 }
 
 // wantAlone checks whether a leader without a standby acknowledges.
-func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) {
+func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testserver.Server, want bool) (holders []*storetest.Member) {
 	t.Helper()
 	began := time.Now()
-	holders := f.Start(storetest.AtOnce, p.addresses()...)
+	holders = f.Start(storetest.AtOnce, p.addresses()...)
 	if want {
 		f.AwaitIssuing(holders)
 		t.Logf("the leader acknowledges alone after %v", tenths(time.Since(began)))
@@ -181,6 +189,7 @@ func (p *patroniRun) wantAlone(t *testing.T, f *storetest.Fleet, leader *testser
 	if alone := holders[0].Issued() > 0; err != nil || alone != want || (names == "") != want {
 		t.Errorf("synchronous_standby_names is %q, %v, and the leader acknowledges alone: %v, want %v", names, err, alone, want)
 	}
+	return holders
 }
 
 func (p *patroniRun) promoteByHand(t *testing.T, standby *testserver.Server) {

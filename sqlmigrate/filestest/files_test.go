@@ -18,7 +18,7 @@ import (
 )
 
 func allTargets() []testdb.Target {
-	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MariaDB, testdb.Postgres}
+	return []testdb.Target{testdb.SQLite, testdb.SQLiteMattn, testdb.MariaDB, testdb.MySQL, testdb.Postgres}
 }
 
 var shops = map[string][]string{

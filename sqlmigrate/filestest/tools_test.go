@@ -116,7 +116,7 @@ func migrateDriver(t *testing.T, db *gorm.DB, noTxWrap bool) (database.Driver, e
 		return migratesqlite.WithInstance(p, &migratesqlite.Config{NoTxWrap: noTxWrap})
 	case testdb.SQLiteMattn:
 		return migratesqlite3.WithInstance(p, &migratesqlite3.Config{NoTxWrap: noTxWrap})
-	case testdb.MariaDB:
+	case testdb.MariaDB, testdb.MySQL:
 		return migratemysql.WithInstance(p, &migratemysql.Config{})
 	default:
 		return migratepostgres.WithInstance(p, &migratepostgres.Config{})

@@ -21,7 +21,18 @@ const sentinelDown = "500"
 // are the sentinels' addresses.
 func RedisSentinel(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	return startElected(t, "redis", func(c *elected, e testserver.Engine) error { return c.buildSentinel(e, settings) })
+	return startSentinel(t, "redis", settings)
+}
+
+// ValkeySentinel starts the same of Valkey.
+func ValkeySentinel(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	return startSentinel(t, "valkey", settings)
+}
+
+func startSentinel(t testing.TB, service string, settings []string) *Cluster {
+	t.Helper()
+	return startElected(t, service, func(c *elected, e testserver.Engine) error { return c.buildSentinel(e, settings) })
 }
 
 func (c *elected) buildSentinel(e testserver.Engine, settings []string) (err error) {

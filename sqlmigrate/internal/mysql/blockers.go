@@ -61,7 +61,35 @@ func (in *inspection) findBlockers() error {
 	if err := in.noteRoutines(); err != nil {
 		return err
 	}
+	if err := in.blockRestricted(); err != nil {
+		return fmt.Errorf("sqlmigrate: ask which foreign keys the server accepts: %w", err)
+	}
 	return in.blockOrphans()
+}
+
+// blockRestricted is about foreign keys that were made before MySQL 8.4, which
+// adds none back to columns that are not a unique key.
+func (in *inspection) blockRestricted() error {
+	const query = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
+	return in.query(query, func(func(...any) error) error {
+		for _, f := range in.dropped() {
+			if parent := in.tables[f.parent]; parent != nil && !in.journal.has(f) && !parent.isUnique(f.refers) {
+				in.block(in.tables[f.child], "foreign key "+f.name, "it refers to columns that are not a unique key of table "+f.parent.String()+", and MySQL would not add it back",
+					"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
+			}
+		}
+		return nil
+	})
+}
+
+func (t *table) isUnique(columns []string) bool {
+	return slices.ContainsFunc(t.elements, func(e string) bool {
+		names, unique := quotedNames(e), strings.HasPrefix(e, "PRIMARY KEY ")
+		if strings.HasPrefix(e, "UNIQUE KEY ") {
+			names, unique = names[1:], true // without its own name
+		}
+		return unique && slices.EqualFunc(names, columns, strings.EqualFold)
+	})
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.

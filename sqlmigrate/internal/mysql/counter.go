@@ -36,21 +36,9 @@ func (t *table) counterRow() string {
 }
 
 // recordCounter writes down where the counter stands.
-func (in *inspection) recordCounter(t *table) []engine.Statement {
-	return in.fresh(engine.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + t.counterRow() + ", COALESCE(AUTO_INCREMENT, 1) " +
-		"FROM information_schema.TABLES WHERE " + whereTable(t.name) + raiseCounter})
-}
-
-// fresh keeps MySQL from answering with what it has cached for a day.
-func (in *inspection) fresh(s engine.Statement) []engine.Statement {
-	if in.mariadb {
-		return []engine.Statement{s}
-	}
-	return []engine.Statement{
-		{SQL: "SET @sqlmigrate_expiry = @@SESSION.information_schema_stats_expiry, SESSION information_schema_stats_expiry = 0"},
-		s,
-		{SQL: "SET SESSION information_schema_stats_expiry = COALESCE(@sqlmigrate_expiry, 86400)"},
-	}
+func recordCounter(t *table) engine.Statement {
+	return engine.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + t.counterRow() + ", COALESCE(AUTO_INCREMENT, 1) " +
+		"FROM information_schema.TABLES WHERE " + whereTable(t.name) + raiseCounter}
 }
 
 // recordKeys is for keys that were assigned until the counter was away.

@@ -92,8 +92,11 @@ func (p *onlinePlan) checkOnline() error {
 	if err := p.conn.QueryRowContext(p.ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
+	if !p.mariadb {
+		version = "MySQL " + version
+	}
 	if !widensOnline(version) {
-		return fmt.Errorf("sqlmigrate: an online widening is not supported on server version %s: want MariaDB 10.6 or later: apply phase widen", version)
+		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or later: apply phase widen", version)
 	}
 	return nil
 }

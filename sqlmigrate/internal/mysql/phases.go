@@ -81,7 +81,7 @@ func (in *inspection) addStep(keys []foreignKey) engine.Step {
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
 		Up:    unchecked(addForeignKeys(t, keys)),
 		Down:  []engine.Statement{in.drop(t, keys, (*column).typ)},
-		Locks: "waits for transactions that use the table; all others wait until it is done",
+		Locks: "waits for transactions that use the table and, on MySQL, for those that write the tables that it refers to; all others wait until it is done",
 	}
 }
 
@@ -235,7 +235,7 @@ func (in *inspection) detachStep(c *column) engine.Step {
 		step = in.rewrite(t, step, false)
 	}
 	up := unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().unassigned())), Unless: without})
-	step.Up = slices.Concat(in.recordCounter(t), up, []engine.Statement{c.recordKeys()})
+	step.Up = slices.Concat([]engine.Statement{recordCounter(t)}, up, []engine.Statement{c.recordKeys()})
 	step.Down = unchecked(c.assignAgain(with)...)
 	return step
 }

@@ -22,6 +22,10 @@ const (
 	// its statement first.
 	inspectWait = 10 * time.Second
 
+	// expiry is for how long MySQL answers with where a counter once stood: a
+	// day, unless it is 0. MariaDB, which has none, takes /*!80000 for a comment.
+	expiry = "@@SESSION.information_schema_stats_expiry"
+
 	restoreTimeout = 5 * time.Second
 )
 
@@ -75,6 +79,7 @@ type Session struct {
 	checks           int
 	lockWait, innodb int64
 	autocommit       int
+	expiry           int64
 	name             string
 }
 
@@ -84,8 +89,8 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	s := &Session{ctx: ctx, conn: conn}
 	var database string
 	err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, "+
-		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, COALESCE(DATABASE(), '')").
-		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &database)
+		"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, 0 /*!80000 + "+expiry+" */, COALESCE(DATABASE(), '')").
+		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &s.expiry, &database)
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
 	}
@@ -94,7 +99,7 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	if err := s.claim(wait); err != nil {
 		return nil, err
 	}
-	if err := s.set(sqlMode, 1, 1); err != nil {
+	if err := s.set(sqlMode, 1, 1, 0); err != nil {
 		return nil, s.close(err)
 	}
 	return s, nil
@@ -116,9 +121,9 @@ func (s *Session) claim(wait time.Duration) error {
 	return nil
 }
 
-func (s *Session) set(mode string, checks, autocommit int) error {
-	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d",
-		literal(mode), checks, autocommit))
+func (s *Session) set(mode string, checks, autocommit int, seconds int64) error {
+	_, err := s.conn.ExecContext(s.ctx, fmt.Sprintf("SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d /*!80000, "+expiry+" = %d */",
+		literal(mode), checks, autocommit, seconds))
 	return err
 }
 
@@ -154,7 +159,7 @@ func (s *Session) Restore() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), restoreTimeout)
 	defer cancel()
 	s.ctx = ctx
-	return errors.Join(s.unlock(), s.set(s.mode, s.checks, s.autocommit), s.SetTimeouts(s.lockWait, s.innodb), s.release())
+	return errors.Join(s.unlock(), s.set(s.mode, s.checks, s.autocommit, s.expiry), s.SetTimeouts(s.lockWait, s.innodb), s.release())
 }
 
 // unlock is for a run that has stopped between two statements.

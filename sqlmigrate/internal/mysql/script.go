@@ -10,10 +10,12 @@ import (
 // the original ones, so it can be run again on its connection.
 const (
 	scriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
-		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)"
-	scriptUse  = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1"
-	scriptBack = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks"
-	scriptEnd  = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate = NULL"
+		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)" +
+		" /*!80000, @sqlmigrate_expiry = COALESCE(@sqlmigrate_expiry, " + expiry + ") */"
+	scriptUse  = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1 /*!80000, " + expiry + " = 0 */"
+	scriptBack = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks" +
+		" /*!80000, " + expiry + " = CAST(@sqlmigrate_expiry AS UNSIGNED) */"
+	scriptEnd = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
 )
 
 // Script needs a connection that stays the same from its first statement to

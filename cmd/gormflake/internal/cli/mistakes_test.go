@@ -277,7 +277,7 @@ func TestDatabaseURLErrors(t *testing.T) {
 // Real servers that refuse.
 func TestRefusedByServer(t *testing.T) {
 	t.Parallel()
-	for target, want := range map[testdb.Target]string{testdb.MariaDB: "denied", testdb.Postgres: "does not exist"} {
+	for target, want := range map[testdb.Target]string{testdb.MariaDB: "denied", testdb.MySQL: "denied", testdb.Postgres: "does not exist"} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			u, err := url.Parse(testdb.URL(t, target))

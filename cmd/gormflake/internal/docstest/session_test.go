@@ -56,7 +56,7 @@ INSERT INTO order_lines (order_id, product) VALUES (1, 'pen'), (1, 'ink'), (2, '
 INSERT INTO audit (order_id, what) VALUES (1, 'paid');
 `
 
-var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MariaDB, "postgres": testdb.Postgres}
+var targets = map[string]testdb.Target{"sqlite": testdb.SQLite, "mysql": testdb.MySQL, "postgres": testdb.Postgres}
 
 var database = regexp.MustCompile(`\b(sqlite|postgres|mysql)://[\w./@-]+`)
 
@@ -75,15 +75,17 @@ func TestCommands(t *testing.T) {
 			if len(blocks) == 0 {
 				continue
 			}
-			t.Run(p.name+"/"+scheme, func(t *testing.T) {
-				t.Parallel()
-				s := &session{t: t, scheme: scheme, program: program, dir: t.TempDir(), urls: map[string]string{}}
-				for _, b := range blocks {
-					for _, c := range b.commands(t) {
-						s.run(c)
+			for _, target := range testdb.Alike(targets[scheme]) {
+				t.Run(p.name+"/"+string(target), func(t *testing.T) {
+					t.Parallel()
+					s := &session{t: t, scheme: scheme, target: target, program: program, dir: t.TempDir(), urls: map[string]string{}}
+					for _, b := range blocks {
+						for _, c := range b.commands(t) {
+							s.run(c)
+						}
 					}
-				}
-			})
+				})
+			}
 		}
 	}
 	if ran == 0 {
@@ -144,6 +146,7 @@ func build(t *testing.T) string {
 type session struct {
 	t       *testing.T
 	scheme  string
+	target  testdb.Target
 	program string
 	dir     string
 	urls    map[string]string // of the databases, by how the page names them
@@ -186,7 +189,7 @@ func (s *session) make(name string) (url string) {
 	s.t.Helper()
 	url = "sqlite://" + filepath.Join(s.dir, strings.TrimPrefix(name, "sqlite://"))
 	if s.scheme != "sqlite" {
-		url = testdb.URL(s.t, targets[s.scheme])
+		url = testdb.URL(s.t, s.target)
 	}
 	dialector, err := dsn.Open(url)
 	if err != nil {

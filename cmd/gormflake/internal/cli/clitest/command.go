@@ -58,7 +58,7 @@ func WantOneLine(t *testing.T, got Outcome, text string) {
 // Servers runs fn on each kind of database, with its URL.
 func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
 		t.Run(string(target), func(t *testing.T) {
 			t.Parallel()
 			fn(t, testdb.URL(t, target))
@@ -70,17 +70,6 @@ func Servers(t *testing.T, fn func(t *testing.T, url string)) {
 func Open(t *testing.T, url string) *gorm.DB {
 	t.Helper()
 	return testdb.OpenURL(t, url)
-}
-
-// MariaDB reports whether the server is MariaDB and not MySQL, which speaks the
-// same protocol.
-func MariaDB(t *testing.T, db *gorm.DB) bool {
-	t.Helper()
-	var version string
-	if err := db.Raw("SELECT VERSION()").Row().Scan(&version); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Contains(version, "MariaDB")
 }
 
 // Execute runs statements that must succeed.

@@ -34,21 +34,31 @@ func with(t *testing.T, dsn string, pairs ...string) string {
 
 func TestDoctorClockOfMySQL(t *testing.T) {
 	t.Parallel()
-	dsn := testdb.URL(t, testdb.MariaDB)
-	for _, test := range []struct {
-		ahead          time.Duration
-		severity, text string
-	}{
-		{0, "ok", "measured within"},
-		{-time.Hour, "problem", " ahead of the database's"},
-		{3 * time.Hour, "problem", " behind the database's"},
-	} {
-		t.Run(test.ahead.String(), func(t *testing.T) {
+	eachMySQL(t, func(t *testing.T, dsn string) {
+		for _, test := range []struct {
+			ahead          time.Duration
+			severity, text string
+		}{
+			{0, "ok", "measured within"},
+			{-time.Hour, "problem", " ahead of the database's"},
+			{3 * time.Hour, "problem", " behind the database's"},
+		} {
 			at := dsn
 			if test.ahead != 0 {
 				at = with(t, dsn, "timestamp", fmt.Sprint(time.Now().Add(test.ahead).Unix()))
 			}
 			diagnose(t, at).has(t, test.severity, "clock", "", test.text, "")
+		}
+	})
+}
+
+// eachMySQL runs fn on MariaDB and MySQL, with the URL of a database.
+func eachMySQL(t *testing.T, fn func(t *testing.T, dsn string)) {
+	t.Helper()
+	for _, target := range testdb.Alike(testdb.MySQL) {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			fn(t, testdb.URL(t, target))
 		})
 	}
 }
@@ -111,25 +121,33 @@ func TestDoctorSettingsOfPostgresServer(t *testing.T) {
 
 func TestDoctorSettingsOfMySQL(t *testing.T) {
 	t.Parallel()
-	dsn := testdb.URL(t, testdb.MariaDB)
-	db := clitest.Open(t, dsn)
-	leased(t, db, snowflake.TwitterLayout())
-	clitest.Execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
-	d := diagnose(t, with(t, dsn, "autocommit", "0"))
-	d.has(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
-	d.has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
+	eachMySQL(t, func(t *testing.T, dsn string) {
+		db := clitest.Open(t, dsn)
+		leased(t, db, snowflake.TwitterLayout())
+		clitest.Execute(t, db, "ALTER TABLE snowflake_workers ENGINE=MyISAM")
+		d := diagnose(t, with(t, dsn, "autocommit", "0"))
+		d.has(t, "problem", "settings", "`snowflake_workers`", "it has the engine MyISAM", "ALTER TABLE `snowflake_workers` ENGINE=InnoDB")
+		d.has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
+	})
 }
 
 func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	t.Parallel()
-	server := testserver.MariaDB(t, "innodb_flush_log_at_trx_commit=0")
-	d := diagnose(t, server.URL())
-	d.has(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
-	d.only(t, 1, 0)
-	clitest.Execute(t, clitest.Open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
-	d = diagnose(t, server.URL())
-	d.has(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
-	d.only(t, 0, 1)
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
+		"mariadb": testserver.MariaDB, "mysql": testserver.MySQL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := start(t, "innodb_flush_log_at_trx_commit=0")
+			d := diagnose(t, server.URL())
+			d.has(t, "problem", "settings", "innodb_flush_log_at_trx_commit", "it is 0", "set it to 1")
+			d.only(t, 1, 0)
+			clitest.Execute(t, clitest.Open(t, server.URL()), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+			d = diagnose(t, server.URL())
+			d.has(t, "warning", "settings", "innodb_flush_log_at_trx_commit", "it is 2", "set it to 1")
+			d.only(t, 0, 1)
+		})
+	}
 }
 
 func TestDoctorBinaryLog(t *testing.T) {
@@ -266,17 +284,19 @@ func TestDoctorFutureKeys(t *testing.T) {
 func TestDoctorStrangeKeys(t *testing.T) {
 	t.Parallel()
 	for target, statements := range map[testdb.Target][]string{
-		testdb.MariaDB: {"CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY)", "INSERT INTO odd VALUES (18000000000000000000)"},
-		testdb.SQLite:  {"CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')"},
+		testdb.MySQL:  {"CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY)", "INSERT INTO odd VALUES (18000000000000000000)"},
+		testdb.SQLite: {"CREATE TABLE odd (id BIGINT PRIMARY KEY)", "INSERT INTO odd VALUES ('x')"},
 	} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			dsn := testdb.URL(t, target)
-			clitest.Execute(t, clitest.Open(t, dsn), statements...)
-			d := diagnose(t, dsn)
-			d.has(t, "problem", "keys", "odd", "is not an ID", "--skip odd")
-			d.only(t, 1, 0)
-		})
+		for _, target := range testdb.Alike(target) {
+			t.Run(string(target), func(t *testing.T) {
+				t.Parallel()
+				dsn := testdb.URL(t, target)
+				clitest.Execute(t, clitest.Open(t, dsn), statements...)
+				d := diagnose(t, dsn)
+				d.has(t, "problem", "keys", "odd", "is not an ID", "--skip odd")
+				d.only(t, 1, 0)
+			})
+		}
 	}
 }
 

@@ -109,11 +109,16 @@ func TestDoctorTableElsewhere(t *testing.T) {
 
 func TestDoctorTableInAnotherDatabase(t *testing.T) {
 	t.Parallel()
-	dsn, other := testdb.URL(t, testdb.MariaDB), testdb.URL(t, testdb.MariaDB)
-	for _, url := range []string{dsn, other} {
-		leased(t, clitest.Open(t, url), snowflake.TwitterLayout())
+	for _, target := range testdb.Alike(testdb.MySQL) {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			dsn, other := testdb.URL(t, target), testdb.URL(t, target)
+			for _, url := range []string{dsn, other} {
+				leased(t, clitest.Open(t, url), snowflake.TwitterLayout())
+			}
+			d := diagnose(t, dsn)
+			d.has(t, "ok", "workers", "", "there are other tables of workers: ", "")
+			d.only(t, 0, 0)
+		})
 	}
-	d := diagnose(t, dsn)
-	d.has(t, "ok", "workers", "", "there are other tables of workers: ", "")
-	d.only(t, 0, 0)
 }

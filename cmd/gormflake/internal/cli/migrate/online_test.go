@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 // The whole way online: plan, a part of it, back, all of it, and the end.
@@ -20,7 +21,7 @@ func TestMigrateOnline(t *testing.T) {
 			clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "an online widening is not supported on sqlite: apply phase widen")
 			return
 		case "mysql":
-			if !clitest.MariaDB(t, db) {
+			if testdb.TargetOf(db) == testdb.MySQL {
 				clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "want MariaDB 10.6 or later: apply phase widen")
 				return
 			}

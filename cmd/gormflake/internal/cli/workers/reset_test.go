@@ -225,7 +225,7 @@ func TestWorkersResetRefuses(t *testing.T) {
 // A clock that is wrong itself does not justify a new bound.
 func TestWorkersResetWrongClock(t *testing.T) {
 	t.Parallel()
-	for _, target := range []testdb.Target{testdb.MariaDB, testdb.Postgres} {
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres} {
 		url := testdb.URL(t, target)
 		wrongClock(t, url)
 		var out, errs bytes.Buffer
@@ -242,6 +242,7 @@ func TestWorkersResetAccount(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[testdb.Target]string{
 		testdb.MariaDB:  "grant the right PROCESS",
+		testdb.MySQL:    "grant the right PROCESS",
 		testdb.Postgres: "of other accounts, whose transactions cannot be seen: grant pg_read_all_stats",
 	} {
 		t.Run(string(target), func(t *testing.T) {

@@ -1,0 +1,67 @@
+package sqllease_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Thousands of leases start at once over forty connections.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	for target, limit := range map[testdb.Target]time.Duration{
+		testdb.Postgres: 30 * time.Second, testdb.MariaDB: 30 * time.Second,
+		testdb.MySQL: 2 * time.Minute, // with a binary log that it synchronizes
+	} {
+		t.Run(string(target), func(t *testing.T) {
+			storetest.Crowd(t, sqllease.New(fortyConnections(t, testdb.Open(t, target))), limit)
+		})
+	}
+}
+
+func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.SetMaxOpenConns(40)
+	pool.SetMaxIdleConns(40)
+	return db
+}
+
+// A hundred thousand workers in the table do not slow an extension, nor a claim.
+func TestExtensionAmongManyWorkers(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		few, many := sqllease.New(db, sqllease.WithTable("few")), sqllease.New(db, sqllease.WithTable("many"))
+		storetest.Write(t, few, 0, lease.Record{}, storetest.First)
+		storetest.Write(t, many, 0, lease.Record{}, storetest.First)
+		rows := make([]map[string]any, 0, 100_000)
+		for worker := range cap(rows) {
+			rows = append(rows, map[string]any{"namespace": "default", "worker_id": worker + 100, "bound": 1, "owner": "other"})
+		}
+		if err := db.Table("many").CreateInBatches(rows, 2000).Error; err != nil {
+			t.Fatal(err)
+		}
+		storetest.AmongMany(t, few, many)
+		layout := snowflake.Layout{Epoch: time.UnixMilli(1577836800000).UTC(), Tick: time.Millisecond, WorkerBits: 17, SequenceBits: 5}
+		began := time.Now()
+		l, err := lease.Acquire(t.Context(), many, layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("a claim among them takes %v", time.Since(began))
+		if err := l.Release(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
