@@ -255,7 +255,7 @@ func TestDirtBehindPgBouncer(t *testing.T) {
 func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	mine := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
-	limit(t, mine, 1)
+	limit(t, mine, 2)
 	store := sqllease.New(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
