@@ -164,6 +164,10 @@ bench-smoke: ## every benchmark once, so that they keep working
 pictures: ## take the pictures of the README again (needs Chromium)
 	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/browsertest test -count=1 -run '^TestPictures$$' .
 
+.PHONY: versions
+versions: ## write which versions of the servers were run into docs/engines.md
+	GORMFLAKE_TEST_GENERATE=1 $(GO) test -count=1 -run '^TestVersionsThatWereRun$$' ./internal/docstest
+
 .PHONY: examples
 examples: ## run the main example on SQLite
 	$(GO) run ./examples/orders

@@ -34,6 +34,7 @@ type Engine struct {
 	client     func(s *Server, statement string) (program string, args []string) // of a database
 	stopSignal syscall.Signal
 	env        []string // of the server itself
+	version    []string // arguments that ask the program; none for a database, which a query asks
 }
 
 // EngineOf returns the engine of a service, as GORMFLAKE_TEST_REQUIRE calls it.

@@ -185,6 +185,7 @@ func redisEngine(service, title, program string) *Engine {
 	return &Engine{
 		service:    service,
 		title:      title,
+		version:    []string{"--version"},
 		pkg:        program,
 		url:        "redis://127.0.0.1:%d",
 		stopSignal: syscall.SIGTERM,
@@ -210,6 +211,7 @@ func redisEngine(service, title, program string) *Engine {
 var etcd = &Engine{
 	service:    "etcd",
 	title:      "etcd",
+	version:    []string{"--version"},
 	pkg:        "etcd-server",
 	url:        "http://127.0.0.1:%d",
 	stopSignal: syscall.SIGTERM,
@@ -241,11 +243,15 @@ var etcd = &Engine{
 }
 
 // zookeeperJar is where Debian has it, with the path to what it needs inside.
-const zookeeperJar = "/usr/share/java/zookeeper.jar"
+const (
+	zookeeperJar  = "/usr/share/java/zookeeper.jar"
+	zookeeperPath = zookeeperJar + ":/usr/share/java/slf4j-simple.jar"
+)
 
 var zookeeper = &Engine{
 	service:    "zookeeper",
 	title:      "ZooKeeper",
+	version:    []string{"-cp", zookeeperPath, "org.apache.zookeeper.version.VersionInfoMain"},
 	pkg:        "zookeeper",
 	url:        "127.0.0.1:%d",
 	stopSignal: syscall.SIGTERM,
@@ -265,7 +271,7 @@ var zookeeper = &Engine{
 	Args: func(s *Server) []string {
 		return []string{
 			"-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no",
-			"-cp", zookeeperJar + ":/usr/share/java/slf4j-simple.jar",
+			"-cp", zookeeperPath,
 			"org.apache.zookeeper.server.quorum.QuorumPeerMain", s.zooCfg(),
 		}
 	},
@@ -316,6 +322,7 @@ while os.wait()[0] != child.pid: pass`
 var patroni = &Engine{
 	service:    "patroni",
 	title:      "Patroni",
+	version:    []string{"-m", "patroni", "--version"},
 	pkg:        "patroni python3-etcd",
 	url:        postgres.url,
 	stopSignal: syscall.SIGTERM,
@@ -336,6 +343,7 @@ var patroni = &Engine{
 var haproxy = &Engine{
 	service:    "haproxy",
 	title:      "HAProxy",
+	version:    []string{"-v"},
 	pkg:        "haproxy",
 	url:        postgres.url,
 	stopSignal: syscall.SIGTERM,

@@ -24,6 +24,7 @@ func PgBouncer(t testing.TB, server *Server, settings ...string) *Server {
 var pgbouncer = &Engine{
 	service:    "pgbouncer",
 	title:      "PgBouncer",
+	version:    []string{"--version"},
 	pkg:        "pgbouncer",
 	url:        "postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable",
 	stopSignal: syscall.SIGTERM,

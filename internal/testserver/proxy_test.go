@@ -68,3 +68,33 @@ func TestProxyLosesSome(t *testing.T) {
 		t.Errorf("Lost = %d, want 1 to %d", got, requests)
 	}
 }
+
+func TestProxyRepeatsSome(t *testing.T) {
+	t.Parallel()
+	address, received := echo(t)
+	proxy := testserver.NewProxy(t, address)
+	proxy.RepeatSome("write", 2)
+	conn, err := net.Dial("tcp", proxy.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	for _, request := range []struct {
+		text  string
+		times int
+	}{{"read", 1}, {"first write", 1}, {"second write", 2}, {"read", 1}, {"third write", 1}, {"fourth write", 2}} {
+		_, _ = fmt.Fprintln(conn, request.text)
+		if answer, err := answers.ReadString('\n'); err != nil || answer != request.text+"\n" {
+			t.Errorf("answer to %q = %q, %v, want one that is the request", request.text, answer, err)
+		}
+		for range request.times {
+			if got := <-received; got != request.text {
+				t.Errorf("the server has received %q, want %q %d times", got, request.text, request.times)
+			}
+		}
+	}
+	if proxy.Repeated() != 2 {
+		t.Errorf("Repeated = %d, want 2", proxy.Repeated())
+	}
+}

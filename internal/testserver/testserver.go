@@ -14,6 +14,8 @@
 //	zookeeper  Debian package zookeeper
 //	pgbouncer  Debian package pgbouncer
 //	galera     Debian packages galera-4 and rsync, of a cluster of MariaDB
+//	patroni    Debian packages patroni and python3-etcd
+//	haproxy    Debian package haproxy
 //
 // A server is killed when its test ends, and under Linux also when the test
 // process dies in whatever way. Servers do not wait for the disk unless their

@@ -21,10 +21,9 @@ const (
 	lookEvery = 5 * time.Minute
 )
 
-// looked is when the settings were read, zero for never, and the server that kept
-// the records then.
+// looked is when the settings were read, and the server that kept the records then.
 type looked struct {
-	at     time.Time
+	at     time.Time // zero: they are to be read again
 	server string
 }
 
@@ -34,8 +33,10 @@ func (s *store) Check(ctx context.Context) error { return s.check(ctx, s.doubt()
 
 // doubt makes the settings stale. It returns the server that they are of.
 func (s *store) doubt() (server string) {
-	server = s.looked.Load().server
-	s.looked.Store(&looked{server: server})
+	if last := s.looked.Load(); last != nil {
+		server = last.server
+		s.looked.Store(&looked{server: server})
+	}
 	return server
 }
 
@@ -43,7 +44,7 @@ func (s *store) doubt() (server string) {
 // where another server answers.
 func (s *store) stale(server string) bool {
 	last := s.looked.Load()
-	return last.server != server || time.Since(last.at) > lookEvery
+	return last == nil || last.server != server || time.Since(last.at) > lookEvery
 }
 
 // check reads the settings if they are stale, in one call for all that wait.

@@ -59,12 +59,12 @@ func TestServerSettings(t *testing.T) {
 			log := new(journal)
 			store := redislease.New(client, redislease.WithLogger(log.logger()))
 			for worker := range 2 {
-				_, err := store.Load(t.Context())
-				if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
-					t.Errorf("Load: error = %v, want %q", err, test.wantErr)
-				}
-				if test.wantErr == "" {
-					storetest.Write(t, store, worker, lease.Record{}, storetest.First)
+				_, err := store.CompareAndSwap(t.Context(), worker, lease.Record{}, storetest.First)
+				_, loadErr := store.Load(t.Context())
+				for _, err := range []error{err, loadErr} {
+					if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
+						t.Errorf("error = %v, want %q", err, test.wantErr)
+					}
 				}
 			}
 			text := log.String()
@@ -82,14 +82,14 @@ func TestSettingsAreReadUntilTheyAreKnown(t *testing.T) {
 	client := clientOf(t, server)
 	store := redislease.New(client)
 	server.Kill()
-	if _, err := store.Load(t.Context()); err == nil {
+	if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil {
 		t.Error("server is down: want an error")
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), evictable) {
+		if _, err := store.CompareAndSwap(t.Context(), 1, lease.Record{}, storetest.First); err == nil || !strings.Contains(err.Error(), evictable) {
 			t.Errorf("after a check that failed: %v, want %q", err, evictable)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 // New returns a store on the server that client is connected to. The client
 // stays the caller's, who closes it after the last generator.
 //
-// New asks nothing of the server: the first call that reads does, and fails if the
-// server evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
+// New asks nothing of the server: the first call does, and fails if the server
+// evicts keys. A nil client, a [redis.Ring] (which moves a key to an empty
 // server when its own is down) and a bad option fail every call.
 func New(client redis.UniversalClient, opts ...Option) lease.Store {
 	cfg, err := newConfig(opts)
@@ -31,15 +31,13 @@ func New(client redis.UniversalClient, opts ...Option) lease.Store {
 		err = errors.Join(err, errors.New("redislease: a redis.Ring forgets the workers of a server that is down: "+
 			"want a client of one server, of sentinels or of a cluster"))
 	}
-	s := &store{
+	return &store{
 		client: client,
 		key:    "gormflake:{" + cfg.namespace + "}", // braces: one slot of a cluster
 		log:    cfg.log,
 		err:    err,
 		turns:  make(chan struct{}, maxClaims),
 	}
-	s.looked.Store(new(looked))
-	return s
 }
 
 // maxSync is how long the server's disk may take to have a write.
@@ -56,9 +54,9 @@ type store struct {
 	err    error // of New
 	turns  chan struct{}
 
-	lookMu sync.Mutex // held to read the settings
-	looked atomic.Pointer[looked]
-	seen   sync.Map // the settings last seen, by the server's address
+	lookMu sync.Mutex             // held to read the settings
+	looked atomic.Pointer[looked] // nil: never
+	seen   sync.Map               // the settings last seen, by the server's address
 }
 
 var (
@@ -118,6 +116,11 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.Record) (bool, error) {
 	if err := remote.CheckRecords("redislease", worker, from, to); err != nil {
 		return false, err
+	}
+	if s.looked.Load() == nil {
+		if err := s.check(ctx, ""); err != nil {
+			return false, err
+		}
 	}
 	reply, err := s.write(ctx, worker, remote.FormatRecord(from), remote.FormatRecord(to))
 	if reply == int64(-1) {

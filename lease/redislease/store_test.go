@@ -180,6 +180,9 @@ func TestBadArguments(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Refuses(t, test.store, test.want)
+			if err := test.store.(lease.Checker).Check(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Check = %v, want %q", err, test.want)
+			}
 		})
 	}
 }

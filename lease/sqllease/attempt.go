@@ -89,7 +89,7 @@ func (s *store) classify(err error) kind {
 	if errors.Is(err, driver.ErrBadConn) && s.pin == nil { // nothing was sent, by the driver's contract
 		return conflict
 	}
-	if dirt := dirtError(""); errors.Is(err, errStandby) || errors.As(err, &dirt) {
+	if errors.Is(err, errStandby) || errors.Is(err, errDirty) {
 		return elsewhere
 	}
 	switch is := s.dialect.classify(err); {

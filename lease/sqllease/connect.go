@@ -51,7 +51,10 @@ func (s *store) usable(ctx context.Context) (*sql.Conn, error) {
 	for dead := s.pool.Stats().OpenConnections; ; dead-- {
 		conn, err := s.open(ctx)
 		if err == nil {
-			if err = s.leaveLost(ctx, conn, s.inspectSoon(ctx, conn)); err == nil {
+			soon, cancel := context.WithTimeout(ctx, inspectTimeout)
+			err = s.leaveLost(ctx, conn, s.inspect(soon, conn))
+			cancel()
+			if err == nil {
 				return conn, nil
 			}
 			discard(conn)
@@ -138,12 +141,6 @@ func (s *store) wait(ctx context.Context, answers chan<- answer) {
 			}
 		}
 	}()
-}
-
-func (s *store) inspectSoon(ctx context.Context, conn *sql.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
-	defer cancel()
-	return s.inspect(ctx, conn)
 }
 
 // discard closes the connection instead of giving it back to the pool.

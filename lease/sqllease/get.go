@@ -14,14 +14,9 @@ var (
 	_ lease.Queue  = pooled{}
 )
 
-const (
-	// manyKeys is enough for the keys that a claim reads at once.
-	manyKeys = 40
-
-	// maxTurns is how many claims of a process work at once. More do not get more
-	// done, and take each other's time.
-	maxTurns = 16
-)
+// maxTurns is how many claims of a process work at once. More do not get more
+// done, and take each other's time.
+const maxTurns = 16
 
 // Get implements [lease.Getter].
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
@@ -32,46 +27,29 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return r.records, time.UnixMicro(r.clock.Int64), nil
 }
 
-// selection is the statement that reads these keys, or all. Drivers keep
-// statements by their text, so there are few: the last key stands in several
-// places.
-func (s *store) selection(known *statements, keys []int) (statement string, args []any) {
-	args = []any{s.namespace}
-	switch {
-	case len(keys) == 0:
-		return known.load, args
-	case s.dialect.get != "":
+// selection is the statement that reads these keys, or all.
+func (s *store) selection(t table, keys []int) (statement string, args []any) {
+	if len(keys) == 0 {
+		return s.dialect.reads(loadSQL, t), []any{s.namespace}
+	}
+	if s.dialect.get != "" {
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-		return known.get, append(args, list)
+		return s.dialect.reads(s.dialect.get, t), []any{s.namespace, list}
 	}
-	places := len(keys)
-	if places > 2 {
-		places = (places + manyKeys - 1) / manyKeys * manyKeys
+	args = []any{s.namespace}
+	for _, key := range keys {
+		args = append(args, key)
 	}
-	for i := range places {
-		args = append(args, keys[min(i, len(keys)-1)])
-	}
-	return known.load + " AND worker_id IN (?" + strings.Repeat(", ?", places-1) + ")", args
+	return s.dialect.reads(loadSQL, t) + " AND worker_id IN (?" + strings.Repeat(", ?", len(keys)-1) + ")", args
 }
 
 // Enter implements [lease.Queue]. Go serves those that wait for a channel in their
 // order.
 func (s pooled) Enter(ctx context.Context) (leave func(), err error) {
-	s.opening.Do(func() { s.turns = make(chan struct{}, s.maxTurns()) })
 	select {
 	case s.turns <- struct{}{}:
 		return func() { <-s.turns }, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("sqllease: waiting for the turn of a claim: %w", context.Cause(ctx))
 	}
-}
-
-func (s pooled) maxTurns() int {
-	if s.dialect.now == "" {
-		return 1 // SQLite has one writer
-	}
-	if n := s.pool.Stats().MaxOpenConnections; n > 0 {
-		return min(n, maxTurns)
-	}
-	return maxTurns
 }

@@ -35,18 +35,12 @@ var mysqlDialect = &dialect{
 // for it, and this package imports none.
 var mysqlNumber = regexp.MustCompile(`(?i)\berror (\d{4})\b`)
 
-func numberOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	if match := mysqlNumber.FindStringSubmatch(err.Error()); match != nil {
-		return match[1]
-	}
-	return ""
-}
-
 func classifyMySQL(err error) kind {
-	switch numberOf(err) {
+	match := mysqlNumber.FindStringSubmatch(err.Error())
+	if match == nil {
+		return unknown
+	}
+	switch match[1] {
 	case "1146":
 		return missing
 	case "1142":
@@ -59,9 +53,7 @@ func classifyMySQL(err error) kind {
 		return elsewhere
 	case "1290", "1836", "1792": // read_only, InnoDB read only, a session that is
 		return elsewhere
-	case "1099", "1100", "1223": // LOCK TABLES and FLUSH TABLES WITH READ LOCK of the session's own
-		return elsewhere
-	case "1665": // no row-based binary log for what the session's isolation level allows
+	case "1568", "1099", "1100", "1223", "1665": // left open: a transaction, locks; an isolation level that the binary log excludes
 		return elsewhere
 	}
 	return unknown
@@ -76,37 +68,35 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@SESSION.sql_select_limit < 4294967295 THEN 'sql_select_limit, under which the store misses records'
     ELSE '' END`
 
-// inspectMySQL asks for what shows, and tries what does not: only within a
-// transaction its characteristics cannot be set. READ WRITE is what they are by
-// default. A temporary table hides another one of its name.
+// inspectMySQL asks for what shows, and tries what does not: within a transaction,
+// its level cannot be set. Without one, that is the level of the next alone. A
+// temporary table hides another one of its name.
 func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
 	var flush, syncLog int
 	var setting string
 	if err := conn.QueryRowContext(ctx, mysqlSession).Scan(&found.server, &flush, &syncLog, &setting); err != nil {
 		return found, err
 	}
+	add := func(refuse bool, text string) { found.findings = append(found.findings, finding{refuse, text}) }
 	switch flush {
 	case 0:
-		found.add(true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
+		add(true, "innodb_flush_log_at_trx_commit is 0, which forgets up to a second of writes when the server dies: set it to 1")
 	case 2:
-		found.add(false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
+		add(false, "innodb_flush_log_at_trx_commit is 2, which forgets up to a second of writes when the machine dies: set it to 1")
 	}
 	if syncLog != 1 {
-		found.add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
+		add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
 	if setting != "" {
-		found.dirt = "the connection has " + setting + ": remove it from the program, the DSN or the server's settings"
+		found.dirt = fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting)
 		return found, nil
 	}
-	if _, err = conn.ExecContext(ctx, "SET TRANSACTION READ WRITE"); numberOf(err) == "1568" {
-		found.dirt, err = leftOpen, nil
-	}
-	if found.dirt != "" || err != nil || t.quoted == "" {
+	if _, err = conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil || t.quoted == "" {
 		return found, err
 	}
 	hidden, err := isTemporary(ctx, conn, t)
 	if hidden {
-		found.dirt = "the connection has a temporary table " + t.quoted + ", which hides the real one: drop it"
+		found.dirt = fmt.Errorf("%w has a temporary table %s, which hides the real one: drop it", errDirty, t.quoted)
 	}
 	return found, err
 }

@@ -86,7 +86,7 @@ func (found *shape) addMySQL(t table, part, name, text string) {
 	case "table":
 		found.kind = mysqlKind(name)
 		if text != "" && !strings.EqualFold(text, "InnoDB") {
-			found.findings = append(found.findings, finding{true, fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, text, t.quoted)})
+			found.forgets = fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, text, t.quoted)
 		}
 		if text != "" && !slices.Contains(mysqlEngines, strings.ToUpper(text)) {
 			found.flaws = append(found.flaws, Flaw{"it has the engine " + text + ", which keeps no key", "InnoDB", "ALTER TABLE " + t.quoted + " ENGINE=InnoDB"})

@@ -52,6 +52,7 @@ func newStore(db *gorm.DB, opts []Option) (*store, error) {
 		dialect: d,
 		table:   d.table(cfg.table),
 		gate:    make(chan struct{}, 1),
+		turns:   make(chan struct{}, maxTurns),
 		noted:   map[string][]finding{},
 	}}, nil
 }

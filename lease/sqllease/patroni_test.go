@@ -92,12 +92,16 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 
 func (p *patroniRun) beginFault(t *testing.T, fault testcluster.Fault, restless *storetest.Fleet) time.Time {
 	t.Helper()
-	restless.End(restless.ComeAndGo(5, p.addresses()...))
+	generations := 5
+	if p.settle > 0 {
+		generations = 1 // each settles
+	}
+	restless.End(restless.ComeAndGo(generations, p.addresses()...))
 	if fault == storetest.Lost {
 		p.do(t, p.CutReplicas)
 		fault = testcluster.Killed
 	}
-	members := restless.ComeAndGo(5, p.addresses()...)
+	members := restless.ComeAndGo(generations, p.addresses()...)
 	began := time.Now()
 	p.do(t, func() error { return p.Break(fault) })
 	restless.End(members) // or they would raise forgotten bounds before anybody sees them

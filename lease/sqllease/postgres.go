@@ -90,17 +90,12 @@ func classifyPostgres(err error) kind {
 	return unknown
 }
 
-const postgresSession = `SELECT COALESCE(host(inet_server_addr()) || ':' || inet_server_port(), ''), current_setting('fsync')`
-
 // inspectPostgres does not look for transactions: pgx does, whenever it is asked for
 // a connection, and closes one that is in any.
 func inspectPostgres(ctx context.Context, conn *sql.Conn, _ table) (found session, err error) {
 	var fsync string
-	if err := conn.QueryRowContext(ctx, postgresSession).Scan(&found.server, &fsync); err != nil {
-		return found, err
+	if err = conn.QueryRowContext(ctx, "SELECT current_setting('fsync')").Scan(&fsync); fsync == "off" {
+		found.findings = []finding{{false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on"}}
 	}
-	if fsync == "off" {
-		found.add(false, "fsync is off, which forgets (or ruins the database) when the machine dies: set it to on")
-	}
-	return found, nil
+	return found, err
 }

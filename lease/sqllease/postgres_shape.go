@@ -94,7 +94,7 @@ func (found *shape) addPostgres(t table, part, name, text string) {
 	case "kind":
 		found.kind, found.schema = name, text
 	case "unlogged":
-		found.findings = append(found.findings, finding{true, fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)})
+		found.forgets = fmt.Sprintf("table %s is unlogged or temporary, and empty after a crash: ALTER TABLE %s SET LOGGED", t.quoted, t.quoted)
 	case "key":
 		found.keys = append(found.keys, uniqueKey{name, text})
 	case "rule":

@@ -7,55 +7,66 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"github.com/gormflake/gormflake/internal/compatible"
 )
 
-const leftOpen = "the connection is in a transaction that a program has left open, and which would undo or commit what the store writes: end every transaction, and set no autocommit"
+const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 
 // A session is what a connection is found to be.
 type session struct {
-	server   string // which answers
-	dirt     string // what a program has left, under which the store must not write; empty: nothing
+	server   string // that answers, where it may be one of several
+	dirt     error  // what a program has left, under which the store must not write
 	findings []finding
 }
 
 // A finding is a setting under which the database can forget.
 type finding struct {
-	refuse bool   // a store that starts
+	refuse bool   // at first use
 	text   string // what is found and how to fix it
 }
 
-func (s *session) add(refuse bool, text string) {
-	s.findings = append(s.findings, finding{refuse, text})
-}
+// errDirty is wrapped by what is found on a connection and not used.
+var errDirty = errors.New("the connection")
 
-// A dirtError is a connection that the store has not used.
-type dirtError string
-
-func (e dirtError) Error() string { return string(e) }
-
-// inspect refuses a connection on which the store must not write, and logs what
-// has changed in the settings of its server.
+// inspect refuses a connection on which the store must not write, at first use
+// also a server that forgets, and logs what has changed in its settings.
 func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
 	var t table
 	known := s.ready.Load()
 	if known != nil {
-		t = known.table
+		t = *known
+	} else if err := s.checkEngine(ctx, conn); err != nil {
+		return err
 	}
 	found, err := s.dialect.inspect(ctx, conn, t)
 	switch {
 	case err != nil:
 		return err
-	case found.dirt == "":
-		if known != nil {
-			s.note(ctx, found)
-		}
-		return nil
+	case found.dirt == nil:
+		return s.note(ctx, found, known == nil)
 	case s.dialect.rollBack == "":
-		return dirtError(found.dirt)
+		return found.dirt
 	}
-	s.warnOnce(ctx, dirtError(found.dirt))
+	s.warnOnce(ctx, found.dirt)
 	_, err = conn.ExecContext(ctx, s.dialect.rollBack)
 	return err
+}
+
+// checkEngine refuses an engine that speaks the protocol of another, before its
+// settings are believed.
+func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
+	if s.dialect.version == "" || s.volatile {
+		return nil
+	}
+	var version string
+	if err := conn.QueryRowContext(ctx, s.dialect.version).Scan(&version); err != nil {
+		return err
+	}
+	if engine := compatible.Engine(version); engine != "" {
+		return fmt.Errorf("the server is %s (%s), whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version)
+	}
+	return nil
 }
 
 // warnOnce logs why a connection has been closed.
@@ -65,57 +76,39 @@ func (s *store) warnOnce(ctx context.Context, cause error) {
 	}
 }
 
-// note logs the settings that were not found when the server was looked at last.
-func (s *store) note(ctx context.Context, found session) {
-	if s.volatile {
-		return
-	}
+// note returns what is to be refused, and logs what was not found when the server
+// was looked at last.
+func (s *store) note(ctx context.Context, found session, refuse bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var errs []error
 	for _, f := range found.findings {
-		if slices.Contains(s.noted[found.server], f) {
-			continue
-		}
 		level := slog.LevelWarn
 		if f.refuse {
 			level = slog.LevelError
 		}
-		s.logger.Log(ctx, level, "sqllease: "+f.text, "server", found.server)
+		switch {
+		case s.volatile, slices.Contains(s.noted[found.server], f):
+		case f.refuse && refuse:
+			errs = append(errs, errors.New(f.text+orAccept))
+		default:
+			s.logger.Log(ctx, level, "sqllease: "+f.text, "server", found.server)
+		}
 	}
-	s.noted[found.server] = found.findings
+	if errs == nil {
+		s.noted[found.server] = found.findings
+	}
+	return errors.Join(errs...)
 }
 
 // Check implements [lease.Checker].
 func (s *store) Check(ctx context.Context) error {
 	_, err := bounded(ctx, s, func() (none struct{}, err error) {
-		known, err := s.prepare(ctx)
+		t, err := s.prepare(ctx)
 		if err == nil {
-			_, err = s.checkShape(ctx, known.table)
+			_, err = s.checkShape(ctx, t)
 		}
 		return none, err
 	})
 	return err
-}
-
-// checkSettings refuses a database that forgets, as far as its settings show, or
-// logs that.
-func (s *store) checkSettings(ctx context.Context, found shape) error {
-	var is session
-	err := s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		is, err = s.dialect.inspect(ctx, conn, table{})
-		return err
-	})
-	if err != nil || s.volatile {
-		return err
-	}
-	var errs []error
-	for _, f := range append(is.findings, found.findings...) {
-		if f.refuse {
-			errs = append(errs, fmt.Errorf("%s"+orAccept, f.text))
-		}
-	}
-	if errs == nil {
-		s.note(ctx, is)
-	}
-	return errors.Join(errs...)
 }

@@ -44,12 +44,12 @@ func (e *TableError) Error() string {
 
 // A shape is what the catalog of a database returns about the table.
 type shape struct {
-	schema   string
-	kind     string // such as aView; empty for a plain table
-	columns  map[string]column
-	keys     []uniqueKey
-	flaws    []Flaw // of other kinds
-	findings []finding
+	schema  string
+	kind    string // such as aView; empty for a plain table
+	columns map[string]column
+	keys    []uniqueKey
+	flaws   []Flaw // of other kinds
+	forgets string // why the table can lose writes
 }
 
 // Kinds of tables that are refused.

@@ -47,11 +47,11 @@ func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session,
 		return found, err
 	}
 	if synchronous == 0 {
-		found.add(true, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL")
+		found.findings = []finding{{true, "PRAGMA synchronous is OFF, which forgets (or ruins the file) when the machine loses power: set it to FULL"}}
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA synchronous = "+strconv.Itoa(synchronous))
 	if err != nil && strings.Contains(err.Error(), "inside a transaction") {
-		found.dirt, err = leftOpen, nil
+		found.dirt, err = err, nil
 	}
 	return found, err
 }

@@ -25,27 +25,16 @@ type shared struct {
 	dialect *dialect
 	table   table
 
-	ready     atomic.Pointer[statements] // nil until the table was created and checked
-	clustered atomic.Bool                // see dialect.cluster
-	gate      chan struct{}              // held while the table is created and checked
-
-	opening sync.Once
-	turns   chan struct{} // of claims
+	// ready is the table with the schema in which it was found at first use, when it
+	// was created and checked: to a session, the name alone may mean another one later.
+	ready     atomic.Pointer[table]
+	clustered atomic.Bool   // see dialect.cluster
+	gate      chan struct{} // held while the table is created and checked
+	turns     chan struct{} // of claims
 
 	warned sync.Map // by text, for warnOnce
 	mu     sync.Mutex
 	noted  map[string][]finding // by server
-}
-
-// statements name the table with the schema in which it was found first: to a
-// session, the name alone may mean another one later.
-type statements struct {
-	table                     table
-	load, get, insert, update string
-}
-
-func (d *dialect) statements(t table) *statements {
-	return &statements{t, d.reads(loadSQL, t), d.reads(d.get, t), d.statement(d.insert, t), d.statement(d.update, t)}
 }
 
 var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
@@ -65,11 +54,11 @@ type reading struct {
 // read returns the records of these keys, or all.
 func (s *store) read(ctx context.Context, keys []int) (reading, error) {
 	return bounded(ctx, s, func() (r reading, err error) {
-		known, err := s.prepare(ctx)
+		t, err := s.prepare(ctx)
 		if err != nil {
 			return r, err
 		}
-		statement, args := s.selection(known, keys)
+		statement, args := s.selection(t, keys)
 		err = s.attempt(ctx, func(conn *sql.Conn) error {
 			return s.synchronously(ctx, conn, func() error {
 				r.records = map[int]lease.Record{}
@@ -106,11 +95,11 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, err
 	}
 	return bounded(ctx, s, func() (bool, error) {
-		known, err := s.prepare(ctx)
+		t, err := s.prepare(ctx)
 		if err != nil {
 			return false, err
 		}
-		return s.write(ctx, known, worker, from, to)
+		return s.write(ctx, t, worker, from, to)
 	})
 }
 
@@ -136,19 +125,19 @@ func storable(worker int, from, to lease.Record) error {
 // A proxy that sends a statement twice, and loses the first answer, makes a no
 // of a yes: the caller then reads its own record as it would read another's, and
 // may not count it either.
-func (s *store) write(ctx context.Context, known *statements, worker int, from, to lease.Record) (written bool, err error) {
+func (s *store) write(ctx context.Context, t table, worker int, from, to lease.Record) (written bool, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) error {
-		return s.durably(ctx, conn, known.table, func() (err error) {
-			written, err = s.writeOn(ctx, conn, known, worker, from, to)
+		return s.durably(ctx, conn, t, func() (err error) {
+			written, err = s.writeOn(ctx, conn, t, worker, from, to)
 			return err
 		})
 	})
 	return written, err
 }
 
-func (s *store) writeOn(ctx context.Context, conn *sql.Conn, known *statements, worker int, from, to lease.Record) (bool, error) {
+func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
-		rows, err := exec(ctx, conn, known.insert, s.namespace, worker, to.Bound, to.Owner)
+		rows, err := exec(ctx, conn, s.dialect.statement(s.dialect.insert, t), s.namespace, worker, to.Bound, to.Owner)
 		switch {
 		case err == nil && rows == 1:
 			return true, nil
@@ -159,7 +148,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, known *statements, 
 		}
 		// The row that is there may hold the zero record.
 	}
-	rows, err := s.replace(ctx, conn, known, worker, from, to)
+	rows, err := s.replace(ctx, conn, t, worker, from, to)
 	if err == nil && rows > 1 {
 		err = fmt.Errorf("the UPDATE has changed %d rows: want a unique key of table %s over (namespace, worker_id)", rows, s.table.quoted)
 	}
@@ -169,9 +158,9 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, known *statements, 
 // replace returns how many rows the UPDATE has changed. In a cluster, a node that
 // has yet to apply the row that it is to replace changes none: only one that has
 // caught up can tell that the record differs.
-func (s *store) replace(ctx context.Context, conn *sql.Conn, known *statements, worker int, from, to lease.Record) (rows int64, err error) {
+func (s *store) replace(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
 	update := func() (err error) {
-		rows, err = exec(ctx, conn, known.update, to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		rows, err = exec(ctx, conn, s.dialect.statement(s.dialect.update, t), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
 	if err = update(); err == nil && rows == 0 && s.clustered.Load() {

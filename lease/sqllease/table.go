@@ -3,19 +3,16 @@ package sqllease
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-
-	"github.com/gormflake/gormflake/internal/compatible"
 )
-
-const orAccept = " (or accept it with AllowVolatile and lease.WithSettle)"
 
 // prepare creates and checks the table, and checks the settings, once for a
 // store: a table that vanishes later has forgotten what it held, and an error
 // says more than an empty one.
-func (s *store) prepare(ctx context.Context) (*statements, error) {
+func (s *store) prepare(ctx context.Context) (table, error) {
 	if ready := s.ready.Load(); ready != nil {
-		return ready, nil
+		return *ready, nil
 	}
 	if s.pin != nil { // must not wait for one that waits for this connection
 		return s.setUp(ctx)
@@ -24,53 +21,31 @@ func (s *store) prepare(ctx context.Context) (*statements, error) {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
+		return table{}, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
 	}
 	if ready := s.ready.Load(); ready != nil {
-		return ready, nil
+		return *ready, nil
 	}
 	return s.setUp(ctx)
 }
 
-func (s *store) setUp(ctx context.Context) (*statements, error) {
-	if err := s.checkEngine(ctx); err != nil {
-		return nil, err
-	}
+func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if err := s.ensureTable(ctx); err != nil {
-		return nil, err
+		return t, err
 	}
 	found, err := s.checkShape(ctx, s.table)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	if err := s.checkSettings(ctx, found); err != nil {
-		return nil, err
+	if found.forgets != "" && !s.volatile {
+		return t, errors.New(found.forgets + orAccept)
 	}
 	if err := s.checkCluster(ctx); err != nil {
-		return nil, err
+		return t, err
 	}
-	ready := s.dialect.statements(s.dialect.qualified(found.schema, s.table.name))
-	s.ready.Store(ready)
-	return ready, nil
-}
-
-// checkEngine refuses an engine that speaks the protocol of another, before its
-// settings are believed.
-func (s *store) checkEngine(ctx context.Context) error {
-	if s.dialect.version == "" || s.volatile {
-		return nil
-	}
-	var version string
-	err := s.attempt(ctx, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, s.dialect.version).Scan(&version)
-	})
-	if err != nil {
-		return err
-	}
-	if engine := compatible.Engine(version); engine != "" {
-		return fmt.Errorf("the server is %s (%s), whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version)
-	}
-	return nil
+	t = s.dialect.qualified(found.schema, s.table.name)
+	s.ready.Store(&t)
+	return t, nil
 }
 
 // ensureTable creates the table only where the database says that there is

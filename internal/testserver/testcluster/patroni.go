@@ -89,7 +89,7 @@ watchdog: {mode: "off"}
 func (p *patroni) configure(s *testserver.Server, n, api int, programs string) error {
 	dynamic := append([]string{"ttl: 20", "loop_wait: 2", "retry_timeout: 5"}, p.settings...)
 	text := fmt.Sprintf(patroniYAML, n, api, p.etcd.Address(), strings.Join(dynamic, "\n    "), s.Address(), s.Data(), programs, s.File("pgpass"))
-	return os.WriteFile(s.File("patroni.yml"), []byte(text), 0o644) //nolint:gosec // the server's account reads it
+	return os.WriteFile(s.File("patroni.yml"), []byte(text), 0o644) // the server's account reads it
 }
 
 const haproxyConfig = `defaults

@@ -150,6 +150,15 @@ func TestDoctorSettingsOfMySQLServer(t *testing.T) {
 	}
 }
 
+func TestDoctorBinaryLog(t *testing.T) {
+	t.Parallel()
+	d := diagnose(t, testserver.MariaDB(t, "log-bin=binlog").URL())
+	d.has(t, "warning", "settings", "sync_binlog", "it is 0", "SET GLOBAL sync_binlog = 1")
+	d.only(t, 0, 1)
+	diagnose(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL()).only(t, 0, 0)
+	diagnose(t, testserver.MariaDB(t).URL()).only(t, 0, 0)
+}
+
 func TestDoctorSettingsOfSQLite(t *testing.T) {
 	t.Parallel()
 	dsn := testdb.URL(t, testdb.SQLite)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 )
 
@@ -63,15 +64,16 @@ func (d *doctor) postgresSettings() error {
 	return nil
 }
 
-const mysqlSettingsSQL = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@SESSION.autocommit,
+const mysqlSettingsSQL = `SELECT @@GLOBAL.innodb_flush_log_at_trx_commit,
+  CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, @@SESSION.autocommit,
   (SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?)`
 
 func (d *doctor) mysqlSettings() error {
-	var flush int
+	var flush, syncLog int
 	var autocommit bool
 	var engine sql.NullString
 	schema, name := d.leaseTable()
-	if err := d.Ask(mysqlSettingsSQL, []any{schema, name}, &flush, &autocommit, &engine); err != nil {
+	if err := d.Ask(mysqlSettingsSQL, []any{schema, name}, &flush, &syncLog, &autocommit, &engine); err != nil {
 		return err
 	}
 	const setting = "innodb_flush_log_at_trx_commit"
@@ -80,6 +82,9 @@ func (d *doctor) mysqlSettings() error {
 		d.report.problem(settingsCheck, setting, "it is 0, which forgets up to a second of writes when the server dies", "set it to 1")
 	case 2:
 		d.report.warn(settingsCheck, setting, "it is 2, which forgets up to a second of writes when the machine dies", "set it to 1")
+	}
+	if syncLog != 1 {
+		d.report.warn(settingsCheck, "sync_binlog", fmt.Sprintf("it is %d and log_bin is on, which forgets the last writes when the machine dies", syncLog), "SET GLOBAL sync_binlog = 1, and set it in the option file")
 	}
 	if !autocommit {
 		d.report.problem(settingsCheck, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings")

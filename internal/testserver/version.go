@@ -1,0 +1,39 @@
+package testserver
+
+import (
+	"os/exec"
+	"regexp"
+	"testing"
+)
+
+var versionNumber = regexp.MustCompile(`\d+(?:\.\d+)+`)
+
+// Versions asks the programs of all servers but the databases for their versions, by
+// the servers' titles. One that is not installed is left out, or t fails where
+// GORMFLAKE_TEST_REQUIRE names it.
+func Versions(t testing.TB) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for _, e := range engines {
+		if e.version == nil {
+			continue
+		}
+		program, err := e.locate()
+		if err == nil {
+			versions[e.title] = versionOf(t, exec.CommandContext(t.Context(), program, e.version...))
+		} else if Required(e.service) {
+			t.Errorf("testserver: no %s: %v", e.title, err)
+		}
+	}
+	return versions
+}
+
+func versionOf(t testing.TB, asked *exec.Cmd) string {
+	t.Helper()
+	out, err := asked.Output()
+	version := versionNumber.FindString(string(out))
+	if version == "" {
+		t.Errorf("testserver: %s: no version in %q, %v", asked, out, err)
+	}
+	return version
+}

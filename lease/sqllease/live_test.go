@@ -1,0 +1,185 @@
+package sqllease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A setting that changes while a lease lives is logged once for each change, by the
+// extension that comes next, and stops nobody.
+func TestSettingsChangeLive(t *testing.T) {
+	t.Parallel()
+	const flush = "innodb_flush_log_at_trx_commit is "
+	db := testdb.OpenURL(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL())
+	var log syncBuffer
+	store := sqllease.New(again(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	gen := generatorOf(t, store, 300*time.Millisecond)
+	for _, step := range []struct{ set, logged string }{
+		{"innodb_flush_log_at_trx_commit = 0", "level=ERROR msg=\"sqllease: " + flush + "0"},
+		{"innodb_flush_log_at_trx_commit = 1", ""},
+		{"innodb_flush_log_at_trx_commit = 2", "level=WARN msg=\"sqllease: " + flush + "2"},
+		{"innodb_flush_log_at_trx_commit = 0", "level=ERROR msg=\"sqllease: " + flush + "0"},
+		{"sync_binlog = 0", "level=WARN msg=\"sqllease: sync_binlog is 0"},
+		{"sync_binlog = 100", "level=WARN msg=\"sqllease: sync_binlog is 100"},
+	} {
+		before := log.String()
+		run(t, db, "SET GLOBAL "+step.set)
+		time.Sleep(time.Second) // several extensions
+		logged := strings.TrimPrefix(log.String(), before)
+		if step.logged == "" && logged != "" || step.logged != "" && (strings.Count(logged, "\n") != 1 || !strings.Contains(logged, step.logged)) {
+			t.Errorf("%s: logged %q, want one line %q", step.set, logged, step.logged)
+		}
+		if _, err := gen.Next(within(t, patience)); err != nil {
+			t.Errorf("%s: Next: %v", step.set, err)
+		}
+	}
+}
+
+func generatorOf(t *testing.T, store lease.Store, window time.Duration) *snowflake.Generator {
+	t.Helper()
+	l, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gen, err := snowflake.New(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gen.Close(context.WithoutCancel(t.Context())) })
+	return gen
+}
+
+// What forgets only once the machine dies is named at first use.
+func TestBinaryLog(t *testing.T) {
+	t.Parallel()
+	const forgets = " and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file"
+	for _, test := range []struct {
+		name   string
+		server func(testing.TB, ...string) *testserver.Server
+		args   []string
+		warned string
+	}{
+		{"MariaDB's default", testserver.MariaDB, []string{"log-bin=binlog"}, "sqllease: sync_binlog is 0" + forgets},
+		{"MariaDB, in groups", testserver.MariaDB, []string{"log-bin=binlog", "sync-binlog=10"}, "sqllease: sync_binlog is 10" + forgets},
+		{"MariaDB, each", testserver.MariaDB, []string{"log-bin=binlog", "sync-binlog=1"}, ""},
+		{"MariaDB without a log", testserver.MariaDB, nil, ""},
+		{"MySQL's default", testserver.MySQL, nil, ""},
+		{"MySQL, never", testserver.MySQL, []string{"sync-binlog=0"}, "sqllease: sync_binlog is 0" + forgets},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var log syncBuffer
+			db := testdb.OpenURL(t, test.server(t, test.args...).URL())
+			store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			swap(t, store, 1, lease.Record{}, first, true)
+			swap(t, store, 1, first, second, true)
+			wantWarning(t, &log, test.warned)
+		})
+	}
+}
+
+// undoing has a BEFORE trigger that keeps the record as it is.
+func undoing(db *gorm.DB) (add, drop []string) {
+	switch db.Dialector.Name() {
+	case "sqlite":
+		return []string{"CREATE TRIGGER keep_old BEFORE UPDATE ON snowflake_workers BEGIN SELECT RAISE(IGNORE); END"}, []string{"DROP TRIGGER keep_old"}
+	case "mysql":
+		return []string{"CREATE TRIGGER keep_old BEFORE UPDATE ON snowflake_workers FOR EACH ROW SET NEW.bound = OLD.bound, NEW.owner = OLD.owner"}, []string{"DROP TRIGGER keep_old"}
+	}
+	return []string{
+		"CREATE FUNCTION keep_old() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$",
+		"CREATE TRIGGER keep_old BEFORE UPDATE ON snowflake_workers FOR EACH ROW EXECUTE FUNCTION keep_old()",
+	}, []string{"DROP TRIGGER keep_old ON snowflake_workers", "DROP FUNCTION keep_old()"}
+}
+
+// Check refuses a table that was fit at first use, and no longer is, by whatever
+// name the session would find it.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		store := sqllease.New(db)
+		add, drop := undoing(db)
+		swap(t, store, 1, lease.Record{}, first, true)
+		wantCheck(t, store, "")
+		run(t, db, add...)
+		wantCheck(t, store, "trigger keep_old can change")
+		wantCheck(t, connect(t, store), "trigger keep_old can change")
+		run(t, db, drop...)
+		wantCheck(t, store, "")
+		run(t, db, "CREATE TABLE copied AS SELECT * FROM snowflake_workers",
+			"ALTER TABLE snowflake_workers RENAME TO before_it", "ALTER TABLE copied RENAME TO snowflake_workers")
+		wantCheck(t, store, "no unique key over namespace and worker_id")
+	})
+}
+
+func wantCheck(t *testing.T, store lease.Store, flaw string) {
+	t.Helper()
+	err := store.(lease.Checker).Check(within(t, patience))
+	var refused *sqllease.TableError
+	if errors.As(err, &refused) != (flaw != "") || err != nil && !strings.Contains(err.Error(), flaw) {
+		t.Errorf("Check: %v, want a TableError that says %q", err, flaw)
+	}
+}
+
+// A trigger that undoes is not seen by an extension, which fails. Nobody acquires
+// a worker then, in place of a lost one or as a newcomer, before it is gone.
+func TestUndoingTriggerAddedLive(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		const holders, window = 3, 600 * time.Millisecond
+		var log syncBuffer
+		store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+		var leases []*lease.Lease
+		for range holders {
+			l, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window),
+				lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Release(context.WithoutCancel(t.Context())) })
+			leases = append(leases, l)
+		}
+		add, drop := undoing(db)
+		run(t, db, add...)
+		time.Sleep(5 * window)
+		for _, l := range leases {
+			if s := l.Stats(); s.Failure == nil || s.Until.After(time.Now()) {
+				t.Errorf("a lease under the trigger: failure %v, until %v", s.Failure, s.Until)
+			}
+		}
+		var refused *sqllease.TableError
+		if _, err := lease.Acquire(within(t, patience), sqllease.New(db), snowflake.TwitterLayout()); !errors.As(err, &refused) {
+			t.Errorf("a newcomer: %v, want a TableError", err)
+		}
+		if taken := strings.Count(log.String(), "in place of the lost one"); taken > 0 {
+			t.Errorf("%d workers were acquired under the trigger, want none", taken)
+		}
+		run(t, db, drop...)
+		for deadline := time.Now().Add(patience); ; time.Sleep(window / 10) {
+			extended := 0
+			for _, l := range leases {
+				if l.Health() == nil {
+					extended++
+				}
+			}
+			if extended == holders {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d of %d leases are extended once the trigger is gone", extended, holders)
+			}
+		}
+	})
+}
