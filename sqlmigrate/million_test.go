@@ -73,7 +73,7 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 		"CREATE TABLE children (id "+key+" PRIMARY KEY, parent_id INT NOT NULL, "+
 			"CONSTRAINT fk_parent FOREIGN KEY (parent_id) REFERENCES parents (id) ON DELETE CASCADE)",
 		"CREATE INDEX ix_parent ON children (parent_id)",
-		"INSERT INTO parents (leader_id, name, email) SELECT NULLIF(n % 100, 0), concat('Customer ', n), concat('customer', n, '@example.com') FROM "+m.numbers(m.parents),
+		"INSERT INTO parents (leader_id, name, email) SELECT CASE WHEN n > 100 THEN NULLIF(n % 100, 0) END, concat('Customer ', n), concat('customer', n, '@example.com') FROM "+m.numbers(m.parents),
 		fmt.Sprintf("INSERT INTO children (parent_id) SELECT 1 + n %% %d FROM %s", m.parents, m.numbers(m.children)),
 		analyze+"parents", analyze+"children",
 	)
@@ -186,17 +186,18 @@ func millionRead(ctx context.Context, conn *sql.Conn) error {
 	return conn.QueryRowContext(ctx, "SELECT count(*) FROM parents p JOIN children c ON c.parent_id = p.id WHERE p.id = 7").Scan(&n)
 }
 
+const millionID = 2_000_000_000 // an integer holds it
+
 func millionWrite(ctx context.Context, conn *sql.Conn) error {
-	const id = "2000000000" // an integer holds it
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // it is never committed
-	if _, err := tx.ExecContext(ctx, "INSERT INTO parents (id, name, email) VALUES ("+id+", 'new', 'new')"); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO parents (id, name, email) VALUES (%d, 'new', 'new')", millionID)); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO children (id, parent_id) VALUES ("+id+", "+id+")")
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO children (id, parent_id) VALUES (%d, %[1]d)", millionID))
 	return err
 }
 
@@ -316,7 +317,7 @@ func (m *million) checkRows(t *testing.T) {
 	m.checkCount(t, m.parents, "SELECT count(*) FROM parents")
 	m.checkCount(t, m.children, "SELECT count(*) FROM children c JOIN parents p ON p.id = c.parent_id")
 	m.checkCount(t, m.children, "SELECT count(*) FROM children")
-	m.checkCount(t, m.parents-m.parents/100, "SELECT count(*) FROM parents p JOIN parents l ON l.id = p.leader_id")
+	m.checkCount(t, m.parents-m.parents/100-99, "SELECT count(*) FROM parents p JOIN parents l ON l.id = p.leader_id")
 }
 
 func (m *million) checkCount(t *testing.T, want int, query string) {
@@ -339,6 +340,10 @@ func (m *million) revert(t *testing.T, plan *sqlmigrate.Plan) {
 		"INSERT INTO parents (name, email) VALUES ('next', 'next')",
 		"INSERT INTO children (parent_id) VALUES (1)",
 	)
-	m.checkCount(t, m.parents+1, "SELECT max(id) FROM parents")
-	m.checkCount(t, m.children+1, "SELECT max(id) FROM children")
+	parent, child := m.parents+1, m.children+1
+	if m.Name() == "mysql" { // what millionWrite rolled back has moved the counters
+		parent, child = millionID+1, millionID+1
+	}
+	m.checkCount(t, parent, "SELECT max(id) FROM parents")
+	m.checkCount(t, child, "SELECT max(id) FROM children")
 }
