@@ -29,9 +29,8 @@ type crowd struct {
 	leases   []*lease.Lease
 	attempts atomic.Int64
 
-	// turns has as many places as there are connections. Processes that start wait
-	// here, as they would at a pooler of connections, and those that extend wait
-	// there: the queue of one pool is not what is measured.
+	// turns has as many places as there are connections. Leases that are released
+	// wait here: the queue of one pool is not what is measured.
 	turns chan struct{}
 }
 
@@ -46,13 +45,12 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 	if err != nil {
 		return err
 	}
-	store := sqllease.New(db, sqllease.WithTable(table))
-	clock, ok := store.(lease.Clock)
+	store, ok := sqllease.New(db, sqllease.WithTable(table)).(sqlStore)
 	if !ok {
 		return fmt.Errorf("the store of %s has no clock: want PostgreSQL, MySQL or MariaDB", db.Name())
 	}
 	c := &crowd{
-		options: o, store: watched{store, clock, newWatch()},
+		options: o, store: watched{store, newWatch()},
 		gens: make([]*snowflake.Generator, o.leases), leases: make([]*lease.Lease, o.leases),
 		turns: make(chan struct{}, o.connections),
 	}
@@ -77,7 +75,7 @@ func (c *crowd) do(command string) (figures, error) {
 	}
 	switch command {
 	case start:
-		c.each(c.inTurn(c.acquire))
+		c.each(c.acquire)
 	case hold:
 		time.Sleep(c.hold)
 	case release:

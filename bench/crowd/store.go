@@ -79,19 +79,27 @@ func quantiles(xs []float64) (half, most, all float64) {
 	return stats.Quantile(xs, 0.5), stats.Quantile(xs, 0.99), stats.Quantile(xs, 1)
 }
 
-// A watched store is one of sqllease: with a clock, and over connections that the
-// leases share.
-type watched struct {
+// A sqlStore is one of sqllease, of a database with a clock.
+type sqlStore interface {
 	lease.Store
 	lease.Clock
+	lease.Getter
+}
+
+// A watched store shares its connections with all leases.
+type watched struct {
+	sqlStore
 	watch *watch
 }
 
-var _ lease.Connector = watched{}
+var (
+	_ lease.Connector = watched{}
+	_ lease.Queue     = watched{}
+)
 
 func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
 	began := time.Now()
-	ok, err := s.Store.CompareAndSwap(ctx, worker, old, next)
+	ok, err := s.sqlStore.CompareAndSwap(ctx, worker, old, next)
 	s.watch.wrote(began, ok, err)
 	return ok, err
 }
@@ -99,12 +107,17 @@ func (s watched) CompareAndSwap(ctx context.Context, worker int, old, next lease
 // Connect implements [lease.Connector].
 func (s watched) Connect(ctx context.Context) (lease.Store, func(), error) {
 	began := time.Now()
-	store, release, err := s.Store.(lease.Connector).Connect(ctx)
+	store, release, err := s.sqlStore.(lease.Connector).Connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return watched{store, store.(lease.Clock), s.watch}, func() {
+	return watched{store.(sqlStore), s.watch}, func() {
 		release()
 		s.watch.waited(began)
 	}, nil
+}
+
+// Enter implements [lease.Queue].
+func (s watched) Enter(ctx context.Context) (func(), error) {
+	return s.sqlStore.(lease.Queue).Enter(ctx)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/redislease"
-	"github.com/gormflake/gormflake/snowflake"
 )
 
 func TestGet(t *testing.T) {
@@ -114,34 +113,6 @@ func TestFailingChecksDoNotQueue(t *testing.T) {
 	if got := asked(t, client, "config|get"); got != 2 {
 		t.Errorf("CONFIG GET: %d times, want 2", got)
 	}
-}
-
-// What starts at once shares a client and its checks, and none of its calls fails.
-func TestManyStarts(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
-		const starts = 1000
-		client := clientOf(t, start(t, durable...))
-		store := redislease.New(client, redislease.WithLogger(new(journal).logger()))
-		layout := snowflake.TwitterLayout()
-		layout.DatacenterBits, layout.WorkerBits, layout.SequenceBits = 0, 12, 10
-		var group sync.WaitGroup
-		for range starts {
-			group.Go(func() {
-				l, err := lease.Acquire(t.Context(), store, layout, lease.WithLogger(new(journal).logger()))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				t.Cleanup(func() { _ = l.Release(context.Background()) })
-			})
-		}
-		group.Wait()
-		calls := float64(asked(t, client, "eval")) / starts
-		if calls > 3.5 || asked(t, client, "config|get") != 2 {
-			t.Errorf("each start made %.2f calls, and CONFIG GET was called %d times: want 3 and 2", calls, asked(t, client, "config|get"))
-		}
-	})
 }
 
 // No more claims work at once than there are connections in the smallest pool

@@ -14,6 +14,11 @@ import (
 // Thousands of leases start at once over forty connections.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
-	client := connect(t, testserver.Redis(t, durable...).URL(), func(o *redis.Options) { o.PoolSize = 40 })
-	storetest.Crowd(t, redislease.New(client), 30*time.Second)
+	onEach(t, func(t *testing.T, start func(testing.TB, ...string) *testserver.Server) {
+		client := connect(t, start(t, durable...).URL(), func(o *redis.Options) { o.PoolSize = 40 })
+		storetest.Crowd(t, redislease.New(client), 30*time.Second)
+		if n := asked(t, client, "config|get"); n != 2 {
+			t.Errorf("CONFIG GET was called %d times, want 2", n)
+		}
+	})
 }
