@@ -2,6 +2,7 @@ package sqllease
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -9,22 +10,55 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-var (
-	_ lease.Getter = (*store)(nil)
-	_ lease.Queue  = pooled{}
-)
-
 // maxTurns is how many claims of a process work at once. More do not get more
 // done, and take each other's time.
 const maxTurns = 16
 
-// Get implements [lease.Getter].
+// A reading is what one statement has read.
+type reading struct {
+	records map[int]lease.Record
+	time    time.Time
+}
+
+// Get implements [lease.Getter]. Without keys it returns all records.
 func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	r, err := s.read(ctx, keys)
-	if err != nil || !r.clock.Valid {
-		return r.records, time.Time{}, err
+	r, err := bounded(ctx, s, func() (r reading, err error) {
+		t, err := s.prepare(ctx)
+		if err != nil {
+			return r, err
+		}
+		statement, args := s.selection(t, keys)
+		err = s.attempt(ctx, func(conn *sql.Conn) error {
+			return s.synchronously(ctx, conn, func() error {
+				r.records = map[int]lease.Record{}
+				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
+			})
+		})
+		return r, err
+	})
+	return r.records, r.time, err
+}
+
+func (s *store) scan(rows *sql.Rows, r *reading) error {
+	var worker, bound, clock sql.NullInt64
+	var owner sql.NullString
+	var standby bool
+	if err := rows.Scan(&worker, &bound, &owner, &standby, &clock); err != nil {
+		return err
 	}
-	return r.records, time.UnixMicro(r.clock.Int64), nil
+	if clock.Valid {
+		r.time = time.UnixMicro(clock.Int64)
+	}
+	switch err := s.checkWorker(r.records, int(worker.Int64)); {
+	case standby:
+		return errStandby
+	case !worker.Valid:
+		return nil
+	case err != nil:
+		return err
+	}
+	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
+	return nil
 }
 
 // selection is the statement that reads these keys, or all. The limit is in place of

@@ -41,52 +41,8 @@ var errStandby = errors.New("the server is a standby, which lags: want a DSN tha
 
 // Load implements [lease.Store].
 func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
-	r, err := s.read(ctx, nil)
-	return r.records, err
-}
-
-// A reading is what one statement has read.
-type reading struct {
-	records map[int]lease.Record
-	clock   sql.NullInt64 // the server's, in Unix microseconds
-}
-
-// read returns the records of these keys, or all.
-func (s *store) read(ctx context.Context, keys []int) (reading, error) {
-	return bounded(ctx, s, func() (r reading, err error) {
-		t, err := s.prepare(ctx)
-		if err != nil {
-			return r, err
-		}
-		statement, args := s.selection(t, keys)
-		err = s.attempt(ctx, func(conn *sql.Conn) error {
-			return s.synchronously(ctx, conn, func() error {
-				r.records = map[int]lease.Record{}
-				return eachRow(ctx, conn, statement, args, func(rows *sql.Rows) error { return s.scan(rows, &r) })
-			})
-		})
-		return r, err
-	})
-}
-
-func (s *store) scan(rows *sql.Rows, r *reading) error {
-	var worker, bound sql.NullInt64
-	var owner sql.NullString
-	var standby bool
-	if err := rows.Scan(&worker, &bound, &owner, &standby, &r.clock); err != nil {
-		return err
-	}
-	if standby {
-		return errStandby
-	}
-	if !worker.Valid {
-		return nil
-	}
-	if err := s.checkWorker(r.records, int(worker.Int64)); err != nil {
-		return err
-	}
-	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
-	return nil
+	records, _, err := s.Get(ctx, nil)
+	return records, err
 }
 
 // CompareAndSwap implements [lease.Store].
