@@ -20,15 +20,17 @@ func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name     string
+		service  string
 		settings []string
 		started  func(*redis.Client)
 		want     storetest.Durability
 		long     bool
 	}{
-		{"always", durable, nil, storetest.Durable, false},
-		{"everysec", []string{"--appendonly yes", "--appendfsync everysec"}, nil, storetest.Warned, false},
+		{"always", "redis", durable, nil, storetest.Durable, false},
+		{"Valkey, always", "valkey", durable, nil, storetest.Durable, false},
+		{"everysec", "redis", []string{"--appendonly yes", "--appendfsync everysec"}, nil, storetest.Warned, false},
 		{
-			"always, but not while saving", append([]string{"--no-appendfsync-on-rewrite yes"}, durable...), saveForLong,
+			"always, but not while saving", "redis", append([]string{"--no-appendfsync-on-rewrite yes"}, durable...), saveForLong,
 			storetest.Warned, true,
 		},
 	} {
@@ -37,7 +39,7 @@ func TestPowerLoss(t *testing.T) {
 			if test.long && !storetest.Long() {
 				t.Skip("set GORMFLAKE_TEST_TORTURE=long")
 			}
-			server, disk := testserver.OnDisk(t, "redis", nil, test.settings...)
+			server, disk := testserver.OnDisk(t, test.service, nil, test.settings...)
 			p := storetest.PowerLoss{Setting: test.want, Disk: disk, Server: server, Open: dialLogging}
 			if test.started != nil {
 				p.Started = func() { test.started(clientOf(t, server)) }

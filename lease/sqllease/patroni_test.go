@@ -67,6 +67,7 @@ func (p *patroniRun) addresses() []string { return slices.Repeat(p.URLs(), patro
 // leader shows.
 func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally {
 	t.Helper()
+	p.do(t, p.Whole)
 	steady, usual, restless := p.fleet(t, patroniWindow), p.fleet(t, time.Minute), p.fleet(t, patroniWindow)
 	holders := steady.Start(storetest.AtOnce, p.addresses()...)
 	steady.AwaitHolding(holders)
@@ -86,7 +87,6 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 	sum := add(steady.Finish(), usual.Finish(), restless.Finish())
 	t.Logf("%s: another leads after %v; %v, longest halt %v, %v with the default window", fault, tenths(failover), sum,
 		tenths(halt), tenths(storetest.TakeHalt(usually)))
-	p.do(t, p.Whole)
 	return sum
 }
 

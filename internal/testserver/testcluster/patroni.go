@@ -38,7 +38,7 @@ func Patroni(t testing.TB, settings ...string) *Cluster {
 	return startElected(t, "patroni", func(c *elected, e testserver.Engine) error {
 		p := &patroni{elected: c, settings: settings, etcd: testserver.Etcd(t)}
 		c.kind = p
-		c.leads, c.ready, c.isWhole = p.isLeader, p.follows, p.follows
+		c.leads, c.ready, c.isWhole = p.isLeader, func() error { return p.follows("replica") }, p.safe
 		return p.build(e, filepath.Dir(program))
 	})
 }
@@ -123,21 +123,21 @@ func (p *patroni) buildProxy() error {
 
 func (p *patroni) isLeader(s *testserver.Server) bool { return p.is(s, "primary") == nil }
 
-// follows is nil if there is a leader, and a standby that it may wait for.
-func (p *patroni) follows() error {
+// safe is nil if a leader that is lost would be replaced.
+func (p *patroni) safe() error {
+	if slices.Contains(p.settings, "synchronous_mode: true") {
+		return p.follows("synchronous")
+	}
+	return p.follows("replica")
+}
+
+// follows is nil if there is a leader, and the other one is what is wanted.
+func (p *patroni) follows(what string) error {
 	leader := p.leader()
 	if leader == nil {
 		return testserver.ErrNotReady
 	}
-	state := "replica"
-	if p.synchronous() {
-		state = "synchronous"
-	}
-	return p.is(p.other(leader), state)
-}
-
-func (p *patroni) synchronous() bool {
-	return strings.Contains(strings.Join(p.settings, "\n"), "synchronous_mode: true")
+	return p.is(p.other(leader), what)
 }
 
 func (p *patroni) other(s *testserver.Server) *testserver.Server { return p.members[1-p.number(s)] }
