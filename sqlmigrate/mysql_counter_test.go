@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,24 @@ func TestMySQLCounterOfDetach(t *testing.T) {
 					t.Errorf("the next key is %s, want %s", got, test.want)
 				}
 			})
+		}
+	})
+}
+
+// A tool's own session believes what MySQL has cached, where the file's does not.
+func TestMySQLCounterOfScript(t *testing.T) {
+	t.Parallel()
+	eachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlDeleted(t, on)
+		up, down := mysqlScripts(t, mysqlInspect(t, db, "users", "orders"), sqlmigrate.Goose)
+		mysqlRows(t, db, "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()")
+		mysqlExec(t, db, "INSERT INTO users VALUES (98)", "DELETE FROM users WHERE id = 98")
+		if err := mysqlTool(t, db, slices.Concat(up, down)); err != nil {
+			t.Fatal(err)
+		}
+		mysqlExec(t, db, "INSERT INTO users VALUES ()")
+		if got := mysqlRow(t, db, "SELECT MAX(id) FROM users")[0]; got != "99" {
+			t.Errorf("the next key is %s, want 99", got)
 		}
 	})
 }

@@ -22,7 +22,7 @@ type dialect struct {
 	now string
 
 	// get selects as loadSQL does, by the namespace and by keys that are one text,
-	// with commas. Empty means loadSQL, with a list of parameters.
+	// with commas. Empty means loadSQL, with a condition.
 	get string
 
 	// durably calls write while its connection waits for the disk. Nil means

@@ -13,7 +13,14 @@
 // The store sends its own SQL over connections of the pool that [gorm.Open]
 // made, each statement in a transaction of its own. It never takes part in a
 // transaction of the application: a worker taken there would be free again
-// after a rollback. Hooks, callbacks, scopes, plugins, prepared statements and
+// after a rollback. Each connection is inspected when the pool returns it: three
+// statements on MySQL and MariaDB, one on PostgreSQL, none over a network on
+// SQLite. Where a program has left a transaction open, autocommit=0,
+// sql_log_bin=0, locks, a role without rights or, on MySQL, a temporary table that
+// hides the real one, the store closes the connection, so that the server rolls
+// back what was left, and takes another; SQLite rolls back without that. It logs
+// each cause once. On PostgreSQL it is pgx that closes a connection in a transaction:
+// with another driver, leave none open. Hooks, callbacks, scopes, plugins, prepared statements and
 // dry runs do not touch it. With dbresolver it uses the database that
 // [gorm.Open] was given, neither replicas nor the resolver's other sources: all
 // processes that share a namespace must open that same one. A DSN that names
@@ -68,7 +75,7 @@
 // # The table
 //
 // A table that cannot keep a worker to one holder is refused before the first
-// write, with a [TableError] that has the statement which fixes it. What counts
+// write, and before a lost worker is replaced, with a [TableError] that has the statement which fixes it. What counts
 // is a plain table with a unique key over (namespace, worker_id) alone, columns
 // that hold and compare every value exactly, and no rule, trigger or policy
 // that changes what is written. Further columns with defaults and further
@@ -82,16 +89,17 @@
 // # Durability
 //
 // The database must not forget what it has acknowledged. Its settings are
-// checked at first use:
+// checked at first use. They come with each inspection: what has changed since is
+// logged, once for each change, and stops nobody.
 //
 //   - PostgreSQL: each write waits for the log on disk, whatever
 //     synchronous_commit is set to. An unlogged table is refused, fsync=off is
 //     logged as a warning. Failing over to an asynchronous standby forgets.
 //   - MySQL and MariaDB: innodb_flush_log_at_trx_commit=0 is refused, 2 is
-//     logged as a warning (a crash of the machine forgets up to a second). A
-//     storage engine other than InnoDB is refused. Of a Galera cluster only the
-//     node that answers first is checked. Failing over to an asynchronous
-//     replica forgets.
+//     logged as a warning (a crash of the machine forgets up to a second), and so
+//     is sync_binlog other than 1 with log_bin on. A storage engine other than
+//     InnoDB is refused. Of a Galera cluster only the node that answers first can
+//     be refused. Failing over to an asynchronous replica forgets.
 //   - SQLite: synchronous=OFF is refused, since what other connections write
 //     under it can ruin the file. Each write of the store's own runs under
 //     synchronous=EXTRA, which keeps it when the machine loses power, as NORMAL

@@ -27,20 +27,19 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return r.records, time.UnixMicro(r.clock.Int64), nil
 }
 
-// selection is the statement that reads these keys, or all.
+// selection is the statement that reads these keys, or all. The limit is in place of
+// the session's, which MySQL has too.
 func (s *store) selection(t table, keys []int) (statement string, args []any) {
-	if len(keys) == 0 {
-		return s.dialect.reads(loadSQL, t), []any{s.namespace}
+	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
+	statement, args = s.dialect.reads(loadSQL, t), []any{s.namespace}
+	switch {
+	case len(keys) == 0:
+	case s.dialect.get == "":
+		statement += " AND worker_id IN (" + list + ")"
+	default:
+		statement, args = s.dialect.reads(s.dialect.get, t), append(args, list)
 	}
-	if s.dialect.get != "" {
-		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-		return s.dialect.reads(s.dialect.get, t), []any{s.namespace, list}
-	}
-	args = []any{s.namespace}
-	for _, key := range keys {
-		args = append(args, key)
-	}
-	return s.dialect.reads(loadSQL, t) + " AND worker_id IN (?" + strings.Repeat(", ?", len(keys)-1) + ")", args
+	return statement + " LIMIT 9223372036854775807", args
 }
 
 // Enter implements [lease.Queue]. Go serves those that wait for a channel in their

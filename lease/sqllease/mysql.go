@@ -64,8 +64,6 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
   CASE WHEN @@GLOBAL.log_bin THEN @@GLOBAL.sync_binlog ELSE 1 END, CASE
     WHEN NOT @@SESSION.autocommit THEN 'autocommit=0, under which nothing that the store writes is committed'
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
-    WHEN NOT @@SESSION.unique_checks THEN 'unique_checks=0, under which a worker may get two rows'
-    WHEN @@SESSION.sql_select_limit < 4294967295 THEN 'sql_select_limit, under which the store misses records'
     ELSE '' END`
 
 // inspectMySQL asks for what shows, and tries what does not: within a transaction,

@@ -58,13 +58,12 @@ func (in *inspection) findBlockers() error {
 		}
 	}
 	in.noteUnsigned(unsigned)
-	if err := in.noteRoutines(); err != nil {
-		return err
+	for _, step := range []func() error{in.noteRoutines, in.blockRestricted, in.blockOrphans} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := in.blockRestricted(); err != nil {
-		return fmt.Errorf("sqlmigrate: ask which foreign keys the server accepts: %w", err)
-	}
-	return in.blockOrphans()
+	return nil
 }
 
 // blockRestricted is about foreign keys that were made before MySQL 8.4, which
@@ -84,11 +83,8 @@ func (in *inspection) blockRestricted() error {
 
 func (t *table) isUnique(columns []string) bool {
 	return slices.ContainsFunc(t.elements, func(e string) bool {
-		names, unique := quotedNames(e), strings.HasPrefix(e, "PRIMARY KEY ")
-		if strings.HasPrefix(e, "UNIQUE KEY ") {
-			names, unique = names[1:], true // without its own name
-		}
-		return unique && slices.EqualFunc(names, columns, strings.EqualFold)
+		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // all but one have a name
+		return strings.HasPrefix(e, "UNIQUE KEY ") && slices.EqualFunc(quotedNames(e)[1:], columns, strings.EqualFold)
 	})
 }
 

@@ -89,11 +89,8 @@ func PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable
 // that a crash in the middle of a RENAME leaves with half of it.
 func (p *onlinePlan) checkOnline() error {
 	var version string
-	if err := p.conn.QueryRowContext(p.ctx, "SELECT VERSION()").Scan(&version); err != nil {
+	if err := p.conn.QueryRowContext(p.ctx, "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION())").Scan(&version); err != nil {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
-	}
-	if !p.mariadb {
-		version = "MySQL " + version
 	}
 	if !widensOnline(version) {
 		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or later: apply phase widen", version)

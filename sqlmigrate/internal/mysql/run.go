@@ -78,8 +78,8 @@ type Session struct {
 	mode             string
 	checks           int
 	lockWait, innodb int64
-	autocommit       int
 	expiry           int64
+	autocommit       int
 	name             string
 }
 
