@@ -84,7 +84,7 @@ func (p *patroniRun) run(t *testing.T, fault testcluster.Fault) storetest.Tally 
 	steady.AwaitIssuing(holders)
 	halt := storetest.TakeHalt(holders)
 	p.do(t, func() error { return <-healed })
-	sum := add(steady.Finish(), usual.Finish(), restless.Finish())
+	sum := steady.Finish().Plus(usual.Finish()).Plus(restless.Finish())
 	t.Logf("%s: another leads after %v; %v, longest halt %v, %v with the default window", fault, tenths(failover), sum,
 		tenths(halt), tenths(storetest.TakeHalt(usually)))
 	return sum
@@ -124,16 +124,6 @@ func (p *patroniRun) do(t *testing.T, step func() error) {
 	if err := step(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func add(all ...storetest.Tally) (sum storetest.Tally) {
-	for _, one := range all {
-		sum.IDs += one.IDs
-		sum.Duplicates += one.Duplicates
-		sum.Regressions += one.Regressions
-		sum.Refusals += one.Refusals
-	}
-	return sum
 }
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }

@@ -12,7 +12,7 @@ import (
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
-		"MariaDB": testserver.MariaDB, "PostgreSQL": testserver.Postgres,
+		"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL, "PostgreSQL": testserver.Postgres,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -95,11 +95,7 @@ func (r *replicaRow) failover(t *testing.T, cutOff bool) {
 		f.follow(replica)
 		r.halt = max(r.halt, storetest.TakeHalt(f.holders))
 	}
-	sum := f.report()
-	r.n++
-	r.sum.IDs += sum.IDs
-	r.sum.Duplicates += sum.Duplicates
-	r.sum.Regressions += sum.Regressions
+	r.n, r.sum = r.n+1, r.sum.Plus(f.report())
 }
 
 // follow promotes the replica, to which all members go then.

@@ -79,6 +79,14 @@ func (s Tally) String() string {
 	return fmt.Sprintf("%d IDs, %d issued twice, %d regressions, %d refusals", s.IDs, s.Duplicates, s.Regressions, s.Refusals)
 }
 
+// Plus returns the sum of two tallies.
+func (s Tally) Plus(other Tally) Tally {
+	return Tally{
+		IDs: s.IDs + other.IDs, Duplicates: s.Duplicates + other.Duplicates, Regressions: s.Regressions + other.Regressions,
+		Refusals: s.Refusals + other.Refusals, Late: s.Late + other.Late,
+	}
+}
+
 // NewFleet returns a fleet that has no members yet, and ends with the test.
 func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
