@@ -118,7 +118,9 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 		func(next lease.Record) error { return extendOver(t, store, at, next) },
 		func(next lease.Record) error { return swapped(store.CompareAndSwap(within(t, patience), 1, at, next)) },
 		func(next lease.Record) error {
-			load(t, store)
+			if got := load(t, store); len(got) != 2 {
+				t.Errorf("Load = %v, want two records", got)
+			}
 			return swapped(store.CompareAndSwap(within(t, patience), 1, at, next))
 		},
 	} {
