@@ -181,23 +181,3 @@ func sqliteNormal(t *testing.T, db *gorm.DB) *gorm.DB {
 	d := db.Dialector.(*sqlite.Dialector)
 	return open(t, sqlite.New(sqlite.Config{DriverName: d.DriverName, DSN: d.DSN + "&_pragma=synchronous(1)"}))
 }
-
-// A transaction that somebody has left open on the connection would take the
-// write with it when it is rolled back.
-func TestSQLiteTransactionLeftOpen(t *testing.T) {
-	t.Parallel()
-	for _, target := range []testdb.Target{testdb.SQLite, testdb.SQLiteMattn} {
-		t.Run(string(target), func(t *testing.T) {
-			t.Parallel()
-			db := synchronous(t, testdb.Open(t, target), 2)
-			store := sqllease.New(db)
-			swap(t, store, 1, lease.Record{}, first, true)
-			run(t, db, "BEGIN")
-			if written, err := store.CompareAndSwap(within(t, patience), 1, first, second); written || err == nil || !strings.Contains(err.Error(), "inside a transaction") {
-				t.Errorf("CompareAndSwap inside BEGIN = %v, %v, want an error", written, err)
-			}
-			run(t, db, "ROLLBACK")
-			swap(t, store, 1, first, second, true)
-		})
-	}
-}

@@ -56,6 +56,8 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 		return nil
 	case err != nil:
 		return err
+	case !bound.Valid || !owner.Valid:
+		return fmt.Errorf("worker %d of namespace %q has NULL as its bound or owner: set both, or delete the row while no process holds the worker", worker.Int64, s.namespace)
 	}
 	r.records[int(worker.Int64)] = lease.Record{Bound: bound.Int64, Owner: owner.String}
 	return nil
