@@ -67,7 +67,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return err
 	}
-	if maps, ok := mapsOf(stmt.Dest); ok {
+	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return fillMaps(stmt, set, m, maps, selected)
 	}
 	rows, err := rowsOf(stmt)

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -38,7 +39,7 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) error {
 // nameAsColumns renames the keys of a map that has them under another name than
 // the column's, under which GORM writes what the database returns.
 func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
-	maps, _ := mapsOf(stmt.Dest)
+	maps, _ := guard.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
 			if name := nameIn(stmt.Schema, row, c.Field); name != c.Field.DBName {
