@@ -86,7 +86,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	return nil
 }
 
-func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rows) error {
+func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) error {
 	n, lack := rows.needs(g)
 	if !lack {
 		return nil

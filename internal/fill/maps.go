@@ -20,7 +20,7 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	for i, values := range maps {
 		lacking += mapRow{stmt.Schema, values}.copyTo(list.Index(i), m.Columns)
 	}
-	structs := rows{value: list, many: true, plain: true, n: len(maps)}
+	structs := Rows{Value: list, Many: true, N: len(maps), plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
 		if _, lack := structs.needs(g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
