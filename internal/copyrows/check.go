@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
@@ -21,8 +22,8 @@ func (s *Source) check() (err error) {
 	if err := checkModel(stmt); err != nil {
 		return err
 	}
-	for i := range s.rows.n {
-		if !s.rows.at(i).IsValid() {
+	for i := range s.rows.N {
+		if !s.rows.At(i).IsValid() {
 			return fmt.Errorf("row %d is nil: remove it", i)
 		}
 	}
@@ -64,7 +65,7 @@ func hookOf(s *schema.Schema) string {
 }
 
 // checkRelations rejects rows with related rows that Create would save.
-func checkRelations(stmt *gorm.Statement, list rows) error {
+func checkRelations(stmt *gorm.Statement, list fill.Rows) error {
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
 	r := &stmt.Schema.Relationships
 	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
@@ -72,8 +73,8 @@ func checkRelations(stmt *gorm.Statement, list rows) error {
 			continue
 		}
 		field := model.NewColumn(rel.Field)
-		for i := range list.n {
-			if v, ok := field.Find(list.at(i)); ok && !isEmpty(v) {
+		for i := range list.N {
+			if v, ok := field.Find(list.At(i)); ok && !isEmpty(v) {
 				return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
 					i, rel.Field.BindName(), rel.Name)
 			}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/types"
 )
@@ -22,7 +23,7 @@ type column struct {
 }
 
 // columnsOf returns the columns that GORM would write, in its order.
-func columnsOf(stmt *gorm.Statement, list rows) ([]*column, error) {
+func columnsOf(stmt *gorm.Statement, list fill.Rows) ([]*column, error) {
 	var columns, generated []*column
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
 	for _, name := range stmt.Schema.DBNames {
@@ -76,10 +77,10 @@ func isInteger(t reflect.Type) bool {
 
 // set reports whether the rows have values for a column that the database fills
 // otherwise, which COPY can do in all of the rows only.
-func (c *column) set(list rows) (bool, error) {
+func (c *column) set(list fill.Rows) (bool, error) {
 	with, without := -1, -1 // the last such row
-	for i := range list.n {
-		if v, ok := c.Find(list.at(i)); ok && !v.IsZero() {
+	for i := range list.N {
+		if v, ok := c.Find(list.At(i)); ok && !v.IsZero() {
 			with = i
 		} else {
 			without = i

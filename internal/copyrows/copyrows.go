@@ -26,7 +26,7 @@ type Source struct {
 	table   []string
 	columns []*column
 	names   []string
-	rows    rows
+	rows    fill.Rows
 	env     env
 
 	at     int   // the row, from 0, after the first Next
@@ -48,7 +48,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	}
 	tx := db.Session(&gorm.Session{}).Model(value) // a statement that is not the caller's
 	stmt := tx.Statement
-	stmt.Dest, stmt.ReflectValue = value, list.value
+	stmt.Dest, stmt.ReflectValue = value, list.Value
 	if err := stmt.Parse(value); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
@@ -85,7 +85,7 @@ func (s *Source) Columns() []string { return slices.Clone(s.names) }
 
 // Next moves to the next row and reports whether there is one.
 func (s *Source) Next() bool {
-	if s.err != nil || s.at+1 >= s.rows.n {
+	if s.err != nil || s.at+1 >= s.rows.N {
 		return false
 	}
 	s.at++
@@ -94,7 +94,7 @@ func (s *Source) Next() bool {
 
 // Values returns the values of the row, which are valid until the next call.
 func (s *Source) Values() ([]any, error) {
-	row := s.rows.at(s.at)
+	row := s.rows.At(s.at)
 	for i, c := range s.columns {
 		var err error
 		if s.values[i], err = c.value(&s.env, row); err != nil {
@@ -109,26 +109,19 @@ func (s *Source) Values() ([]any, error) {
 // Err returns the error of [Source.Values].
 func (s *Source) Err() error { return s.err }
 
-// rows are the structs to copy.
-type rows struct {
-	value reflect.Value
-	many  bool
-	n     int
-}
-
 // rowsOf rejects what is not a list of structs or of pointers to them, or one
 // struct, and copies of rows, which cannot be given keys.
-func rowsOf(value any) (rows, error) {
+func rowsOf(value any) (fill.Rows, error) {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
-		return rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
+		return fill.Rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
 	}
-	r, t := rows{value: v, n: 1}, v.Type()
+	r, t := fill.Rows{Value: v, N: 1}, v.Type()
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
-		r.many, r.n = true, v.Len()
+		r.Many, r.N = true, v.Len()
 		if t = t.Elem(); t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
@@ -140,12 +133,4 @@ func rowsOf(value any) (rows, error) {
 		return r, fmt.Errorf("got %T, a copy that cannot be given keys: want a pointer to it", value)
 	}
 	return r, nil
-}
-
-// at returns row i, which is invalid for a nil element.
-func (r rows) at(i int) reflect.Value {
-	if !r.many {
-		return r.value
-	}
-	return reflect.Indirect(r.value.Index(i))
 }

@@ -67,7 +67,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	if err := checkOmitted(stmt, m, selected); err != nil {
 		return err
 	}
-	if maps, ok := mapsOf(stmt.Dest); ok {
+	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return fillMaps(stmt, set, m, maps, selected)
 	}
 	rows, err := rowsOf(stmt)
@@ -86,7 +86,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	return nil
 }
 
-func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows rows) error {
+func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) error {
 	n, lack := rows.needs(g)
 	if !lack {
 		return nil

@@ -10,49 +10,49 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// rows are the structs that a statement creates.
-type rows struct {
-	value reflect.Value
-	many  bool
+// Rows are the structs that a statement creates.
+type Rows struct {
+	Value reflect.Value
+	Many  bool // Value is a list
+	N     int
 	plain bool // a list of structs, not of pointers
-	n     int
 }
 
 // rowsOf rejects structs whose layout differs from the model's, because GORM
 // reads and writes fields by their positions. It leaves what is neither a struct
 // nor a list to GORM, which rejects it.
-func rowsOf(stmt *gorm.Statement) (rows, error) {
-	r := rows{value: stmt.ReflectValue, n: 1}
-	t := r.value.Type()
+func rowsOf(stmt *gorm.Statement) (Rows, error) {
+	r := Rows{Value: stmt.ReflectValue, N: 1}
+	t := r.Value.Type()
 	switch t.Kind() {
 	case reflect.Struct:
 	case reflect.Slice, reflect.Array:
-		r.many, r.n = true, r.value.Len()
+		r.Many, r.N = true, r.Value.Len()
 		t = t.Elem()
 		if r.plain = t.Kind() != reflect.Pointer; !r.plain {
 			t = t.Elem()
 		}
 	default:
-		return rows{}, nil
+		return Rows{}, nil
 	}
 	if want := stmt.Schema.ModelType; !t.ConvertibleTo(want) {
-		return rows{}, fmt.Errorf("got %s: want %s, or a slice of it or of pointers to it: %w", r.value.Type(), want, gorm.ErrInvalidData)
+		return Rows{}, fmt.Errorf("got %s: want %s, or a slice of it or of pointers to it: %w", r.Value.Type(), want, gorm.ErrInvalidData)
 	}
 	return r, nil
 }
 
-// at returns row i. It is invalid for a nil element, which GORM rejects.
-func (r rows) at(i int) reflect.Value {
-	if !r.many {
-		return r.value
+// At returns row i. It is invalid for a nil element, which GORM rejects.
+func (r Rows) At(i int) reflect.Value {
+	if !r.Many {
+		return r.Value
 	}
-	return reflect.Indirect(r.value.Index(i))
+	return reflect.Indirect(r.Value.Index(i))
 }
 
 // settable returns false for copies. Nil elements are skipped.
-func (r rows) settable() bool {
-	for i := range r.n {
-		if row := r.at(i); row.IsValid() {
+func (r Rows) settable() bool {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() {
 			return row.CanSet()
 		}
 	}
@@ -60,12 +60,12 @@ func (r rows) settable() bool {
 }
 
 // haveParent reports whether GORM may replace the key of a row by its parent's.
-func (r rows) haveParent(g *model.Group) bool {
+func (r Rows) haveParent(g *model.Group) bool {
 	if !g.KeyIsForeign() {
 		return false
 	}
-	for i := range r.n {
-		if row := r.at(i); row.IsValid() && g.HasParent(row) {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() && g.HasParent(row) {
 			return true
 		}
 	}
@@ -73,13 +73,13 @@ func (r rows) haveParent(g *model.Group) bool {
 }
 
 // needs returns how many IDs the rows need, and whether they lack anything.
-func (r rows) needs(g *model.Group) (ids int, lack bool) {
+func (r Rows) needs(g *model.Group) (ids int, lack bool) {
 	if r.plain && g.Plain {
 		ids = r.zeros(g.Primary)
 		return ids, ids > 0
 	}
-	for i := range r.n {
-		if row := r.at(i); row.IsValid() {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() {
 			n, lacks := g.Needs(row)
 			ids += n
 			lack = lack || lacks
@@ -90,7 +90,7 @@ func (r rows) needs(g *model.Group) (ids int, lack bool) {
 
 // set fills the keys, and then the serial numbers made from them. It returns
 // false if the rows need more IDs than needs returned.
-func (r rows) set(g *model.Group, ids []types.ID) bool {
+func (r Rows) set(g *model.Group, ids []types.ID) bool {
 	if r.plain && g.Plain {
 		return r.setZeros(g.Primary, ids)
 	}
@@ -103,9 +103,9 @@ func (r rows) set(g *model.Group, ids []types.ID) bool {
 }
 
 // each fills every row from ids, until one finds none left.
-func (r rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]types.ID, bool)) (ok bool) {
-	for i := range r.n {
-		if row := r.at(i); row.IsValid() {
+func (r Rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]types.ID, bool)) (ok bool) {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() {
 			if *ids, ok = fill(row, *ids); !ok {
 				return false
 			}
@@ -116,9 +116,9 @@ func (r rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]type
 
 // zeros is needs for plain rows of a plain group, the most frequent case, in
 // less than half the time.
-func (r rows) zeros(c *model.Column) (n int) {
-	for i := range r.n {
-		v := c.Plain(r.value.Index(i))
+func (r Rows) zeros(c *model.Column) (n int) {
+	for i := range r.N {
+		v := c.Plain(r.Value.Index(i))
 		if v.Int() == 0 {
 			n++
 		}
@@ -127,9 +127,9 @@ func (r rows) zeros(c *model.Column) (n int) {
 }
 
 // setZeros is set for such rows.
-func (r rows) setZeros(c *model.Column, ids []types.ID) bool {
-	for i := range r.n {
-		v := c.Plain(r.value.Index(i))
+func (r Rows) setZeros(c *model.Column, ids []types.ID) bool {
+	for i := range r.N {
+		v := c.Plain(r.Value.Index(i))
 		if v.Int() != 0 {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -38,7 +39,7 @@ func returnKeys(stmt *gorm.Statement, m *model.Model) error {
 // nameAsColumns renames the keys of a map that has them under another name than
 // the column's, under which GORM writes what the database returns.
 func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
-	maps, _ := mapsOf(stmt.Dest)
+	maps, _ := guard.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
 			if name := nameIn(stmt.Schema, row, c.Field); name != c.Field.DBName {
@@ -59,12 +60,10 @@ func updates(c clause.OnConflict) bool {
 // unknown. MySQL and MariaDB have no conflict target: any unique key of the table
 // counts, and the model may not know of it.
 func target(stmt *gorm.Statement, c clause.OnConflict) []string {
-	switch {
-	case stmt.Name() == "mysql", c.OnConstraint != "":
+	if stmt.Name() == "mysql" || c.OnConstraint != "" {
 		return nil
-	default:
-		return namedTarget(stmt, c)
 	}
+	return namedTarget(stmt, c)
 }
 
 func namedTarget(stmt *gorm.Statement, c clause.OnConflict) []string {
@@ -144,21 +143,16 @@ func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == re
 // returned lists the keys and the columns that GORM would have returned, because
 // GORM adds nothing to an existing RETURNING.
 func returned(s *schema.Schema, m *model.Model) []clause.Column {
+	fields := slices.Clone(s.PrimaryFields)
+	for _, c := range m.Columns {
+		fields = append(fields, c.Field)
+	}
 	var columns []clause.Column
-	add := func(f *schema.Field) {
+	for _, f := range append(fields, s.FieldsWithDefaultDBValue...) {
 		c := clause.Column{Name: f.DBName}
 		if f.Readable && !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
-	}
-	for _, f := range s.PrimaryFields {
-		add(f)
-	}
-	for _, c := range m.Columns {
-		add(c.Field)
-	}
-	for _, f := range s.FieldsWithDefaultDBValue {
-		add(f)
 	}
 	return columns
 }

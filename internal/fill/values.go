@@ -20,13 +20,6 @@ func isUnset(value any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-func valueOf(k model.Kind, id types.ID) any {
-	if k.IsString() {
-		return id.String()
-	}
-	return id
-}
-
 // idIn returns the ID in a map's value of any form, 0 if there is none. A string
 // column accepts only the canonical text of an ID: to the database, 017 and 17
 // are two keys.

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"reflect"
 
 	"gorm.io/gorm"
 )
@@ -23,6 +22,7 @@ func (k *key) unsetError(stmt *gorm.Statement) error {
 func (k *key) cause(stmt *gorm.Statement) string {
 	_, registered := stmt.Plugins[PluginName]
 	_, tagged := k.field.Tag.Lookup(tagKey)
+	_, maps := Maps(stmt.Dest)
 	const (
 		noPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
 		counted  = `; if the database assigns it, add gorm:"autoIncrement"`
@@ -34,17 +34,9 @@ func (k *key) cause(stmt *gorm.Statement) string {
 		return noPlugin + counted
 	case !tagged:
 		return `the field has no tag: add snowflake:"pk"` + counted
-	case createsMaps(stmt):
+	case maps:
 		return "the map has 0 for it: leave it out for the plugin to fill, or set a key"
 	default:
 		return "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	}
-}
-
-func createsMaps(stmt *gorm.Statement) bool {
-	t := stmt.ReflectValue.Type()
-	if t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	return t.Kind() == reflect.Map
 }

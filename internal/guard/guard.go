@@ -90,15 +90,8 @@ func (k *key) omitted(stmt *gorm.Statement) bool {
 // unset reports whether the statement creates a row without a key. It leaves
 // values that GORM rejects to GORM.
 func (k *key) unset(stmt *gorm.Statement) bool {
-	switch dest := stmt.Dest.(type) {
-	case map[string]any:
-		return k.unsetInMap(dest)
-	case *map[string]any:
-		return k.unsetInMap(*dest)
-	case []map[string]any:
-		return k.unsetInMaps(dest)
-	case *[]map[string]any:
-		return k.unsetInMaps(*dest)
+	if maps, ok := Maps(stmt.Dest); ok {
+		return slices.ContainsFunc(maps, k.unsetInMap)
 	}
 	value := stmt.ReflectValue
 	switch value.Kind() {

@@ -4,13 +4,23 @@ import (
 	"database/sql/driver"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-func (k *key) unsetInMaps(rows []map[string]any) bool {
-	return slices.ContainsFunc(rows, k.unsetInMap)
+// Maps returns the maps of a create from maps, in the forms that GORM knows.
+func Maps(dest any) ([]map[string]any, bool) {
+	switch dest := dest.(type) {
+	case map[string]any:
+		return []map[string]any{dest}, true
+	case *map[string]any:
+		return []map[string]any{*dest}, true
+	case []map[string]any:
+		return dest, true
+	case *[]map[string]any:
+		return *dest, true
+	}
+	return nil, false
 }
 
 // unsetInMap reports whether a map has no key. If it names the key twice, the

@@ -67,6 +67,16 @@ func (c *Column) Get(row reflect.Value) types.ID {
 	return c.Kind.get(v)
 }
 
+// Value returns the key of the row as a map has it: as an ID or, of a string, as
+// text. The row must have one.
+func (c *Column) Value(row reflect.Value) any {
+	v, _ := c.Find(row)
+	if v, _ = c.Kind.unwrap(v); c.Kind.IsString() {
+		return v.String()
+	}
+	return c.Get(row)
+}
+
 // Set stores id.
 func (c *Column) Set(row reflect.Value, id types.ID) { c.Kind.set(c.reach(row), id) }
 
@@ -100,7 +110,8 @@ func (c *Column) Content(row reflect.Value) any {
 	return v.Interface()
 }
 
-// Find returns the field without allocating; ok is false behind a nil pointer.
+// Find returns the field without allocating. Behind a nil pointer ok is false, and
+// v that pointer.
 func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 	for _, i := range c.path {
 		if i >= 0 {
@@ -119,16 +130,11 @@ func (c *Column) Find(row reflect.Value) (v reflect.Value, ok bool) {
 // reach returns the field and allocates embedded pointers on the way, as GORM
 // does.
 func (c *Column) reach(row reflect.Value) reflect.Value {
-	for _, i := range c.path {
-		if i >= 0 {
-			row = row.Field(i)
-			continue
+	for {
+		v, ok := c.Find(row)
+		if ok {
+			return v
 		}
-		row = row.Field(-i - 1)
-		if row.IsNil() {
-			row.Set(reflect.New(row.Type().Elem()))
-		}
-		row = row.Elem()
+		v.Set(reflect.New(v.Type().Elem()))
 	}
-	return row
 }

@@ -30,8 +30,9 @@ func (s strict) Set(text string) error {
 }
 
 var checks = map[string]func(string) error{
-	"bool": checkBool, "duration": checkDuration,
-	"int": checkWhole, "int64": checkWhole, "uint8": checkWhole,
+	"bool":     parsed(strconv.ParseBool, "true or false"),
+	"duration": parsed(time.ParseDuration, "a duration such as 500ms, 10s or 1h30m"),
+	"int":      checkWhole, "int64": checkWhole, "uint8": checkWhole,
 	"stringArray": checkFilled, "stringSlice": checkFilled,
 }
 
@@ -59,18 +60,14 @@ func checkWhole(text string) error {
 	return nil
 }
 
-func checkDuration(text string) error {
-	if _, err := time.ParseDuration(text); err != nil {
-		return errors.New("want a duration such as 500ms, 10s or 1h30m")
+// parsed is a check by a parser whose errors are not for people.
+func parsed[T any](parse func(string) (T, error), want string) func(string) error {
+	return func(text string) error {
+		if _, err := parse(text); err != nil {
+			return errors.New("want " + want)
+		}
+		return nil
 	}
-	return nil
-}
-
-func checkBool(text string) error {
-	if _, err := strconv.ParseBool(text); err != nil {
-		return errors.New("want true or false")
-	}
-	return nil
 }
 
 func checkFilled(text string) error {

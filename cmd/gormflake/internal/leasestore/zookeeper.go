@@ -2,6 +2,8 @@ package leasestore
 
 import (
 	"context"
+	"io"
+	"log"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,7 +17,7 @@ func openZooKeeper(ctx context.Context, a address, namespace string) (*Store, er
 	if err := a.only(); err != nil {
 		return nil, err
 	}
-	conn, events, err := zk.Connect(a.withPort("2181"), sessionTimeout, zk.WithLogger(silent{}))
+	conn, events, err := zk.Connect(a.withPort("2181"), sessionTimeout, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,3 @@ func awaitSession(ctx context.Context, conn *zk.Conn, events <-chan zk.Event, a 
 	}
 	return nil
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}

@@ -14,9 +14,6 @@ import (
 //go:embed static/*.html static/*.css static/*.js
 var static embed.FS
 
-// assets are the files of the page by the path under which they are served.
-var assets = loadAssets()
-
 // An asset is a file with what HTTP wants to know of it.
 type asset struct {
 	name, contentType, tag string

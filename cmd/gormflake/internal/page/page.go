@@ -38,10 +38,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // neither GET nor HEAD with 405.
 func Handler(cfg Config) http.Handler {
 	config, _ := json.Marshal(cfg) // four bools, which can always be marshalled
-	return handler{newAsset("config.json", config)}
+	assets := loadAssets()
+	assets["/config.json"] = newAsset("config.json", config)
+	return handler(assets)
 }
 
-type handler struct{ config asset }
+// A handler is the files of the page by the path under which they are served.
+type handler map[string]asset
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
@@ -53,17 +56,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method "+r.Method+" not allowed: want GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	if found, ok := h.find(r.URL.Path); ok {
+	if found, ok := h[r.URL.Path]; ok {
 		found.serve(w, r)
 		return
 	}
 	http.NotFound(w, r)
-}
-
-func (h handler) find(path string) (asset, bool) {
-	if path == "/config.json" {
-		return h.config, true
-	}
-	found, ok := assets[path]
-	return found, ok
 }

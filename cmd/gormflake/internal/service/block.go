@@ -112,16 +112,7 @@ func sendChunk(w http.ResponseWriter, text []byte, until time.Time) bool {
 func (b *block) length() int {
 	n := len(head) + len(tail) + len(`"",`)*len(b.ids) - 1
 	for _, id := range b.ids {
-		n += digits(id)
-	}
-	return n
-}
-
-func digits(id types.ID) int {
-	n := 1
-	for id >= 10 {
-		id /= 10
-		n++
+		n += len(strconv.AppendInt(b.text[:0], int64(id), 10))
 	}
 	return n
 }

@@ -33,9 +33,5 @@ func isLocal(host string) bool {
 	}
 	name = strings.TrimSuffix(name, ".")
 	_, err = netip.ParseAddr(name)
-	return err == nil || name == "" || hasSuffixFold("."+name, ".localhost")
-}
-
-func hasSuffixFold(s, suffix string) bool {
-	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
+	return err == nil || name == "" || strings.HasSuffix("."+strings.ToLower(name), ".localhost")
 }

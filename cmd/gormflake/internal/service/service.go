@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,7 +18,7 @@ type service struct {
 	last      types.ID           // of the layout
 	durations *prometheus.HistogramVec
 	memory    budget
-	noted     moment
+	noted     atomic.Bool // an error, a moment ago
 	workers   workerList
 }
 

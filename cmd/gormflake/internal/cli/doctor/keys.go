@@ -28,7 +28,8 @@ const (
 // checkKeys asks each table for its largest key, which is one look into the
 // index of the primary key.
 func (d *doctor) checkKeys() {
-	if err := d.listTables(); err != nil {
+	var err error
+	if d.tables, err = d.Tables(); err != nil {
 		d.unseen(keysCheck, "", err)
 		return
 	}
@@ -53,11 +54,6 @@ func (d *doctor) checkKeys() {
 	if len(d.report.Findings) == before {
 		d.report.ok(keysCheck, "", fmt.Sprintf("%s with a BIGINT key can be seen, %d of them with Snowflake IDs; none is ahead of the clock", terminal.Counted(len(d.tables), "table", "tables"), moved))
 	}
-}
-
-func (d *doctor) listTables() (err error) {
-	d.tables, err = d.Tables()
-	return err
 }
 
 // noteSkip names what no table is called: the one that was meant is not skipped.

@@ -129,25 +129,16 @@ WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 
   AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) ORDER BY a.attnum`,
 }
 
-func (d *doctor) textColumns(t *readonly.Table) (columns []serialColumn, err error) {
-	err = d.Each(textSQL[d.Dialect], []any{t.Schema, t.Name}, func(scan func(...any) error) error {
-		c := serialColumn{Table: t}
-		err := scan(&c.name)
-		columns = append(columns, c)
-		return err
+func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
+	return readonly.Rows(d.Database, textSQL[d.Dialect], []any{t.Schema, t.Name}, func(c *serialColumn) []any {
+		c.Table = t
+		return []any{&c.name}
 	})
-	return columns, err
 }
 
 // values come from the newest rows, without NULL.
-func (d *doctor) values(c *serialColumn) (values []string, err error) {
+func (d *doctor) values(c *serialColumn) ([]string, error) {
 	query := fmt.Sprintf("SELECT v FROM (SELECT SUBSTR(%s, 1, %d) AS v FROM %s AS t ORDER BY %s DESC LIMIT %d) AS newest WHERE v IS NOT NULL",
 		d.Quote("t", c.name), maxSerial, d.Quote(c.Schema, c.Table.Name), d.Quote("t", c.Key), newest)
-	err = d.Each(query, nil, func(scan func(...any) error) error {
-		var value string
-		err := scan(&value)
-		values = append(values, value)
-		return err
-	})
-	return values, err
+	return readonly.Rows(d.Database, query, nil, func(value *string) []any { return []any{value} })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
@@ -27,14 +28,13 @@ func (d *doctor) reportFlaws(refused *sqllease.TableError) {
 }
 
 func (d *doctor) checkDoubled(table string) error {
-	var doubled []string
 	query := "SELECT namespace, worker_id, COUNT(*) FROM " + table + " GROUP BY namespace, worker_id HAVING COUNT(*) > 1 ORDER BY 1, 2"
-	err := d.Each(query, nil, func(scan func(...any) error) error {
-		var namespace, worker, rows string
-		err := scan(&namespace, &worker, &rows)
-		doubled = append(doubled, fmt.Sprintf("worker %s of namespace %s has %s", worker, namespace, rows))
-		return err
-	})
+	type doubledWorker struct{ namespace, worker, rows string }
+	found, err := readonly.Rows(d.Database, query, nil, func(w *doubledWorker) []any { return []any{&w.namespace, &w.worker, &w.rows} })
+	var doubled []string
+	for _, w := range found {
+		doubled = append(doubled, fmt.Sprintf("worker %s of namespace %s has %s", w.worker, w.namespace, w.rows))
+	}
 	if len(doubled) > 0 {
 		d.report.problem(workersCheck, table, "workers have several rows, and each row can have a holder: "+named(doubled),
 			"stop every process that leases workers, wait for one window, and keep only the row with the highest bound of each")
@@ -80,26 +80,24 @@ func (d *doctor) checkOtherTables() {
 	case "postgres":
 		query, args = otherTablesPostgres, []any{d.Quote(schema, name), name}
 	}
-	var notes []string
-	err := d.Each(query, args, func(scan func(...any) error) error {
-		var other string
-		var near bool
-		if err := scan(&other, &near); err != nil {
-			return err
-		}
-		if slices.Contains(d.flags.skip, other+"."+name) {
-			return nil
-		}
-		if !near {
-			notes = append(notes, d.Quote(other, name))
-			return nil
-		}
-		d.report.warn(workersCheck, d.Quote(other, name), "it is a second table of workers in this database: "+oneTable,
-			fmt.Sprintf("stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip %s.%s", other, name))
-		return nil
-	})
+	type otherTable struct {
+		schema string
+		near   bool
+	}
+	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.near} })
 	if err != nil {
 		d.unseen(workersCheck, "", err)
+	}
+	var notes []string
+	for _, other := range others {
+		switch quoted, plain := d.Quote(other.schema, name), other.schema+"."+name; {
+		case slices.Contains(d.flags.skip, plain):
+		case !other.near:
+			notes = append(notes, quoted)
+		default:
+			d.report.warn(workersCheck, quoted, "it is a second table of workers in this database: "+oneTable,
+				fmt.Sprintf("stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip %s", plain))
+		}
 	}
 	if len(notes) > 0 {
 		d.report.ok(workersCheck, "", "there are other tables of workers: "+named(notes)+"; "+oneTable)

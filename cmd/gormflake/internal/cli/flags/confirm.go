@@ -2,10 +2,8 @@ package flags
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +30,7 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 		return terminal.Usage(errors.New("standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed"))
 	}
 	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
-	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
+	answer, err := bufio.NewReader(terminal.Reader{Ctx: cmd.Context(), In: cmd.InOrStdin()}).ReadString('\n')
 	if err != nil {
 		terminal.Say(cmd.ErrOrStderr(), "")
 		return fmt.Errorf("%w (%w)", errDeclined, err)
@@ -42,24 +40,4 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 		return nil
 	}
 	return errDeclined
-}
-
-// readLine ends with ctx. The goroutine that still waits for a line ends with
-// the process.
-func readLine(ctx context.Context, in io.Reader) (string, error) {
-	type answer struct {
-		line string
-		err  error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		line, err := bufio.NewReader(in).ReadString('\n')
-		got <- answer{line, err}
-	}()
-	select {
-	case a := <-got:
-		return a.line, a.err
-	case <-ctx.Done():
-		return "", errors.New("interrupted")
-	}
 }

@@ -49,15 +49,21 @@ func (f *Database) URL() string {
 	return os.Getenv(DSNVariable)
 }
 
+// How an SQLite file is opened, unless the URL says it.
+const (
+	ReadOnly  = "ro"
+	ReadWrite = "rw"
+)
+
 // Open connects and asks whether the server answers. An SQLite file must be
 // there: a name that is mistyped would otherwise become an empty database, with
-// all of its workers free. The caller calls the function that it returns when
-// done.
-func (f *Database) Open(ctx context.Context) (db *gorm.DB, closeDB func() error, err error) {
+// all of its workers free. Its journal stays what it is. The caller calls the
+// function that it returns when done.
+func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
 		return nil, nil, terminal.Usage(errors.New("no database: give --dsn or set " + DSNVariable))
 	}
-	dialector, err := dsn.Open(withMode(f.URL(), ReadWrite))
+	dialector, err := dsn.Open(withMode(f.URL(), mode))
 	if err != nil {
 		return nil, nil, terminal.Usage(err)
 	}
@@ -65,7 +71,7 @@ func (f *Database) Open(ctx context.Context) (db *gorm.DB, closeDB func() error,
 		return nil, nil, err
 	}
 	what := "database"
-	if path, ok := sqliteFile(f.URL()); ok {
+	if path, _, ok := sqliteFile(f.URL()); ok {
 		what += " " + path // which drivers of servers name, and SQLite does not
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
@@ -84,7 +90,7 @@ func (f *Database) Open(ctx context.Context) (db *gorm.DB, closeDB func() error,
 
 // checkFile says what SQLite's errors do not: which file, and what of it.
 func checkFile(dsn string) error {
-	path, ok := sqliteFile(dsn)
+	path, _, ok := sqliteFile(dsn)
 	if !ok {
 		return nil
 	}
@@ -104,9 +110,20 @@ func checkFile(dsn string) error {
 	return file.Close()
 }
 
-func sqliteFile(dsn string) (path string, ok bool) {
+func sqliteFile(dsn string) (path, query string, ok bool) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
-	rawPath, _, _ := strings.Cut(rest, "?")
+	rawPath, query, _ := strings.Cut(rest, "?")
 	path, err := url.PathUnescape(rawPath)
-	return path, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
+	return path, query, strings.EqualFold(scheme, "sqlite") && err == nil && path != "" && path != ":memory:"
+}
+
+// withMode adds the mode to the URL of an SQLite file, unless that has one.
+func withMode(dsn, mode string) string {
+	_, rawQuery, ok := sqliteFile(dsn)
+	query, err := url.ParseQuery(rawQuery)
+	if !ok || err != nil || query.Has("mode") {
+		return dsn
+	}
+	query.Set("mode", mode)
+	return strings.TrimSuffix(dsn, "?"+rawQuery) + "?" + query.Encode()
 }

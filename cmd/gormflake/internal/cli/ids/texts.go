@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +64,7 @@ func (p *printer) file(cmd *cobra.Command, name string) error {
 		defer file.Close()
 		in, p.name = file, name
 	}
-	return p.lines(decoded(bufio.NewReaderSize(contextReader{cmd.Context(), in}, maxLine)))
+	return p.lines(decoded(bufio.NewReaderSize(terminal.Reader{Ctx: cmd.Context(), In: in}, maxLine)))
 }
 
 // decoded makes UTF-8 of UTF-16, which begins with a byte order mark where Windows
@@ -178,7 +177,8 @@ func (p *printer) found(text []byte, r reading) error {
 	}
 	if !p.json && !p.table {
 		p.note = p.annotate(p.note[:0], r)
-		return p.text(p.note)
+		_, err := io.WriteString(p.out, p.painter.Paint(terminal.Cyan, string(p.note)))
+		return err
 	}
 	rec := p.recordOf(r)
 	rec.File, rec.Line = p.name, p.line
@@ -191,7 +191,6 @@ func (p *printer) found(text []byte, r reading) error {
 // annotate writes what an ID contains behind it.
 func (p *printer) annotate(b []byte, r reading) []byte {
 	parts := p.layout.Decompose(r.id)
-	b = append(b, p.painter.Start(terminal.Cyan)...)
 	b = append(b, '(')
 	b = parts.Time.AppendFormat(b, terminal.Milliseconds)
 	if p.layout.DatacenterBits > 0 {
@@ -199,8 +198,7 @@ func (p *printer) annotate(b []byte, r reading) []byte {
 	}
 	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
 	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
-	b = append(b, ')')
-	return append(b, p.painter.End()...)
+	return append(b, ')')
 }
 
 func (p *printer) text(b []byte) error {
@@ -219,28 +217,4 @@ func (p *printer) flush(in *bufio.Reader) error {
 		return nil
 	}
 	return out.Flush()
-}
-
-// A contextReader returns from a Read that lasts once the context has ended.
-type contextReader struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	type answer struct {
-		n   int
-		err error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		n, err := r.in.Read(p)
-		got <- answer{n, err}
-	}()
-	select {
-	case a := <-got:
-		return a.n, a.err
-	case <-r.ctx.Done(): // p is not touched again
-		return 0, errors.New("interrupted")
-	}
 }

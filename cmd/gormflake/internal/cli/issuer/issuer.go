@@ -98,19 +98,19 @@ func (f *Flags) Open(ctx context.Context, log *slog.Logger) (*Issuer, error) {
 }
 
 func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.Logger) (*Issuer, error) {
-	db, closeDB, err := f.Database.Open(ctx)
+	db, closeDB, err := f.Database.Open(ctx, flags.ReadWrite)
 	if err != nil {
 		return nil, err
 	}
 	if !f.Layout.Given() {
 		layout = f.layoutIn(ctx, db, layout)
 	}
-	flagged := f.leaseOptions()
-	if err := checkOptions(ctx, layout, flagged); err != nil {
+	names, options := f.leaseOptions()
+	if err := checkOptions(ctx, layout, names, options); err != nil {
 		return nil, errors.Join(err, closeDB())
 	}
 	store := sqllease.New(db, append(f.store.Options(), sqllease.WithLogger(log))...)
-	l, err := lease.Acquire(ctx, store, layout, append(optionsOf(flagged), lease.WithLogger(log))...)
+	l, err := lease.Acquire(ctx, store, layout, append(options, lease.WithLogger(log))...)
 	if err != nil {
 		return nil, errors.Join(err, closeDB())
 	}

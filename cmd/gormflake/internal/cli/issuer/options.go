@@ -10,30 +10,17 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A flaggedOption is an option of a lease, and the flag that it came by.
-type flaggedOption struct {
-	flag string
-	lease.Option
-}
-
-// leaseOptions begins with the window, of which there always is one.
-func (f *Flags) leaseOptions() []flaggedOption {
-	opts := []flaggedOption{{"window", lease.WithWindow(f.window)}}
+// leaseOptions returns the options of a lease, and the flags by which they came. It
+// begins with the window, of which there always is one.
+func (f *Flags) leaseOptions() (names []string, options []lease.Option) {
+	names, options = []string{"window"}, []lease.Option{lease.WithWindow(f.window)}
 	if f.cmd.Flags().Changed("datacenter") {
-		opts = append(opts, flaggedOption{"datacenter", lease.WithDatacenter(f.datacenter)})
+		names, options = append(names, "datacenter"), append(options, lease.WithDatacenter(f.datacenter))
 	}
 	if f.cmd.Flags().Changed("worker") {
-		opts = append(opts, flaggedOption{"worker", lease.WithWorker(f.worker)})
+		names, options = append(names, "worker"), append(options, lease.WithWorker(f.worker))
 	}
-	return opts
-}
-
-func optionsOf(flagged []flaggedOption) []lease.Option {
-	opts := make([]lease.Option, len(flagged))
-	for i, o := range flagged {
-		opts[i] = o.Option
-	}
-	return opts
+	return names, options
 }
 
 // checkLease says what is wrong before a database is asked: no more than the
@@ -43,20 +30,20 @@ func (f *Flags) checkLease() error {
 	if err != nil {
 		return err
 	}
-	flagged := f.leaseOptions()
+	names, options := f.leaseOptions()
 	if !f.Layout.Given() {
-		flagged = flagged[:1]
+		names = names[:1]
 	}
-	return checkOptions(f.cmd.Context(), layout, flagged)
+	return checkOptions(f.cmd.Context(), layout, names, options)
 }
 
 // checkOptions has the first option that Acquire refuses, as a mistake of the
 // command line.
-func checkOptions(ctx context.Context, layout snowflake.Layout, flagged []flaggedOption) error {
-	for i, o := range flagged {
-		_, err := lease.Acquire(ctx, noStore{}, layout, optionsOf(flagged[:i+1])...)
+func checkOptions(ctx context.Context, layout snowflake.Layout, names []string, options []lease.Option) error {
+	for i, name := range names {
+		_, err := lease.Acquire(ctx, noStore{}, layout, options[:i+1]...)
 		if !errors.Is(err, errAsked) {
-			return terminal.Usage(fmt.Errorf("--%s: %w", o.flag, err))
+			return terminal.Usage(fmt.Errorf("--%s: %w", name, err))
 		}
 	}
 	return nil

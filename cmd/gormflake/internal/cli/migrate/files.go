@@ -95,7 +95,7 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 }
 
 func (f *filesFlags) writeLeases(cmd *cobra.Command) error {
-	db, closeDB, err := f.database.OpenExisting(cmd.Context(), flags.ReadOnly)
+	db, closeDB, err := f.database.Open(cmd.Context(), flags.ReadOnly)
 	if err != nil {
 		return err
 	}

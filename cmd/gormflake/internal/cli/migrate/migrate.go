@@ -88,7 +88,7 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	if err != nil {
 		return err
 	}
-	db, closeDB, err := f.database.OpenExisting(ctx, mode)
+	db, closeDB, err := f.database.Open(ctx, mode)
 	if err != nil {
 		return err
 	}

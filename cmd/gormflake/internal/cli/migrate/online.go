@@ -208,36 +208,31 @@ database, in table sqlmigrate_online.`,
 }
 
 func newOnlineFinish() *cobra.Command {
-	var set onlineFlags
-	cmd := &cobra.Command{
+	return withRun(&cobra.Command{
 		Use:     "finish --dsn URL TABLE...",
 		Short:   "Drop the old columns; there is no way back from here",
 		Long:    `Drop the old columns. There is no way back from here.`,
 		Example: `  gormflake migrate online finish --dsn postgres://app@db/shop --yes orders`,
-		Args:    needTables,
-		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.run(cmd, tables, "Drop the old columns of %s? There is no way back.", (*sqlmigrate.OnlinePlan).Finish,
-				"finished; next: gormflake migrate apply --phases detach,guard")
-		},
-	}
-	set.register(cmd)
-	return cmd
+	}, "Drop the old columns of %s? There is no way back.", (*sqlmigrate.OnlinePlan).Finish,
+		"finished; next: gormflake migrate apply --phases detach,guard")
 }
 
 func newOnlineRevert() *cobra.Command {
-	var set onlineFlags
-	cmd := &cobra.Command{
+	return withRun(&cobra.Command{
 		Use:   "revert --dsn URL TABLE...",
 		Short: "Take back what apply has done, while programs read and write",
 		Long: `Take back what "gormflake migrate online apply" has done, wherever that has
 stopped, while programs read and write. Once keys are in use that the old columns do
 not hold, there is no way back, and nothing is changed.`,
 		Example: `  gormflake migrate online revert --dsn postgres://app@db/shop --yes orders`,
-		Args:    needTables,
-		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.run(cmd, tables, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
-		},
-	}
+	}, "Take back the online move of %s?", (*sqlmigrate.OnlinePlan).Revert, "taken back")
+}
+
+// withRun makes a command of what [onlineFlags.run] takes.
+func withRun(cmd *cobra.Command, question string, do runOnline, done string) *cobra.Command {
+	var set onlineFlags
+	cmd.Args = needTables
+	cmd.RunE = func(cmd *cobra.Command, tables []string) error { return set.run(cmd, tables, question, do, done) }
 	set.register(cmd)
 	return cmd
 }

@@ -3,6 +3,7 @@ package migrate
 import (
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -21,10 +22,9 @@ type progress struct {
 	out io.Writer
 	bar *progressbar.ProgressBar
 	end chan struct{} // tells the goroutine that redraws the bar to end
-	got chan struct{} // closed when it has
-}
 
-func newProgress(out io.Writer) *progress { return &progress{out: out} }
+	redrawing sync.WaitGroup
+}
 
 // show is a function for sqlmigrate.WithProgress.
 func (p *progress) show(now sqlmigrate.Progress) {
@@ -79,12 +79,11 @@ func (p *progress) open(now sqlmigrate.Progress) {
 		progressbar.OptionSetWidth(20),
 		progressbar.OptionOnCompletion(func() { terminal.Say(p.out, "") }),
 	)
-	p.end, p.got = make(chan struct{}), make(chan struct{})
-	go redrawn(p.bar, p.end, p.got)
+	p.end = make(chan struct{})
+	p.redrawing.Go(func() { keepDrawn(p.bar, p.end) })
 }
 
-func redrawn(bar *progressbar.ProgressBar, end <-chan struct{}, got chan<- struct{}) {
-	defer close(got)
+func keepDrawn(bar *progressbar.ProgressBar, end <-chan struct{}) {
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
 	for {
@@ -103,7 +102,7 @@ func (p *progress) close() {
 		return
 	}
 	close(p.end)
-	<-p.got
+	p.redrawing.Wait()
 	if !p.bar.IsFinished() {
 		_ = p.bar.Exit()
 	}

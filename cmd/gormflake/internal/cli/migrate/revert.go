@@ -56,7 +56,7 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	if plan.Empty() {
 		return terminal.Usage(fmt.Errorf("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", ")))
 	}
-	db, closeDB, err := f.database.OpenExisting(cmd.Context(), flags.ReadWrite)
+	db, closeDB, err := f.database.Open(cmd.Context(), flags.ReadWrite)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type carryOut func(*sqlmigrate.Plan, context.Context, *gorm.DB, ...sqlmigrate.Ap
 
 // run carries the plan out and shows how far it is.
 func (f *runFlags) run(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan, do carryOut) error {
-	shown := newProgress(cmd.ErrOrStderr())
+	shown := &progress{out: cmd.ErrOrStderr()}
 	defer shown.close()
 	err := do(plan, cmd.Context(), db, sqlmigrate.WithProgress(shown.show), sqlmigrate.WithLockTimeout(f.lockTimeout),
 		sqlmigrate.WithRetryFor(f.retryFor))

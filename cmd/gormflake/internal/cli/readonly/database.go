@@ -31,7 +31,7 @@ var readOnlySQL = map[string]string{
 
 // Open opens the database of the flag.
 func Open(ctx context.Context, f *flags.Database) (*Database, error) {
-	db, closeDB, err := f.OpenExisting(ctx, flags.ReadOnly)
+	db, closeDB, err := f.Open(ctx, flags.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +53,22 @@ func (p *Database) Ask(query string, args []any, into ...any) error {
 	return p.Pool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
-// Each calls row for each row of a query.
-func (p *Database) Each(query string, args []any, row func(scan func(...any) error) error) error {
+// Rows returns the rows of a query. Into are the places of a row's columns.
+func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
 	rows, err := p.Pool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	var all []T
 	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
+		var row T
+		if err := rows.Scan(into(&row)...); err != nil {
+			return nil, err
 		}
+		all = append(all, row)
 	}
-	return rows.Err()
+	return all, rows.Err()
 }
 
 // Quote quotes names, and joins them with dots. Empty ones are left out.

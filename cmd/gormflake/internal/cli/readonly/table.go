@@ -1,6 +1,9 @@
 package readonly
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Table is a table whose primary key begins with a BIGINT.
 type Table struct {
@@ -35,29 +38,21 @@ func (t *Table) String() string {
 func (t *Table) Is(name string) bool { return name == t.Name || name == t.Schema+"."+t.Name }
 
 // Tables lists the tables whose primary key begins with a BIGINT.
-func (p *Database) Tables() (tables []Table, err error) {
-	err = p.Each(keysSQL[p.Dialect], nil, func(scan func(...any) error) error {
-		var t Table
-		err := scan(&t.Schema, &t.Name, &t.Key, &t.Assigned)
-		tables = append(tables, t)
-		return err
-	})
+func (p *Database) Tables() ([]Table, error) {
+	tables, err := Rows(p, keysSQL[p.Dialect], nil, func(t *Table) []any { return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned} })
 	if err != nil {
 		return nil, err
 	}
-	err = p.Each(compositeSQL[p.Dialect], nil, func(scan func(...any) error) error {
-		var schema, name string
-		if err := scan(&schema, &name); err != nil {
-			return err
-		}
-		for i := range tables {
-			t := &tables[i]
-			t.Composite = t.Composite || t.Schema == schema && t.Name == name
-		}
-		return nil
-	})
+	composite, err := Rows(p, compositeSQL[p.Dialect], nil, Named)
+	for i := range tables {
+		t := &tables[i]
+		t.Composite = slices.ContainsFunc(composite, func(c Table) bool { return c.Schema == t.Schema && c.Name == t.Name })
+	}
 	return tables, err
 }
+
+// Named is for [Rows] of a schema and a table.
+func Named(t *Table) []any { return []any{&t.Schema, &t.Name} }
 
 // compositeSQL lists the tables whose primary key has several columns.
 var compositeSQL = map[string]string{

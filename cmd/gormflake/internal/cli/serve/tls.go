@@ -74,17 +74,15 @@ func (k *keyPair) load() error {
 	return nil
 }
 
-func (k *keyPair) lastChange() (time.Time, error) {
-	cert, err := os.Stat(k.cert)
-	if err != nil {
-		return time.Time{}, err
+func (k *keyPair) lastChange() (last time.Time, err error) {
+	for _, name := range []string{k.cert, k.key} {
+		file, err := os.Stat(name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if changed := file.ModTime(); changed.After(last) {
+			last = changed
+		}
 	}
-	key, err := os.Stat(k.key)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if key.ModTime().After(cert.ModTime()) {
-		return key.ModTime(), nil
-	}
-	return cert.ModTime(), nil
+	return last, nil
 }

@@ -28,20 +28,9 @@ func PainterOf(out io.Writer) Painter {
 }
 
 // Paint returns the text in the colour.
-func (p Painter) Paint(c Colour, text string) string { return p.Start(c) + text + p.End() }
-
-// Start begins the colour, until End.
-func (p Painter) Start(c Colour) string {
+func (p Painter) Paint(c Colour, text string) string {
 	if !p {
-		return ""
+		return text
 	}
-	return string(c)
-}
-
-// End ends what Start has begun.
-func (p Painter) End() string {
-	if !p {
-		return ""
-	}
-	return plain
+	return string(c) + text + plain
 }

@@ -21,22 +21,16 @@ func Usage(err error) error { return usageError{err} }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// A silentError ends the command with a code and no line of its own: what there
-// is to say is in the output.
-type silentError struct{ code int }
-
-func (silentError) Error() string { return "" }
-
-// ErrFindings ends the command with the code for findings.
-var ErrFindings = silentError{exitFindings}
+// ErrFindings ends the command with the code for findings, and no line of its own:
+// what there is to say is in the output.
+var ErrFindings = errors.New("findings")
 
 // ExitCode is the code for an error of a command.
 func ExitCode(err error) int {
-	var silent silentError
 	var usage usageError
 	switch {
-	case errors.As(err, &silent):
-		return silent.code
+	case errors.Is(err, ErrFindings):
+		return exitFindings
 	case errors.As(err, &usage):
 		return exitUsage
 	}

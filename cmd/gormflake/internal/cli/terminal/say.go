@@ -24,8 +24,7 @@ func Say(out io.Writer, format string, args ...any) {
 // OneLine makes a line of an error that may be joined of several, and shows
 // what a terminal would act on.
 func OneLine(err error) string {
-	var silent silentError
-	if errors.As(err, &silent) {
+	if errors.Is(err, ErrFindings) {
 		return ""
 	}
 	var b strings.Builder

@@ -62,10 +62,10 @@ type resetFlags struct {
 	columns []string
 	timeout time.Duration
 	dryRun  bool
-	wait    waiter
+	wait    func(context.Context, time.Duration) error
 }
 
-func newReset(now func() time.Time, wait waiter) *cobra.Command {
+func newReset(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
 	f := &resetFlags{workersFlags: workersFlags{now: now}, wait: wait}
 	cmd := &cobra.Command{
 		Use:   "reset WORKER [TABLE...]",

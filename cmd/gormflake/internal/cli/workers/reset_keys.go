@@ -53,15 +53,13 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 		}
 	}
 	r.columns = slices.Concat(keys, columns)
-	err = r.Each(tablesSQL[r.Dialect], nil, func(scan func(...any) error) error {
-		var t readonly.Table
-		err := scan(&t.Schema, &t.Name)
+	all, err := readonly.Rows(r.Database, tablesSQL[r.Dialect], nil, readonly.Named)
+	for _, t := range all {
 		searched := slices.ContainsFunc(r.columns, func(c readonly.Table) bool { return c.String() == t.String() })
 		if !searched && !t.Is(r.flags.store.Table) {
 			unsearched = append(unsearched, t.String())
 		}
-		return err
-	})
+	}
 	return unsearched, err
 }
 

@@ -31,7 +31,7 @@ func (f *workersFlags) openStore(ctx context.Context, mode string) (*workerStore
 	if leasestore.Is(f.database.URL()) {
 		return f.openRemote(ctx)
 	}
-	db, closeDB, err := f.database.OpenExisting(ctx, mode)
+	db, closeDB, err := f.database.Open(ctx, mode)
 	if err != nil {
 		return nil, err
 	}

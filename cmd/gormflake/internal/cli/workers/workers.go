@@ -45,6 +45,9 @@ type workersFlags struct {
 // New returns the command workers with those below it. Wait waits for a duration,
 // or until the context ends; nil is a timer.
 func New(now func() time.Time, wait func(context.Context, time.Duration) error) *cobra.Command {
+	if wait == nil {
+		wait = pause
+	}
 	f := &workersFlags{now: now}
 	cmd := &cobra.Command{
 		Use:   "workers",
@@ -58,7 +61,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.store.Register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, waiterOf(wait)), newDDL())
+	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
 }
 
