@@ -155,12 +155,8 @@ func embedded(f reflect.StructField) reflect.Type {
 	if !tagged && !f.Anonymous {
 		return nil
 	}
-	t := f.Type
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	if t := indirect(f.Type); t.Kind() == reflect.Struct {
+		return t
 	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	return t
+	return nil
 }

@@ -23,8 +23,11 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	parse := parser(form, given)
-	if parse == nil {
+	parse, known := parsers[form]
+	if !given {
+		parse, known = types.ParseID, true
+	}
+	if !known {
 		return failf(http.StatusBadRequest, "as=%.40q: want base32, base58 or base62, or no such parameter for a decimal number", form)
 	}
 	text := r.PathValue("id")
@@ -47,18 +50,11 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 // longest is the length of the last ID in decimal, the longest form.
 const longest = len("9223372036854775807")
 
-func parser(form string, given bool) func(string) (types.ID, error) {
-	switch {
-	case !given:
-		return types.ParseID
-	case form == "base32":
-		return types.ParseBase32
-	case form == "base58":
-		return types.ParseBase58
-	case form == "base62":
-		return types.ParseBase62
-	}
-	return nil
+// parsers are by the values of the parameter as.
+var parsers = map[string]func(string) (types.ID, error){
+	"base32": types.ParseBase32,
+	"base58": types.ParseBase58,
+	"base62": types.ParseBase62,
 }
 
 func (s *service) parts(id types.ID) parts {

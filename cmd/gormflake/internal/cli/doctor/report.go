@@ -18,16 +18,7 @@ const (
 	problem severity = "problem"
 )
 
-func (s severity) colour() terminal.Colour {
-	switch s {
-	case problem:
-		return terminal.Red
-	case warning:
-		return terminal.Yellow
-	default:
-		return terminal.Green
-	}
-}
+var colours = map[severity]terminal.Colour{fine: terminal.Green, warning: terminal.Yellow, problem: terminal.Red}
 
 // A finding is what one check has found.
 type finding struct {
@@ -75,7 +66,7 @@ func (r *report) write(out io.Writer, asJSON bool) error {
 		}
 		const indent = 19
 		line := terminal.Wrap(fmt.Sprintf("%-8s %-9s %s", f.Severity, f.Check, text), width, indent)
-		terminal.Say(out, "%s%s", painter.Paint(f.Severity.colour(), string(f.Severity)), strings.TrimPrefix(line, string(f.Severity)))
+		terminal.Say(out, "%s%s", painter.Paint(colours[f.Severity], string(f.Severity)), strings.TrimPrefix(line, string(f.Severity)))
 		if f.Fix != "" {
 			terminal.Say(out, "%s", terminal.Wrap(fmt.Sprintf("%*sfix: %s", indent, "", f.Fix), width, indent+len("fix: ")))
 		}

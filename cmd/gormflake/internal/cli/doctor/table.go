@@ -96,7 +96,7 @@ func (d *doctor) checkOtherTables() {
 			notes = append(notes, quoted)
 		default:
 			d.report.warn(workersCheck, quoted, "it is a second table of workers in this database: "+oneTable,
-				fmt.Sprintf("stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip %s", plain))
+				"stop every process that leases workers, wait for one window, drop one of the two, and name the other with its schema in sqllease.WithTable; if the two serve applications that share no table, --skip "+plain)
 		}
 	}
 	if len(notes) > 0 {

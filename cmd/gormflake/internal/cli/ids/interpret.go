@@ -118,32 +118,36 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 // find reads a word of a text. It does not allocate for words that are not IDs,
 // as most are.
 func (in *interpreter) find(word []byte) (reading, bool) {
-	if !in.looksRight(word) {
-		return reading{}, false
-	}
-	readings, err := in.read(string(word))
-	if err != nil || !in.likely(readings[0].id) {
-		return reading{}, false
-	}
-	return readings[0], true
-}
-
-// looksRight reports whether a word of a text may be an ID. Those that are known
-// by their digits alone need --as.
-func (in *interpreter) looksRight(word []byte) bool {
 	number := len(word) <= maxDigits && isDigits(word)
-	switch in.as.name {
-	case "":
-		return number || isHex(word) || serials.Ends(in.serials, word)
-	case decimal.name:
-		return number
-	case serialName:
-		return serials.Ends(in.serials, word)
+	switch as := in.as.name; {
+	case as == "" && isHex(word):
+		return in.findAs(hexadecimal, word)
+	case as == decimal.name || as == "" && number:
+		if !number {
+			return reading{}, false
+		}
+		return in.findAs(decimal, word)
+	case in.takesSerials():
+		return in.findSerial(word)
 	}
-	return true
+	return in.findAs(in.as, word)
 }
 
 func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
+
+func (in *interpreter) findAs(f form, word []byte) (reading, bool) {
+	id, err := f.parse(string(word))
+	return reading{form: f, id: id}, err == nil && in.likely(id)
+}
+
+func (in *interpreter) findSerial(word []byte) (reading, bool) {
+	if !serials.Ends(in.serials, word) {
+		return reading{}, false
+	}
+	text := string(word)
+	id, err := in.serials.Parse(text)
+	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
+}
 
 // isHex needs the prefix: without it, hexadecimal is any of the other forms. With
 // more digits than an ID has, it is a serial number whose code is 0X.
