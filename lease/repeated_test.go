@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,13 +93,24 @@ func TestBoundRaisedByHand(t *testing.T) {
 // A checked store is looked at again by Check.
 type checked struct {
 	*leasetest.Memory
+	mu    sync.Mutex
 	err   error
 	looks int
 }
 
 func (c *checked) Check(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.looks++
 	return c.err
+}
+
+// set makes Check return err, and returns how often it was called so far.
+func (c *checked) set(err error) (looks int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	return c.looks
 }
 
 // A lease that has lost its worker has the store look at itself before it takes
@@ -106,12 +118,12 @@ func (c *checked) Check(context.Context) error {
 func TestStoreIsCheckedAfterALoss(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &checked{Memory: leasetest.NewMemory(), err: errors.New("the table has no key")}
+		store := &checked{Memory: leasetest.NewMemory()}
 		l := acquire(t, store)
 		gen := generate(t, l)
 		_, first := next(t, gen)
-		if store.looks > 0 {
-			t.Errorf("looked %d times before anything was lost", store.looks)
+		if looks := store.set(errors.New("the table has no key")); looks > 0 {
+			t.Errorf("looked %d times before anything was lost", looks)
 		}
 		store.Put(first, lease.Record{Bound: time.Now().Add(time.Hour).UnixMilli(), Owner: "other/1/token/1/0/60000"})
 		time.Sleep(time.Minute)
@@ -123,7 +135,7 @@ func TestStoreIsCheckedAfterALoss(t *testing.T) {
 				t.Errorf("worker %d was taken: %v", worker, r)
 			}
 		}
-		store.err = nil
+		store.set(nil)
 		time.Sleep(time.Second)
 		if _, worker := next(t, gen); worker == first {
 			t.Error("an ID is issued under the lost worker")
