@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -115,4 +116,16 @@ func TestRestoreRunbook(t *testing.T) {
 			t.Errorf("ID %v after the restore, want it above %v and not before %v", next, last, to)
 		}
 	})
+}
+
+// A command that writes takes the mode that the URL of a file names.
+func TestRaiseKeepsModeOfURL(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	clitest.Records(t, url, map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
+	raise := func(url string) clitest.Outcome {
+		return clitest.Command(t, "workers", "raise", "--to", "now", "--yes", "--dsn", url)
+	}
+	clitest.WantOutcome(t, raise(url+"?mode=ro"), clitest.Failed, "", "readonly")
+	clitest.WantOutcome(t, raise(url), clitest.OK, "bounds have been raised", "would be raised")
 }
