@@ -72,14 +72,14 @@ func (s *suite) connections() {
 	if ok != timed {
 		s.Errorf("the store is a lease.Clock: %v, and over one connection: %v", timed, ok)
 	}
-	if ok {
-		s.runs(clock)
-	}
 	_, gets := h.Store.(lease.Getter)
 	if getter, ok := connected.Store.(lease.Getter); ok != gets {
 		s.Errorf("the store is a lease.Getter: %v, and over one connection: %v", gets, ok)
 	} else if ok {
 		s.gets(getter, []int{1}, map[int]lease.Record{1: is})
+	}
+	if ok {
+		s.runs(clock) // at last, with a context that has ended, which may end the connection
 	}
 	release()
 	ended, cancel := context.WithCancel(s.Context())
