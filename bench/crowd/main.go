@@ -6,8 +6,8 @@
 // everything but that they share a process. They start all at once on an empty
 // table, are held for some minutes, released in order, started all at once, killed,
 // and started all at once again. It wants a server that nothing else uses, on this
-// machine if its CPU time is to be shown. On two cores 1,000 leases take four minutes,
-// and 10,000 more than half an hour: see docs/clusters.md.
+// machine if its CPU time is to be shown. It takes four minutes:
+// see docs/clusters.md.
 package main
 
 import (

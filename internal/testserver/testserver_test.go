@@ -202,6 +202,7 @@ func TestMySQLIsNotMariaDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GORMFLAKE_TEST_REQUIRE", "")
+	t.Setenv("GORMFLAKE_TEST_SERVERS", "")
 	t.Setenv("GORMFLAKE_TEST_MYSQLD", program)
 	r := refusal(t, func(t testing.TB) { testserver.MySQL(t) })
 	if want := program + " is MariaDB: export GORMFLAKE_TEST_MYSQLD="; !strings.Contains(r.skip, want) {
