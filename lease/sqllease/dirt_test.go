@@ -233,7 +233,7 @@ func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 }
 
 // Behind PgBouncer in transaction mode, what a program has set is left on the
-// server's connection, and whoever comes next gets it. In statement mode there is
+// server's connection, and the next client gets it. In statement mode there is
 // no transaction to be left.
 func TestDirtBehindPgBouncer(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 // row depends on it.
 const durable = "WITH durable AS (SELECT set_config('synchronous_commit', 'on', true) AS is) "
 
-// getPostgres looks for each key by itself. A list of keys may be compared with
+// getPostgres looks each key up separately. A list of keys may be compared with
 // every row of the namespace, by a plan that was made while there were few and is
 // kept with the prepared statement.
 const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), ',') AS bigint[])) AS wanted(key)
