@@ -44,9 +44,9 @@ var _ snowflake.WorkerSource = (*Lease)(nil)
 
 // Acquire leases a free worker of the store: the one with the lowest bound, so
 // one that was never used if there is any. Of more than 32 workers it reads that
-// many at random first, where the store is a [Getter]. It also compares the layout with the
-// one that the store's workers belong to, and the clock with the store's where that
-// is a [Clock]: see [WithMaxSkew].
+// many at random first, where the store is a [Getter]. It also compares the layout
+// with the one that the store's workers belong to, and the clock with the store's
+// where that is a [Clock]: see [WithMaxSkew].
 //
 // Where nothing is free the error is a [NoFreeWorkerError]. An error of the
 // store is returned, wrapped or as it is. ctx is for this call only. Without a

@@ -28,7 +28,7 @@ type heldWorker struct {
 	base         Record // as written or read
 	acknowledged int64  // the bound, in Unix ms
 
-	sent []sent // writes since, each of which may have landed, or may land yet
+	sent []sentWrite // writes since, each of which may have landed, or may land yet
 
 	lost      bool // or released
 	forgotten bool // the store shows a bound of ours below the acknowledged one
@@ -54,8 +54,8 @@ func (w *heldWorker) next(bound int64) Record {
 	return Record{bound, w.token.owner()}
 }
 
-// sent is a write of a holder's own, by its token's count.
-type sent struct{ writes, bound int64 }
+// A sentWrite is a write of a holder's own, by its token's count.
+type sentWrite struct{ writes, bound int64 }
 
 // maxSent is how many writes a worker remembers, those of an outage of nine hours.
 // One that lands after so many others is taken for a copy's, which costs the worker.
@@ -65,7 +65,7 @@ const maxSent = 1 << 16
 // refused, because what stands before a store can send a write twice and pass on
 // the second answer.
 func (w *heldWorker) try(r Record) {
-	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sent{w.token.writes, r.Bound})
+	w.sent = append(w.sent[max(0, len(w.sent)+1-maxSent):], sentWrite{w.token.writes, r.Bound})
 }
 
 // acknowledge lets the generator use the bound of a write that the store has
@@ -88,7 +88,7 @@ func (w *heldWorker) owns(r Record) bool { return r.heldBy() == w.token.holder }
 func (w *heldWorker) writtenByClone(r Record) bool {
 	t, _ := parseToken(r.Owner)
 	base, _ := parseToken(w.base.Owner)
-	return t.writes > base.writes && !slices.Contains(w.sent, sent{t.writes, r.Bound})
+	return t.writes > base.writes && !slices.Contains(w.sent, sentWrite{t.writes, r.Bound})
 }
 
 // raisedByHand reports whether somebody has raised the bound that we wrote or

@@ -20,11 +20,12 @@
 // hides the real one, the store closes the connection, so that the server rolls
 // back what was left, and takes another; SQLite rolls back without that. It logs
 // each cause once. On PostgreSQL it is pgx that closes a connection in a transaction:
-// with another driver, leave none open. Hooks, callbacks, scopes, plugins, prepared statements and
-// dry runs do not touch it. With dbresolver it uses the database that
-// [gorm.Open] was given, neither replicas nor the resolver's other sources: all
-// processes that share a namespace must open that same one. A DSN that names
-// several hosts must lead to the primary.
+// with another driver, leave none open.
+//
+// Hooks, callbacks, scopes, plugins, prepared statements and dry runs do not touch
+// it. With dbresolver it uses the database that [gorm.Open] was given, neither
+// replicas nor the resolver's other sources: all processes that share a namespace
+// must open that same one. A DSN that names several hosts must lead to the primary.
 //
 // A pool of one connection works. While transactions of the application have all
 // connections, the store waits. Package database/sql hands a connection that is
@@ -75,12 +76,12 @@
 // # The table
 //
 // A table that cannot keep a worker to one holder is refused before the first
-// write, and before a lost worker is replaced, with a [TableError] that has the statement which fixes it. What counts
-// is a plain table with a unique key over (namespace, worker_id) alone, columns
-// that hold and compare every value exactly, and no rule, trigger or policy
-// that changes what is written. Further columns with defaults and further
-// indexes are accepted. Records that such a key should have kept out are
-// refused whenever they are read.
+// write, and before a lost worker is replaced, with a [TableError] that has the
+// statement which fixes it. What counts is a plain table with a unique key over
+// (namespace, worker_id) alone, columns that hold and compare every value exactly,
+// and no rule, trigger or policy that changes what is written. Further columns with
+// defaults and further indexes are accepted. Records that such a key should have
+// kept out are refused whenever they are read.
 //
 // All processes that write to the same tables must use one table of workers:
 // where their settings of PostgreSQL's search_path differ, name it with its
