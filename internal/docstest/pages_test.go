@@ -16,11 +16,11 @@ import (
 // document is a page for readers of the repository.
 type document struct{ path, text string }
 
-// pages returns the READMEs and the pages under docs.
+// pages returns the READMEs, the pages under docs and the table of evidence.
 func pages(t *testing.T) []document {
 	t.Helper()
 	var pages []document
-	for _, pattern := range []string{"README*.md", "docs/*.md"} {
+	for _, pattern := range []string{"README*.md", "docs/*.md", evidence} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, paths, err)
@@ -35,6 +35,9 @@ func pages(t *testing.T) []document {
 	}
 	return pages
 }
+
+// evidence names the functions and tests behind what the pages promise.
+const evidence = "internal/docstest/evidence.md"
 
 var (
 	fence = regexp.MustCompile("(?ms)^```.*?^```$")
@@ -155,6 +158,31 @@ func testsOfRepository(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return exists
+}
+
+var fault = regexp.MustCompile(`(?m)^### (.+)$`)
+
+// TestEvidence finds the row of each fault that docs/guarantees.md describes.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.ReadFile(evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, faults, _ := strings.Cut(string(page), "\n## The process\n")
+	found := fault.FindAllStringSubmatch(faults, -1)
+	for _, f := range found {
+		if !strings.Contains(string(rows), "/guarantees.md#"+anchor(f[1])+")") {
+			t.Errorf("%s has no row for %q", evidence, f[1])
+		}
+	}
+	if len(found) == 0 {
+		t.Error("docs/guarantees.md describes no fault")
+	}
 }
 
 var namedFunc = regexp.MustCompile("`(\\w+)` \\(\\[[^]]+\\]\\(([^)]+\\.go)\\)\\)")
