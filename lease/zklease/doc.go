@@ -8,6 +8,9 @@
 // /gormflake/default; parents are created where they are missing. No node is
 // ephemeral, so a session that expires changes nothing. Do not delete the nodes.
 //
+// The store cannot see whether a server runs with forceSync=no, and warns of it
+// unless [WithForceSync] states that none does.
+//
 // The store is not a [lease.Clock], since ZooKeeper returns no time: nothing stops
 // a process whose clock is far ahead from raising the bound of its worker that far.
 //

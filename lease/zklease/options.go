@@ -2,6 +2,7 @@ package zklease
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -17,6 +18,8 @@ type Option interface{ apply(*config) error }
 type config struct {
 	namespace string
 	acl       []zk.ACL
+	forceSync bool
+	log       *slog.Logger
 }
 
 type optionFunc func(*config) error
@@ -24,7 +27,7 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 func newConfig(opts []Option) (config, error) {
-	c := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll)}
+	c := config{namespace: remote.DefaultNamespace, acl: zk.WorldACL(zk.PermAll), log: slog.Default()}
 	return c, option.Apply("zklease", opts, func(opt Option) error { return opt.apply(&c) })
 }
 
@@ -48,6 +51,28 @@ func WithACL(acl []zk.ACL) Option {
 			return errors.New("zklease: WithACL without an entry: nobody could use the nodes")
 		}
 		c.acl = slices.Clone(acl)
+		return nil
+	})
+}
+
+// WithForceSync states that no server of the ensemble has forceSync=no, under which
+// it forgets acknowledged writes when its machine dies. ZooKeeper shows the setting
+// to no client: without this statement the store logs a warning.
+func WithForceSync() Option {
+	return optionFunc(func(c *config) error {
+		c.forceSync = true
+		return nil
+	})
+}
+
+// WithLogger sets where the store warns, once, that it cannot see whether the
+// servers forget. The default is [slog.Default].
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		if log == nil {
+			return errors.New("zklease: WithLogger(nil): want a logger")
+		}
+		c.log = log
 		return nil
 	})
 }

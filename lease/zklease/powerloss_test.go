@@ -8,13 +8,20 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/zklease"
 )
 
-// The servers of other tests do not wait for the disk, and ZooKeeper shows to nobody
-// whether it does.
+// The servers of other tests do not wait for the disk. ZooKeeper shows to no client
+// whether it does: the store warns, unless it is told.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	for forceSync, want := range map[string]storetest.Durability{"yes": storetest.Durable, "no": storetest.Documented} {
+	for forceSync, test := range map[string]struct {
+		want    storetest.Durability
+		options []zklease.Option
+	}{
+		"yes": {storetest.Durable, []zklease.Option{zklease.WithForceSync()}},
+		"no":  {storetest.Warned, nil},
+	} {
 		t.Run("forceSync="+forceSync, func(t *testing.T) {
 			t.Parallel()
 			server, disk := testserver.OnDisk(t, "zookeeper", func(e *testserver.Engine) {
@@ -26,8 +33,10 @@ func TestPowerLoss(t *testing.T) {
 				}
 			})
 			storetest.LosesPower(t, storetest.PowerLoss{
-				Setting: want, Disk: disk, Server: server,
-				Open: func(*slog.Logger, bool) leasetest.Dialer { return dial },
+				Setting: test.want, Disk: disk, Server: server,
+				Open: func(log *slog.Logger, _ bool) leasetest.Dialer {
+					return dialWith(append(test.options, zklease.WithLogger(log))...)
+				},
 			})
 		})
 	}

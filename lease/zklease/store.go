@@ -25,14 +25,22 @@ func New(conn *zk.Conn, opts ...Option) lease.Store {
 	if conn == nil {
 		err = errors.Join(err, errors.New("zklease: connection is nil"))
 	}
-	return &store{conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl, err: err}
+	s := &store{conn: conn, folder: root + "/" + cfg.namespace, acl: cfg.acl, err: err}
+	s.warn = sync.OnceFunc(func() {
+		if !cfg.forceSync {
+			cfg.log.Warn("zklease: cannot see whether the servers wait for their disks: " +
+				"set forceSync=yes, its default, and state it by zklease.WithForceSync")
+		}
+	})
+	return s
 }
 
 type store struct {
 	conn   *zk.Conn
 	folder string // of the namespace
 	acl    []zk.ACL
-	err    error // of New
+	err    error  // of New
+	warn   func() // the first time it is called
 }
 
 var _ lease.Store = (*store)(nil)
@@ -42,6 +50,7 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
+	s.warn()
 	records, err := remote.Await(ctx, func() (map[int]lease.Record, error) { return s.load(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("zklease: load: %w", err)
@@ -54,6 +63,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if s.err != nil {
 		return false, s.err
 	}
+	s.warn()
 	if err := remote.CheckRecords("zklease", worker, from, to); err != nil {
 		return false, err
 	}

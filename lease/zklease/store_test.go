@@ -133,6 +133,7 @@ func TestBadArguments(t *testing.T) {
 		{"nil connection", zklease.New(nil), "zklease: connection is nil"},
 		{"nil option", zklease.New(conn, nil), "zklease: option 1 is nil"},
 		{"no ACL", zklease.New(conn, zklease.WithACL(nil)), "zklease: WithACL without an entry"},
+		{"no logger", zklease.New(conn, zklease.WithLogger(nil)), "zklease: WithLogger(nil): want a logger"},
 		{"empty namespace", zklease.New(conn, zklease.WithNamespace("")), `zklease: WithNamespace(""): want 1 to 64 letters`},
 		{"slash in namespace", zklease.New(conn, zklease.WithNamespace("a/b")), `zklease: WithNamespace("a/b"): want 1 to 64 letters`},
 		{"long namespace", zklease.New(conn, zklease.WithNamespace(strings.Repeat("x", 65))), "want 1 to 64 letters"},

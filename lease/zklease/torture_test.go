@@ -23,12 +23,18 @@ func TestMain(m *testing.M) { leasetest.Main(m, dial) }
 
 // dial opens the store in a torture process; an ensemble's addresses have commas
 // between them.
-func dial(_ context.Context, addresses, namespace string) (lease.Store, func(), error) {
-	conn, _, err := zk.Connect(strings.Split(addresses, ","), sessionTimeout, zk.WithLogger(silent{}))
-	if err != nil {
-		return nil, nil, err
+func dial(ctx context.Context, addresses, namespace string) (lease.Store, func(), error) {
+	return dialWith(zklease.WithForceSync())(ctx, addresses, namespace)
+}
+
+func dialWith(opts ...zklease.Option) leasetest.Dialer {
+	return func(_ context.Context, addresses, namespace string) (lease.Store, func(), error) {
+		conn, _, err := zk.Connect(strings.Split(addresses, ","), sessionTimeout, zk.WithLogger(silent{}))
+		if err != nil {
+			return nil, nil, err
+		}
+		return zklease.New(conn, append(opts, zklease.WithNamespace(namespace))...), conn.Close, nil
 	}
-	return zklease.New(conn, zklease.WithNamespace(namespace)), conn.Close, nil
 }
 
 func TestTorture(t *testing.T) {

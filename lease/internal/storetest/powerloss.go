@@ -22,9 +22,6 @@ const (
 	Durable Durability = "durable"
 	Warned  Durability = "warned"
 	Refused Durability = "refused" // unless AllowVolatile accepts it
-
-	// Documented is for what no server shows to its clients.
-	Documented Durability = "named by the documentation alone"
 )
 
 // A PowerLoss is a store on a machine whose power fails.
@@ -125,7 +122,7 @@ func (p *PowerLoss) named(t *testing.T) {
 	case log.count("level=WARN") > 0:
 		got = Warned
 	}
-	if got != p.Setting && (got != Durable || p.Setting != Documented) {
+	if got != p.Setting {
 		t.Errorf("at the start the setting is %s, with error %v and log %q: want it %s", got, err, &log, p.Setting)
 	}
 }

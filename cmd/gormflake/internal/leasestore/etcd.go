@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,7 +14,7 @@ import (
 	"github.com/gormflake/gormflake/lease/etcdlease"
 )
 
-func openEtcd(ctx context.Context, a address, namespace string) (*Store, error) {
+func openEtcd(ctx context.Context, a address, namespace string, _ *slog.Logger) (*Store, error) {
 	config, err := etcdConfig(a)
 	if err != nil {
 		return nil, err

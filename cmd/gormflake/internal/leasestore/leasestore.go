@@ -6,6 +6,7 @@
 //	etcd://user:password@host:2379,host:2379                    members of a cluster
 //	etcds://host:2379?ca=FILE&cert=FILE&key=FILE                with TLS, each file optional
 //	zookeeper://user:password@host:2181,host:2181               members of an ensemble
+//	zookeeper://host:2181?forceSync=yes                         none of them has forceSync=no
 //
 // Redis URLs take the parameters of go-redis.
 package leasestore
@@ -15,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -34,7 +36,7 @@ type Store struct {
 	Close func() error
 }
 
-type opener func(ctx context.Context, a address, namespace string) (*Store, error)
+type opener func(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error)
 
 var openers = map[string]opener{
 	"redis":     openRedis,
@@ -52,8 +54,9 @@ func Is(rawURL string) bool {
 }
 
 // Open connects to the store, and fails if it does not answer within ten seconds.
+// The log gets what the store warns of: settings under which the servers may forget.
 // No error contains the password.
-func Open(ctx context.Context, rawURL, namespace string) (*Store, error) {
+func Open(ctx context.Context, rawURL, namespace string, log *slog.Logger) (*Store, error) {
 	a, err := parse(rawURL)
 	if err != nil {
 		return nil, err
@@ -64,7 +67,7 @@ func Open(ctx context.Context, rawURL, namespace string) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()
-	store, err := open(ctx, a, namespace)
+	store, err := open(ctx, a, namespace, log)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", a.Scheme, strings.Join(a.hosts, ","), err)
 	}

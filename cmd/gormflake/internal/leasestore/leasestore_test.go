@@ -1,6 +1,7 @@
 package leasestore_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := leasestore.Open(t.Context(), test.url, "default")
+			_, err := leasestore.Open(t.Context(), test.url, "default", slog.New(slog.DiscardHandler))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Open(%q): %v, want %q", test.url, err, test.want)
 			}
@@ -74,7 +75,7 @@ func TestNoAnswer(t *testing.T) {
 	for _, scheme := range []string{"redis", "etcd", "zookeeper"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			_, err := leasestore.Open(t.Context(), scheme+"://u:hunter2@127.0.0.1:1", "default")
+			_, err := leasestore.Open(t.Context(), scheme+"://u:hunter2@127.0.0.1:1", "default", slog.New(slog.DiscardHandler))
 			if err == nil || !strings.Contains(err.Error(), scheme+" 127.0.0.1:1: ") || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v, want the address without the password", err)
 			}

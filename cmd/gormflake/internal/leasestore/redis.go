@@ -10,7 +10,7 @@ import (
 	"github.com/gormflake/gormflake/lease/redislease"
 )
 
-func openRedis(ctx context.Context, a address, namespace string) (*Store, error) {
+func openRedis(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error) {
 	if len(a.hosts) > 1 {
 		return nil, errors.New("several hosts: want one, and the others as addr=host:port, with master_name for sentinels")
 	}
@@ -21,9 +21,7 @@ func openRedis(ctx context.Context, a address, namespace string) (*Store, error)
 	if err := client.Ping(ctx).Err(); err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	// Whether the server forgets is the concern of those who hold a worker.
-	quiet := redislease.WithLogger(slog.New(slog.DiscardHandler))
-	return &Store{redislease.New(client, redislease.WithNamespace(namespace), quiet), client.Close}, nil
+	return &Store{redislease.New(client, redislease.WithNamespace(namespace), redislease.WithLogger(log)), client.Close}, nil
 }
 
 func redisClient(a address) (redis.UniversalClient, error) {

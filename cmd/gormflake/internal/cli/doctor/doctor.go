@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -32,9 +33,11 @@ func New(now func() time.Time) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor --dsn URL",
 		Short: "Look for what endangers the keys of a database",
-		Long: `Look for what endangers the keys of a database, and say how to fix it:
+		Long: `Look for what endangers the keys of a database, or of another store of leased
+workers (Redis, etcd, ZooKeeper: clock, settings, layout, workers), and say how to
+fix it:
 
-  clock     this machine's clock against the database's: a warning from 500ms on,
+  clock     this machine's clock against the server's: a warning from 500ms on,
             a problem from 1m on, beyond what the round trip leaves open
   settings  of the server, under which it forgets what it has acknowledged
   layout    the one given by flags against the leased workers' one, and when
@@ -69,7 +72,7 @@ the database could not be checked.`,
 }
 
 func (f *doctorFlags) register(cmd *cobra.Command) {
-	f.database.Register(cmd)
+	f.database.RegisterOr(cmd, leasestore.Forms)
 	f.layout.Register(cmd)
 	f.store.Register(cmd)
 	f.refs.Register(cmd)
@@ -80,9 +83,9 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 
 // A doctor is one examination.
 type doctor struct {
-	*readonly.Database
-	flags  *doctorFlags
-	report report
+	*readonly.Database // nil: another store
+	flags              *doctorFlags
+	report             report
 
 	references []sqlmigrate.Option
 
@@ -103,17 +106,12 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := readonly.Open(cmd.Context(), &f.database)
-	if err != nil {
-		return err
+	d := &doctor{flags: f, layout: layout, references: references}
+	examine := d.examineDatabase
+	if leasestore.Is(f.database.URL()) {
+		examine = d.examineStore
 	}
-	d := &doctor{Database: p, flags: f, layout: layout, references: references}
-	err = d.checkReferences()
-	if err == nil {
-		err = d.examine()
-	}
-	err = errors.Join(err, p.Close())
-	if err != nil {
+	if err := examine(cmd.Context()); err != nil {
 		return err
 	}
 	if err := d.report.write(cmd.OutOrStdout(), f.json); err != nil {
@@ -123,6 +121,17 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 		return nil
 	}
 	return terminal.ErrFindings
+}
+
+func (d *doctor) examineDatabase(ctx context.Context) (err error) {
+	if d.Database, err = readonly.Open(ctx, &d.flags.database); err != nil {
+		return err
+	}
+	err = d.checkReferences()
+	if err == nil {
+		err = d.examine()
+	}
+	return errors.Join(err, d.Close())
 }
 
 func (d *doctor) examine() error {

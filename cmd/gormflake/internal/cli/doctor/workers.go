@@ -37,13 +37,19 @@ func (d *doctor) checkWorkers() {
 		d.reportFlaws(refused)
 	case err != nil:
 		d.unseen(workersCheck, d.flags.store.Table, err)
-	case in.Layout == snowflake.Layout{}:
-		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
 	default:
-		d.checkLayout(in.Layout)
-		d.checkHolders(in.Holders)
+		d.checkLeases(in)
 	}
 	d.checkOtherTables()
+}
+
+func (d *doctor) checkLeases(in *lease.Inspection) {
+	if in.Layout == (snowflake.Layout{}) {
+		d.report.ok(workersCheck, "", fmt.Sprintf("no worker of namespace %s was ever leased", d.flags.store.Namespace))
+		return
+	}
+	d.checkLayout(in.Layout)
+	d.checkHolders(in.Holders)
 }
 
 func (d *doctor) checkLayout(stored snowflake.Layout) {

@@ -1,6 +1,8 @@
 package flags
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -23,6 +25,14 @@ func (f *Store) Register(cmd *cobra.Command) {
 func (f *Store) Check() error {
 	if _, err := sqllease.DDL("sqlite", f.Options()...); err != nil {
 		return terminal.Usage(err)
+	}
+	return nil
+}
+
+// CheckRemote says what is wrong where the store is not a database.
+func (f *Store) CheckRemote() error {
+	if f.Table != DefaultTable {
+		return terminal.Usage(fmt.Errorf("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table)))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestRemote(t *testing.T) {
 
 func openRemote(t *testing.T, url string) lease.Store {
 	t.Helper()
-	store, err := leasestore.Open(t.Context(), url, "default")
+	store, err := leasestore.Open(t.Context(), url, "default", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"gorm.io/gorm"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -41,10 +40,11 @@ func (f *workersFlags) openStore(ctx context.Context, mode string) (*workerStore
 }
 
 func (f *workersFlags) openRemote(ctx context.Context) (*workerStore, error) {
-	if f.store.Table != flags.DefaultTable {
-		return nil, terminal.Usage(fmt.Errorf("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.store.Table)))
+	if err := f.store.CheckRemote(); err != nil {
+		return nil, err
 	}
-	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace)
+	// Whether the server forgets is the concern of those who hold a worker.
+	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
