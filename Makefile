@@ -153,7 +153,7 @@ schemas: ## 300 connected tables moved and taken back on every database; takes t
 	GORMFLAKE_TEST_ROWS=1000000 $(GO) test -count=1 -timeout 60m -parallel 1 -v -run 'TestPostgres$$/ThreeHundred|Test(MySQL|SQLite)Large' ./sqlmigrate
 
 .PHONY: bench
-bench: ## compare with other libraries; prints the table of the README
+bench: ## compare with other libraries
 	$(GO) -C bench run .
 
 .PHONY: bench-smoke
@@ -163,6 +163,10 @@ bench-smoke: ## every benchmark once, so that they keep working
 .PHONY: pictures
 pictures: ## take the pictures of the README again (needs Chromium)
 	PICTURES=$(CURDIR)/docs/images $(GO) -C cmd/gormflake/browsertest test -count=1 -run '^TestPictures$$' .
+
+.PHONY: figures
+figures: ## draw the figures of the README again, from bench/picture/figures.txt
+	$(GO) -C bench/picture run . <bench/picture/figures.txt >docs/images/figures.svg
 
 .PHONY: versions
 versions: ## write which versions of the servers were run into docs/engines.md

@@ -253,7 +253,7 @@ func TestGoInPages(t *testing.T) {
 				t.Parallel()
 				switch source := block[1]; {
 				case !strings.HasPrefix(source, "package main\n"):
-					compileFragment(t, source)
+					compileFragment(t, withOrders(p, source))
 				case strings.Contains(source, "ListenAndServe"):
 					buildProgram(t, []byte(source))
 				default:
@@ -265,6 +265,21 @@ func TestGoInPages(t *testing.T) {
 }
 
 const module = "github.com/gormflake/gormflake"
+
+var (
+	structType = regexp.MustCompile(`(?ms)^type \w+ struct \{\n.*?^\}\n`)
+	statement  = regexp.MustCompile(`(?m)^`)
+)
+
+// withOrders puts before statements about orders, in a README, the types of its
+// program, a transaction and the orders.
+func withOrders(p document, fragment string) string {
+	types := strings.Join(structType.FindAllString(p.text, -1), "")
+	if !strings.HasPrefix(p.path, "README") || declares(fragment) || !strings.Contains(fragment, "&orders") {
+		return fragment
+	}
+	return fmt.Sprintf("%sfunc _(tx *gorm.DB, orders []Order) {\n%s\t_ = err\n}\n", types, statement.ReplaceAllString(fragment, "\t"))
+}
 
 // imports are what a fragment may use without importing it.
 var imports = map[string]string{

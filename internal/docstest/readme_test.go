@@ -1,30 +1,31 @@
 package docstest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
 
-const maxReadme = 150 // lines
-
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
+	const maxLines, maxWords = 150, 1100
 	for _, p := range pages(t) {
-		if lines := strings.Count(p.text, "\n"); strings.HasPrefix(p.path, "README") && lines > maxReadme {
-			t.Errorf("%s: %d lines, want at most %d", p.path, lines, maxReadme)
+		lines, words := strings.Count(p.text, "\n"), len(strings.Fields(p.text))
+		if strings.HasPrefix(p.path, "README") && (lines > maxLines || words > maxWords) {
+			t.Errorf("%s: %d lines, %d words, want at most %d and %d", p.path, lines, words, maxLines, maxWords)
 		}
 	}
 }
 
-// TestReadme pastes the program of each README, starts two copies at once on a
-// database that does not exist yet, and checks what they print.
+// TestReadme pastes the program of each README, runs it twice, on a database that
+// does not exist yet and on the one that this leaves, and checks what it prints.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	for _, p := range pages(t) {
@@ -33,19 +34,16 @@ func TestReadme(t *testing.T) {
 		}
 		t.Run(p.path, func(t *testing.T) {
 			t.Parallel()
-			program := programOf(t, p)
-			dir := t.TempDir()
-			var copies sync.WaitGroup
+			program, want, dir := buildProgram(t, []byte(programOf(t, p))), outputOf(t, p), t.TempDir()
 			for range 2 {
-				copies.Go(func() { checkReadme(t, program, dir) })
+				checkReadme(t, program, dir, want)
 			}
-			copies.Wait()
 		})
 	}
 }
 
-// programOf builds the only program of the page.
-func programOf(t *testing.T, p document) (path string) {
+// programOf returns the only program of the page.
+func programOf(t *testing.T, p document) string {
 	t.Helper()
 	var programs []string
 	for _, block := range goBlock.FindAllStringSubmatch(p.text, -1) {
@@ -56,24 +54,50 @@ func programOf(t *testing.T, p document) (path string) {
 	if len(programs) != 1 {
 		t.Fatalf("%s: %d programs, want 1", p.path, len(programs))
 	}
-	return buildProgram(t, []byte(programs[0]))
+	return programs[0]
 }
 
-var stringKey = regexp.MustCompile(`"ID":"\d{18,19}"`)
+var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
-func checkReadme(t *testing.T, program, dir string) {
+// outputOf returns what the page shows of the program's output, which is one line,
+// as a pattern.
+func outputOf(t *testing.T, p document) *regexp.Regexp {
 	t.Helper()
+	blocks := jsonBlock.FindAllStringSubmatch(p.text, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%s: %d blocks of JSON, want 1", p.path, len(blocks))
+	}
+	shown := numbered(strings.ReplaceAll(blocks[0][1], "\n", ""))
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(shown), "…", ".*") + "\n$")
+}
+
+var stringKey = regexp.MustCompile(`"\d{18,19}"`)
+
+// numbered replaces keys by 1, 2, 3, the same one by the same number.
+func numbered(text string) string {
+	var keys []string
+	return stringKey.ReplaceAllStringFunc(text, func(key string) string {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+		return fmt.Sprint(slices.Index(keys, key) + 1)
+	})
+}
+
+func checkReadme(t *testing.T, program, dir string, want *regexp.Regexp) {
+	t.Helper()
+	var log strings.Builder
 	run := exec.Command(program)
-	run.Dir = dir
-	out, err := run.CombinedOutput()
+	run.Dir, run.Stderr = dir, &log
+	out, err := run.Output()
 	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v\n%s", err, log.String())
 	}
-	if !strings.Contains(string(out), "worker released") {
-		t.Errorf("the program does not release its worker:\n%s", out)
+	if !strings.Contains(log.String(), "worker released") {
+		t.Errorf("the program does not release its worker:\n%s", log.String())
 	}
-	if !stringKey.Match(out) {
-		t.Errorf("the program does not print string keys:\n%s", out)
+	if !want.MatchString(numbered(string(out))) {
+		t.Errorf("the program prints\n%swant %v", out, want)
 	}
 }
 
