@@ -87,7 +87,7 @@ type OnlineStep struct {
 
 	Rows, Bytes int64         // that are read or written, as the database estimates them
 	Disk, Log   int64         // bytes by which the tables and the log grow
-	Estimate    time.Duration // on the machine of the measurements in docs/moving.md, under load
+	Estimate    time.Duration // on the machine of the measurements in docs/measurements.md, under load
 }
 
 // An OnlineStatus is how far an online widening has come.

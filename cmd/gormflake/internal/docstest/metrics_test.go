@@ -23,7 +23,7 @@ var (
 	typeLine = regexp.MustCompile(`(?m)^# TYPE (gormflake_\w+) `)
 )
 
-// ofOnlineMove are names of columns, of which docs/moving.md speaks.
+// ofOnlineMove are names of columns, of which docs/online.md speaks.
 var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
 
 // TestMetricsInPages compares docs/metrics.md with what a service exports.

@@ -3,7 +3,7 @@ package pgonline
 import "time"
 
 // Rows a second, and bytes for each row, of tables with two bigint columns and
-// two indexes, under load: docs/moving.md has the measurements.
+// two indexes, under load: docs/measurements.md has the measurements.
 const (
 	copyRate       = 7_500
 	vacuumRate     = 100_000
