@@ -3,6 +3,8 @@ package pgonline
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // Names of what is there for the time being. The way back builds its own parts
@@ -26,6 +28,31 @@ func temporary(prefix, name string, number int64) string {
 		return full
 	}
 	return fmt.Sprintf("%s%d", prefix, number)
+}
+
+// A naming is one of the names that a column to be widened has, while two columns
+// hold its values.
+type naming func(*column) string
+
+func current(c *column) string { return c.Name }
+func fresh(c *column) string   { return temporary(newPrefix, c.Name, c.Node.Column) }
+func old(c *column) string     { return temporary(oldPrefix, c.Name, c.Node.Column) }
+
+func (i index) fresh() string { return temporary(newPrefix, i.Name, i.OID) }
+func (i index) old() string   { return temporary(oldPrefix, i.Name, i.OID) }
+func (i index) back() string  { return temporary(backPrefix, i.Name, i.OID) }
+
+func (k *foreignKey) fresh() string { return temporary(newPrefix, k.Name, k.OID) }
+func (k *foreignKey) back() string  { return temporary(backPrefix, k.Name, k.OID) }
+
+// list are columns, those that are widened under another name.
+func (t *table) list(names []string, columnName naming) string {
+	return joined(names, ", ", func(name string) string {
+		if c := t.widened(name); c != nil {
+			return pgsql.Quote(columnName(c))
+		}
+		return pgsql.Quote(name)
+	})
 }
 
 // joined are the texts of things, with a separator.

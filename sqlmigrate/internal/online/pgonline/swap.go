@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // function is the one of the trigger.
 func (t *table) function() string {
-	return pgsql.Qualified(t.schema, temporary(functionFor, t.name, t.oid))
+	return pgsql.Qualified(t.Schema, temporary(functionFor, t.Name, t.OID))
 }
 
 // sync makes the trigger's function.
@@ -20,7 +21,7 @@ func (t *table) sync(body string) string {
 // forward is until the swap.
 func (t *table) forward() string {
 	return t.sync(joined(t.columns, "", func(c *column) string {
-		return "  NEW." + pgsql.Quote(c.fresh()) + " := NEW." + pgsql.Quote(c.name) + ";\n"
+		return "  NEW." + pgsql.Quote(fresh(c)) + " := NEW." + pgsql.Quote(c.Name) + ";\n"
 	}))
 }
 
@@ -29,11 +30,11 @@ func (t *table) forward() string {
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
 		joined(t.columns, "", func(c *column) string {
-			return fmt.Sprintf("    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", pgsql.Quote(c.name), pgsql.Quote(c.old()))
+			return fmt.Sprintf("    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)))
 		}) + "  END IF;\n" +
 		joined(t.columns, "", func(c *column) string {
-			low, high := c.bounds()
-			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.name), pgsql.Quote(c.old()), low, high)
+			low, high := c.Bounds()
+			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)), low, high)
 		}))
 }
 
@@ -43,35 +44,35 @@ func (t *table) touch() []string {
 	var sql []string
 	seen := map[string]bool{}
 	for _, g := range t.triggers {
-		if g.language != "plpgsql" || seen[g.function] {
+		if g.Language != "plpgsql" || seen[g.Function] {
 			continue
 		}
-		seen[g.function] = true
-		sql = append(sql, "ALTER FUNCTION "+g.function+" COST "+g.cost+"1", "ALTER FUNCTION "+g.function+" COST "+g.cost)
+		seen[g.Function] = true
+		sql = append(sql, "ALTER FUNCTION "+g.Function+" COST "+g.Cost+"1", "ALTER FUNCTION "+g.Function+" COST "+g.Cost)
 	}
 	return sql
 }
 
 // swap is one transaction.
-func (p *inspection) swap() engine.OnlineStep {
-	all := p.everyTable()
+func (g *graph) swap() engine.OnlineStep {
+	all := g.all()
 	sql := append(locked("ACCESS EXCLUSIVE", all...), "SET LOCAL search_path = ''") // objects are described with their schemas
-	for _, t := range p.tables {
+	for _, t := range g.tables {
 		sql = append(sql, t.guard())
 	}
-	for _, k := range p.keys {
-		sql = append(sql, k.child.drop(k.name))
+	for _, k := range g.keys {
+		sql = append(sql, k.child.drop(k.Name))
 	}
-	for _, t := range p.tables {
+	for _, t := range g.tables {
 		sql = append(sql, t.swap()...)
 	}
-	for _, k := range p.keys {
-		sql = append(sql, k.child.renameConstraint(k.fresh(), k.name))
+	for _, k := range g.keys {
+		sql = append(sql, k.child.renameConstraint(k.fresh(), k.Name))
 		sql = append(sql, k.commented()...)
 	}
 	return engine.OnlineStep{
-		Text: "swap the columns of " + joined(p.tables, ", ", func(t *table) string { return t.name }), Kind: engine.Short, SQL: sql,
-		Locks: fmt.Sprintf(exclusive, joined(all, ", ", func(t *table) string { return t.name })),
+		Text: "swap the columns of " + joined(g.tables, ", ", func(t *table) string { return t.Name }), Kind: engine.Short, SQL: sql,
+		Locks: fmt.Sprintf(exclusive, joined(all, ", ", func(t *table) string { return t.Name })),
 	}
 }
 
@@ -81,9 +82,9 @@ func (t *table) swap() []string {
 		sql = append(sql, t.putAside(i)...)
 	}
 	for _, c := range t.columns {
-		sql = append(sql, t.hand(c, c.name, c.fresh())...)
-		sql = append(sql, t.rename(c.name, c.old()), t.rename(c.fresh(), c.name))
-		sql = append(sql, t.own(c)...)
+		sql = append(sql, t.handOver(c, c.Name, fresh(c))...)
+		sql = append(sql, t.rename(c.Name, old(c)), t.rename(fresh(c), c.Name))
+		sql = append(sql, t.ownSequences(c)...)
 	}
 	for _, i := range t.indexes {
 		sql = append(sql, t.put(i, i.fresh())...)
@@ -92,91 +93,107 @@ func (t *table) swap() []string {
 }
 
 // putAside makes the name of an index free. A table has one primary key.
-func (t *table) putAside(i *index) []string {
+func (t *table) putAside(i index) []string {
 	switch {
-	case i.primary():
-		return []string{t.drop(i.constraint)}
-	case i.constraint != "":
-		return []string{t.renameConstraint(i.constraint, i.old())}
+	case i.Primary():
+		return []string{t.drop(i.Constraint)}
+	case i.Constraint != "":
+		return []string{t.renameConstraint(i.Constraint, i.old())}
 	default:
-		return []string{t.renameIndex(i.name, i.old())}
+		return []string{t.renameIndex(i.Name, i.old())}
 	}
 }
 
 // put gives an index that has been built the name that is free now, and the
 // constraint.
-func (t *table) put(i *index, built string) []string {
+func (t *table) put(i index, built string) []string {
 	var sql []string
 	kind := "UNIQUE"
-	if i.primary() {
+	if i.Primary() {
 		kind = "PRIMARY KEY"
 	}
-	if i.constraint == "" {
-		sql = append(sql, t.renameIndex(built, i.name))
+	if i.Constraint == "" {
+		sql = append(sql, t.renameIndex(built, i.Name))
 	} else {
-		sql = append(sql, "ALTER TABLE "+t.target()+" ADD CONSTRAINT "+pgsql.Quote(i.constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.deferrable)
+		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.Deferral)
 	}
-	if i.comment.Valid {
-		sql = append(sql, "COMMENT ON INDEX "+pgsql.Qualified(t.schema, i.name)+" IS "+pgsql.Literal(i.comment.String))
+	if i.Comment.Valid {
+		sql = append(sql, "COMMENT ON INDEX "+pgsql.Qualified(t.Schema, i.Name)+" IS "+pgsql.Literal(i.Comment.String))
 	}
-	if i.constraintComment.Valid {
-		sql = append(sql, "COMMENT ON CONSTRAINT "+pgsql.Quote(i.constraint)+" ON "+t.target()+" IS "+pgsql.Literal(i.constraintComment.String))
+	if i.ConstraintComment.Valid {
+		sql = append(sql, "COMMENT ON CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target()+" IS "+pgsql.Literal(i.ConstraintComment.String))
 	}
 	return sql
 }
 
-// hand gives what one column has to another: what a row gets that has no
-// value for it.
-func (t *table) hand(c *column, from, to string) []string {
+// handOver moves from one column to another what fills it where a row has no value,
+// its identity or its default, and NOT NULL, which would refuse such rows then.
+func (t *table) handOver(c *column, from, to string) []string {
 	var sql []string
-	alter := "ALTER TABLE " + t.target() + " ALTER COLUMN " + pgsql.Quote(from)
+	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)
 	for _, s := range c.sequences {
-		if s.internal {
-			sql = append(sql, s.moveIdentity(t.target(), from, to, c.identity))
+		if s.Internal {
+			sql = append(sql, moveIdentity(s, t.Target(), from, to, c.Identity))
 		}
 	}
 	if c.value != "" {
-		sql = append(sql, alter+" DROP DEFAULT", "ALTER TABLE "+t.target()+" ALTER COLUMN "+pgsql.Quote(to)+" SET DEFAULT "+c.value)
+		sql = append(sql, alter+" DROP DEFAULT", "ALTER TABLE "+t.Target()+" ALTER COLUMN "+pgsql.Quote(to)+" SET DEFAULT "+c.value)
 	}
-	if c.notNull {
+	if c.NotNull {
 		sql = append(sql, alter+" DROP NOT NULL")
 	}
 	return sql
 }
 
-// own makes the column with the name the owner of its sequence.
-func (t *table) own(c *column) []string {
+// ownSequences makes the column that has the name now the owner of what the other
+// one owned: a sequence is dropped with its owner.
+func (t *table) ownSequences(c *column) []string {
 	var sql []string
 	for _, s := range c.sequences {
-		if s.owned && !s.internal {
-			sql = append(sql, "ALTER SEQUENCE "+s.target()+" OWNED BY "+t.target()+"."+pgsql.Quote(c.name))
+		if s.Owner == c.Node && !s.Internal {
+			sql = append(sql, "ALTER SEQUENCE "+s.Target()+" OWNED BY "+t.Target()+"."+pgsql.Quote(c.Name))
 		}
 	}
 	return sql
 }
 
+// moveIdentity makes one column an identity instead of another, and continues
+// where that was. Its name is free only once the old one is gone.
+func moveIdentity(s *pgcatalog.Sequence, table, from, to, kind string) string {
+	always := "BY DEFAULT"
+	if kind == "a" {
+		always = "ALWAYS"
+	}
+	return block("reached bigint; called boolean;", fmt.Sprintf(
+		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
+			"  ALTER TABLE %[2]s ALTER COLUMN %[3]s DROP IDENTITY;\n"+
+			"  ALTER TABLE %[2]s ALTER COLUMN %[4]s ADD GENERATED %[5]s AS IDENTITY (SEQUENCE NAME %[1]s %[6]s);\n"+
+			"  PERFORM pg_catalog.setval(%[7]s, reached, called);\n",
+		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), always, s.Options(), pgsql.Literal(s.Target())))
+}
+
 // commented repeats a foreign key's comment.
 func (k *foreignKey) commented() []string {
-	if !k.comment.Valid {
+	if !k.Comment.Valid {
 		return nil
 	}
-	return []string{"COMMENT ON CONSTRAINT " + pgsql.Quote(k.name) + " ON " + k.child.target() + " IS " + pgsql.Literal(k.comment.String)}
+	return []string{"COMMENT ON CONSTRAINT " + pgsql.Quote(k.Name) + " ON " + k.child.Target() + " IS " + pgsql.Literal(k.Comment.String)}
 }
 
 func (t *table) drop(constraint string) string {
-	return "ALTER TABLE " + t.target() + " DROP CONSTRAINT " + pgsql.Quote(constraint)
+	return "ALTER TABLE " + t.Target() + " DROP CONSTRAINT " + pgsql.Quote(constraint)
 }
 
 func (t *table) rename(from, to string) string {
-	return "ALTER TABLE " + t.target() + " RENAME COLUMN " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
+	return "ALTER TABLE " + t.Target() + " RENAME COLUMN " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
 }
 
 func (t *table) renameConstraint(from, to string) string {
-	return "ALTER TABLE " + t.target() + " RENAME CONSTRAINT " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
+	return "ALTER TABLE " + t.Target() + " RENAME CONSTRAINT " + pgsql.Quote(from) + " TO " + pgsql.Quote(to)
 }
 
 func (t *table) renameIndex(from, to string) string {
-	return "ALTER INDEX " + pgsql.Qualified(t.schema, from) + " RENAME TO " + pgsql.Quote(to)
+	return "ALTER INDEX " + pgsql.Qualified(t.Schema, from) + " RENAME TO " + pgsql.Quote(to)
 }
 
 // guard ends the swap if the table is not as it was when the plan was made: what
@@ -184,13 +201,13 @@ func (t *table) renameIndex(from, to string) string {
 func (t *table) guard() string {
 	triggers := []string{triggerName}
 	for _, g := range t.triggers {
-		triggers = append(triggers, g.name)
+		triggers = append(triggers, g.Name)
 	}
-	table := pgsql.Literal(t.target()) + "::regclass"
+	table := pgsql.Literal(t.Target()) + "::regclass"
 	return block("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = `+table+`
-      AND a.attname IN (`+joined(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.name) })+`)
+      AND a.attname IN (`+joined(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })+`)
       AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.known)+`)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+pgsql.Literal(sameCheck)+`);
   IF found IS NULL THEN
@@ -201,10 +218,10 @@ func (t *table) guard() string {
     RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'sqlmigrate: the plan does not know ' || found || ': drop it and create it again afterwards, or revert the move and begin again';
   END IF;
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = `+table+` AND tgname = `+pgsql.Literal(triggerName)+` AND tgenabled = 'A') THEN
-    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: trigger "+triggerName+" of table "+t.name+" is missing or disabled: revert the move and begin again")+`;
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: trigger "+triggerName+" of table "+t.Name+" is missing or disabled: revert the move and begin again")+`;
   END IF;
   IF EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = `+table+` AND NOT indisvalid) THEN
-    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: an index of table "+t.name+" is invalid: drop it, or REINDEX INDEX CONCURRENTLY")+`;
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = `+pgsql.Literal("sqlmigrate: an index of table "+t.Name+" is invalid: drop it, or REINDEX INDEX CONCURRENTLY")+`;
   END IF;
 `)
 }

@@ -1,0 +1,104 @@
+package pgonline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+)
+
+// A graph is what a plan is made of, as the catalog has it.
+type graph struct {
+	tables []*table // with columns to be widened
+	keys   []*foreignKey
+}
+
+// A table has columns to be widened, or is at the other end of a foreign key.
+type table struct {
+	*pgcatalog.Relation
+	rows, heap   int64
+	columns      []*column // to be widened
+	indexes      []index   // that use them
+	triggers     []*pgcatalog.Trigger
+	dependents   []*pgcatalog.Dependent
+	known        []string // uses the columns, whatever it is
+	rules        []string
+	publications []string
+}
+
+// A column is to be widened.
+type column struct {
+	*pgcatalog.Column
+	value     string // default
+	taken     bool   // the table has a column of one of the temporary names
+	sequences []*pgcatalog.Sequence
+}
+
+// An index has columns to be widened.
+type index struct{ *pgcatalog.Index }
+
+// A foreignKey has a column to be widened on one side or both.
+type foreignKey struct {
+	*pgcatalog.ForeignKey
+	child, parent *table
+}
+
+// widened is the column of that name, or nil if it stays as it is.
+func (t *table) widened(name string) *column {
+	for _, c := range t.columns {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// all are the tables with columns to be widened, and those at the other end of a
+// foreign key.
+func (g *graph) all() []*table {
+	all := slices.Clone(g.tables)
+	for _, k := range g.keys {
+		for _, t := range []*table{k.child, k.parent} {
+			if !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// numbers are the catalog's numbers of the columns to be widened.
+func (t *table) numbers() []int64 {
+	var numbers []int64
+	for _, c := range t.columns {
+		numbers = append(numbers, c.Node.Column)
+	}
+	return numbers
+}
+
+// parentsFirst are the tables, each after those that it refers to. Tables that
+// refer to each other stay in the order of their names.
+func (g *graph) parentsFirst() []*table {
+	tables := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
+	var sorted []*table
+	seen := map[*table]bool{}
+	var visit func(t *table)
+	visit = func(t *table) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		for _, k := range g.keys {
+			if k.child == t {
+				visit(k.parent)
+			}
+		}
+		if slices.Contains(tables, t) {
+			sorted = append(sorted, t)
+		}
+	}
+	for _, t := range tables {
+		visit(t)
+	}
+	return sorted
+}

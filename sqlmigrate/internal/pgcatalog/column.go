@@ -1,0 +1,120 @@
+package pgcatalog
+
+import (
+	"context"
+	"database/sql"
+)
+
+// A Node is a column: the table's OID and the column's number.
+type Node struct{ Table, Column int64 }
+
+// Arrays are nodes as the texts of two arrays of the same length.
+func Arrays(nodes []Node) (tables, columns string) {
+	var t, c []int64
+	for _, n := range nodes {
+		t, c = append(t, n.Table), append(c, n.Column)
+	}
+	return Array(t), Array(c)
+}
+
+// A Column is what the catalog knows of one.
+type Column struct {
+	Node
+	Name       string
+	Type       string // as the server writes it
+	Base       string // the name of the type, of a domain that of what it is over
+	Domain     bool
+	Length     int    // of a string, or digits before the point; negative without a limit
+	Identity   string // a: always, d: by default; in a partition also its parent's
+	Generated  bool
+	Parents    int // that have the column
+	Key        bool
+	NotNull    bool
+	Statistics int // negative: the default
+	Comment    sql.NullString
+	Granted    bool // rights were granted on it
+	Options    bool // that the planner uses
+	Labelled   bool // it has a security label
+}
+
+// Narrow reports whether the column has to be widened.
+func (c *Column) Narrow() bool {
+	return (c.Base == "int2" || c.Base == "int4") && !c.Domain
+}
+
+// Bounds are the smallest and largest values of a narrow column.
+func (c *Column) Bounds() (smallest, largest string) {
+	if c.Base == "int2" {
+		return "-32768", "32767"
+	}
+	return "-2147483648", "2147483647"
+}
+
+// columnsSQL asks for the type of columns, to see which have to be widened, and for
+// what else a column can have, because another column in its place needs it too.
+// Options beside n_distinct and n_distinct_inherited are the server's own.
+const columnsSQL = `
+SELECT node.rel::bigint, node.att, a.attname, format_type(a.atttypid, a.atttypmod), b.typname, t.typtype = 'd',
+       CASE WHEN b.typname IN ('varchar', 'bpchar') THEN m.typmod - 4
+            WHEN b.typname = 'numeric' AND m.typmod >= 4 THEN ((m.typmod - 4) >> 16 & 65535) - ((m.typmod - 4) & 2047)
+            ELSE -1 END,
+       a.attidentity::text, a.attgenerated <> '', a.attinhcount,
+       EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = a.attrelid AND a.attnum = ANY (k.conkey)),
+       a.attnotnull, coalesce(a.attstattarget, -1), col_description(a.attrelid, a.attnum), a.attacl IS NOT NULL,
+       EXISTS (SELECT FROM unnest(a.attoptions) AS o WHERE o LIKE 'n\_distinct%'),
+       EXISTS (SELECT FROM pg_catalog.pg_seclabel l
+               WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = a.attrelid AND l.objsubid = a.attnum)
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+CROSS JOIN LATERAL (SELECT CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END) AS m (typmod)
+WHERE a.attnum > 0
+ORDER BY node.rel, node.att`
+
+// Columns describes columns, by table and in their order there.
+func (r *Reader) Columns(ctx context.Context, nodes []Node) ([]*Column, error) {
+	tables, columns := Arrays(nodes)
+	return Read(ctx, r, func(c *Column) []any {
+		return []any{
+			&c.Table, &c.Column, &c.Name, &c.Type, &c.Base, &c.Domain, &c.Length, &c.Identity, &c.Generated, &c.Parents, &c.Key,
+			&c.NotNull, &c.Statistics, &c.Comment, &c.Granted, &c.Options, &c.Labelled,
+		}
+	}, columnsSQL, tables, columns)
+}
+
+// Numbers are those of all columns of a table, by name.
+func (r *Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
+	found := map[string]int64{}
+	err := r.Each(ctx, `SELECT attname, attnum FROM pg_catalog.pg_attribute
+WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, []any{table}, func(rows *sql.Rows) error {
+		var name string
+		var number int64
+		err := rows.Scan(&name, &number)
+		found[name] = number
+		return err
+	})
+	return found, err
+}
+
+// defaultsSQL asks for expressions that fill columns where a row has no value; that
+// of a generated column is none.
+const defaultsSQL = `
+SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid)
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
+JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
+
+// Defaults are the expressions of columns that have one.
+func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) (map[Node]string, error) {
+	tables, columns := Arrays(nodes)
+	found := map[Node]string{}
+	err := q.Each(ctx, defaultsSQL, []any{tables, columns}, func(rows *sql.Rows) error {
+		var n Node
+		var value string
+		err := rows.Scan(&n.Table, &n.Column, &value)
+		found[n] = value
+		return err
+	})
+	return found, err
+}

@@ -1,0 +1,56 @@
+package pgcatalog
+
+import (
+	"context"
+	"database/sql"
+)
+
+// A ForeignKey is one with its clauses.
+type ForeignKey struct {
+	OID                          int64
+	Name                         string
+	Child, Parent                int64 // OIDs of tables; the child's columns refer to the parent's
+	Columns, Refers              []string
+	Set                          []string // columns of SET NULL or SET DEFAULT; all if empty
+	OnUpdate, OnDelete, Deferral string   // clauses; MATCH FULL is in OnUpdate
+	Valid                        bool
+	Comment                      sql.NullString
+}
+
+// foreignKeysSQL asks for all that the definition of a foreign key says, because
+// the same is added between other columns. confdelsetcols came with PostgreSQL 15.
+const foreignKeysSQL = `
+SELECT c.oid::bigint, c.conname, c.conrelid::bigint, c.confrelid::bigint,
+       (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.conkey) WITH ORDINALITY AS k (att, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.att),
+       (SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(c.confkey) WITH ORDINALITY AS k (att, n)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.att),
+       (SELECT json_agg(a.attname)::text
+        FROM jsonb_array_elements_text(CASE jsonb_typeof(to_jsonb(c) -> 'confdelsetcols')
+          WHEN 'array' THEN to_jsonb(c) -> 'confdelsetcols' ELSE '[]' END) AS k (att)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.att::integer),
+       CASE c.confmatchtype WHEN 'f' THEN ' MATCH FULL' ELSE '' END
+         || CASE c.confupdtype WHEN 'r' THEN ' ON UPDATE RESTRICT' WHEN 'c' THEN ' ON UPDATE CASCADE'
+                               WHEN 'n' THEN ' ON UPDATE SET NULL' WHEN 'd' THEN ' ON UPDATE SET DEFAULT' ELSE '' END,
+       CASE c.confdeltype WHEN 'r' THEN ' ON DELETE RESTRICT' WHEN 'c' THEN ' ON DELETE CASCADE'
+                          WHEN 'n' THEN ' ON DELETE SET NULL' WHEN 'd' THEN ' ON DELETE SET DEFAULT' ELSE '' END,
+       CASE WHEN c.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN c.condeferrable THEN ' DEFERRABLE' ELSE '' END,
+       c.convalidated, obj_description(c.oid, 'pg_constraint')
+FROM pg_catalog.pg_constraint c
+WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey && $2::text::int2[]
+                        OR c.confrelid = $1::bigint::oid AND c.confkey && $2::text::int2[])
+ORDER BY c.conname, c.oid`
+
+// ForeignKeys are those that one of the columns of a table refers with, or is
+// referred to by, in the order of their names.
+func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]*ForeignKey, error) {
+	return Read(ctx, r, func(k *ForeignKey) []any {
+		return []any{
+			&k.OID, &k.Name, &k.Child, &k.Parent,
+			list{&k.Columns},
+			list{&k.Refers},
+			list{&k.Set},
+			&k.OnUpdate, &k.OnDelete, &k.Deferral, &k.Valid, &k.Comment,
+		}
+	}, foreignKeysSQL, table, Array(columns))
+}

@@ -1,0 +1,110 @@
+package pgcatalog
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+)
+
+// An Index is one of a table, with its constraint.
+type Index struct {
+	OID                 int64
+	Name, Method        string
+	Unique              bool
+	DistinctNulls       bool
+	Valid               bool
+	Clustered, Identity bool // the table is clustered on it, or its replica identity
+	Predicate           string
+	Options, Space      string // Space is the tablespace
+	Comment             sql.NullString
+	Keys, Included      []IndexColumn
+
+	Constraint        string // its name; empty without one
+	Kind              string // of the constraint: p, u or x
+	Deferral          string // clause of the constraint
+	ConstraintComment sql.NullString
+}
+
+// Primary reports whether the index is a primary key's.
+func (i *Index) Primary() bool { return i.Kind == "p" }
+
+// Columns are all columns of the index.
+func (i *Index) Columns() []IndexColumn { return slices.Concat(i.Keys, i.Included) }
+
+// An IndexColumn is a column of an index, or an expression.
+type IndexColumn struct {
+	Name       string // empty for an expression
+	Text       string
+	Collation  string // qualified; empty without one
+	Class      string // operator class, qualified; empty if it is the type's default
+	Widens     bool   // the class has a counterpart for bigint that is the default
+	Order      string // clause
+	Customized bool   // the class has options
+}
+
+// indexesSQL asks for all that CREATE INDEX says of the indexes of a table,
+// because the same is built with other columns, and for what it does not say.
+const indexesSQL = `
+SELECT i.indexrelid::bigint, c.relname, m.amname, i.indisunique, NOT coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false),
+       i.indisvalid, i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
+       coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
+       coalesce(x.conname, ''), coalesce(x.contype::text, ''), obj_description(x.oid, 'pg_constraint'),
+       CASE WHEN x.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN x.condeferrable THEN ' DEFERRABLE' ELSE '' END
+FROM pg_catalog.pg_index i
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+JOIN pg_catalog.pg_am m ON m.oid = c.relam
+LEFT JOIN pg_catalog.pg_tablespace s ON s.oid = c.reltablespace
+LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.conrelid = i.indrelid AND x.contype IN ('p', 'u', 'x')
+WHERE i.indrelid = $1::bigint::oid ORDER BY c.relname`
+
+// indexColumnsSQL asks for the columns of the indexes of a table one by one: in
+// the definition of an index, it would take a parser to replace one.
+const indexColumnsSQL = `
+SELECT i.indexrelid::bigint, k.n <= i.indnkeyatts, coalesce(a.attname, ''), pg_get_indexdef(i.indexrelid, k.n::integer, false),
+       coalesce(quote_ident(cn.nspname) || '.' || quote_ident(co.collname), ''),
+       CASE WHEN NOT o.opcdefault THEN quote_ident(opn.nspname) || '.' || quote_ident(o.opcname) ELSE '' END,
+       k.n > i.indnkeyatts OR o.opcdefault AND EXISTS (SELECT FROM pg_catalog.pg_opclass w
+         WHERE w.opcmethod = o.opcmethod AND w.opcdefault AND w.opcintype = 'pg_catalog.int8'::regtype),
+       coalesce(CASE WHEN (i.indoption::int2[])[k.n - 1] & 1 <> 0 THEN ' DESC' ELSE '' END
+         || CASE WHEN (i.indoption::int2[])[k.n - 1] & 3 = 1 THEN ' NULLS LAST' WHEN (i.indoption::int2[])[k.n - 1] & 3 = 2 THEN ' NULLS FIRST' ELSE '' END, ''),
+       ia.attoptions IS NOT NULL
+FROM pg_catalog.pg_index i
+CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (att, n)
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.att AND k.att <> 0
+LEFT JOIN pg_catalog.pg_attribute ia ON ia.attrelid = i.indexrelid AND ia.attnum = k.n
+LEFT JOIN pg_catalog.pg_opclass o ON k.n <= i.indnkeyatts AND o.oid = (i.indclass::oid[])[k.n - 1]
+LEFT JOIN pg_catalog.pg_namespace opn ON opn.oid = o.opcnamespace
+LEFT JOIN pg_catalog.pg_collation co ON k.n <= i.indnkeyatts AND co.oid = (i.indcollation::oid[])[k.n - 1] AND co.collname <> 'default'
+LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
+WHERE i.indrelid = $1::bigint::oid ORDER BY i.indexrelid, k.n`
+
+// Indexes are all of a table, by name.
+func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]*Index, error) {
+	found, err := Read(ctx, q.Reader, func(i *Index) []any {
+		return []any{
+			&i.OID, &i.Name, &i.Method, &i.Unique, &i.DistinctNulls, &i.Valid, &i.Clustered, &i.Identity, &i.Predicate,
+			&i.Options, &i.Space, &i.Comment, &i.Constraint, &i.Kind, &i.ConstraintComment, &i.Deferral,
+		}
+	}, indexesSQL, table)
+	if err != nil {
+		return nil, err
+	}
+	byOID := map[int64]*Index{}
+	for _, i := range found {
+		byOID[i.OID] = i
+	}
+	return found, q.Each(ctx, indexColumnsSQL, []any{table}, func(rows *sql.Rows) error {
+		var oid int64
+		var key bool
+		var c IndexColumn
+		if err := rows.Scan(&oid, &key, &c.Name, &c.Text, &c.Collation, &c.Class, &c.Widens, &c.Order, &c.Customized); err != nil {
+			return err
+		}
+		into := &byOID[oid].Included
+		if key {
+			into = &byOID[oid].Keys
+		}
+		*into = append(*into, c)
+		return nil
+	})
+}

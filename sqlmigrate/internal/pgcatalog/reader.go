@@ -1,0 +1,145 @@
+// Package pgcatalog reads PostgreSQL's catalog for both ways of moving tables,
+// with locks and online: one model of relations, columns and what belongs to
+// them. It decides nothing, and writes nothing.
+//
+// [Open] returns a [Reader]. What it reads is as the search path of the connection
+// shows it, for messages. [Reader.Qualify] returns a [QualifiedReader], which reads
+// what becomes a part of a statement: there, every name has its schema.
+package pgcatalog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// A Reader reads one snapshot of the catalog.
+type Reader struct {
+	Tx      *sql.Tx
+	Version int    // 140005 is 14.5
+	Schema  string // the current one; empty without one
+	Role    string // the current one
+	Locks   int    // that the server has room for
+	Block   int64  // bytes of a page
+	Super   bool   // Role may set session_replication_role
+	Bypass  bool   // no policy hides rows from Role
+
+	work string // begins each error
+}
+
+// A QualifiedReader is a Reader for which the server writes the schema of every
+// name, so that what it writes means the same on a connection with another
+// search_path.
+type QualifiedReader struct{ *Reader }
+
+// openSQL asks what the server and the role are capable of. It sets two
+// parameters for the transaction: a policy would hide rows, and with them the
+// largest key; and to compile the queries takes longer than to run them.
+const openSQL = `
+SELECT current_setting('server_version_num')::integer, coalesce(current_schema(), ''), current_user,
+       current_setting('max_locks_per_transaction')::integer * (
+         SELECT sum(setting::integer) + 1 FROM pg_catalog.pg_settings WHERE name IN
+         ('max_connections', 'max_prepared_transactions', 'autovacuum_max_workers', 'max_worker_processes', 'max_wal_senders')),
+       current_setting('block_size')::bigint, r.rolsuper, r.rolsuper OR r.rolbypassrls,
+       set_config('row_security', 'off', true), set_config('jit', 'off', true)
+FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
+
+// parameterSQL asks whether a role that is no superuser may set the parameter
+// nevertheless, as PostgreSQL 15 and later allow.
+const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
+
+// Open returns a reader for a transaction. Its errors begin with work.
+func Open(ctx context.Context, tx *sql.Tx, work string) (*Reader, error) {
+	r := &Reader{Tx: tx, work: work}
+	err := r.row(ctx, openSQL, nil, &r.Version, &r.Schema, &r.Role, &r.Locks, &r.Block, &r.Super, &r.Bypass, new(string), new(string))
+	if err == nil && r.Version >= 150000 && !r.Super {
+		err = r.row(ctx, parameterSQL, nil, &r.Super)
+	}
+	return r, err
+}
+
+// Qualify makes the server write the schema of every name from now on. Display
+// and [Reader.Resolve] are for before.
+func (r *Reader) Qualify(ctx context.Context) (QualifiedReader, error) {
+	_, err := r.Tx.ExecContext(ctx, "SET LOCAL search_path = ''")
+	return QualifiedReader{r}, r.failed(err)
+}
+
+func (r *Reader) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", r.work, err)
+}
+
+// row scans the only row of a query.
+func (r *Reader) row(ctx context.Context, query string, args []any, into ...any) error {
+	return r.failed(r.Tx.QueryRowContext(ctx, query, args...).Scan(into...))
+}
+
+// Each calls scan for each row of a query.
+func (r *Reader) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	return r.failed(pgsql.Each(ctx, r.Tx, query, args, scan))
+}
+
+// Read returns the rows of a query, each scanned into the fields of a T.
+func Read[T any](ctx context.Context, r *Reader, fields func(*T) []any, query string, args ...any) ([]*T, error) {
+	var found []*T
+	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
+		t := new(T)
+		err := rows.Scan(fields(t)...)
+		found = append(found, t)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// texts returns the rows of a query that has one column.
+func (r *Reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	var found []string
+	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		found = append(found, text)
+		return err
+	})
+	return found, err
+}
+
+// display is the name of an object in messages: without the schema if that is the
+// current one.
+func (r *Reader) display(schema, name string) string {
+	if schema == r.Schema {
+		return name
+	}
+	return schema + "." + name
+}
+
+// Array is the text of an array of numbers, for drivers that do not know arrays.
+func Array[T ~int64](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = strconv.FormatInt(int64(v), 10)
+	}
+	return "{" + strings.Join(texts, ",") + "}"
+}
+
+// A list scans the JSON text of an array, for drivers that do not know arrays.
+type list struct{ into *[]string }
+
+// Scan implements [sql.Scanner].
+func (l list) Scan(value any) error {
+	var text sql.NullString
+	if err := text.Scan(value); err != nil || !text.Valid {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), l.into)
+}

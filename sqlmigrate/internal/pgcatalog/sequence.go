@@ -1,0 +1,94 @@
+package pgcatalog
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// A Sequence gives values to columns, or is owned by one.
+type Sequence struct {
+	pgsql.Sequence
+	OID          int64
+	Schema, Name string
+	Display      string // its name in messages
+	Internal     bool   // of an identity
+	Owner        Node   // the column with which it is dropped; zero without one
+	Unlogged     bool
+	Odd          bool // unlogged, and the table of its identity is not, or the other way round
+	Comment      sql.NullString
+	Special      bool // it has rights, a comment, a label or a user of its own
+}
+
+// Target is the sequence's name in statements.
+func (s *Sequence) Target() string { return pgsql.Qualified(s.Schema, s.Name) }
+
+// A Use is a column and a sequence that gives values to it or is owned by it.
+type Use struct {
+	Node
+	Sequence *Sequence
+	Gives    bool // values, by an identity or a default
+}
+
+// sequencesSQL asks which sequences end before a bigint does, or have to change
+// hands: those that a column owns, an identity's among them, and those in a
+// default.
+const sequencesSQL = `
+WITH node (rel, att) AS (
+  SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
+), found (rel, att, seq, gives) AS (
+  SELECT node.rel, node.att, d.objid, d.deptype = 'i'
+  FROM node JOIN pg_catalog.pg_depend d
+    ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+   AND d.classid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a', 'i')
+  UNION ALL
+  SELECT node.rel, node.att, d.refobjid, true
+  FROM node
+  JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
+  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
+   AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjsubid = 0
+), used (rel, att, seq, gives) AS (
+  SELECT rel, att, seq, bool_or(gives) FROM found GROUP BY rel, att, seq
+)
+SELECT used.rel::bigint, used.att, used.gives, c.oid::bigint, n.nspname, c.relname,
+       coalesce(o.deptype = 'i', false), coalesce(o.refobjid, 0)::bigint, coalesce(o.refobjsubid, 0), c.relpersistence = 'u',
+       coalesce(o.deptype = 'i' AND c.relpersistence <> r.relpersistence, false) AND current_setting('server_version_num')::integer >= 150000,
+       obj_description(c.oid, 'pg_class'),
+       c.relacl IS NOT NULL OR obj_description(c.oid, 'pg_class') IS NOT NULL
+         OR EXISTS (SELECT FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid)
+         OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid),
+       format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle
+FROM used
+JOIN pg_catalog.pg_class c ON c.oid = used.seq AND c.relkind = 'S'
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid
+LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass AND o.objid = c.oid
+  AND o.refclassid = 'pg_catalog.pg_class'::regclass AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
+LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
+ORDER BY n.nspname, c.relname, used.rel, used.att`
+
+// Sequences finds those of columns, by name. A sequence of several columns is the
+// same in all of its uses.
+func (r *Reader) Sequences(ctx context.Context, nodes []Node) ([]Use, error) {
+	tables, columns := Arrays(nodes)
+	known := map[int64]*Sequence{}
+	var found []Use
+	err := r.Each(ctx, sequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
+		var u Use
+		var s Sequence
+		err := rows.Scan(slices.Concat([]any{
+			&u.Table, &u.Column, &u.Gives, &s.OID, &s.Schema, &s.Name,
+			&s.Internal, &s.Owner.Table, &s.Owner.Column, &s.Unlogged, &s.Odd, &s.Comment, &s.Special,
+		}, s.Fields())...)
+		if known[s.OID] == nil {
+			s.Display = r.display(s.Schema, s.Name)
+			known[s.OID] = &s
+		}
+		u.Sequence = known[s.OID]
+		found = append(found, u)
+		return err
+	})
+	return found, err
+}
