@@ -16,11 +16,11 @@ import (
 // document is a page for readers of the repository.
 type document struct{ path, text string }
 
-// pages returns the READMEs, the pages under docs and the table of evidence.
+// pages returns the READMEs, the pages under docs and those for maintainers.
 func pages(t *testing.T) []document {
 	t.Helper()
 	var pages []document
-	for _, pattern := range []string{"README*.md", "docs/*.md", evidence} {
+	for _, pattern := range []string{"README*.md", "docs/*.md", "lease/*/README.md", evidence} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, paths, err)

@@ -79,17 +79,22 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// TestAlertsInPages compares docs/metrics.md with the rules.
+// TestAlertsInPages compares the runbooks of docs/operating.md with the rules, each
+// of which links to its own.
 func TestAlertsInPages(t *testing.T) {
 	t.Parallel()
 	rules, err := os.ReadFile(filepath.Join(root, "promcollector", "alerts.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := groups(regexp.MustCompile("(?m)^\\| `(Snowflake\\w+)` \\|"), read(t, filepath.Join(root, "docs", "metrics.md")).text)
+	runbooks := groups(regexp.MustCompile(`(?m)^### (Snowflake\w+)$`), read(t, filepath.Join(root, "docs", "operating.md")).text)
 	there := groups(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), string(rules))
-	if len(there) == 0 || !slices.Equal(listed, there) {
-		t.Errorf("the page lists the alerts\n%q\nand alerts.yaml has\n%q", listed, there)
+	if len(there) == 0 || !slices.Equal(runbooks, there) {
+		t.Errorf("the page has runbooks for\n%q\nand alerts.yaml has\n%q", runbooks, there)
+	}
+	links := groups(regexp.MustCompile(`(?m)^ +runbook_url: \S+/docs/operating\.md#(\w+)$`), string(rules))
+	if want := strings.Fields(strings.ToLower(strings.Join(there, " "))); !slices.Equal(links, want) {
+		t.Errorf("alerts.yaml links to\n%q\nwant\n%q", links, want)
 	}
 }
 
