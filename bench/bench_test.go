@@ -1,75 +1,141 @@
-package main_test
+package bench_test
 
 import (
-	"context"
-	"encoding/json"
+	"flag"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/gormflake/gormflake/bench/internal/peers"
-	"github.com/gormflake/gormflake/snowflake"
-	"github.com/gormflake/gormflake/types"
+	"github.com/gormflake/gormflake/bench/internal/stats"
 )
 
-// These are for profiles and for comparing one version with the next. They say
-// nothing about the peers: with 12 bits of sequence all of them wait.
+// A measured run has metrics for each peer, by their units.
+type measured map[string]metrics
 
-func BenchmarkNext(b *testing.B) {
-	contenders, err := peers.Open()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, c := range contenders {
-		b.Run(c.Name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := c.Loop(1); err != nil {
-					b.Fatal(err)
-				}
+type metrics map[string]float64
+
+// compare reports what measure measures for all peers as sub-benchmarks, one for
+// each. It is called once for each run of -count, by the peer that comes first.
+//
+// Plain benchmarks run one peer for a second, then the next, so that each meets
+// another machine; at its full rate every generator of 12 bits waits for the clock
+// and reads 244 ns; and they report means, to which every interruption adds. So
+// measure goes round the peers in windows far shorter than the machine's moods.
+func compare(b *testing.B, names []string, measure func(b *testing.B) measured) {
+	b.Helper()
+	var runs []measured
+	for _, peer := range names {
+		run := -1
+		b.Run("peer="+peer, func(b *testing.B) {
+			if b.N == 1 { // the first call of each run
+				run++
+			}
+			if run == len(runs) {
+				runtime.GC()
+				runs = append(runs, measure(b))
+			}
+			for unit, x := range runs[run][peer] {
+				b.ReportMetric(x, unit)
 			}
 		})
 	}
 }
 
-func BenchmarkFill(b *testing.B) {
-	layout := snowflake.TwitterLayout()
-	layout.DatacenterBits, layout.WorkerBits, layout.SequenceBits = 0, 0, 22
-	gen, err := snowflake.New(snowflake.Static(0, 0), snowflake.WithLayout(layout))
-	if err != nil {
-		b.Fatal(err)
+// rounds is n, or a few, which show that everything works and not how fast, for
+// -benchtime 1x.
+func rounds(n int) int {
+	if flag.Lookup("test.benchtime").Value.String() == "1x" {
+		return max(3, n/20)
 	}
-	ids := make([]types.ID, 1000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := gen.Fill(context.Background(), ids); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(ids)), "ns/ID")
+	return n
 }
 
-func BenchmarkJSON(b *testing.B) {
-	record := struct {
-		ID   types.ID
-		Name string
-	}{1 << 60, "a name"}
-	text, err := json.Marshal(record)
+// A window measures one peer once, briefly: it returns nanoseconds per step.
+type window struct {
+	peer string
+	run  func() float64
+}
+
+func peersOf(windows []window) (names []string) {
+	for _, w := range windows {
+		names = append(names, w.peer)
+	}
+	return names
+}
+
+// lowQuartile of the windows is the cost without interruptions: they hit fewer
+// than three windows of four, even on a busy machine.
+const lowQuartile = 0.25
+
+// interleave compares the windows by a quantile of n rounds.
+func interleave(b *testing.B, n int, quantile float64, windows []window) {
+	b.Helper()
+	compare(b, peersOf(windows), func(*testing.B) measured { return quantiles(collect(windows, rounds(n)), quantile) })
+}
+
+// collect goes round the windows, every other time the other way, so that no
+// peer always follows the same one.
+func collect(windows []window, n int) map[string][]float64 {
+	times := map[string][]float64{}
+	for round := range n {
+		for i := range windows {
+			if round%2 == 1 {
+				i = len(windows) - 1 - i
+			}
+			times[windows[i].peer] = append(times[windows[i].peer], windows[i].run())
+		}
+	}
+	return times
+}
+
+func quantiles(times map[string][]float64, quantile float64) measured {
+	all := measured{}
+	for peer, ns := range times {
+		all[peer] = metrics{"ns/op": stats.Quantile(ns, quantile)}
+	}
+	return all
+}
+
+// timed returns how many nanoseconds each of n steps of f takes.
+func timed(b *testing.B, n int, f func() error) float64 {
+	b.Helper()
+	start := time.Now()
+	err := f()
+	ns := float64(time.Since(start)) / float64(n)
+	must(b, err)
+	return ns
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("marshal", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := json.Marshal(&record); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("unmarshal", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := json.Unmarshal(text, &record); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+}
+
+// atMillisecond returns right after a millisecond has begun, when the sequence
+// of a millisecond is unused.
+func atMillisecond() {
+	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; {
+		continue
+	}
+}
+
+var openPeers = sync.OnceValues(peers.Open)
+
+func contenders(b *testing.B, more ...peers.Contender) []peers.Contender {
+	b.Helper()
+	all, err := openPeers()
+	must(b, err)
+	return slices.Concat(all, more)
+}
+
+func namesOf(contenders []peers.Contender) (names []string) {
+	for _, c := range contenders {
+		names = append(names, c.Name)
+	}
+	return names
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gormflake/gormflake/bench/internal/cpu"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -69,7 +70,7 @@ func holdLeases(o options, commands io.Reader, answers io.Writer) error {
 
 func (c *crowd) do(command string) (figures, error) {
 	c.store.watch.reset()
-	before, err := cpuTime()
+	before, err := cpu.Time()
 	if err != nil {
 		return figures{}, err
 	}
@@ -82,7 +83,7 @@ func (c *crowd) do(command string) (figures, error) {
 		c.each(c.inTurn(c.close))
 	}
 	f := c.store.watch.reset()
-	after, err := cpuTime()
+	after, err := cpu.Time()
 	if err != nil {
 		return figures{}, err
 	}

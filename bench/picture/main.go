@@ -36,9 +36,9 @@ var charts = []chart{
 		{"bwmarrin/snowflake", "Next/peer=bwmarrin", ""},
 	}},
 	{"1,000 orders of 10 lines, PostgreSQL", []bar{
-		{"gormflake, COPY", "Orders/db=postgres/way=copy", "ours"},
-		{"gormflake, two batches", "Orders/db=postgres/way=batches", "ours"},
-		{"auto-increment, order by order", "Orders/db=postgres/way=auto", ""},
+		{"gormflake, COPY", "Orders/db=postgres/fk=off/peer=copy", "ours"},
+		{"gormflake, two batches", "Orders/db=postgres/fk=off/peer=batches", "ours"},
+		{"auto-increment, order by order", "Orders/db=postgres/fk=off/peer=auto", ""},
 	}},
 	{"A writer's longest transaction while a million rows move online, PostgreSQL", []bar{
 		{"during the move", "Online/writer=moved", "ours"},

@@ -1,6 +1,7 @@
 //go:build unix
 
-package main
+// Package cpu reads the CPU time of the process, and binds threads to CPUs.
+package cpu
 
 import (
 	"time"
@@ -8,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what the process has used of all CPUs so far.
-func cpuTime() (time.Duration, error) {
+// Time is what the process has used of all CPUs so far.
+func Time() (time.Duration, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return 0, err

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cpu
+
+// Pin does nothing: threads are bound to CPUs on Linux only.
+func Pin(int) {}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package cpu
+
+import (
+	"errors"
+	"time"
+)
+
+// Time fails: the CPU time of a process is only read on Unix.
+func Time() (time.Duration, error) {
+	return 0, errors.New("cpu: the CPU time of a process is only read on Unix")
+}

@@ -1,0 +1,80 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/gormflake/gormflake/bench/internal/peers"
+	"github.com/gormflake/gormflake/types"
+)
+
+// record is what a program sends to its clients: a key and something else.
+type record[T any] struct {
+	ID   T      `json:"id"`
+	Name string `json:"name"`
+}
+
+// BenchmarkJSON measures encoding/json on a struct of an ID and a name, in windows of
+// 100 calls.
+func BenchmarkJSON(b *testing.B) {
+	const sampleID = 1 << 60 // 19 digits, as IDs have
+	all := appendStandardUUID([]codec{
+		newCodec("gormflake", types.ID(sampleID)),
+		newCodec(peers.Bwmarrin, bwmarrin.ID(sampleID)),
+		newCodec("uuid", uuid.Max),
+		newCodec("ulid", ulid.Make()),
+		newCodec("int64", int64(sampleID)),
+		newCodec("string", "1152921504606846976"),
+	})
+	b.Run("marshal", func(b *testing.B) {
+		var windows []window
+		for _, c := range all {
+			windows = append(windows, repeated(b, c.name, c.marshal))
+		}
+		interleave(b, 400, lowQuartile, windows)
+	})
+	b.Run("unmarshal", func(b *testing.B) {
+		var windows []window
+		for _, c := range all {
+			windows = append(windows, repeated(b, c.name, c.unmarshal))
+		}
+		interleave(b, 400, lowQuartile, windows)
+	})
+}
+
+// A codec is the two ways of one kind of ID through encoding/json.
+type codec struct {
+	name               string
+	marshal, unmarshal func() error
+}
+
+func newCodec[T any](name string, id T) codec {
+	var out record[T]
+	in := record[T]{ID: id, Name: "a name"}
+	text, marshalError := json.Marshal(in)
+	return codec{
+		name:      name,
+		marshal:   func() error { _, err := json.Marshal(&in); return err },
+		unmarshal: func() error { return errors.Join(marshalError, json.Unmarshal(text, &out)) },
+	}
+}
+
+func repeated(b *testing.B, peer string, call func() error) window {
+	b.Helper()
+	const calls = 100
+	return window{peer, func() float64 {
+		return timed(b, calls, func() error {
+			for range calls {
+				if err := call(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}

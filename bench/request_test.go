@@ -1,0 +1,78 @@
+package bench_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/bench/internal/peers"
+	"github.com/gormflake/gormflake/bench/internal/stats"
+	"github.com/gormflake/gormflake/bench/internal/stopwatch"
+)
+
+// BenchmarkRequest measures one ID per request: single calls of Next, between which
+// the program works for some time and other code and data fill the caches. With a
+// millisecond or more in between, each ID is the first of its tick. Two of the peers
+// are the floor: one reading of the clock, and of both clocks.
+func BenchmarkRequest(b *testing.B) {
+	all := contenders(b, peers.Contender{Name: "time.Since", Loop: readClock},
+		peers.Contender{Name: "time.Now", Loop: func(int) error { busy.sink += time.Now().Nanosecond(); return nil }})
+	watch := stopwatch.New()
+	for _, every := range []struct {
+		gap    time.Duration
+		rounds int
+	}{{100 * time.Microsecond, 1500}, {time.Millisecond, 300}, {3 * time.Millisecond, 120}} {
+		b.Run("every="+every.gap.String(), func(b *testing.B) {
+			compare(b, namesOf(all), func(b *testing.B) measured { return coldCalls(b, watch, all, every.gap, rounds(every.rounds)) })
+		})
+	}
+}
+
+// coldCalls times calls, in another order in each round, less what the call of
+// nothing costs.
+func coldCalls(b *testing.B, watch stopwatch.Stopwatch, all []peers.Contender, gap time.Duration, rounds int) measured {
+	b.Helper()
+	const nothing = "nothing"
+	all = append(all, peers.Contender{Name: nothing, Loop: func(int) error { return nil }})
+	times := map[string][]float64{}
+	for range rounds {
+		for _, i := range rand.Perm(len(all)) {
+			must(b, watch.During(gap, busy.work))
+			ns, err := watch.Time(func() error { return all[i].Loop(1) })
+			must(b, err)
+			times[all[i].Name] = append(times[all[i].Name], ns)
+		}
+	}
+	m, own := measured{}, stats.Median(times[nothing])
+	for peer, ns := range times {
+		m[peer] = metrics{"ns/op": stats.Median(ns) - own, "p90-ns/op": stats.Quantile(ns, 0.9) - own}
+	}
+	return m
+}
+
+// busy is a program that does something else: it walks through more memory than a
+// processor's own caches hold, and runs more code.
+var busy = &worker{start: time.Now(), memory: make([]byte, 16<<20)}
+
+type worker struct {
+	start  time.Time
+	memory []byte
+	at     int
+	sink   int
+}
+
+// work takes some microseconds. It does not read the clock, whose code and data
+// the generators are to find cold.
+func (w *worker) work() error {
+	for range 64 {
+		w.at = (w.at + 17*64) % len(w.memory)
+		w.sink += int(w.memory[w.at])
+	}
+	text, err := json.Marshal(record[int]{ID: w.at, Name: "a name"})
+	if err != nil {
+		return err
+	}
+	var back record[int]
+	return json.Unmarshal(text, &back)
+}
