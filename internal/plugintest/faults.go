@@ -12,19 +12,19 @@ import (
 // ErrInjected is what faults return.
 var ErrInjected = errors.New("injected")
 
-// faults make the n-th statement on a connection fail, counting BEGIN and COMMIT.
-type faults struct {
-	fail, seen int
-	late       bool // the server has done the work, only the reply is lost
+// Faults make the n-th statement on a connection fail, counting BEGIN and COMMIT.
+type Faults struct {
+	Fail, Seen int
+	Late       bool // the server has done the work, only the reply is lost
 }
 
 // around runs the statement, unless it is the one to fail.
-func (f *faults) around(run func() error) error {
-	f.seen++
-	if f.seen != f.fail {
+func (f *Faults) around(run func() error) error {
+	f.Seen++
+	if f.Seen != f.Fail {
 		return run()
 	}
-	if f.late {
+	if f.Late {
 		if err := run(); err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (f *faults) around(run func() error) error {
 // ROLLBACK: GORM recognizes each by its methods.
 type faultyConn struct {
 	gorm.ConnPool
-	faults *faults
+	faults *Faults
 }
 
 func (p *faultyConn) ExecContext(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
@@ -89,8 +89,8 @@ func (tx *faultyTx) Commit() error {
 
 func (tx *faultyTx) Rollback() error { return tx.ConnPool.(gorm.TxCommitter).Rollback() }
 
-// withFaults returns a session of db whose statements pass through f.
-func withFaults(t *testing.T, db *gorm.DB, f *faults) *gorm.DB {
+// WithFaults returns a session of db whose statements pass through f.
+func WithFaults(t *testing.T, db *gorm.DB, f *Faults) *gorm.DB {
 	t.Helper()
 	tx := db.Session(&gorm.Session{NewDB: true, Context: t.Context()})
 	pool := &faultyPool{faultyConn{tx.Statement.ConnPool, f}}

@@ -3,13 +3,15 @@ package plugintest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// A process may use a worker only once, so all tests share one generator.
-var sharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
+// SharedGenerator returns the one generator of all tests, since a process may use a
+// worker only once.
+var SharedGenerator = sync.OnceValues(func() (*snowflake.Generator, error) {
 	return snowflake.New(snowflake.Static(3, 21))
 })
 
@@ -39,39 +41,52 @@ func (c *Counter) Fill(_ context.Context, dst []types.ID) error {
 // LayoutCounter is a [Counter] with a layout.
 type LayoutCounter struct {
 	Counter
-	layout snowflake.Layout
+	IDLayout snowflake.Layout
 }
 
 // Layout returns the layout of the IDs.
-func (c *LayoutCounter) Layout() snowflake.Layout { return c.layout }
+func (c *LayoutCounter) Layout() snowflake.Layout { return c.IDLayout }
 
 // NewLayoutCounter returns a counter with Twitter's layout.
 func NewLayoutCounter() *LayoutCounter {
-	return &LayoutCounter{layout: snowflake.TwitterLayout()}
+	return &LayoutCounter{IDLayout: snowflake.TwitterLayout()}
 }
 
-// made returns how many IDs a generator that began after start has returned.
-func made(c *Counter, start types.ID) int {
+// Made returns how many IDs a generator that began after start has returned.
+func Made(c *Counter, start types.ID) int {
 	if c.Calls == 0 {
 		return 0
 	}
 	return int(c.Last - start)
 }
 
-// failing returns left IDs and then fails. With skip it does not set the last
+// Failing returns left IDs and then fails. With skip it does not set the last
 // element of each call.
-type failing struct {
+type Failing struct {
 	Counter
-	left int
-	skip bool
+	Left int
+	Skip bool
 }
 
-func (f *failing) Fill(ctx context.Context, dst []types.ID) error {
-	if f.left -= len(dst); f.left < 0 {
+// Fill implements gormflake.Generator.
+func (f *Failing) Fill(ctx context.Context, dst []types.ID) error {
+	if f.Left -= len(dst); f.Left < 0 {
 		return ErrInjected
 	}
-	if f.skip {
+	if f.Skip {
 		dst = dst[:len(dst)-1]
 	}
 	return f.Counter.Fill(ctx, dst)
+}
+
+// Block generates IDs as cheaply as possible, so that only the plugin is measured.
+type Block struct{ Last atomic.Int64 }
+
+// Fill implements gormflake.Generator.
+func (b *Block) Fill(_ context.Context, dst []types.ID) error {
+	end := b.Last.Add(int64(len(dst)))
+	for i := range dst {
+		dst[i] = types.ID(end - int64(len(dst)-i) + 1)
+	}
+	return nil
 }

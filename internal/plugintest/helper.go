@@ -1,14 +1,20 @@
-// Package plugintest tests what the plugin does, from outside: every way in which
-// GORM creates rows, and what Assign and Check do with models of all kinds. Its
-// other files are the helpers of these tests and of those in the root.
+// Package plugintest has what the tests of the plugin share: models, generators,
+// rows of every kind, sessions that fail, and what a create is wanted to do. The
+// tests stand beside the code that they test: in the root, and in internal/model,
+// fill, guard, tree, check and copyrows.
 package plugintest
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils/tests"
 
 	"github.com/gormflake/gormflake"
@@ -18,7 +24,7 @@ import (
 // NewPlugin returns a plugin with the generator that all tests share.
 func NewPlugin(t testing.TB) *gormflake.Plugin {
 	t.Helper()
-	gen, err := sharedGenerator()
+	gen, err := SharedGenerator()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,3 +97,72 @@ func Dry(t testing.TB, p gorm.Plugin) *gorm.DB {
 
 // DiscardLog is a logger for tests that do not read the log.
 var DiscardLog = slog.New(slog.DiscardHandler)
+
+// Wants fails unless err has exactly these lines, each given by its parts.
+func Wants(t *testing.T, err error, want ...[]string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("err = %v\nwant %d lines", err, len(want))
+	}
+	for i, parts := range want {
+		for _, part := range parts {
+			if !strings.HasPrefix(lines[i], "gormflake: ") || !strings.Contains(lines[i], part) {
+				t.Errorf("line %q lacks %q", lines[i], part)
+			}
+		}
+	}
+}
+
+// The causes of a key that is not set, as [Unset] wants them.
+const (
+	NoPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
+	NoTag    = `the field has no tag: add snowflake:"pk"`
+	ByHook   = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	ByMap    = `the map has 0 for it: leave it out for the plugin to fill, or set a key`
+	Counted  = `; if the database assigns it, add gorm:"autoIncrement"`
+)
+
+// Unset returns the error of a create for a key that is not set.
+func Unset(model, field, cause string) string {
+	return fmt.Sprintf("gormflake: model %s, field %s: the row has no key: %s", model, field, cause)
+}
+
+// Version brings a clause of its own, as plugins for optimistic locks do.
+type Version int64
+
+// CreateClauses implements schema.CreateClausesInterface.
+func (Version) CreateClauses(f *schema.Field) []clause.Interface {
+	return []clause.Interface{setVersion{field: f}}
+}
+
+type setVersion struct {
+	clause.Insert
+	field *schema.Field
+}
+
+func (s setVersion) ModifyStatement(stmt *gorm.Statement) {
+	stmt.SetColumn(s.field.Name, Version(1), true)
+}
+
+// Memory opens SQLite in memory.
+func Memory(t testing.TB, p gorm.Plugin) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", DSN: ":memory:"}, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.SetMaxOpenConns(1)
+	t.Cleanup(func() { pool.Close() })
+	if p != nil {
+		Use(t, db, p)
+	}
+	return db
+}

@@ -1,9 +1,14 @@
 package plugintest
 
 import (
+	"database/sql"
+	"reflect"
+	"slices"
+	"strconv"
 	"testing"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake/types"
 )
@@ -45,26 +50,26 @@ var (
 	Payments = RowKind[Payment]{
 		Table: "payments",
 		Make:  func(title string, id types.ID) Payment { return Payment{ID: id, Title: title} },
-		Key:   func(p *Payment) types.ID { return idOf(p.Number) },
-		Check: func(t *testing.T, db *gorm.DB) { checkNumbers[Payment](t, db, true) },
+		Key:   func(p *Payment) types.ID { return IDOf(p.Number) },
+		Check: func(t *testing.T, db *gorm.DB) { CheckNumbers[Payment](t, db, true) },
 	}
 	// Receipts are rows of Receipt.
 	Receipts = RowKind[Receipt]{
 		Table: "receipts",
 		Make:  func(title string, id types.ID) Receipt { return Receipt{ID: id, Title: title} },
 		Key: func(r *Receipt) types.ID {
-			if idOf(r.Number) < 1<<40 {
+			if IDOf(r.Number) < 1<<40 {
 				panic("the number is not from a fresh ID: " + r.Number)
 			}
 			return r.ID
 		},
-		Check: func(t *testing.T, db *gorm.DB) { checkNumbers[Receipt](t, db, false) },
+		Check: func(t *testing.T, db *gorm.DB) { CheckNumbers[Receipt](t, db, false) },
 	}
 )
 
-// checkNumbers checks that the serial numbers of all rows are made from their
+// CheckNumbers checks that the serial numbers of all rows are made from their
 // keys, or from other IDs.
-func checkNumbers[T any](t *testing.T, db *gorm.DB, fromKey bool) {
+func CheckNumbers[T any](t *testing.T, db *gorm.DB, fromKey bool) {
 	t.Helper()
 	var rows []struct {
 		ID     types.ID
@@ -72,8 +77,137 @@ func checkNumbers[T any](t *testing.T, db *gorm.DB, fromKey bool) {
 	}
 	Must(t, db.Session(&gorm.Session{NewDB: true}).Model(new(T)).Find(&rows))
 	for _, row := range rows {
-		if id := idOf(row.Number); id == 0 || (id == row.ID) != fromKey {
+		if id := IDOf(row.Number); id == 0 || (id == row.ID) != fromKey {
 			t.Errorf("row %d has number %q of ID %d", row.ID, row.Number, id)
 		}
 	}
+}
+
+// Catalog has entries, and a second column of IDs.
+type Catalog struct {
+	ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Public  types.ID `snowflake:"id"`
+	Title   string
+	Year    int
+	Entries []Entry
+}
+
+// Entry is of a [Catalog].
+type Entry struct {
+	ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+	CatalogID types.ID
+	Sku       string
+	Amount    int
+}
+
+// Product has another unique column than its key, for upserts.
+type Product struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Public types.ID `snowflake:"id"`
+	Code   string   `gorm:"size:20;uniqueIndex"`
+	Price  int
+}
+
+// CanTell reports whether the database returns the rows of an INSERT.
+func CanTell(db *gorm.DB) bool {
+	return slices.Contains(db.Callback().Create().Clauses, "RETURNING")
+}
+
+// ByCode is the clause of an upsert that finds rows by their code and sets the columns.
+func ByCode(columns ...string) clause.OnConflict {
+	return clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, DoUpdates: clause.AssignmentColumns(columns)}
+}
+
+// BrokenParent has a relation that GORM rejects after it has parsed the other
+// one, so that the child is known and its parent is not.
+type BrokenParent struct {
+	ID       types.ID      `gorm:"primaryKey" snowflake:"pk"`
+	Children []BrokenChild `gorm:"foreignKey:ParentID"`
+	Broken   []struct{ Text string }
+}
+
+// BrokenChild is of a [BrokenParent].
+type BrokenChild struct {
+	ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+	ParentID types.ID
+	Parent   *BrokenParent
+}
+
+// NamedInt is a key of an own type.
+type NamedInt int64
+
+// NamedUint is a key of an own type.
+type NamedUint uint64
+
+// NamedText is a key of an own type.
+type NamedText string
+
+// BookID is a typed ID.
+type BookID = types.Of[Book]
+
+// Kinds has one field of every type that can hold an ID.
+type Kinds struct {
+	ID        types.ID           `gorm:"primaryKey" snowflake:"pk"`
+	PtrID     *types.ID          `snowflake:"id"`
+	Int64     int64              `snowflake:"id"`
+	PtrInt64  *int64             `snowflake:"id"`
+	Uint64    uint64             `snowflake:"id"`
+	PtrUint64 *uint64            `snowflake:"id"`
+	Text      string             `gorm:"size:20" snowflake:"id"`
+	PtrText   *string            `gorm:"size:20" snowflake:"id"`
+	NullInt   sql.NullInt64      `snowflake:"id"`
+	NullID    sql.Null[types.ID] `snowflake:"id"`
+	NullText  sql.NullString     `gorm:"size:20" snowflake:"id"`
+	Named     NamedInt           `snowflake:"id"`
+	NamedUint NamedUint          `snowflake:"id"`
+	NamedText NamedText          `gorm:"size:20" snowflake:"id"`
+	PtrNamed  *NamedInt          `snowflake:"id"`
+	Renamed   types.ID           `gorm:"column:other_name" snowflake:"id"`
+	WriteOnce types.ID           `gorm:"<-:create" snowflake:"id"`
+	Typed     BookID             `snowflake:"id"`
+	PtrTyped  *BookID            `snowflake:"id"`
+	NullTyped sql.Null[BookID]   `snowflake:"id"`
+}
+
+// Values lists the keys of a row as text, in the order of the fields.
+func (k *Kinds) Values(t *testing.T) []string {
+	t.Helper()
+	var texts []string
+	v := reflect.ValueOf(k).Elem()
+	for i := range v.NumField() {
+		f := reflect.Indirect(v.Field(i))
+		if !f.IsValid() {
+			t.Fatalf("%s is nil", v.Type().Field(i).Name)
+		}
+		if f.Kind() == reflect.Struct {
+			if !f.Field(1).Bool() {
+				t.Fatalf("%s is NULL", v.Type().Field(i).Name)
+			}
+			f = f.Field(0)
+		}
+		switch {
+		case f.CanInt():
+			texts = append(texts, strconv.FormatInt(f.Int(), 10))
+		case f.CanUint():
+			texts = append(texts, strconv.FormatUint(f.Uint(), 10))
+		default:
+			texts = append(texts, f.String())
+		}
+	}
+	return texts
+}
+
+// Inner and Outer are exported because GORM requires it of embedded pointers.
+type Inner struct {
+	ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+}
+
+// Parcel is a row of usual size.
+type Parcel struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Sender string
+	City   string
+	Weight int64
+	Price  float64
+	Paid   bool
 }

@@ -18,7 +18,8 @@ func Numbers(code string) *serial.Format {
 	return f
 }
 
-var jsNumbers = func() *serial.Format {
+// JSNumbers are serial numbers of the JavaScript-safe layout.
+var JSNumbers = func() *serial.Format {
 	f, err := serial.New("PAY", snowflake.JSSafeLayout())
 	if err != nil {
 		panic(err)
@@ -26,22 +27,24 @@ var jsNumbers = func() *serial.Format {
 	return f
 }()
 
-// idOf returns the ID in a payment's number, 0 if it has none.
-func idOf(number string) types.ID {
+// IDOf returns the ID in a payment's number, 0 if it has none.
+func IDOf(number string) types.ID {
 	id, _ := Numbers("PAY").Parse(number)
 	return id
 }
 
-// copyOf returns a pointer to a copy of what row points to.
-func copyOf(row any) any {
+// CopyOf returns a pointer to a copy of what row points to.
+func CopyOf(row any) any {
 	c := reflect.New(reflect.TypeOf(row).Elem())
 	c.Elem().Set(reflect.ValueOf(row).Elem())
 	return c.Interface()
 }
 
-func deref(row any) any { return reflect.ValueOf(row).Elem().Interface() }
+// Deref returns the struct that row points to.
+func Deref(row any) any { return reflect.ValueOf(row).Elem().Interface() }
 
-func day(text string) time.Time {
+// Day returns the time of a date.
+func Day(text string) time.Time {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
 		panic(err)

@@ -1,0 +1,179 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+const largest types.ID = 1<<63 - 1
+
+// Whatever the type of the column, Check accepts it exactly if the largest ID
+// comes back from it.
+func TestCheckTypesOfColumns(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxIdleConns(0)                                                                 // a connection keeps the types of a table that was dropped
+		unknown := map[string]string{"sqlite": "name", "mysql": "longtext", "postgres": "name"} // to Check, which accepts them
+		compareColumn(t, db, live{ID: 1, Public: 1, Text: largest.String()}, "Text", "public bigint, text "+unknown[db.Name()])
+		for _, column := range []string{
+			"bigint", "numeric(10)", "decimal(10)", "decimal(19)", "decimal(20,1)", "decimal(20,2)", "decimal(21,2)", "numeric(18,0)", "decimal(40)",
+			"int", "smallint", "real", "double precision", "varchar(18)", "varchar(19)", "char(19)", "text", "decimal",
+		} {
+			compareColumn(t, db, live{ID: 1, Public: largest, Text: "1"}, "Public", "public "+column+", text varchar(20)")
+			compareColumn(t, db, live{ID: 1, Public: 1, Text: largest.String()}, "Text", "public bigint, text "+column)
+		}
+	})
+}
+
+// compareColumn fails if Check and the database differ on whether the field can be
+// stored.
+func compareColumn(t *testing.T, db *gorm.DB, row live, field, columns string) {
+	t.Helper()
+	plugintest.Must(t, db.Exec("DROP TABLE IF EXISTS lives"))
+	plugintest.Must(t, db.Exec("CREATE TABLE lives (id bigint PRIMARY KEY, "+columns+")"))
+	var stored live
+	err := db.Create(&row).Error
+	if err == nil {
+		err = db.First(&stored, 1).Error
+	}
+	found := gormflake.Check(db, &live{})
+	// A column that pads only shorter values may hold this one.
+	padded := found != nil && strings.Contains(found.Error(), "pads shorter values")
+	if (err == nil && stored == row) == (found != nil) && !padded {
+		t.Errorf("%s: stored %+v, %v, want %+v; Check: %v", columns, stored, err, row, found)
+	}
+	if found != nil {
+		plugintest.Wants(t, found, []string{"model live, field " + field + ": column " + strings.ToLower(field) + " of table lives is "})
+	}
+}
+
+// Check reads the type that the model declares, too.
+func TestCheckDeclaredTypes(t *testing.T) {
+	t.Parallel()
+	type (
+		short struct {
+			ID types.ID `gorm:"type:numeric(10)" snowflake:"pk"`
+		}
+		fraction struct {
+			ID types.ID `gorm:"type:decimal(21,2)" snowflake:"pk"`
+		}
+		inexact struct {
+			ID types.ID `gorm:"type:double precision" snowflake:"pk"`
+		}
+		long struct {
+			ID types.ID `gorm:"type:numeric(19)" snowflake:"pk"`
+		}
+		text struct {
+			ID     string `gorm:"type:varchar(20)" snowflake:"pk"`
+			Public string `gorm:"type:varchar(18)" snowflake:"id"`
+		}
+	)
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, migrated := range []bool{false, true} {
+			if migrated {
+				plugintest.Migrate(t, db, &short{}, &fraction{}, &long{}, &inexact{}, &text{})
+			}
+			if err := gormflake.Check(db, &long{}); err != nil {
+				t.Error(err)
+			}
+			plugintest.Wants(t, gormflake.Check(db, &inexact{}), []string{`model inexact, field ID: the column is double precision, which cannot hold every ID: remove gorm:"type"`})
+			if db.Name() == "sqlite" {
+				continue
+			}
+			plugintest.Wants(t, gormflake.Check(db, &short{}, &fraction{}, &text{}),
+				[]string{`model short, field ID: the column is numeric(10), which cannot hold every ID: remove gorm:"type"`},
+				[]string{`model fraction, field ID: the column is decimal(21,2), which cannot hold every ID`},
+				[]string{`model text, field Public: the column is varchar(18), which cannot hold every ID`})
+		}
+	})
+}
+
+type (
+	textParent struct {
+		ID       string      `gorm:"primaryKey;type:varchar(20)" snowflake:"pk"`
+		Children []textChild `gorm:"foreignKey:ParentID;constraint:-"`
+	}
+	textChild struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ParentID types.ID
+	}
+	textKey struct {
+		ID types.ID `gorm:"primaryKey;type:varchar(20)" snowflake:"pk"`
+	}
+)
+
+// A number in a column of text is an error of PostgreSQL's driver, and Check finds
+// each such pair, however the column got its type.
+func TestCheckNumbersInText(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		const text = "PostgreSQL's driver stores no number in a column of text: use string"
+		for _, migrated := range []bool{false, true} {
+			if migrated {
+				plugintest.Migrate(t, db, &textParent{}, &textChild{}, &textKey{})
+			}
+			err := gormflake.Check(db, &textParent{}, &textChild{}, &textKey{})
+			if db.Name() == "postgres" {
+				plugintest.Wants(t, err, []string{"model textChild, field ParentID, foreign key to textParent: " + text}, []string{"model textKey, field ID: " + text})
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		for _, row := range []any{&textParent{Children: make([]textChild, 1)}, &textKey{}} {
+			if err := db.Create(row).Error; (err == nil) != (db.Name() != "postgres") {
+				t.Errorf("%T: %v", row, err)
+			}
+		}
+	})
+}
+
+// The same where the model does not know what the column is.
+func TestCheckNumbersInTextOfTheTable(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" {
+			t.Skip("its columns hold anything")
+		}
+		plugintest.Must(t, db.Exec("CREATE TABLE lives (id bigint PRIMARY KEY, public varchar(18), text varchar(20))"))
+		want := "varchar(18), which cannot hold every ID: make it varchar(19)"
+		if db.Name() == "postgres" {
+			want = "character varying(18): PostgreSQL's driver stores no number in a column of text: use string"
+		}
+		plugintest.Wants(t, gormflake.Check(db, &live{}), []string{"model live, field Public: column public of table lives is " + want})
+	})
+}
+
+// An ID quotes itself in JSON.
+func TestCheckJSONTags(t *testing.T) {
+	t.Parallel()
+	type quoted struct {
+		ID      types.ID  `json:"id,string" snowflake:"pk"`
+		OwnerID *types.ID `json:"owner,omitempty,string"`
+		Inner   struct {
+			Public types.ID `json:",string"`
+		} `gorm:"embedded"`
+		Count int64               `json:"count,string"`
+		Named plugintest.NamedInt `json:",string"`
+		Fine  types.ID            `json:"string,omitempty"`
+
+		List types.IDs `json:"list,string"` //nolint:staticcheck // the option has no effect on a list
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		const reason = "its json tag has the option string, with which some encoders quote a types.ID twice: remove ,string"
+		plugintest.Wants(t, gormflake.Check(db, &quoted{}),
+			[]string{"model quoted, field ID: " + reason},
+			[]string{"model quoted, field OwnerID: " + reason},
+			[]string{"model quoted, field Inner.Public: " + reason})
+	})
+}

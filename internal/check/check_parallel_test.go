@@ -1,0 +1,120 @@
+package check_test
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// slowText lets a test stop GORM in the middle of a model.
+type slowText string
+
+// parsingStops is called when GORM gets there.
+var parsingStops func()
+
+func (slowText) GormDataType() string {
+	parsingStops()
+	return "string"
+}
+
+// Check neither checks nor caches a model that another goroutine is still parsing,
+// because it lacks relations.
+func TestCheckWaitsForModels(t *testing.T) {
+	t.Parallel()
+	type (
+		leaf struct {
+			ID      types.ID `snowflake:"pk"`
+			TrunkID string
+			Text    slowText
+		}
+		trunk struct {
+			ID   types.ID `snowflake:"pk"`
+			Leaf *leaf
+		}
+		root struct {
+			ID      types.ID `snowflake:"pk"`
+			TrunkID types.ID
+			Trunk   *trunk
+		}
+	)
+	db := plugintest.Memory(t, plugintest.NewPlugin(t))
+	check := func(model any) <-chan error {
+		done := make(chan error, 1)
+		go func() { done <- gormflake.Check(db, model) }()
+		return done
+	}
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	tell := sync.OnceFunc(func() { close(reached) })
+	parsingStops = func() { tell(); <-goOn }
+	ofTrunk := check(&trunk{})
+	<-reached
+	ofRoot := check(&root{})
+	time.Sleep(20 * time.Millisecond)
+	close(goOn)
+	if err := <-ofRoot; err != nil {
+		t.Error(err)
+	}
+	plugintest.Wants(t, <-ofTrunk, []string{"model leaf, field TrunkID", "one character of a string"})
+}
+
+type (
+	hub struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		BaseID types.ID
+		Base   *hubBase   `gorm:"foreignKey:BaseID"`
+		Spokes []hubSpoke `gorm:"foreignKey:HubID"`
+		Labels []hubLabel `gorm:"many2many:hub_labels"`
+	}
+	hubBase struct {
+		ID     types.ID   `gorm:"primaryKey" snowflake:"pk"`
+		Hubs   []hub      `gorm:"foreignKey:BaseID"`
+		Labels []hubLabel `gorm:"polymorphic:Owner"`
+	}
+	hubSpoke struct {
+		ID          types.ID `gorm:"primaryKey" snowflake:"pk"`
+		HubID       types.ID
+		Hub         *hub      `gorm:"foreignKey:HubID"`
+		Number      string    `gorm:"size:40" snowflake:"serial=SPOKE"`
+		LabelNumber string    `gorm:"size:40"`
+		Label       *hubLabel `gorm:"foreignKey:LabelNumber;references:Number"`
+	}
+	hubLabel struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID   types.ID
+		OwnerType string
+		Number    string     `gorm:"size:40" snowflake:"serial=LABEL"`
+		Hubs      []hub      `gorm:"many2many:hub_labels"`
+		Spokes    []hubSpoke `gorm:"foreignKey:LabelNumber;references:Number"`
+	}
+)
+
+// The first uses of related models may be concurrent. The race detector checks it.
+func TestFirstUsesInParallel(t *testing.T) {
+	t.Parallel()
+	models := []any{&hub{}, &hubBase{}, &hubSpoke{}, &hubLabel{}}
+	for i := range 30 {
+		db := plugintest.Memory(t, plugintest.NewPlugin(t))
+		db.DryRun = true
+		var done sync.WaitGroup
+		for n := range 8 {
+			done.Go(func() {
+				row := reflect.New(reflect.TypeOf(models[(n+i)%4]).Elem()).Interface()
+				use := []func() error{
+					func() error { return gormflake.Check(db, row) },
+					func() error { return gormflake.Assign(db, row) },
+					func() error { return db.Create(row).Error },
+				}
+				if err := use[n%3](); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+	}
+}

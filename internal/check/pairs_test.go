@@ -1,0 +1,325 @@
+package check_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
+)
+
+// pairParent and pairChild have a key of type K and a foreign key of type F. No
+// constraint of the database hides what GORM stores.
+type (
+	pairParent[K, F any] struct {
+		ID       K                 `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+		Code     string            `gorm:"size:30;uniqueIndex:pair_codes"`
+		Children []pairChild[K, F] `gorm:"foreignKey:ParentID;constraint:-"`
+	}
+	pairChild[K, F any] struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ParentID F
+		Code     string            `gorm:"size:30"`
+		Parent   *pairParent[K, F] `gorm:"foreignKey:ParentID;constraint:-"`
+	}
+)
+
+func (pairParent[K, F]) TableName() string { return "pair_parents" }
+
+func (pairChild[K, F]) TableName() string { return "pair_children" }
+
+// pair is one cell of the matrix.
+type pair struct {
+	key, foreign reflect.Type
+	run          func(db *gorm.DB, code string) map[string]error // by path
+	check        func(db *gorm.DB) error
+}
+
+// keyKind is one row of the matrix.
+type keyKind struct {
+	column string // the type of both columns
+	want   string // outcomes by pair
+	pairs  []pair
+}
+
+func keysOf[K any](column, want string) keyKind {
+	return keyKind{column, want, []pair{
+		pairOf[K, types.ID](), pairOf[K, *types.ID](), pairOf[K, int64](), pairOf[K, *int64](), pairOf[K, int](),
+		pairOf[K, uint64](), pairOf[K, *uint64](), pairOf[K, uint](), pairOf[K, plugintest.NamedInt](), pairOf[K, *plugintest.NamedInt](),
+		pairOf[K, plugintest.NamedUint](), pairOf[K, *plugintest.NamedUint](), pairOf[K, string](), pairOf[K, *string](), pairOf[K, plugintest.NamedText](),
+		pairOf[K, *plugintest.NamedText](), pairOf[K, sql.NullInt64](), pairOf[K, *sql.NullInt64](), pairOf[K, sql.Null[types.ID]](),
+		pairOf[K, sql.Null[int64]](), pairOf[K, sql.Null[uint64]](), pairOf[K, sql.NullString](), pairOf[K, *sql.NullString](),
+		pairOf[K, sql.Null[string]](), pairOf[K, sql.Null[plugintest.NamedText]](), pairOf[K, int32](), pairOf[K, *int32](),
+		pairOf[K, uint32](), pairOf[K, *uint32](), pairOf[K, int16](), pairOf[K, sql.NullInt32](), pairOf[K, *sql.NullInt32](),
+		pairOf[K, sql.NullInt16](), pairOf[K, sql.Null[int32]](), pairOf[K, sql.Null[uint32]](), pairOf[K, float64](),
+		pairOf[K, *float64](), pairOf[K, sql.NullFloat64](), pairOf[K, bool](), pairOf[K, time.Time](), pairOf[K, []byte](),
+		pairOf[K, plugintest.BookID](), pairOf[K, *plugintest.BookID](), pairOf[K, sql.Null[plugintest.BookID]](), pairOf[K, types.Of[plugintest.Payment]](),
+	}}
+}
+
+// keyKinds is the matrix. Each character stands for one pair, in the order of
+// keysOf: = is right, the others are outcomes of outcome.
+func keyKinds() []keyKind {
+	return []keyKind{
+		keysOf[types.ID]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*types.ID]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[plugintest.BookID]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*plugintest.BookID]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[sql.Null[plugintest.BookID]]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[int64]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*int64]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[int]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[plugintest.NamedInt]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*plugintest.NamedInt]("bigint", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[sql.NullInt64]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[sql.Null[types.ID]]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[sql.Null[int64]]("bigint", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[uint64]("bigint unsigned", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*uint64]("bigint unsigned", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[plugintest.NamedUint]("bigint unsigned", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[*plugintest.NamedUint]("bigint unsigned", "============1111========xbbbbbbbbbbxxxxxx===="),
+		keysOf[sql.Null[uint64]]("bigint unsigned", "=============1=1========xbbbbbbbbbbxxxxxx===="),
+		keysOf[string]("varchar(40)", "===x==x==x=x=============bbbbbbbbbbxxxxx====="),
+		keysOf[*string]("varchar(40)", "===x==x==x=x=============bbbbbbbbbbxxxxx====="),
+		keysOf[plugintest.NamedText]("varchar(40)", "x=xxxxxxxxxx=============bbbbbbbbbbxxxxx=x==x"),
+		keysOf[*plugintest.NamedText]("varchar(40)", "x=xxxxxxxxxx=============bbbbbbbbbbxxxxx=x==x"),
+		keysOf[sql.NullString]("varchar(40)", "===x==x==x=x=============bbbbbbbbbbxxxxx====="),
+		keysOf[sql.Null[string]]("varchar(40)", "===x==x==x=x=============bbbbbbbbbbxxxxx====="),
+		keysOf[sql.Null[plugintest.NamedText]]("varchar(40)", "===x==x==x=x=============bbbbbbbbbbxxxxx====="),
+	}
+}
+
+func pairOf[K, F any]() pair {
+	return pair{
+		key:     reflect.TypeFor[K](),
+		foreign: reflect.TypeFor[F](),
+		run:     runPair[K, F],
+		check:   func(db *gorm.DB) error { return gormflake.Check(db, &pairParent[K, F]{}, &pairChild[K, F]{}) },
+	}
+}
+
+// runPair creates a parent with a child in every way, and compares the rows.
+func runPair[K, F any](db *gorm.DB, code string) map[string]error {
+	errs := map[string]error{}
+	for name, create := range pairPaths[K, F](db) {
+		code := code + name + "/"
+		errs[name] = create(code)
+		if errs[name] == nil {
+			errs[name] = orphans(db, code)
+		}
+	}
+	return errs
+}
+
+func pairPaths[K, F any](db *gorm.DB) map[string]func(code string) error {
+	type parent = pairParent[K, F]
+	type child = pairChild[K, F]
+	nested := func(code string) *parent { return &parent{Code: code, Children: []child{{Code: code}}} }
+	return map[string]func(code string) error{
+		"one":  func(code string) error { return db.Create(nested(code)).Error },
+		"many": func(code string) error { return db.Create([]*parent{nested(code), nested(code + "2")}).Error },
+		"child": func(code string) error {
+			return db.Create(&child{Code: code, Parent: &parent{Code: code}}).Error
+		},
+		"assign": func(code string) error {
+			row := nested(code)
+			if err := gormflake.Assign(db, row); err != nil {
+				return err
+			}
+			children := row.Children
+			return errors.Join(db.Omit(clause.Associations).Create(row).Error,
+				db.Omit(clause.Associations).Create(&children).Error)
+		},
+		"map": func(code string) error {
+			row := map[string]any{"code": code}
+			if err := db.Model(&parent{}).Create(row).Error; err != nil {
+				return err
+			}
+			return db.Model(&child{}).Create(map[string]any{"code": code, "parent_id": row["id"]}).Error
+		},
+		"upsert": func(code string) error {
+			if err := db.Create(&parent{Code: code}).Error; err != nil {
+				return err
+			}
+			if !plugintest.CanTell(db) {
+				return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(nested(code + "2")).Error
+			}
+			return db.Clauses(plugintest.ByCode("code")).Create(nested(code)).Error
+		},
+	}
+}
+
+// orphans returns an error unless all children of this code have the key of the
+// parent of the same code.
+func orphans(db *gorm.DB, code string) error {
+	var rows []struct{ Code, Parent, Child string }
+	err := db.Table("pair_children c").Joins("LEFT JOIN pair_parents p ON p.code = c.code").
+		Select("c.code AS code, p.id AS parent, c.parent_id AS child").
+		Where("c.code LIKE ?", code+"%").Scan(&rows).Error
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Parent != row.Child || len(row.Child) < 17 {
+			return fmt.Errorf("child %q has %q, its parent %q", row.Code, row.Child, row.Parent)
+		}
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("no child of %q", code)
+	}
+	return nil
+}
+
+func createPairTables(t *testing.T, db *gorm.DB, column string) {
+	t.Helper()
+	if column == "bigint unsigned" && db.Name() != "mysql" {
+		column = "bigint"
+	}
+	for _, ddl := range []string{
+		"CREATE TABLE pair_parents (id " + column + " PRIMARY KEY, code varchar(30) UNIQUE)",
+		"CREATE TABLE pair_children (id bigint PRIMARY KEY, parent_id " + column + ", code varchar(30))",
+	} {
+		plugintest.Must(t, db.Exec(ddl))
+	}
+}
+
+// outcome returns the character that stands for err in [keyKinds]: 1 if GORM would
+// store one character, b if the foreign key has too few bits, x if GORM cannot
+// convert the key, p if PostgreSQL's driver cannot, and ? for any other error.
+func outcome(err error) byte {
+	switch text := fmt.Sprint(err); {
+	case err == nil:
+		return '='
+	case strings.Contains(text, "stores no number in a column of text"), strings.Contains(text, "cannot find encode plan"):
+		return 'p'
+	case !strings.HasPrefix(text, "gormflake: model pair"):
+		return '?'
+	case strings.Contains(text, "one character"):
+		return '1'
+	case strings.Contains(text, "an ID needs 64"):
+		return 'b'
+	default:
+		return 'x'
+	}
+}
+
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	for _, column := range []string{"bigint", "bigint unsigned", "varchar(40)"} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+				createPairTables(t, db, column)
+				for _, kind := range keyKinds() {
+					if kind.column == column {
+						runKeyKind(t, db, kind)
+					}
+				}
+			})
+		})
+	}
+}
+
+func runKeyKind(t *testing.T, db *gorm.DB, kind keyKind) {
+	t.Helper()
+	db = db.Begin()
+	defer db.Rollback()
+	for i, p := range kind.pairs {
+		errs := p.run(db, fmt.Sprintf("%d/", i))
+		errs["Check"] = p.check(db)
+		for name, err := range errs {
+			want := kind.want[i]
+			if name != "map" && want == '=' && db.Name() == "postgres" && kind.column == "varchar(40)" && isNumber(p.foreign) {
+				want = 'p'
+			}
+			if outcome(err) != want {
+				t.Errorf("%s, %s, %s: %v\nwant %q", p.key, p.foreign, name, err, want)
+			}
+		}
+	}
+}
+
+func isNumber(t reflect.Type) bool {
+	k, err := model.KindOf(t)
+	return err == nil && !k.IsString()
+}
+
+// A foreign key is declared too narrow where its Go type is wide enough.
+func TestNarrowColumn(t *testing.T) {
+	t.Parallel()
+	type (
+		intChild struct {
+			ID       types.ID `snowflake:"pk"`
+			ParentID int      `gorm:"size:32"`
+		}
+		intParent struct {
+			ID       int64      `gorm:"autoIncrement:false" snowflake:"pk"`
+			Children []intChild `gorm:"foreignKey:ParentID"`
+		}
+		idParent struct {
+			ID       types.ID   `snowflake:"pk"`
+			Children []intChild `gorm:"foreignKey:ParentID"`
+		}
+		textChild struct {
+			ID       types.ID `snowflake:"pk"`
+			ParentID string   `gorm:"size:20"`
+		}
+		textParent struct {
+			ID       int64       `gorm:"autoIncrement:false" snowflake:"pk"`
+			Children []textChild `gorm:"foreignKey:ParentID"`
+		}
+		shortChild struct {
+			ID       types.ID `snowflake:"pk"`
+			ParentID string   `gorm:"size:18"`
+		}
+		shortParent struct {
+			ID       string       `gorm:"size:20" snowflake:"pk"`
+			Children []shortChild `gorm:"foreignKey:ParentID"`
+		}
+		untagged struct {
+			ID     uint
+			BookID uint32
+			Book   *plugintest.Book
+		}
+	)
+	for _, test := range []struct {
+		name string
+		row  any
+		want string
+	}{
+		{"int", &intParent{Children: make([]intChild, 1)}, `field ParentID, foreign key to intParent: the column has 32 bits, an ID needs 64: remove gorm:"size"`},
+		{"int to ID", &idParent{Children: make([]intChild, 1)}, `field ParentID, foreign key to idParent: the column has 32 bits, an ID needs 64: remove gorm:"size"`},
+		{"integer column of a string", &textParent{Children: make([]textChild, 1)}, `field ParentID, foreign key to textParent: the column has 20 bits, an ID needs 64: remove gorm:"size"`},
+		{"short string", &shortParent{Children: make([]shortChild, 1)}, `field ParentID, foreign key to shortParent: the column has 18 characters, an ID needs 19: raise gorm:"size"`},
+		{"uint32 of a model without tags", &untagged{Book: &plugintest.Book{}}, "model untagged, field BookID, foreign key to Book: type uint32 has 32 bits, an ID needs 64: use types.ID or int64"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gen := &plugintest.Counter{}
+			db := plugintest.Dry(t, gormflake.New(gen))
+			for path, err := range map[string]error{
+				"Create": db.Create(test.row).Error,
+				"Assign": gormflake.Assign(db, test.row),
+				"Check":  gormflake.Check(db, test.row),
+			} {
+				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("%s: got %v\nwant %s", path, err, test.want)
+				}
+			}
+			if gen.Calls != 0 {
+				t.Errorf("%d calls of the generator", gen.Calls)
+			}
+		})
+	}
+}

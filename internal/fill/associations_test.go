@@ -1,0 +1,142 @@
+package fill_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type (
+
+	// shelfTopic is a join table with a separate key.
+	shelfTopic struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ShelfID types.ID
+		TopicID types.ID
+	}
+)
+
+func TestAssociations(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.MigrateShelves(t, db)
+		shelves := []plugintest.Shelf{plugintest.NewShelf("a"), plugintest.NewShelf("b")}
+		plugintest.Must(t, db.Create(&shelves))
+		plugintest.Distinct(t, append(shelves[0].IDs(t), shelves[1].IDs(t)...))
+		for i := range shelves {
+			stored := plugintest.LoadShelf(t, db, shelves[i].ID)
+			plugintest.SameIDs(t, stored.IDs(t), shelves[i].IDs(t))
+		}
+	})
+}
+
+func TestSaveAssociations(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.MigrateShelves(t, db)
+		s := plugintest.Shelf{Name: "a", Room: plugintest.Room{Name: "hall"}}
+		plugintest.Must(t, db.Create(&s))
+		s.Volumes = []plugintest.Volume{{Pages: []plugintest.Page{{}}}}
+		s.Topics = []*plugintest.Topic{{Name: "x"}}
+		plugintest.Must(t, db.Session(&gorm.Session{FullSaveAssociations: true}).Save(&s))
+		stored := plugintest.LoadShelf(t, db, s.ID)
+		plugintest.SameIDs(t, stored.IDs(t), s.IDs(t))
+	})
+}
+
+func TestAssociationMode(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.MigrateShelves(t, db)
+		s := plugintest.Shelf{Name: "a", Room: plugintest.Room{Name: "hall"}}
+		plugintest.Must(t, db.Create(&s))
+		for _, err := range []error{
+			db.Model(&s).Association("Volumes").Append([]plugintest.Volume{{}, {}}),
+			db.Model(&s).Association("Notes").Append(&plugintest.Note{}),
+			db.Model(&s).Association("Lock").Append(&plugintest.Lock{}),
+			db.Model(&s).Association("Topics").Append(&plugintest.Topic{Name: "x"}),
+			db.Model(&s).Association("Topics").Replace(&plugintest.Topic{Name: "y"}, &plugintest.Topic{Name: "z"}),
+			db.Model(&s).Association("Room").Replace(&plugintest.Room{Name: "kitchen"}),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		plugintest.Distinct(t, s.IDs(t))
+		stored := plugintest.LoadShelf(t, db, s.ID)
+		plugintest.SameIDs(t, stored.IDs(t), s.IDs(t))
+		if len(stored.Topics) != 2 || stored.Room.Name != "kitchen" {
+			t.Errorf("stored = %+v", stored)
+		}
+	})
+}
+
+func TestJoinTableWithKey(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		type tagged struct {
+			gormflake.Model
+			Topics []*plugintest.Topic `gorm:"many2many:shelf_topics;foreignKey:ID;joinForeignKey:ShelfID;joinReferences:TopicID"`
+		}
+		if err := db.SetupJoinTable(&tagged{}, "Topics", &shelfTopic{}); err != nil {
+			t.Fatal(err)
+		}
+		plugintest.Migrate(t, db, &plugintest.Topic{}, &tagged{}, &shelfTopic{})
+		row := tagged{Topics: []*plugintest.Topic{{Name: "x"}, {Name: "y"}}}
+		plugintest.Must(t, db.Create(&row))
+		var joins []shelfTopic
+		plugintest.Must(t, db.Find(&joins))
+		if len(joins) != 2 || joins[0].ID <= 0 || joins[0].ID == joins[1].ID || joins[0].ShelfID != row.ID {
+			t.Errorf("joins = %+v", joins)
+		}
+	})
+}
+
+// GORM copies the tags of the joined keys into the join tables that it generates.
+// Those columns are foreign keys and must not be filled.
+func TestMadeUpJoinTableIsNotTagged(t *testing.T) {
+	t.Parallel()
+	gen := &plugintest.Counter{}
+	db := plugintest.Dry(t, gormflake.New(gen))
+	type left struct {
+		ID     types.ID            `gorm:"primaryKey" snowflake:"pk"`
+		Topics []*plugintest.Topic `gorm:"many2many:left_topics"`
+	}
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(&left{}); err != nil {
+		t.Fatal(err)
+	}
+	join := stmt.Schema.Relationships.Relations["Topics"].JoinTable
+	if _, tagged := join.Fields[0].Tag.Lookup("snowflake"); !tagged {
+		t.Fatal("GORM no longer copies the tag: this test and its guard can go")
+	}
+	plugintest.Must(t, db.Create(reflect.New(join.ModelType).Interface()))
+	if gen.Calls != 0 {
+		t.Error("the join table was filled")
+	}
+}
+
+func TestRepeatedPointer(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.MigrateShelves(t, db)
+		hall := &plugintest.Topic{Name: "shared"}
+		shelves := []plugintest.Shelf{
+			{Name: "a", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{hall, hall}},
+			{Name: "b", Room: plugintest.Room{Name: "r"}, Topics: []*plugintest.Topic{hall}},
+		}
+		plugintest.Must(t, db.Create(&shelves))
+		if n := plugintest.Count(t, db, &plugintest.Topic{}); n != 1 {
+			t.Errorf("%d topics, want the shared one", n)
+		}
+		if stored := plugintest.LoadShelf(t, db, shelves[1].ID); len(stored.Topics) != 1 || stored.Topics[0].ID != hall.ID {
+			t.Errorf("stored topics = %+v", stored.Topics)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package fill_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// rejected has the key of its account, and a hook that fails.
+type rejected struct {
+	AccountID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Account   account
+	Number    string `snowflake:"serial=PAY"`
+}
+
+// BeforeCreate is a hook of GORM.
+func (*rejected) BeforeCreate(*gorm.DB) error { return plugintest.ErrInjected }
+
+// A row that a hook has rejected gets no serial number.
+func TestNoSerialAfterAnError(t *testing.T) {
+	t.Parallel()
+	row := rejected{Account: account{ID: 7}}
+	if err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Create(&row).Error; !errors.Is(err, plugintest.ErrInjected) || row.Number != "" {
+		t.Errorf("err = %v, row = %+v, want the hook's error and no number", err, row)
+	}
+}
+
+// witness keeps the serial number that its hook saw.
+type witness struct {
+	AccountID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Account   *account
+	Number    string `snowflake:"serial=PAY"`
+	Seen      string `gorm:"-"`
+}
+
+// BeforeCreate is a hook of GORM.
+func (w *witness) BeforeCreate(*gorm.DB) error {
+	w.Seen = w.Number
+	return nil
+}
+
+// Only the serial number of a row that a parent gives its key waits for it.
+func TestHookSeesSerialWithoutParent(t *testing.T) {
+	t.Parallel()
+	rows := []*witness{{}, {Account: &account{ID: 7}}}
+	for _, row := range rows {
+		plugintest.Must(t, plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Create(row))
+	}
+	if alone, child := rows[0], rows[1]; alone.Seen == "" || alone.Seen != alone.Number || child.Seen != "" || child.Number == "" {
+		t.Errorf("rows = %+v and %+v: want the first to have seen its number, the second to get one later", alone, child)
+	}
+}
+
+// A context of Skip leaves serial numbers alone in both callbacks.
+func TestSkipOfAChild(t *testing.T) {
+	t.Parallel()
+	row := witness{Account: &account{ID: 7}}
+	plugintest.Must(t, plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).WithContext(gormflake.Skip(t.Context())).Create(&row))
+	if row.AccountID != 7 || row.Number != "" {
+		t.Errorf("row = %+v, want account 7 and no number", row)
+	}
+}
+
+// The least key has a serial number.
+func TestSerialOfTheFirstKey(t *testing.T) {
+	t.Parallel()
+	gen := plugintest.NewLayoutCounter()
+	row := plugintest.Payment{ID: 1}
+	plugintest.Must(t, plugintest.Dry(t, gormflake.New(gen)).Create(&row))
+	if plugintest.IDOf(row.Number) != 1 || gen.Calls != 0 {
+		t.Errorf("row = %+v after %d calls, want the number of ID 1", row, gen.Calls)
+	}
+}
+
+// fading is a value that is there once.
+type fading struct {
+	text string
+	read bool
+}
+
+func (f *fading) Value() (driver.Value, error) {
+	if f.read {
+		return nil, nil
+	}
+	f.read = true
+	return f.text, nil
+}
+
+// A map whose values change during the call needs more IDs than were generated.
+func TestMapsThatChange(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter()))
+	for name, maps := range map[string][]map[string]any{
+		"key":           {{"number": "a", "id": &fading{text: "5"}}, {"number": "b"}},
+		"serial number": {{"number": &fading{text: "a"}, "id": 5}, {"id": 6}},
+	} {
+		err := db.Model(&plugintest.Receipt{}).Create(maps).Error
+		if want := "gormflake: model Receipt: the map was modified concurrently: do not share it until Create returns"; err == nil || err.Error() != want {
+			t.Errorf("%s: err = %v, want %s", name, err, want)
+		}
+	}
+}
+
+// A nil map is no mistake if nothing goes into it.
+func TestNilMapWithoutKey(t *testing.T) {
+	t.Parallel()
+	plugintest.Must(t, plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Model(&plugintest.Book{}).Omit("ID").Create(map[string]any(nil)))
+}
+
+// A key under the name of its field stays the row's key.
+func TestUpsertMapKeepsKeyOfFieldName(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		m := map[string]any{"ID": plugintest.Preset, "Code": "x", "Price": 2}
+		plugintest.Must(t, db.Model(&plugintest.Product{}).Clauses(plugintest.ByCode("price")).Create(&m))
+		if stored := storedProduct(t, db, "x"); stored.ID != plugintest.Preset {
+			t.Errorf("row = %+v, map %v, want key %d", stored, m, plugintest.Preset)
+		}
+	})
+}
+
+// SQLite finds the row by any unique column if an upsert names none.
+func TestUpsertByNoColumn(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Memory(t, plugintest.NewPlugin(t))
+	type item struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"uniqueIndex"`
+		Price int
+	}
+	plugintest.Migrate(t, db, &item{})
+	old, row := item{Code: "x", Price: 1}, item{Code: "x", Price: 2}
+	plugintest.Must(t, db.Create(&old))
+	plugintest.Must(t, db.Clauses(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"price"})}).Create(&row))
+	if row.ID != old.ID {
+		t.Errorf("the struct has key %d, the row %d", row.ID, old.ID)
+	}
+}
+
+// A constraint may be on other columns than those that the statement names too.
+func TestUpsertMapsByConstraint(t *testing.T) {
+	t.Parallel()
+	conflict := clause.OnConflict{OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
+	err := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Model(&plugintest.Book{}).Clauses(conflict).Create([]map[string]any{{"id": 5}, {"id": 6}}).Error
+	if err == nil || !strings.Contains(err.Error(), "an upsert of a slice of maps by another column than the key") {
+		t.Errorf("err = %v, want that the keys cannot be returned", err)
+	}
+}
+
+// GORM cannot read a column back that it may only write.
+func TestReturningOfWriteOnlyColumn(t *testing.T) {
+	t.Parallel()
+	type secretive struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code   string   `gorm:"unique"`
+		Secret string   `gorm:"default:fresh();->:false;<-:create"`
+	}
+	tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(plugintest.ByCode("code")).Create(&secretive{})
+	plugintest.Must(t, tx)
+	if sql := tx.Statement.SQL.String(); !strings.HasSuffix(sql, " RETURNING `id`") {
+		t.Errorf("sql = %s, want the key returned alone", sql)
+	}
+}
+
+// GORM rejects nil rows, also where rows may have the key of a parent.
+func TestNilRowOfAParent(t *testing.T) {
+	t.Parallel()
+	err := plugintest.Dry(t, gormflake.New(plugintest.NewLayoutCounter())).Create([]*profile{nil, {Account: account{ID: 7}}}).Error
+	if !errors.Is(err, gorm.ErrInvalidData) {
+		t.Errorf("err = %v, want %v", err, gorm.ErrInvalidData)
+	}
+}
+
+// A tagged column other than the primary key leaves relations alone.
+func TestTaggedColumnOfAChild(t *testing.T) {
+	t.Parallel()
+	type stub struct {
+		ID        int64    `gorm:"primaryKey;autoIncrement:false"`
+		Code      types.ID `snowflake:"id"`
+		AccountID types.ID
+		Account   account
+	}
+	row := stub{ID: 3, Account: account{ID: 7}}
+	plugintest.Must(t, plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Create(&row))
+	if row.Code != 1001 || row.AccountID != 7 {
+		t.Errorf("row = %+v, want code 1001 and account 7", row)
+	}
+}
+
+// A serial number that is the key is one that the database would have to return.
+// Where nothing is updated, nothing is returned.
+func TestUpsertMapsWithASerialKey(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Memory(t, plugintest.NewPlugin(t))
+	plugintest.Migrate(t, db, &plugintest.Receipt{})
+	for _, nothing := range []bool{false, true} {
+		conflict := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoNothing: nothing, DoUpdates: clause.AssignmentColumns([]string{"title"})}
+		err := db.Model(&plugintest.Receipt{}).Clauses(conflict).Create([]map[string]any{{"id": 5, "title": "a"}, {"id": 6, "title": "b"}}).Error
+		if refused := err != nil && strings.Contains(err.Error(), "an upsert of a slice of maps by another column than the key"); refused == nothing || nothing && err != nil {
+			t.Errorf("DO NOTHING is %v: err = %v, want one: %v", nothing, err, !nothing)
+		}
+	}
+}

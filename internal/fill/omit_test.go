@@ -1,0 +1,111 @@
+package fill_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+)
+
+// A create without its key is an error on every database, not a row with another
+// key than the struct.
+func TestOmittedKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Book{}, &plugintest.PlainKeyBook{}, &plugintest.TextKeyBook{})
+		for name, err := range map[string]error{
+			"struct":  db.Omit("ID").Create(&plugintest.Book{Title: "a"}).Error,
+			"copy":    db.Omit("ID").Create(&plugintest.Book{ID: plugintest.Preset, Title: "a"}).Error,
+			"slice":   db.Omit("id").Create(&[]plugintest.Book{{Title: "a"}}).Error,
+			"map":     db.Model(&plugintest.Book{}).Omit("ID").Create(map[string]any{"title": "a"}).Error,
+			"int64":   db.Omit("ID").Create(&plugintest.PlainKeyBook{Title: "a"}).Error,
+			"generic": gorm.G[plugintest.Book](db).Omit("ID").Create(context.Background(), &plugintest.Book{Title: "a"}),
+		} {
+			if err == nil || db.Name() == "sqlite" && !strings.Contains(err.Error(), "the statement omits the key ID, and SQLite would choose one") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		// An empty string is MySQL's default of a text that is not null.
+		if err := db.Omit("ID").Create(&plugintest.TextKeyBook{Title: "a"}).Error; err == nil && db.Name() != "mysql" {
+			t.Error("string: no error")
+		}
+		if n := plugintest.Count(t, db, &plugintest.Book{}) + plugintest.Count(t, db, &plugintest.PlainKeyBook{}); n != 0 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
+// Every form of create that GORM's generics have.
+func TestGenericsCreate(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{}, &plugintest.Book{})
+		ctx := t.Context()
+		books := gorm.G[plugintest.Book](db)
+		upsert := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"title"})}
+		rows := []plugintest.Book{{Title: "batch"}, {Title: "batch2"}}
+		one, table, selected, result := plugintest.Book{Title: "one"}, plugintest.Book{Title: "table"}, plugintest.Book{Title: "selected"}, plugintest.Book{Title: "result"}
+		affected := gorm.WithResult()
+		for name, err := range map[string]error{
+			"Create":          books.Create(ctx, &one),
+			"Table":           books.Table("books").Create(ctx, &table),
+			"Select":          books.Select("Title").Create(ctx, &selected),
+			"WithResult":      gorm.G[plugintest.Book](db, affected).Create(ctx, &result),
+			"CreateInBatches": books.CreateInBatches(ctx, &rows, 1),
+			"Set":             books.Set(clause.Assignment{Column: clause.Column{Name: "title"}, Value: "set"}).Create(ctx),
+			"Set with a key": books.Set(
+				clause.Assignment{Column: clause.Column{Name: "id"}, Value: plugintest.Preset},
+				clause.Assignment{Column: clause.Column{Name: "title"}, Value: "preset"}).Create(ctx),
+			"Table and Set": books.Table("books").Set(clause.Assignment{Column: clause.Column{Name: "title"}, Value: "set2"}).Create(ctx),
+			"upsert by Set": gorm.G[plugintest.Book](db, upsert).Set(
+				clause.Assignment{Column: clause.Column{Name: "id"}, Value: plugintest.Preset + 1},
+				clause.Assignment{Column: clause.Column{Name: "title"}, Value: "upsert"}).Create(ctx),
+		} {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		stored := plugintest.Stored(t, db, "books")
+		for title, id := range map[string]any{
+			"one": one.ID, "table": table.ID, "selected": selected.ID, "result": result.ID, "batch": rows[0].ID, "batch2": rows[1].ID,
+			"preset": plugintest.Preset, "upsert": plugintest.Preset + 1,
+		} {
+			if stored[title] != plugintest.KeyOf(id) || stored[title] == 0 {
+				t.Errorf("%s: row has key %d, caller sees %d", title, stored[title], id)
+			}
+		}
+		if len(stored) != 10 || stored["set"] < 1<<40 || stored["set2"] < 1<<40 || affected.RowsAffected != 1 {
+			t.Errorf("rows = %v, %d affected", stored, affected.RowsAffected)
+		}
+	})
+}
+
+// Model with soft delete, as docs/gorm.md shows it.
+func TestModelWithSoftDelete(t *testing.T) {
+	t.Parallel()
+	type note struct {
+		gormflake.Model
+		DeletedAt gorm.DeletedAt `gorm:"index"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &note{})
+		if err := gormflake.Check(db, &note{}); err != nil {
+			t.Fatal(err)
+		}
+		rows := []note{{}, {}}
+		plugintest.Must(t, db.Create(&rows))
+		plugintest.Must(t, db.Delete(&rows[0]))
+		var kept, deleted note
+		plugintest.Must(t, db.First(&kept))
+		plugintest.Must(t, db.Unscoped().First(&deleted, rows[0].ID))
+		if plugintest.Count(t, db, &note{}) != 1 || kept.ID != rows[1].ID || !deleted.DeletedAt.Valid || deleted.ID == 0 {
+			t.Errorf("kept %+v, deleted %+v, rows %+v", kept, deleted, rows)
+		}
+	})
+}

@@ -1,0 +1,409 @@
+package fill_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+func storedProduct(t *testing.T, db *gorm.DB, code string) plugintest.Product {
+	t.Helper()
+	var row plugintest.Product
+	plugintest.Must(t, db.Where("code = ?", code).First(&row))
+	return row
+}
+
+// The row found by its code keeps its keys; the struct gets them if the database
+// can return them.
+func TestUpsert(t *testing.T) {
+	t.Parallel()
+	all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		for _, test := range []struct {
+			name   string
+			clause clause.OnConflict
+			key    types.ID // the key that the caller has already, as Assign leaves it
+		}{
+			{"columns", plugintest.ByCode("price"), 0},
+			{"all", all, 0},
+			{"columns, key set", plugintest.ByCode("price"), plugintest.Preset},
+			{"all, key set", all, plugintest.Preset},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				plugintest.Must(t, db.Where("1 = 1").Delete(&plugintest.Product{}))
+				old := plugintest.Product{Code: "x", Price: 1}
+				plugintest.Must(t, db.Create(&old))
+
+				row := plugintest.Product{ID: test.key, Public: test.key, Code: "x", Price: 2}
+				plugintest.Must(t, db.Clauses(test.clause).Create(&row))
+				rows := []plugintest.Product{{Code: "new", Price: 3}, {ID: test.key, Public: test.key, Code: "x", Price: 4}}
+				plugintest.Must(t, db.Clauses(test.clause).Create(&rows))
+
+				stored := storedProduct(t, db, "x")
+				if stored.ID != old.ID || stored.Price != 4 || plugintest.Count(t, db, &plugintest.Product{}) != 2 {
+					t.Fatalf("row = %+v, first %+v", stored, old)
+				}
+				if fresh := storedProduct(t, db, "new"); fresh != rows[0] {
+					t.Errorf("new row = %+v, struct %+v", fresh, rows[0])
+				}
+				if plugintest.CanTell(db) && (row.ID != old.ID || rows[1] != stored) {
+					t.Errorf("structs = %+v and %+v, row %+v", row, rows[1], stored)
+				}
+			})
+		}
+	})
+}
+
+func TestUpsertMap(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		old := plugintest.Product{Code: "x", Price: 1}
+		plugintest.Must(t, db.Create(&old))
+		m := map[string]any{"code": "x", "price": 2}
+		plugintest.Must(t, db.Model(&plugintest.Product{}).Clauses(plugintest.ByCode("price")).Create(m))
+		if stored := storedProduct(t, db, "x"); stored.Price != 2 || plugintest.CanTell(db) && plugintest.KeyOf(m["id"]) != old.ID {
+			t.Errorf("row = %+v, map %v", stored, m)
+		}
+	})
+}
+
+// GORM writes what the database returns under the column's name. Under another name
+// the map would keep a key that is in no row.
+func TestUpsertMapWithFieldNames(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if !plugintest.CanTell(db) {
+			t.Skip("the database does not return keys")
+		}
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		old := plugintest.Product{Code: "x", Price: 1}
+		plugintest.Must(t, db.Create(&old))
+		for _, m := range []map[string]any{
+			{"ID": nil, "Public": plugintest.Preset, "Code": "x", "Price": 2},
+			{"Id": plugintest.Preset, "Code": "x", "Price": 2},
+		} {
+			plugintest.Must(t, db.Model(&plugintest.Product{}).Clauses(plugintest.ByCode("price")).Create(&m))
+			if len(m) != 4 || plugintest.KeyOf(m["id"]) != old.ID || plugintest.KeyOf(m["public"]) != old.Public {
+				t.Errorf("map = %v, row %+v", m, old)
+			}
+		}
+	})
+}
+
+// GORM cannot read keys back into a slice of maps.
+func TestUpsertMaps(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		plugintest.Must(t, db.Create(&plugintest.Product{Code: "x", Price: 1}))
+		maps := []map[string]any{{"code": "x", "price": 3}, {"code": "y", "price": 3}}
+		for _, value := range []any{maps, &maps} {
+			err := db.Model(&plugintest.Product{}).Clauses(plugintest.ByCode("price")).Create(value).Error
+			if !plugintest.CanTell(db) {
+				continue // the keys in the maps are not promised
+			}
+			if err == nil || !strings.Contains(err.Error(), "gormflake: model Product: an upsert of a slice of maps") {
+				t.Errorf("%T: err = %v", value, err)
+			}
+			if stored := storedProduct(t, db, "x"); stored.Price != 1 || plugintest.Count(t, db, &plugintest.Product{}) != 1 || maps[1]["id"] != nil {
+				t.Errorf("row = %+v, maps %v", stored, maps)
+			}
+		}
+	})
+}
+
+// The primary key is the target of this upsert, so that the maps keep their keys.
+func TestUpsertMapsByKey(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Book{})
+		old := plugintest.Book{Title: "a"}
+		plugintest.Must(t, db.Create(&old))
+		for _, conflict := range []clause.OnConflict{
+			{UpdateAll: true},
+			{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"title"})},
+		} {
+			maps := []map[string]any{{"id": old.ID, "title": "b"}, {"title": "c"}}
+			plugintest.Must(t, db.Model(&plugintest.Book{}).Clauses(conflict).Create(&maps))
+			if rows := plugintest.Stored(t, db, "books"); rows["b"] != old.ID || rows["c"] != plugintest.KeyOf(maps[1]["id"]) {
+				t.Errorf("rows = %v, maps %v", rows, maps)
+			}
+			plugintest.Must(t, db.Where("id <> ?", old.ID).Delete(&plugintest.Book{}))
+		}
+	})
+}
+
+// In MariaDB any unique key can be the conflict, even if the statement names the
+// primary key, and whether or not the model declares it.
+func TestSaveSliceByOtherUnique(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"size:20"`
+		Price int
+	}
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, target)
+			plugintest.Use(t, db, plugintest.NewPlugin(t))
+			plugintest.Migrate(t, db, &item{})
+			plugintest.Must(t, db.Exec("CREATE UNIQUE INDEX item_codes ON items (code)"))
+			old := item{Code: "x", Price: 1}
+			plugintest.Must(t, db.Create(&old))
+			rows := []item{{Code: "x", Price: 2}, {Code: "y", Price: 2}}
+			plugintest.Must(t, db.Save(&rows))
+			row := item{Code: "x", Price: 3}
+			plugintest.Must(t, db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row))
+			var stored item
+			plugintest.Must(t, db.Where("code = ?", "x").First(&stored))
+			if stored.ID != old.ID || stored.Price != 3 || plugintest.CanTell(db) && (rows[0].ID != old.ID || row.ID != old.ID) {
+				t.Errorf("row = %+v, structs %+v and %+v, first %+v", stored, rows[0], row, old)
+			}
+		})
+	}
+}
+
+// If DO NOTHING leaves a row unchanged, the key in its struct is in no row;
+// RowsAffected reports it.
+func TestDoNothing(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		old := plugintest.Product{Code: "x", Price: 1}
+		plugintest.Must(t, db.Create(&old))
+		row := plugintest.Product{Code: "x", Price: 2}
+		tx := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		plugintest.Must(t, tx)
+		if stored := storedProduct(t, db, "x"); stored != old || tx.RowsAffected != 0 || row.ID == old.ID {
+			t.Errorf("row = %+v, struct %+v, %d rows affected", stored, row, tx.RowsAffected)
+		}
+	})
+}
+
+type (
+	shop struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"size:20;uniqueIndex"`
+		Stock int
+		Shelf []shopShelf `gorm:"foreignKey:ShopID;constraint:-"`
+	}
+	shopShelf struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ShopID types.ID
+	}
+)
+
+// wantShops fails unless each row has the key of its struct, and each child a parent.
+func wantShops(t *testing.T, db *gorm.DB, shops ...shop) {
+	t.Helper()
+	for _, want := range shops {
+		var stored shop
+		plugintest.Must(t, db.Preload("Shelf").Where("code = ?", want.Code).First(&stored))
+		if stored.ID != want.ID || len(stored.Shelf) == 0 {
+			t.Errorf("row = %+v, struct %+v", stored, want)
+		}
+	}
+	var orphans int64
+	plugintest.Must(t, db.Table("shop_shelves").Where("shop_id NOT IN (SELECT id FROM shops)").Count(&orphans))
+	if orphans != 0 {
+		t.Errorf("%d orphans", orphans)
+	}
+}
+
+// The constraint may be any, so that the keys of the structs are not the target.
+func TestUpsertByConstraint(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		conflict clause.OnConflict
+	}{
+		{"all", clause.OnConflict{OnConstraint: "codes", UpdateAll: true}},
+		{"columns", clause.OnConflict{OnConstraint: "codes", DoUpdates: clause.AssignmentColumns([]string{"stock"})}},
+		{"other columns are named", clause.OnConflict{
+			OnConstraint: "codes", Columns: []clause.Column{{Name: "id"}}, UpdateAll: true,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := testdb.Open(t, testdb.Postgres)
+			plugintest.Use(t, db, plugintest.NewPlugin(t))
+			plugintest.Migrate(t, db, &shop{}, &shopShelf{})
+			plugintest.Must(t, db.Exec("ALTER TABLE shops ADD CONSTRAINT codes UNIQUE (code)"))
+			plugintest.Must(t, db.Create(&shop{Code: "x", Stock: 1}))
+			one := shop{Code: "x", Stock: 2, Shelf: make([]shopShelf, 1)}
+			plugintest.Must(t, db.Clauses(test.conflict).Create(&one))
+			wantShops(t, db, one)
+			many := []shop{{Code: "y", Shelf: make([]shopShelf, 1)}, {Code: "x", Stock: 3, Shelf: make([]shopShelf, 2)}}
+			plugintest.Must(t, db.Clauses(test.conflict).Create(&many))
+			wantShops(t, db, many...)
+		})
+	}
+}
+
+func ifMore(conflict clause.OnConflict) clause.OnConflict {
+	conflict.Where = clause.Where{Exprs: []clause.Expression{gorm.Expr("shops.stock < excluded.stock")}}
+	return conflict
+}
+
+// A condition omits rows from RETURNING, and GORM matches the others to the slice
+// by position. MariaDB ignores the condition.
+func TestConditionalUpsertOfSlice(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &shop{}, &shopShelf{})
+		old := shop{Code: "x", Stock: 9, Shelf: make([]shopShelf, 1)}
+		plugintest.Must(t, db.Create(&old))
+		if db.Name() == "mysql" {
+			rows := newShops()
+			plugintest.Must(t, db.Clauses(ifMore(plugintest.ByCode("stock"))).Create(&rows))
+			if plugintest.CanTell(db) {
+				wantShops(t, db, rows...)
+			}
+			return
+		}
+		for _, value := range []any{newShops(), (*[2]shop)(newShops()), []*shop{{Code: "x"}, {Code: "y"}}} {
+			err := db.Clauses(ifMore(plugintest.ByCode("stock"))).Create(value).Error
+			if err == nil || !strings.Contains(err.Error(), "gormflake: model shop: an upsert of a slice with a condition") {
+				t.Errorf("%T: err = %v", value, err)
+			}
+		}
+		if n := plugintest.Count(t, db, &shop{}); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+		wantShops(t, db, old)
+	})
+}
+
+func newShops() []shop {
+	return []shop{{Code: "x", Stock: 1, Shelf: make([]shopShelf, 1)}, {Code: "y", Stock: 2, Shelf: make([]shopShelf, 1)}}
+}
+
+// These conditional upserts end with the keys of the rows.
+func TestConditionalUpsert(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if !plugintest.CanTell(db) {
+			t.Skip("MySQL returns no keys")
+		}
+		plugintest.Migrate(t, db, &shop{}, &shopShelf{}, &plugintest.Payment{})
+		old := shop{Code: "x", Stock: 1}
+		plugintest.Must(t, db.Create(&old))
+		one := shop{Code: "x", Stock: 2, Shelf: make([]shopShelf, 1)}
+		plugintest.Must(t, db.Clauses(ifMore(plugintest.ByCode("stock"))).Create(&one))
+		wantShops(t, db, one)
+
+		byKey := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"stock"})}
+		rows := []shop{{ID: old.ID, Code: "x", Stock: 3}, {Code: "y", Shelf: make([]shopShelf, 1)}}
+		plugintest.Must(t, db.Clauses(ifMore(byKey)).Create(&rows))
+		wantShops(t, db, rows...)
+
+		byKey.DoUpdates = clause.AssignmentColumns([]string{"title"})
+		byKey.Where = clause.Where{Exprs: []clause.Expression{gorm.Expr("payments.title < excluded.title")}}
+		payments := []plugintest.Payment{{Title: "z"}, {Title: "b"}}
+		plugintest.Must(t, db.Create(&payments))
+		payments = []plugintest.Payment{{ID: payments[0].ID, Title: "a"}, {ID: payments[1].ID, Title: "c"}, {Title: "d"}}
+		want := []types.ID{payments[0].ID, payments[1].ID}
+		plugintest.Must(t, db.Clauses(byKey).Create(&payments))
+		plugintest.CheckNumbers[plugintest.Payment](t, db, true)
+		got := []types.ID{payments[0].ID, payments[1].ID}
+		if rows := plugintest.Stored(t, db, "payments"); !slices.Equal(got, want) || rows["d"] != payments[2].ID {
+			t.Errorf("rows = %v, structs %+v, want keys %v", rows, payments, want)
+		}
+	})
+}
+
+func TestUpsertByValue(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		plugintest.Must(t, db.Create(&plugintest.Product{Code: "x", Price: 1}))
+		plugintest.Must(t, db.Clauses(plugintest.ByCode("price")).Create(plugintest.Product{ID: 6, Public: 6, Code: "x", Price: 2}))
+		plugintest.Must(t, db.Clauses(plugintest.ByCode("price")).Create([1]plugintest.Product{{ID: 7, Public: 7, Code: "x", Price: 3}}))
+		if stored := storedProduct(t, db, "x"); stored.Price != 3 {
+			t.Errorf("row = %+v", stored)
+		}
+	})
+}
+
+// An array takes the keys of the rows as a slice does, unless it is a copy.
+func TestUpsertArray(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if !plugintest.CanTell(db) {
+			t.Skip("MySQL returns no keys")
+		}
+		plugintest.Migrate(t, db, &plugintest.Product{})
+		old := plugintest.Product{Code: "x", Price: 1}
+		plugintest.Must(t, db.Create(&old))
+		rows := [2]plugintest.Product{{Code: "y"}, {Code: "x", Price: 2}}
+		plugintest.Must(t, db.Clauses(plugintest.ByCode("price")).Create(&rows))
+		one := &plugintest.Product{Code: "x", Price: 3}
+		plugintest.Must(t, db.Clauses(plugintest.ByCode("price")).Create([1]*plugintest.Product{one}))
+		if rows[0] != storedProduct(t, db, "y") || rows[1].ID != old.ID || *one != storedProduct(t, db, "x") {
+			t.Errorf("structs = %+v and %+v, first %+v", rows, one, old)
+		}
+	})
+}
+
+func TestReturning(t *testing.T) {
+	t.Parallel()
+	type defaulted struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Code  string   `gorm:"unique"`
+		State string   `gorm:"default:fresh()"`
+	}
+	primary := []clause.Column{{Name: "id"}}
+	code := []clause.Column{{Name: "code"}}
+	set := clause.AssignmentColumns([]string{"code"})
+	for _, test := range []struct {
+		name     string
+		value    any
+		conflict clause.OnConflict
+		want     string
+	}{
+		{"other column", &defaulted{}, clause.OnConflict{Columns: code, DoUpdates: set}, "RETURNING `id`,`state`"},
+		{"constraint", &defaulted{}, clause.OnConflict{OnConstraint: "x", DoUpdates: set}, "RETURNING `id`,`state`"},
+		{"constraint, all", &plugintest.Book{}, clause.OnConflict{OnConstraint: "x", UpdateAll: true}, "RETURNING `id`"},
+		{"two keys", &plugintest.Product{}, clause.OnConflict{Columns: code, DoUpdates: set}, "RETURNING `id`,`public`"},
+		{"key only, two keys", &plugintest.Product{}, clause.OnConflict{Columns: primary, DoUpdates: set}, "RETURNING `id`,`public`"},
+		{"key", &plugintest.Book{}, clause.OnConflict{Columns: primary, DoUpdates: clause.AssignmentColumns([]string{"title"})}, ""},
+		{"key by default", &plugintest.Book{}, clause.OnConflict{UpdateAll: true}, ""},
+		{"nothing", &plugintest.Book{}, clause.OnConflict{Columns: code, DoNothing: true}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(test.conflict).Create(test.value)
+			plugintest.Must(t, tx)
+			sql := tx.Statement.SQL.String()
+			got := ""
+			if i := strings.Index(sql, "RETURNING"); i >= 0 {
+				got = sql[i:]
+			}
+			if got != test.want {
+				t.Errorf("sql = %s\nwant … %s", sql, test.want)
+			}
+		})
+	}
+}
+
+func TestReturningOfTheCaller(t *testing.T) {
+	t.Parallel()
+	own := clause.Returning{Columns: []clause.Column{{Name: "price"}}}
+	tx := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Clauses(plugintest.ByCode("price"), own).Create(&plugintest.Product{})
+	plugintest.Must(t, tx)
+	if sql := tx.Statement.SQL.String(); !strings.HasSuffix(sql, "RETURNING `price`") {
+		t.Errorf("sql = %s", sql)
+	}
+}

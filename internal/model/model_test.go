@@ -1,0 +1,144 @@
+package model_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/types"
+)
+
+type ledger struct {
+	gormflake.Model
+	Title string
+	Lines []ledgerLine
+	Marks []ledgerMark `gorm:"many2many:ledger_marks_of"`
+}
+
+type ledgerLine struct {
+	gormflake.Model
+	LedgerID int64
+}
+
+type ledgerMark struct {
+	gormflake.Model
+	Name string `gorm:"size:20"`
+}
+
+var ledgerModels = []any{&ledger{}, &ledgerLine{}, &ledgerMark{}}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, ledgerModels...)
+		l := ledger{Title: "a", Lines: []ledgerLine{{}, {}}, Marks: []ledgerMark{{Name: "x"}, {Name: "y"}}}
+		plugintest.Must(t, db.Create(&l))
+		var stored ledger
+		plugintest.Must(t, db.Preload("Lines").Preload("Marks").First(&stored, l.ID))
+		if len(stored.Lines) != 2 || len(stored.Marks) != 2 || stored.CreatedAt.IsZero() || stored.UpdatedAt.IsZero() {
+			t.Errorf("row = %+v", stored)
+		}
+		if err := gormflake.Check(db, ledgerModels...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestModelMigratesOnce(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, ledgerModels...)
+		rec := &plugintest.Recorder{Interface: logger.Discard}
+		plugintest.Migrate(t, db.Session(&gorm.Session{Logger: rec}), ledgerModels...)
+		for _, sql := range rec.Statements() {
+			if strings.HasPrefix(sql, "ALTER") || strings.HasPrefix(sql, "CREATE") || strings.HasPrefix(sql, "DROP") {
+				t.Errorf("second migration: %s", sql)
+			}
+		}
+		if len(rec.Statements()) == 0 {
+			t.Error("nothing was recorded")
+		}
+	})
+}
+
+// A database handle without the plugin must not lose children silently.
+func TestModelWithoutPlugin(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, ledgerModels...)
+		want := plugintest.Unset("ledger", "Model.ID", plugintest.NoPlugin+plugintest.Counted)
+		for _, value := range []any{
+			&ledger{Title: "a", Lines: []ledgerLine{{}, {}, {}}}, &[]ledger{{Title: "b"}},
+		} {
+			if err := db.Create(value).Error; err == nil || err.Error() != want {
+				t.Errorf("err = %v, want %s", err, want)
+			}
+		}
+		l := ledger{Model: gormflake.Model{ID: 1}, Lines: []ledgerLine{{}, {}, {}}}
+		if err := db.Create(&l).Error; err == nil {
+			t.Error("children without keys were written")
+		}
+		if plugintest.Count(t, db, &ledger{}) != 0 || plugintest.Count(t, db, &ledgerLine{}) != 0 {
+			t.Error("rows were written")
+		}
+	})
+}
+
+// A constraint in Model would be copied into tables that have no column id.
+func TestModelWithPrefix(t *testing.T) {
+	t.Parallel()
+	type prefixed struct {
+		gormflake.Model `gorm:"embeddedPrefix:my_"`
+		Title           string
+		Marks           []ledgerMark `gorm:"many2many:prefixed_marks"`
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &ledgerMark{}, &prefixed{})
+		row := prefixed{Title: "a", Marks: []ledgerMark{{Name: "x"}}}
+		plugintest.Must(t, db.Create(&row))
+		var stored prefixed
+		plugintest.Must(t, db.Preload("Marks").First(&stored, "my_id = ?", row.ID))
+		if row.ID == 0 || len(stored.Marks) != 1 {
+			t.Errorf("row = %+v", stored)
+		}
+	})
+}
+
+func TestModelInOwnCase(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Use(t, db, plugintest.NewPlugin(t))
+		plugintest.Migrate(t, db, &ledgerMark{})
+		plugintest.Must(t, db.Create(&ledgerMark{Name: "x"}))
+	}, &gorm.Config{NamingStrategy: schema.NamingStrategy{NoLowerCase: true}})
+}
+
+// An existing table gets a key of type Model without being rebuilt, which would
+// delete the rows that refer to it by ON DELETE CASCADE.
+func TestModelRebuildsNoTable(t *testing.T) {
+	t.Parallel()
+	type oldLedger struct {
+		ID        types.ID `gorm:"primaryKey"`
+		CreatedAt time.Time
+		UpdatedAt time.Time
+		Title     string
+	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db.Table("ledger_marks"), &oldLedger{})
+		rec := &plugintest.Recorder{Interface: logger.Discard}
+		plugintest.Migrate(t, db.Session(&gorm.Session{Logger: rec}), &ledgerMark{})
+		for _, sql := range rec.Statements() {
+			if strings.HasPrefix(sql, "CREATE TABLE") || strings.HasPrefix(sql, "DROP") || strings.Contains(sql, "CONSTRAINT") {
+				t.Errorf("migration: %s", sql)
+			}
+		}
+	})
+}

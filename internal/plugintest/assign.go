@@ -1,0 +1,163 @@
+package plugintest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// AssignShape is a tree of one kind of relation and how to write and read it.
+type AssignShape struct {
+	Name   string
+	Models []any                // parents first
+	Tree   func() any           // a new one without keys
+	Tables func(tree any) []any // its rows as one slice per table, parents first
+	Load   func(db *gorm.DB) (any, error)
+	Joined string // relation whose join rows GORM makes with the last table
+}
+
+// LoadAll reads all rows of one model with their relations.
+func LoadAll[T any](preload ...string) func(*gorm.DB) (any, error) {
+	return func(db *gorm.DB) (any, error) {
+		var rows []T
+		for _, name := range preload {
+			db = db.Preload(name)
+		}
+		err := db.Order(clause.OrderByColumn{Column: clause.PrimaryColumn}).Find(&rows).Error
+		return &rows, err
+	}
+}
+
+// NewAssignOrders returns n orders of three lines with two serials each, without keys.
+func NewAssignOrders(n int) *[]AssignOrder {
+	orders := make([]AssignOrder, n)
+	for i := range orders {
+		orders[i].Name = fmt.Sprint("order ", i)
+		for j := range 3 {
+			line := &AssignLine{SKU: fmt.Sprint(i, "-", j), Serials: make([]AssignSerial, 2)}
+			orders[i].Lines = append(orders[i].Lines, line)
+		}
+	}
+	return &orders
+}
+
+func orderTables(tree any) []any {
+	var lines []*AssignLine
+	var serials []AssignSerial
+	for _, o := range *tree.(*[]AssignOrder) {
+		lines = append(lines, o.Lines...)
+		for _, l := range o.Lines {
+			serials = append(serials, l.Serials...)
+		}
+	}
+	return []any{tree, &lines, &serials}
+}
+
+// HasManyShape is that of orders, their lines and the serials of these.
+func HasManyShape() AssignShape {
+	return AssignShape{
+		Name:   "has many",
+		Models: []any{&AssignOrder{}, &AssignLine{}, &AssignSerial{}},
+		Tree:   func() any { return NewAssignOrders(4) },
+		Tables: orderTables,
+		Load:   LoadAll[AssignOrder]("Lines.Serials"),
+	}
+}
+
+// AssignGenerator counts up from a number that JavaScript cannot represent, and
+// records the blocks that it returned.
+type AssignGenerator struct {
+	mu     sync.Mutex
+	Last   int64
+	Blocks []int
+	Reject func(block int) error
+}
+
+// NewAssignGenerator returns a generator that starts above what JavaScript represents.
+func NewAssignGenerator() *AssignGenerator { return &AssignGenerator{Last: 1 << 60} }
+
+// Fill implements gormflake.Generator.
+func (g *AssignGenerator) Fill(_ context.Context, dst []types.ID) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Reject != nil {
+		if err := g.Reject(len(g.Blocks)); err != nil {
+			return err
+		}
+	}
+	g.Blocks = append(g.Blocks, len(dst))
+	for i := range dst {
+		g.Last++
+		dst[i] = types.ID(g.Last)
+	}
+	return nil
+}
+
+// AssignText returns a tree as JSON, in which two trees are compared.
+func AssignText(t *testing.T, tree any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(tree, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// AssignTables creates the tables of models, and drops them when the test ends.
+func AssignTables(t *testing.T, db *gorm.DB, models []any) {
+	t.Helper()
+	drop := func() {
+		_ = db.Migrator().DropTable("assign_post_tags", "assign_menu_dishes")
+		for _, model := range slices.Backward(models) {
+			if err := db.Migrator().DropTable(model); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	drop()
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(drop)
+}
+
+// AssignOrFail stops the test if Assign fails.
+func AssignOrFail(t *testing.T, db *gorm.DB, tree any) {
+	t.Helper()
+	if err := gormflake.Assign(db, tree); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WantLoaded stops the test if the database does not hold the tree.
+func WantLoaded(t *testing.T, db *gorm.DB, shape AssignShape, tree any) {
+	t.Helper()
+	loaded, err := shape.Load(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := AssignText(t, loaded), AssignText(t, tree); got != want {
+		t.Fatalf("loaded\n%s\nassigned\n%s", got, want)
+	}
+}
+
+// Meddler is a generator that changes rows between the two walks.
+type Meddler struct {
+	LayoutCounter
+	Meddle func()
+}
+
+// Fill implements gormflake.Generator.
+func (m *Meddler) Fill(ctx context.Context, dst []types.ID) error {
+	m.Meddle()
+	return m.LayoutCounter.Fill(ctx, dst)
+}

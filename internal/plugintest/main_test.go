@@ -1,9 +1,0 @@
-package plugintest
-
-import (
-	"testing"
-
-	"github.com/gormflake/gormflake/internal/testdb"
-)
-
-func TestMain(m *testing.M) { testdb.Main(m) }

@@ -1,0 +1,292 @@
+package tree_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type (
+	ownerOfShared struct {
+		ID    types.ID    `gorm:"primaryKey" snowflake:"pk"`
+		Notes []*noteOnce `gorm:"foreignKey:OwnerID"`
+	}
+	ownerOfParts struct {
+		ID    types.ID   `gorm:"primaryKey" snowflake:"pk"`
+		Parts []partOnce `gorm:"foreignKey:OwnerID"`
+		Notes []noteOnce `gorm:"foreignKey:OwnerID"`
+	}
+	// partOnce has its owner's key, and is met in its owner's slice only.
+	partOnce struct {
+		OwnerID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
+	noteOnce struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID tally    `gorm:"type:bigint"`
+	}
+)
+
+// A tree is walked once if no link can replace a key that another row has already
+// referred to.
+func TestAssignWalksOnce(t *testing.T) {
+	t.Parallel()
+	shared := ownerOfShared{ID: 5, Notes: []*noteOnce{{}}}
+	parts := ownerOfParts{ID: 5, Parts: []partOnce{{OwnerID: 6}}, Notes: make([]noteOnce, 1)}
+	for name, test := range map[string]struct {
+		tree any
+		note *tally
+	}{
+		"shared rows with keys of their own":  {&shared, &shared.Notes[0].OwnerID},
+		"rows of one owner that have its key": {&parts, &parts.Notes[0].OwnerID},
+	} {
+		plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), test.tree)
+		if test.note.id != 5 || test.note.sets != 1 {
+			t.Errorf("%s: note of %d, set %d times, want 5, once", name, test.note.id, test.note.sets)
+		}
+	}
+	if parts.Parts[0].OwnerID != 5 {
+		t.Errorf("part of %d, want 5", parts.Parts[0].OwnerID)
+	}
+}
+
+type (
+	ebb struct {
+		EbbID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Flow  *flow    `gorm:"foreignKey:FlowID"`
+	}
+	flow struct {
+		FlowID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Ebb    *ebb     `gorm:"foreignKey:EbbID"`
+	}
+)
+
+// A key that is replaced late gets to the rows that had the old one, also if every
+// model of the tree takes its key from another.
+func TestAssignReplacesEveryKey(t *testing.T) {
+	t.Parallel()
+	first := &ebb{EbbID: 5, Flow: &flow{FlowID: 6}}
+	second := &ebb{EbbID: 7, Flow: &flow{FlowID: 8, Ebb: first}}
+	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), []*ebb{first, second})
+	if second.EbbID != 7 || second.Flow.FlowID != 7 || first.EbbID != 7 || first.Flow.FlowID != 7 {
+		t.Errorf("keys %d, %d, %d and %d, want 7", second.EbbID, second.Flow.FlowID, first.EbbID, first.Flow.FlowID)
+	}
+}
+
+type (
+	estate struct {
+		ID     types.ID   `gorm:"primaryKey" snowflake:"pk"`
+		Deed   *deed      `gorm:"foreignKey:EstateID"`
+		Survey *survey    `gorm:"foreignKey:EstateID"`
+		Notes  []noteOnce `gorm:"foreignKey:OwnerID"`
+	}
+	deed struct {
+		EstateID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Seal     *seal    `gorm:"foreignKey:SealID"`
+	}
+	survey struct {
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		EstateID types.ID
+		Seal     *seal `gorm:"foreignKey:SealID"`
+	}
+	seal struct {
+		SealID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
+)
+
+// Two relations that replace a key in turn do so for as many walks as there are
+// models, and no longer.
+func TestAssignEndsWhereKeysAlternate(t *testing.T) {
+	t.Parallel()
+	shared := &seal{}
+	row := estate{ID: 5, Deed: &deed{Seal: shared}, Survey: &survey{ID: 9, Seal: shared}, Notes: make([]noteOnce, 1)}
+	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), &row)
+	if row.Deed.EstateID != 5 || row.Survey.EstateID != 5 || shared.SealID != 9 {
+		t.Errorf("deed of %d, survey of %d, seal of %d, want 5, 5 and 9", row.Deed.EstateID, row.Survey.EstateID, shared.SealID)
+	}
+	if got, want := row.Notes[0].OwnerID.sets, 1+5+1; got != want {
+		t.Errorf("%d walks, want %d", got, want)
+	}
+}
+
+type (
+	relic struct {
+		ID    types.ID  `gorm:"primaryKey" snowflake:"pk"`
+		Front []*plaque `gorm:"polymorphic:Owner;polymorphicValue:front"`
+		Back  []*plaque `gorm:"polymorphic:Owner;polymorphicValue:back"`
+	}
+	plaque struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID   types.ID
+		OwnerType string
+	}
+	// CrateKey is exported because it is embedded by a pointer.
+	CrateKey struct {
+		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
+	crate struct {
+		*CrateKey
+		Items []*crateItem `gorm:"foreignKey:CrateID"`
+	}
+	crateItem struct {
+		ID      types.ID `gorm:"primaryKey" snowflake:"pk"`
+		CrateID types.ID
+	}
+	aisle struct {
+		ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Letter uint8
+		Seats  []aisleSeat `gorm:"foreignKey:Letter;references:Letter"`
+	}
+	// aisleSeat is as small as a row can be.
+	aisleSeat struct{ Letter uint8 }
+)
+
+// Rows with two parents are found whatever the parents and the rows look like.
+func TestAssignRejectsTwoParentsOfAnyShape(t *testing.T) {
+	t.Parallel()
+	label, item, seats := &plaque{}, &crateItem{}, make([]aisleSeat, 2)
+	for name, test := range map[string]struct {
+		tree any
+		want string
+	}{
+		"one parent in two roles": {
+			&relic{ID: 5, Front: []*plaque{label}, Back: []*plaque{label}},
+			"plaque.OwnerType: got two parents for one row, by relic.Front[0] and by relic.Back[0]: give each parent its own copy",
+		},
+		"keys behind nil pointers": {
+			[]*crate{{Items: []*crateItem{item}}, {Items: []*crateItem{item}}},
+			"crateItem.CrateID: got two parents for one row, by crate[0].Items[0] and by crate[1].Items[0]: give each parent its own copy",
+		},
+		"rows of one byte": {
+			[]aisle{{ID: 5, Letter: 'A', Seats: seats}, {ID: 6, Letter: 'B', Seats: seats}},
+			"aisleSeat.Letter: got two parents for one row, by aisle[0].Seats[0] and by aisle[1].Seats[0]: give each parent its own copy",
+		},
+	} {
+		gen := plugintest.NewAssignGenerator()
+		err := gormflake.Assign(plugintest.NoDatabase(t, gen), test.tree)
+		if err == nil || err.Error() != "gormflake: Assign: "+test.want || len(gen.Blocks) > 0 {
+			t.Errorf("%s: got %v and %d blocks of keys\nwant %s", name, err, len(gen.Blocks), test.want)
+		}
+	}
+}
+
+type (
+	landlord struct {
+		ID types.ID `gorm:"primaryKey" snowflake:"pk"`
+	}
+	lodger struct {
+		ID         types.ID `gorm:"primaryKey" snowflake:"pk"`
+		LandlordID types.ID
+		Landlord   *landlord
+		Rules      []*houseRule `gorm:"foreignKey:LandlordID;references:LandlordID"`
+	}
+	houseRule struct {
+		ID         types.ID `gorm:"primaryKey" snowflake:"pk"`
+		LandlordID types.ID
+	}
+)
+
+// Parents may share a row by a column that they get from one parent of theirs.
+func TestAssignAcceptsParentsThatShareAReference(t *testing.T) {
+	t.Parallel()
+	owner, rules := &landlord{}, []*houseRule{{}}
+	lodgers := []*lodger{{Landlord: owner, Rules: rules}, {Landlord: owner, Rules: rules}}
+	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), lodgers)
+	if owner.ID == 0 || rules[0].LandlordID != owner.ID {
+		t.Errorf("rule of %d, want %d", rules[0].LandlordID, owner.ID)
+	}
+}
+
+// moody is a type of a column that may refuse its value.
+type moody struct {
+	text    string
+	refuses bool
+}
+
+func (m *moody) Scan(value any) error {
+	if m.refuses {
+		return plugintest.ErrInjected
+	}
+	m.text, _ = value.(string)
+	return nil
+}
+
+func (m moody) Value() (driver.Value, error) { return m.text, nil }
+
+type (
+	museum struct {
+		ID    types.ID     `gorm:"primaryKey" snowflake:"pk"`
+		Items []museumItem `gorm:"polymorphic:Owner"`
+	}
+	museumItem struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID   types.ID
+		OwnerType moody `gorm:"type:varchar(40)"`
+	}
+)
+
+// The type of a polymorphic relation may be refused by one row alone.
+func TestAssignTypeColumnThatFails(t *testing.T) {
+	t.Parallel()
+	row := museum{Items: make([]museumItem, 2)}
+	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())
+	plugintest.AssignOrFail(t, db, &row)
+	if got := row.Items[1].OwnerType.text; got != "museums" {
+		t.Errorf("item of a %q, want museums", got)
+	}
+	row.Items[1].OwnerType.refuses = true
+	err := gormflake.Assign(db, &row)
+	if !errors.Is(err, plugintest.ErrInjected) || !strings.HasPrefix(err.Error(), "gormflake: Assign: museum.Items: set museumItem.OwnerType: ") {
+		t.Errorf("got %v, want that the second item fails", err)
+	}
+}
+
+type (
+	stage struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Props []prop   `gorm:"polymorphic:Owner;polymorphicValue:"`
+	}
+	prop struct {
+		ID        types.ID `gorm:"primaryKey" snowflake:"pk"`
+		OwnerID   types.ID
+		OwnerType string
+	}
+)
+
+// GORM leaves the type column alone if the relation has an empty type.
+func TestAssignEmptyTypeOfRelation(t *testing.T) {
+	t.Parallel()
+	row := stage{Props: []prop{{OwnerType: "kept"}}}
+	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, plugintest.NewAssignGenerator()), &row)
+	if got := row.Props[0]; row.ID == 0 || got.OwnerID != row.ID || got.OwnerType != "kept" {
+		t.Errorf("prop %+v of stage %d", got, row.ID)
+	}
+}
+
+type (
+	folder struct {
+		ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Index *index   `gorm:"foreignKey:FolderID"`
+	}
+	// index has its folder's key, and a serial number.
+	index struct {
+		FolderID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Number   string   `snowflake:"serial=PAY"`
+	}
+)
+
+// No ID is generated for a serial number that is set.
+func TestAssignWastesNoIDs(t *testing.T) {
+	t.Parallel()
+	gen := plugintest.NewLayoutCounter()
+	row := folder{ID: 5, Index: &index{FolderID: 5, Number: "set"}}
+	plugintest.AssignOrFail(t, plugintest.NoDatabase(t, gen), &row)
+	if gen.Calls != 0 || row.Index.Number != "set" {
+		t.Errorf("%d calls of the generator, index %+v", gen.Calls, row.Index)
+	}
+}

@@ -1,0 +1,62 @@
+package tree_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+var errAssignRejected = errors.New("rejected")
+
+func TestAssignThenWrite(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := db.Use(gormflake.New(plugintest.NewAssignGenerator())); err != nil {
+			t.Fatal(err)
+		}
+		for _, shape := range assignShapes() {
+			t.Run(shape.Name+", batches", func(t *testing.T) {
+				plugintest.AssignTables(t, db, shape.Models)
+				tree := shape.Tree()
+				plugintest.AssignOrFail(t, db, tree)
+				writeBatches(t, db, shape, tree)
+				plugintest.WantLoaded(t, db, shape, tree)
+			})
+			t.Run(shape.Name+", one create", func(t *testing.T) {
+				plugintest.AssignTables(t, db, shape.Models)
+				tree := shape.Tree()
+				plugintest.AssignOrFail(t, db, tree)
+				before := plugintest.AssignText(t, tree)
+				if err := db.Create(tree).Error; err != nil {
+					t.Fatal(err)
+				}
+				if after := plugintest.AssignText(t, tree); after != before {
+					t.Fatalf("Create changed the tree to\n%s\nfrom\n%s", after, before)
+				}
+				plugintest.WantLoaded(t, db, shape, tree)
+			})
+		}
+	})
+}
+
+// writeBatches inserts table by table, with nothing for GORM to link.
+func writeBatches(t *testing.T, db *gorm.DB, shape plugintest.AssignShape, tree any) {
+	t.Helper()
+	tables := shape.Tables(tree)
+	for i, rows := range tables {
+		tx := db.Omit(clause.Associations)
+		if shape.Joined != "" && i == len(tables)-1 {
+			tx = db.Omit(shape.Joined + ".*")
+		}
+		if err := tx.CreateInBatches(rows, 3).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+}

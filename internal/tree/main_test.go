@@ -1,0 +1,9 @@
+package tree_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+func TestMain(m *testing.M) { testdb.Main(m) }

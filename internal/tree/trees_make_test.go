@@ -1,0 +1,249 @@
+package tree_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// forest is what a case has created so far.
+type forest struct {
+	db    *gorm.DB // a transaction
+	tx    *gorm.DB // the same with the settings of the step
+	kinds []treeKind
+	r     *rand.Rand // of the step
+	codes int
+	left  int // rows that the step may still make
+	roots []reflect.Value
+	log   []string
+
+	preset map[string]string                // key that the test has set, by model and code
+	stale  map[treeAddress]bool             // structs whose row has been replaced by an upsert
+	twice  map[string]bool                  // rows that are in several structs, by model and code
+	made   map[reflect.Type][]reflect.Value // pointers that other rows may share
+	later  []reflect.Value                  // pointers that the next step may share
+	before map[string]bool                  // rows that exist, by model and code
+}
+
+// treeAddress identifies a struct: one and its first field have one address.
+type treeAddress struct {
+	address uintptr
+	model   reflect.Type
+}
+
+func addressOf(row reflect.Value) treeAddress { return treeAddress{row.UnsafeAddr(), row.Type()} }
+
+func newForest(db *gorm.DB, kinds []treeKind) *forest {
+	return &forest{
+		db: db, kinds: kinds,
+		preset: map[string]string{}, stale: map[treeAddress]bool{}, twice: map[string]bool{},
+		made: map[reflect.Type][]reflect.Value{}, before: map[string]bool{},
+	}
+}
+
+func (f *forest) chance(n int) bool { return f.r.IntN(n) == 0 }
+
+func (f *forest) logf(format string, args ...any) {
+	f.log = append(f.log, fmt.Sprintf(format, args...))
+}
+
+func (f *forest) schema(t reflect.Type) *schema.Schema {
+	stmt := &gorm.Statement{DB: f.db}
+	if err := stmt.Parse(reflect.New(t).Interface()); err != nil {
+		panic(err)
+	}
+	return stmt.Schema
+}
+
+func (f *forest) newCode() string {
+	f.codes++
+	return fmt.Sprintf("c%d", f.codes)
+}
+
+// tree makes a struct of a model with random relations, without keys in general.
+func (f *forest) tree(t reflect.Type) reflect.Value {
+	row := reflect.New(t).Elem()
+	f.grow(row, nil)
+	return row
+}
+
+// grow sets the columns and relations of a row. The foreign keys in taken belong
+// to the row above it.
+func (f *forest) grow(row reflect.Value, taken []*schema.Field) {
+	s := f.schema(row.Type())
+	f.left--
+	setField(s.LookUpField("Code"), row, f.newCode())
+	setField(s.LookUpField("Title"), row, fmt.Sprintf("t%d", f.r.IntN(10)))
+	f.setKeys(s, row, taken)
+	for _, rel := range relationsOf(s) {
+		if f.left > 0 && f.chance(2) && (!owns(rel) || !intersects(foreignKeys(rel), taken)) {
+			f.relate(rel, row)
+			taken = append(taken, foreignKeys(rel)...)
+		}
+	}
+}
+
+// setKeys sets the keys that the plugin does not fill, and some that it does.
+func (f *forest) setKeys(s *schema.Schema, row reflect.Value, taken []*schema.Field) {
+	for _, field := range s.PrimaryFields {
+		if _, tagged := field.Tag.Lookup("snowflake"); !tagged {
+			setField(field, row, 1+f.r.IntN(3))
+			continue
+		}
+		if field.GORMDataType == "string" && strings.Contains(string(field.Tag), "serial") || isForeign(s, field) || intersects(taken, s.PrimaryFields) {
+			continue
+		}
+		if f.chance(5) {
+			f.codes++
+			key := 1<<50 + f.codes
+			setField(field, row, fmt.Sprint(key))
+			f.preset[rowName(row)+"."+field.DBName] = fmt.Sprint(key)
+		}
+	}
+}
+
+func isForeign(s *schema.Schema, key *schema.Field) bool {
+	for _, rel := range s.Relationships.BelongsTo {
+		if slices.Contains(foreignKeys(rel), key) {
+			return true
+		}
+	}
+	return false
+}
+
+// relate fills one relation of a row.
+func (f *forest) relate(rel *schema.Relationship, owner reflect.Value) {
+	field := rel.Field.ReflectValueOf(context.Background(), owner)
+	switch field.Kind() {
+	case reflect.Struct:
+		f.grow(field, takenBy(rel))
+	case reflect.Pointer:
+		field.Set(f.pointer(rel, owner))
+	default:
+		for range 1 + f.r.IntN(3) {
+			f.extend(rel, owner, field)
+		}
+	}
+}
+
+func (f *forest) extend(rel *schema.Relationship, owner, list reflect.Value) {
+	if f.left <= 0 {
+		return
+	}
+	if list.Type().Elem().Kind() == reflect.Pointer {
+		list.Set(reflect.Append(list, f.pointer(rel, owner)))
+		return
+	}
+	row := reflect.New(rel.FieldSchema.ModelType).Elem()
+	f.grow(row, takenBy(rel))
+	list.Set(reflect.Append(list, row))
+}
+
+// pointer returns a row for a relation: a new one, with or without a way back, or
+// one that something else refers to.
+func (f *forest) pointer(rel *schema.Relationship, owner reflect.Value) reflect.Value {
+	t := rel.FieldSchema.ModelType
+	if f.chance(3) && (rel.Type == schema.BelongsTo && !setsKey(rel) || rel.Type == schema.Many2Many) {
+		if p, ok := f.shared(t); ok {
+			return p
+		}
+	}
+	p := reflect.New(t)
+	f.grow(p.Elem(), takenBy(rel))
+	f.linkBack(rel, owner, p.Elem())
+	if isLeaf(rel.FieldSchema) {
+		f.made[t] = append(f.made[t], p)
+	} else {
+		f.later = append(f.later, p)
+	}
+	return p
+}
+
+// shared returns a row that other rows of this step may refer to as well. GORM
+// itself rejects a statement that updates a row twice, and inserts twice what is
+// above itself.
+func (f *forest) shared(t reflect.Type) (reflect.Value, bool) {
+	found := f.made[t]
+	if len(found) == 0 || f.tx.FullSaveAssociations {
+		return reflect.Value{}, false
+	}
+	i := f.r.IntN(len(found))
+	p := found[i]
+	if !isLeaf(f.schema(t)) {
+		f.made[t] = slices.Delete(found, i, i+1)
+		f.later = append(f.later, p)
+	}
+	return p, true
+}
+
+func isLeaf(s *schema.Schema) bool { return len(relationsOf(s)) == 0 }
+
+// linkBack lets the belongs-to relation of a row point to its owner.
+func (f *forest) linkBack(rel *schema.Relationship, owner, row reflect.Value) {
+	if rel.Type == schema.BelongsTo || rel.Type == schema.Many2Many || !f.chance(2) {
+		return
+	}
+	for _, back := range rel.FieldSchema.Relationships.BelongsTo {
+		if intersects(foreignKeys(back), foreignKeys(rel)) && back.Field.FieldType == owner.Addr().Type() && f.isRoot(owner) {
+			setField(back.Field, row, owner.Addr().Interface())
+		}
+	}
+}
+
+// isRoot reports whether a row stays where it is.
+func (f *forest) isRoot(row reflect.Value) bool {
+	return slices.ContainsFunc(f.roots, func(root reflect.Value) bool { return addressOf(root) == addressOf(row) })
+}
+
+// owns reports whether no other relation may set what this one sets.
+func owns(rel *schema.Relationship) bool { return rel.Type == schema.BelongsTo || setsKey(rel) }
+
+// setsKey reports whether a relation sets a primary key.
+func setsKey(rel *schema.Relationship) bool {
+	return rel.Type != schema.Many2Many && slices.ContainsFunc(foreignKeys(rel), func(f *schema.Field) bool { return f.PrimaryKey })
+}
+
+// takenBy returns the columns that the related row and its relations leave to rel.
+func takenBy(rel *schema.Relationship) []*schema.Field {
+	if rel.Type == schema.BelongsTo && !setsKey(rel) || rel.Type == schema.Many2Many {
+		return nil
+	}
+	return foreignKeys(rel)
+}
+
+// foreignKeys returns the columns that a relation sets.
+func foreignKeys(rel *schema.Relationship) (fields []*schema.Field) {
+	for _, ref := range rel.References {
+		fields = append(fields, ref.ForeignKey)
+	}
+	return fields
+}
+
+func intersects(a, b []*schema.Field) bool {
+	return slices.ContainsFunc(a, func(f *schema.Field) bool { return slices.Contains(b, f) })
+}
+
+// relationsOf returns the relations in an order that does not change.
+func relationsOf(s *schema.Schema) []*schema.Relationship {
+	r := &s.Relationships
+	all := slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many)
+	slices.SortFunc(all, func(a, b *schema.Relationship) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func setField(field *schema.Field, row reflect.Value, value any) {
+	if err := field.Set(context.Background(), row, value); err != nil {
+		panic(err)
+	}
+}
+
+// rowName identifies a row: its model and its code.
+func rowName(row reflect.Value) string {
+	return row.Type().Name() + " " + row.FieldByName("Code").String()
+}

@@ -1,0 +1,592 @@
+package tree_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake"
+)
+
+// treeStep is one step of a case. It depends on the rows before it, but not on how
+// many random numbers the steps before it took, so that a case can be shortened.
+type treeStep struct {
+	seed uint64
+	rows int // how many rows it may make
+}
+
+var treePaths = []func(*forest) error{
+	(*forest).create, (*forest).create, (*forest).batches, (*forest).save, (*forest).generic,
+	(*forest).firstOrCreate, (*forest).createMaps, (*forest).assignAndBatch, (*forest).assignAndCreate,
+	(*forest).upsert, (*forest).upsertSlice, (*forest).upsertMap, (*forest).doNothing,
+	(*forest).associate, (*forest).associate, (*forest).saveAgain,
+}
+
+func (f *forest) run(s treeStep) error {
+	f.r = rand.New(rand.NewPCG(s.seed, 0))
+	f.left = s.rows
+	f.share()
+	f.tx = f.session()
+	err := treePaths[f.r.IntN(len(treePaths))](f)
+	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) { f.before[rowName(row)] = true }}
+	for _, root := range f.roots {
+		w.visit(root)
+	}
+	return err
+}
+
+// share lets rows that exist be related to new ones.
+func (f *forest) share() {
+	for _, p := range f.later {
+		f.made[p.Type().Elem()] = append(f.made[p.Type().Elem()], p)
+	}
+	f.later = nil
+	for t, pointers := range f.made {
+		f.made[t] = slices.DeleteFunc(pointers, func(p reflect.Value) bool { return f.twice[rowName(p.Elem())] })
+	}
+}
+
+// session returns the database, often with settings that change how GORM creates.
+func (f *forest) session() *gorm.DB {
+	sessions := map[string]gorm.Session{
+		"SkipHooks":              {SkipHooks: true},
+		"SkipDefaultTransaction": {SkipDefaultTransaction: true},
+		"PrepareStmt":            {PrepareStmt: true},
+		"CreateBatchSize: 2":     {CreateBatchSize: 2},
+		"FullSaveAssociations":   {FullSaveAssociations: true},
+	}
+	names := []string{"", "", "", "SkipHooks", "SkipDefaultTransaction", "PrepareStmt", "CreateBatchSize: 2", "FullSaveAssociations"}
+	name := names[f.r.IntN(len(names))]
+	if name == "" {
+		return f.db
+	}
+	f.logf("session with %s", name)
+	session := sessions[name]
+	return f.db.Session(&session)
+}
+
+func (f *forest) kind() treeKind { return f.kinds[f.r.IntN(len(f.kinds))] }
+
+func (k treeKind) modelType() reflect.Type { return reflect.TypeOf(k.model).Elem() }
+
+// newTree returns a pointer to a new tree, which belongs to the forest now.
+func (f *forest) newTree(t reflect.Type) reflect.Value {
+	p := reflect.New(t)
+	f.roots = append(f.roots, p.Elem())
+	f.grow(p.Elem(), nil)
+	f.later = append(f.later, p)
+	return p
+}
+
+// newTrees returns a pointer to a slice of new trees or of pointers to them.
+func (f *forest) newTrees(t reflect.Type) reflect.Value {
+	n := 1 + f.r.IntN(4)
+	elem := t
+	if f.chance(2) {
+		elem = reflect.PointerTo(t)
+	}
+	list := reflect.New(reflect.SliceOf(elem))
+	list.Elem().Set(reflect.MakeSlice(list.Type().Elem(), n, n))
+	for i := range n {
+		row := list.Elem().Index(i)
+		if elem != t {
+			row.Set(f.newTree(t))
+			continue
+		}
+		f.roots = append(f.roots, row)
+		f.grow(row, nil)
+	}
+	return list
+}
+
+// value returns a pointer to trees, or what it points to where GORM allows it.
+func (f *forest) value(t reflect.Type) any {
+	if f.chance(2) {
+		return f.newTree(t).Interface()
+	}
+	list := f.newTrees(t)
+	if f.chance(2) {
+		return list.Elem().Interface()
+	}
+	return list.Interface()
+}
+
+func (f *forest) create() error {
+	value := f.value(f.kind().modelType())
+	f.logf("Create %s", describe(f, value))
+	return f.tx.Create(value).Error
+}
+
+func (f *forest) batches() error {
+	value := f.newTrees(f.kind().modelType()).Interface()
+	f.logf("CreateInBatches by 2: %s", describe(f, value))
+	return f.tx.CreateInBatches(value, 2).Error
+}
+
+func (f *forest) save() error {
+	value := f.value(f.kind().modelType())
+	f.logf("Save %s", describe(f, value))
+	return f.tx.Save(value).Error
+}
+
+func (f *forest) generic() error {
+	kind := f.kind()
+	if f.chance(2) {
+		row := f.newTree(kind.modelType()).Interface()
+		f.logf("gorm.G Create %s", describe(f, row))
+		return kind.genericCreate(f.tx, row)
+	}
+	list := reflect.New(reflect.SliceOf(kind.modelType()))
+	n := 1 + f.r.IntN(4)
+	list.Elem().Set(reflect.MakeSlice(list.Type().Elem(), n, n))
+	for i := range n {
+		f.roots = append(f.roots, list.Elem().Index(i))
+		f.grow(list.Elem().Index(i), nil)
+	}
+	f.logf("gorm.G CreateInBatches by 2: %s", describe(f, list.Interface()))
+	return kind.genericBatch(f.tx, list.Interface(), 2)
+}
+
+func (f *forest) firstOrCreate() error {
+	if old, ok := f.root(); ok && f.chance(2) {
+		row := reflect.New(old.Type())
+		f.logf("FirstOrCreate of existing %s", rowName(old))
+		if err := f.tx.Where("code = ?", codeOf(old)).FirstOrCreate(row.Interface()).Error; err != nil {
+			return err
+		}
+		f.twice[rowName(old)] = true
+		f.roots = append(f.roots, row.Elem())
+		return nil
+	}
+	row := f.newTree(f.kind().modelType())
+	f.logf("FirstOrCreate %s", describe(f, row.Interface()))
+	return f.tx.Where("code = ?", codeOf(row.Elem())).FirstOrCreate(row.Interface()).Error
+}
+
+func codeOf(row reflect.Value) string { return row.FieldByName("Code").String() }
+
+// root returns a root whose row is in no other struct.
+func (f *forest) root() (reflect.Value, bool) {
+	var found []reflect.Value
+	for _, root := range f.roots {
+		if !f.twice[rowName(root)] {
+			found = append(found, root)
+		}
+	}
+	if len(found) == 0 {
+		return reflect.Value{}, false
+	}
+	return found[f.r.IntN(len(found))], true
+}
+
+// createMaps creates rows from maps and then keeps structs of what the maps hold.
+func (f *forest) createMaps() error {
+	kind := f.kind()
+	s := f.schema(kind.modelType())
+	db := f.tx.Model(kind.model)
+	if s.PrioritizedPrimaryField != nil && s.PrioritizedPrimaryField.AutoIncrement || f.chance(2) {
+		values := f.newMap(s)
+		f.logf("Create %s from %v", s.Name, values)
+		if err := db.Create(values).Error; err != nil {
+			return err
+		}
+		return f.keepMap(s, values)
+	}
+	list := make([]map[string]any, 1+f.r.IntN(3))
+	for i := range list {
+		list[i] = f.newMap(s)
+	}
+	f.logf("Create %s from %v", s.Name, list)
+	create := any(list)
+	if f.chance(2) {
+		create = &list
+	}
+	if err := db.Create(create).Error; err != nil {
+		return err
+	}
+	var errs []error
+	for _, values := range list {
+		errs = append(errs, f.keepMap(s, values))
+	}
+	return errors.Join(errs...)
+}
+
+// newMap names the columns in one of the ways that GORM knows.
+func (f *forest) newMap(s *schema.Schema) map[string]any {
+	values := map[string]any{"code": f.newCode(), "Title": "map"}
+	for _, field := range s.PrimaryFields {
+		_, tagged := field.Tag.Lookup("snowflake")
+		switch {
+		case !tagged:
+			values[field.Name] = 1 + f.r.IntN(3)
+		case f.chance(4):
+			values[[]string{field.DBName, field.Name}[f.r.IntN(2)]] = nil
+		}
+	}
+	f.linkMap(s, values)
+	return values
+}
+
+// linkMap sets the foreign keys of a belongs-to relation to the keys of a root.
+func (f *forest) linkMap(s *schema.Schema, values map[string]any) {
+	for _, rel := range s.Relationships.BelongsTo {
+		for _, root := range f.roots {
+			if root.Type() != rel.FieldSchema.ModelType || f.left <= 0 || isForeign(s, s.PrimaryFields[0]) {
+				continue
+			}
+			f.left--
+			for _, ref := range rel.References {
+				values[ref.ForeignKey.DBName], _ = ref.PrimaryKey.ValueOf(context.Background(), root)
+			}
+			break
+		}
+	}
+}
+
+func (f *forest) keepMap(s *schema.Schema, values map[string]any) error {
+	row := reflect.New(s.ModelType).Elem()
+	for name, value := range values {
+		field := s.LookUpField(name)
+		if field == nil {
+			return fmt.Errorf("the map has %s, which is in no column", name)
+		}
+		if err := field.Set(context.Background(), row, value); err != nil {
+			return err
+		}
+	}
+	f.roots = append(f.roots, row)
+	return nil
+}
+
+// assignAndBatch assigns the keys, and then inserts the rows of each model apart.
+func (f *forest) assignAndBatch() error {
+	value := f.newTrees(f.kind().modelType())
+	f.logf("Assign, then CreateInBatches of each model: %s", describe(f, value.Interface()))
+	if err := gormflake.Assign(f.db, value.Interface()); err != nil {
+		return err
+	}
+	return f.insertFlat(value.Elem())
+}
+
+func (f *forest) insertFlat(list reflect.Value) error {
+	var order []reflect.Type
+	rows := map[reflect.Type]reflect.Value{}
+	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(s *schema.Schema, row reflect.Value) {
+		if f.created(row) {
+			return
+		}
+		t := s.ModelType
+		if !rows[t].IsValid() {
+			order = append(order, t)
+			rows[t] = reflect.MakeSlice(reflect.SliceOf(reflect.PointerTo(t)), 0, 8)
+		}
+		rows[t] = reflect.Append(rows[t], row.Addr())
+	}}
+	for i := range list.Len() {
+		w.visit(reflect.Indirect(list.Index(i)))
+	}
+	for _, t := range order {
+		if err := f.db.Omit(butJoins(f.schema(t))...).CreateInBatches(rows[t].Interface(), 3).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// created reports whether the row was in the database before this step.
+func (f *forest) created(row reflect.Value) bool { return f.before[rowName(row)] }
+
+// butJoins omits all relations but the rows of join tables.
+func butJoins(s *schema.Schema) []string {
+	var names []string
+	for _, rel := range relationsOf(s) {
+		if rel.Type == schema.Many2Many {
+			names = append(names, rel.Name+".*")
+		} else {
+			names = append(names, rel.Name)
+		}
+	}
+	return names
+}
+
+func (f *forest) assignAndCreate() error {
+	value := f.value(f.kind().modelType())
+	f.logf("Assign, then Create %s", describe(f, value))
+	if err := gormflake.Assign(f.db, value); err != nil {
+		return err
+	}
+	return f.tx.Create(value).Error
+}
+
+// byCodeAll finds rows by their codes and replaces all columns.
+func byCodeAll() clause.OnConflict {
+	return clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
+}
+
+// replacement returns a new tree for the row of a root.
+func (f *forest) replacement(old reflect.Value) reflect.Value {
+	p := reflect.New(old.Type())
+	if !plugintest.CanTell(f.db) || slices.ContainsFunc(relationsOf(f.schema(old.Type())), setsKey) {
+		f.left = 1 // a relation would be linked to the new key, or have the old one already
+	}
+	f.grow(p.Elem(), nil)
+	f.replace(old, p.Elem())
+	return p
+}
+
+// replace makes a struct the one that its row is compared with.
+func (f *forest) replace(old, row reflect.Value) {
+	name := rowName(row)
+	for _, field := range f.schema(row.Type()).PrimaryFields {
+		delete(f.preset, name+"."+field.DBName)
+	}
+	setField(f.schema(row.Type()).LookUpField("Code"), row, codeOf(old))
+	f.stale[addressOf(old)] = true
+	f.twice[rowName(old)] = true
+}
+
+// reread reads a row again where the database cannot return its key.
+func (f *forest) reread(row reflect.Value) error {
+	if plugintest.CanTell(f.db) {
+		f.roots = append(f.roots, row)
+		return nil
+	}
+	fresh := reflect.New(row.Type())
+	f.roots = append(f.roots, fresh.Elem())
+	return f.db.Where("code = ?", codeOf(row)).First(fresh.Interface()).Error
+}
+
+func (f *forest) upsert() error {
+	old, ok := f.root()
+	if !ok {
+		return f.create()
+	}
+	row := f.replacement(old)
+	f.logf("upsert by code: %s", describe(f, row.Interface()))
+	if err := f.tx.Clauses(byCodeAll()).Create(row.Interface()).Error; err != nil {
+		return err
+	}
+	return f.reread(row.Elem())
+}
+
+func (f *forest) upsertSlice() error {
+	old, ok := f.root()
+	if !ok {
+		return f.batches()
+	}
+	replaced, fresh := f.replacement(old), f.newTree(old.Type())
+	rows := reflect.MakeSlice(reflect.SliceOf(replaced.Type()), 0, 2)
+	rows = reflect.Append(rows, fresh, replaced)
+	f.logf("upsert by code: %s", describe(f, rows.Interface()))
+	if err := f.tx.Clauses(byCodeAll()).Create(rows.Interface()).Error; err != nil {
+		return err
+	}
+	return f.reread(replaced.Elem())
+}
+
+func (f *forest) upsertMap() error {
+	old, ok := f.root()
+	if !ok {
+		return f.createMaps()
+	}
+	s := f.schema(old.Type())
+	f.left = 0
+	values := f.newMap(s)
+	values["code"] = codeOf(old)
+	f.logf("upsert by code of %s from %v", s.Name, values)
+	conflict := plugintest.ByCode("title")
+	tx := f.tx.Model(reflect.New(old.Type()).Interface()).Clauses(conflict).Create(values)
+	if tx.Error != nil {
+		return tx.Error
+	}
+	if plugintest.CanTell(f.db) {
+		key := s.PrimaryFields[len(s.PrimaryFields)-1]
+		if got, want := mapKey(s, values, key), text(key, old); got != want {
+			return fmt.Errorf("the map has the key %s, the row %s", got, want)
+		}
+	}
+	setField(s.LookUpField("Title"), old, "map")
+	return nil
+}
+
+func mapKey(s *schema.Schema, values map[string]any, key *schema.Field) string {
+	for name, value := range values {
+		if s.LookUpField(name) == key {
+			return plainText(value)
+		}
+	}
+	return ""
+}
+
+// doNothing leaves an existing row alone, and creates others.
+func (f *forest) doNothing() error {
+	conflict := clause.OnConflict{DoNothing: true}
+	if old, ok := f.root(); ok && f.chance(2) {
+		f.left = 1
+		row := f.tree(old.Type())
+		setField(f.schema(old.Type()).LookUpField("Code"), row, codeOf(old))
+		f.logf("DO NOTHING for %s", rowName(old))
+		return f.tx.Clauses(conflict).Create(row.Addr().Interface()).Error
+	}
+	value := f.value(f.kind().modelType())
+	f.logf("OnConflict DoNothing: Create %s", describe(f, value))
+	return f.tx.Clauses(conflict).Create(value).Error
+}
+
+// associate appends to a relation of a root, or replaces it.
+func (f *forest) associate() error {
+	owner, ok := f.root()
+	if !ok {
+		return f.create()
+	}
+	// GORM's Replace would set a key to NULL.
+	relations := slices.DeleteFunc(relationsOf(f.schema(owner.Type())), setsKey)
+	if len(relations) == 0 {
+		return f.create()
+	}
+	rel := relations[f.r.IntN(len(relations))]
+	clears := rel.Type == schema.HasOne || rel.Type == schema.BelongsTo || f.chance(2)
+	values := f.relatedValues(rel)
+	db := f.db.Model(owner.Addr().Interface()).Association(rel.Name)
+	if clears {
+		f.logf("Association %s of %s: Replace by %s", rel.Name, rowName(owner), describe(f, values...))
+		f.detach(rel, owner)
+		return db.Replace(values...)
+	}
+	f.logf("Association %s of %s: Append %s", rel.Name, rowName(owner), describe(f, values...))
+	return db.Append(values...)
+}
+
+func (f *forest) relatedValues(rel *schema.Relationship) []any {
+	n := 1
+	if rel.Type == schema.HasMany || rel.Type == schema.Many2Many {
+		n += f.r.IntN(3)
+	}
+	f.left = 0 // GORM saves no relations of theirs
+	values := make([]any, n)
+	for i := range values {
+		row := reflect.New(rel.FieldSchema.ModelType)
+		f.grow(row.Elem(), takenBy(rel))
+		values[i] = row.Interface()
+	}
+	return values
+}
+
+// detach keeps what a relation holds as roots, as GORM leaves it in the database.
+func (f *forest) detach(rel *schema.Relationship, owner reflect.Value) {
+	for _, row := range relatedRows(rel, owner) {
+		if rel.Field.IndirectFieldType.Kind() == reflect.Struct && rel.Field.FieldType.Kind() != reflect.Pointer ||
+			rel.Field.FieldType.Kind() == reflect.Slice && rel.Field.FieldType.Elem().Kind() != reflect.Pointer {
+			fresh := reflect.New(row.Type()).Elem()
+			fresh.Set(row)
+			row = fresh
+		}
+		f.roots = append(f.roots, row)
+		if rel.Type == schema.HasOne || rel.Type == schema.HasMany {
+			unlink(rel, row)
+		}
+	}
+}
+
+func unlink(rel *schema.Relationship, row reflect.Value) {
+	for _, ref := range rel.References {
+		if ref.OwnPrimaryKey {
+			ref.ForeignKey.ReflectValueOf(context.Background(), row).SetZero()
+		}
+	}
+	for _, back := range rel.FieldSchema.Relationships.BelongsTo {
+		if intersects(foreignKeys(back), foreignKeys(rel)) {
+			back.Field.ReflectValueOf(context.Background(), row).SetZero()
+		}
+	}
+}
+
+// saveAgain changes a root and saves it with what is new below it.
+func (f *forest) saveAgain() error {
+	owner, ok := f.root()
+	if !ok || f.anyTwice(owner) {
+		return f.save()
+	}
+	s := f.schema(owner.Type())
+	setField(s.LookUpField("Title"), owner, "saved again")
+	for _, rel := range relationsOf(s) {
+		if list := rel.Field.ReflectValueOf(context.Background(), owner); list.Kind() == reflect.Slice && f.chance(2) {
+			f.extend(rel, owner, list)
+		}
+	}
+	f.logf("Save again %s", describe(f, owner.Addr().Interface()))
+	return f.tx.Save(owner.Addr().Interface()).Error
+}
+
+func (f *forest) anyTwice(root reflect.Value) (found bool) {
+	w := treeWalk{forest: f, seen: map[treeAddress]bool{}, row: func(_ *schema.Schema, row reflect.Value) {
+		found = found || f.twice[rowName(row)]
+	}}
+	w.visit(root)
+	return found
+}
+
+// describe writes trees down as they are before a step.
+func describe(f *forest, values ...any) string {
+	var b strings.Builder
+	for i, value := range values {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		f.describe(&b, reflect.ValueOf(value), map[treeAddress]bool{})
+	}
+	return b.String()
+}
+
+func (f *forest) describe(b *strings.Builder, v reflect.Value, seen map[treeAddress]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		b.WriteString("&")
+		f.describe(b, v.Elem(), seen)
+	case reflect.Slice:
+		fmt.Fprintf(b, "%s{", strings.ReplaceAll(v.Type().String(), "tree_test.", ""))
+		for i := range v.Len() {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			f.describe(b, v.Index(i), seen)
+		}
+		b.WriteString("}")
+	default:
+		f.describeRow(b, v, seen)
+	}
+}
+
+func (f *forest) describeRow(b *strings.Builder, row reflect.Value, seen map[treeAddress]bool) {
+	b.WriteString(rowName(row))
+	if seen[addressOf(row)] {
+		b.WriteString(" (again)")
+		return
+	}
+	seen[addressOf(row)] = true
+	s := f.schema(row.Type())
+	if key := keyOfRow(s, row); strings.Trim(key, ", ") != "" {
+		fmt.Fprintf(b, " key %s", key)
+	}
+	var parts []string
+	for _, rel := range relationsOf(s) {
+		if v := rel.Field.ReflectValueOf(context.Background(), row); !v.IsZero() {
+			var inner strings.Builder
+			f.describe(&inner, v, seen)
+			parts = append(parts, rel.Name+": "+inner.String())
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(b, " {%s}", strings.Join(parts, ", "))
+	}
+}

@@ -1,0 +1,117 @@
+package tree_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// treeCases is how many cases run on each target: 2,000 on all of them.
+const treeCases = 400
+
+// Random trees, created by random paths, are in the database as they are in
+// memory: every struct's key is its row's, every foreign key is its parent's key,
+// and there is no other row. A case fails with its steps, as few as will do, and
+// the command that runs it again. GORMFLAKE_TEST_TREES sets the number of cases of each
+// database.
+func TestRandomTrees(t *testing.T) {
+	t.Parallel()
+	cases := treeCases
+	if text := os.Getenv("GORMFLAKE_TEST_TREES"); text != "" {
+		var err error
+		if cases, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("GORMFLAKE_TEST_TREES: %v", err)
+		}
+	}
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Use(t, db, plugintest.NewPlugin(t))
+		kinds := treeKinds()
+		db.DisableForeignKeyConstraintWhenMigrating = true
+		for _, kind := range kinds {
+			plugintest.Migrate(t, db, kind.model)
+		}
+		target := uint64(slices.Index(testdb.Targets(), testdb.TargetOf(db)))
+		for i := range cases {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				steps := randomSteps(rand.New(rand.NewPCG(uint64(i), target)))
+				if problem, _ := playTrees(t, db, kinds, steps); problem != "" {
+					reportTrees(t, db, kinds, steps, problem)
+				}
+			})
+		}
+	})
+}
+
+func randomSteps(r *rand.Rand) []treeStep {
+	steps := make([]treeStep, 1+r.IntN(5))
+	for i := range steps {
+		steps[i] = treeStep{r.Uint64(), 1 + r.IntN(12)}
+	}
+	return steps
+}
+
+// playTrees returns what is wrong after these steps, and what they were. It leaves
+// the tables empty.
+func playTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep) (problem string, log []string) {
+	t.Helper()
+	tx := db.Begin()
+	plugintest.Must(t, tx)
+	defer tx.Rollback()
+	f := newForest(tx, kinds)
+	for i, step := range steps {
+		f.log = append(f.log, fmt.Sprintf("%d.", i+1))
+		if err := f.run(step); err != nil {
+			return "error: " + err.Error(), f.log
+		}
+	}
+	problems, err := f.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(problems, "\n"), f.log
+}
+
+// reportTrees looks for a shorter case that fails too, and reports that.
+func reportTrees(t *testing.T, db *gorm.DB, kinds []treeKind, steps []treeStep, problem string) {
+	t.Helper()
+	for shorter := true; shorter; {
+		shorter = false
+		for _, fewer := range shorterTrees(steps) {
+			if p, _ := playTrees(t, db, kinds, fewer); p != "" {
+				steps, problem, shorter = fewer, p, true
+				break
+			}
+		}
+	}
+	_, log := playTrees(t, db, kinds, steps)
+	t.Errorf("%s\nafter\n%s\nagain: go test ./internal/tree -run '%s$'", problem, strings.Join(log, "\n"), t.Name())
+}
+
+// shorterTrees returns the steps without one of them, or with fewer rows in one.
+func shorterTrees(steps []treeStep) (all [][]treeStep) {
+	for i := range steps {
+		if len(steps) > 1 {
+			all = append(all, slices.Delete(slices.Clone(steps), i, i+1))
+		}
+	}
+	for i, step := range steps {
+		for _, rows := range []int{step.rows / 2, step.rows - 1} {
+			if rows > 0 && rows < step.rows {
+				fewer := slices.Clone(steps)
+				fewer[i].rows = rows
+				all = append(all, fewer)
+			}
+		}
+	}
+	return all
+}
