@@ -73,14 +73,9 @@ WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
 // Columns describes columns, by table and in their order there.
-func (r *Reader) Columns(ctx context.Context, nodes []Node) ([]*Column, error) {
+func (r *Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
 	tables, columns := Arrays(nodes)
-	return Read(ctx, r, func(c *Column) []any {
-		return []any{
-			&c.Table, &c.Column, &c.Name, &c.Type, &c.Base, &c.Domain, &c.Length, &c.Identity, &c.Generated, &c.Parents, &c.Key,
-			&c.NotNull, &c.Statistics, &c.Comment, &c.Granted, &c.Options, &c.Labelled,
-		}
-	}, columnsSQL, tables, columns)
+	return Read[Column](ctx, r, columnsSQL, tables, columns)
 }
 
 // Numbers are those of all columns of a table, by name.

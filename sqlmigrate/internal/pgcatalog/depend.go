@@ -35,18 +35,17 @@ ORDER BY 1, 3, 2`
 
 // Dependents are what uses columns and would stay on them if others took their
 // place.
-func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []int64) ([]*Dependent, error) {
-	return Read(ctx, q.Reader, func(d *Dependent) []any { return []any{&d.Catalog, &d.Column, &d.Object} },
-		dependentsSQL, table, Array(columns))
+func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []int64) ([]Dependent, error) {
+	return Read[Dependent](ctx, q.Reader, dependentsSQL, table, Array(columns))
 }
 
 // Users describes all that uses columns. A statement that asks again, later, knows
 // what has come.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) ([]string, error) {
-	var found []string
+	var found Texts
 	err := q.row(ctx, `
 SELECT json_agg(DISTINCT pg_describe_object(classid, objid, objsubid))::text FROM pg_catalog.pg_depend
 WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[])`,
-		[]any{table, Array(columns)}, list{&found})
+		[]any{table, Array(columns)}, &found)
 	return found, err
 }

@@ -10,9 +10,9 @@ type ForeignKey struct {
 	OID                          int64
 	Name                         string
 	Child, Parent                int64 // OIDs of tables; the child's columns refer to the parent's
-	Columns, Refers              []string
-	Set                          []string // columns of SET NULL or SET DEFAULT; all if empty
-	OnUpdate, OnDelete, Deferral string   // clauses; MATCH FULL is in OnUpdate
+	Columns, Refers              Texts
+	Set                          Texts  // columns of SET NULL or SET DEFAULT; all if empty
+	OnUpdate, OnDelete, Deferral string // clauses; MATCH FULL is in OnUpdate
 	Valid                        bool
 	Comment                      sql.NullString
 }
@@ -43,14 +43,6 @@ ORDER BY c.conname, c.oid`
 
 // ForeignKeys are those that one of the columns of a table refers with, or is
 // referred to by, in the order of their names.
-func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]*ForeignKey, error) {
-	return Read(ctx, r, func(k *ForeignKey) []any {
-		return []any{
-			&k.OID, &k.Name, &k.Child, &k.Parent,
-			list{&k.Columns},
-			list{&k.Refers},
-			list{&k.Set},
-			&k.OnUpdate, &k.OnDelete, &k.Deferral, &k.Valid, &k.Comment,
-		}
-	}, foreignKeysSQL, table, Array(columns))
+func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]ForeignKey, error) {
+	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, Array(columns))
 }

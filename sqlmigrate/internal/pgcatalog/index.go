@@ -17,12 +17,12 @@ type Index struct {
 	Predicate           string
 	Options, Space      string // Space is the tablespace
 	Comment             sql.NullString
-	Keys, Included      []IndexColumn
+	Constraint          string // its name; empty without one
+	Kind                string // of the constraint: p, u or x
+	ConstraintComment   sql.NullString
+	Deferral            string // clause of the constraint
 
-	Constraint        string // its name; empty without one
-	Kind              string // of the constraint: p, u or x
-	Deferral          string // clause of the constraint
-	ConstraintComment sql.NullString
+	Keys, Included []IndexColumn `sql:"-"`
 }
 
 // Primary reports whether the index is a primary key's.
@@ -79,32 +79,27 @@ LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
 WHERE i.indrelid = $1::bigint::oid ORDER BY i.indexrelid, k.n`
 
 // Indexes are all of a table, by name.
-func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]*Index, error) {
-	found, err := Read(ctx, q.Reader, func(i *Index) []any {
-		return []any{
-			&i.OID, &i.Name, &i.Method, &i.Unique, &i.DistinctNulls, &i.Valid, &i.Clustered, &i.Identity, &i.Predicate,
-			&i.Options, &i.Space, &i.Comment, &i.Constraint, &i.Kind, &i.ConstraintComment, &i.Deferral,
-		}
-	}, indexesSQL, table)
+func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]Index, error) {
+	indexes, err := Read[Index](ctx, q.Reader, indexesSQL, table)
 	if err != nil {
 		return nil, err
 	}
-	byOID := map[int64]*Index{}
-	for _, i := range found {
-		byOID[i.OID] = i
+	columns, err := Read[struct {
+		OID int64
+		Key bool
+		IndexColumn
+	}](ctx, q.Reader, indexColumnsSQL, table)
+	for n := range indexes {
+		i := &indexes[n]
+		for _, c := range columns {
+			switch {
+			case c.OID != i.OID:
+			case c.Key:
+				i.Keys = append(i.Keys, c.IndexColumn)
+			default:
+				i.Included = append(i.Included, c.IndexColumn)
+			}
+		}
 	}
-	return found, q.Each(ctx, indexColumnsSQL, []any{table}, func(rows *sql.Rows) error {
-		var oid int64
-		var key bool
-		var c IndexColumn
-		if err := rows.Scan(&oid, &key, &c.Name, &c.Text, &c.Collation, &c.Class, &c.Widens, &c.Order, &c.Customized); err != nil {
-			return err
-		}
-		into := &byOID[oid].Included
-		if key {
-			into = &byOID[oid].Keys
-		}
-		*into = append(*into, c)
-		return nil
-	})
+	return indexes, err
 }

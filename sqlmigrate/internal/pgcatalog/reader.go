@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -87,12 +88,13 @@ func (r *Reader) Each(ctx context.Context, query string, args []any, scan func(*
 	return r.failed(pgsql.Each(ctx, r.Tx, query, args, scan))
 }
 
-// Read returns the rows of a query, each scanned into the fields of a T.
-func Read[T any](ctx context.Context, r *Reader, fields func(*T) []any, query string, args ...any) ([]*T, error) {
-	var found []*T
+// Read returns the rows of a query. Each is scanned into a T, or into its fields in
+// their order; those with the tag sql:"-" are left out.
+func Read[T any](ctx context.Context, r *Reader, query string, args ...any) ([]T, error) {
+	var found []T
 	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
-		t := new(T)
-		err := rows.Scan(fields(t)...)
+		var t T
+		err := rows.Scan(fields(reflect.ValueOf(&t).Elem())...)
 		found = append(found, t)
 		return err
 	})
@@ -102,16 +104,19 @@ func Read[T any](ctx context.Context, r *Reader, fields func(*T) []any, query st
 	return found, nil
 }
 
-// texts returns the rows of a query that has one column.
-func (r *Reader) texts(ctx context.Context, query string, args ...any) ([]string, error) {
-	var found []string
-	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		found = append(found, text)
-		return err
-	})
-	return found, err
+// fields are what a row is scanned into. A struct stands for its fields.
+func fields(v reflect.Value) []any {
+	into := v.Addr().Interface()
+	if _, scans := into.(sql.Scanner); scans || v.Kind() != reflect.Struct {
+		return []any{into}
+	}
+	var found []any
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("sql") != "-" {
+			found = append(found, fields(v.Field(i))...)
+		}
+	}
+	return found
 }
 
 // display is the name of an object in messages: without the schema if that is the
@@ -132,14 +137,15 @@ func Array[T ~int64](values []T) string {
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
-// A list scans the JSON text of an array, for drivers that do not know arrays.
-type list struct{ into *[]string }
+// Texts are scanned from the JSON text of an array, for drivers that do not know
+// arrays. They may be NULL.
+type Texts []string
 
 // Scan implements [sql.Scanner].
-func (l list) Scan(value any) error {
+func (t *Texts) Scan(value any) error {
 	var text sql.NullString
 	if err := text.Scan(value); err != nil || !text.Valid {
 		return err
 	}
-	return json.Unmarshal([]byte(text.String), l.into)
+	return json.Unmarshal([]byte(text.String), (*[]string)(t))
 }

@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -13,7 +12,7 @@ import (
 type Relation struct {
 	OID          int64
 	Schema, Name string
-	Display      string // its name in messages
+	Display      string `sql:"-"` // its name in messages
 	Kind         string // as pg_class has it: r is a table, p a partitioned one
 	Owner        string
 	Owned        bool // the current role may change it
@@ -66,16 +65,15 @@ func (r *Reader) ByOID(ctx context.Context, oids []int64) ([]*Relation, error) {
 }
 
 func (r *Reader) relations(ctx context.Context, query, arg string, n int) ([]*Relation, error) {
+	rows, err := Read[struct {
+		Index int
+		Relation
+	}](ctx, r, query, arg)
 	found := make([]*Relation, n)
-	err := r.Each(ctx, query, []any{arg}, func(rows *sql.Rows) error {
-		var i int
-		var t Relation
-		err := rows.Scan(&i, &t.OID, &t.Schema, &t.Name, &t.Kind, &t.Owner,
-			&t.Owned, &t.Creates, &t.Typed, &t.Partition, &t.Inherits, &t.Forced)
-		t.Display = r.display(t.Schema, t.Name)
-		found[i] = &t
-		return err
-	})
+	for _, row := range rows {
+		row.Display = r.display(row.Schema, row.Name)
+		found[row.Index] = &row.Relation
+	}
 	return found, err
 }
 
@@ -109,21 +107,19 @@ FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m
 ORDER BY m.depth, c.oid`
 
 // Sizes measures tables and what is below them, parents first.
-func (r *Reader) Sizes(ctx context.Context, tables []int64) ([]*Size, error) {
-	return Read(ctx, r, func(s *Size) []any {
-		return []any{&s.Root, &s.OID, &s.Rows, &s.Bytes, &s.Heap, &s.Main, &s.NotAnalyzed, &s.Relations, &s.Constraints}
-	}, sizesSQL, Array(tables))
+func (r *Reader) Sizes(ctx context.Context, tables []int64) ([]Size, error) {
+	return Read[Size](ctx, r, sizesSQL, Array(tables))
 }
 
 // Publications are those that a table is in: their subscribers apply rows by
 // column, and stop where one has another type.
 func (r *Reader) Publications(ctx context.Context, t *Relation) ([]string, error) {
-	return r.texts(ctx, `SELECT pubname FROM pg_catalog.pg_publication_tables
+	return Read[string](ctx, r, `SELECT pubname FROM pg_catalog.pg_publication_tables
 WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`, t.Schema, t.Name)
 }
 
 // Rules are the rewrite rules of a table, by name: they apply to the statements
 // that move its rows too.
 func (r *Reader) Rules(ctx context.Context, table int64) ([]string, error) {
-	return r.texts(ctx, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
+	return Read[string](ctx, r, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
 }

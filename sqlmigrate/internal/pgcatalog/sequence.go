@@ -3,23 +3,22 @@ package pgcatalog
 import (
 	"context"
 	"database/sql"
-	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A Sequence gives values to columns, or is owned by one.
 type Sequence struct {
-	pgsql.Sequence
 	OID          int64
 	Schema, Name string
-	Display      string // its name in messages
+	Display      string `sql:"-"` // its name in messages
 	Internal     bool   // of an identity
 	Owner        Node   // the column with which it is dropped; zero without one
 	Unlogged     bool
 	Odd          bool // unlogged, and the table of its identity is not, or the other way round
 	Comment      sql.NullString
 	Special      bool // it has rights, a comment, a label or a user of its own
+	pgsql.Sequence
 }
 
 // Target is the sequence's name in statements.
@@ -28,8 +27,8 @@ func (s *Sequence) Target() string { return pgsql.Qualified(s.Schema, s.Name) }
 // A Use is a column and a sequence that gives values to it or is owned by it.
 type Use struct {
 	Node
-	Sequence *Sequence
 	Gives    bool // values, by an identity or a default
+	Sequence *Sequence
 }
 
 // sequencesSQL asks which sequences end before a bigint does, or have to change
@@ -73,22 +72,19 @@ ORDER BY n.nspname, c.relname, used.rel, used.att`
 // same in all of its uses.
 func (r *Reader) Sequences(ctx context.Context, nodes []Node) ([]Use, error) {
 	tables, columns := Arrays(nodes)
+	rows, err := Read[struct {
+		Node
+		Gives    bool
+		Sequence Sequence
+	}](ctx, r, sequencesSQL, tables, columns)
 	known := map[int64]*Sequence{}
-	var found []Use
-	err := r.Each(ctx, sequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
-		var u Use
-		var s Sequence
-		err := rows.Scan(slices.Concat([]any{
-			&u.Table, &u.Column, &u.Gives, &s.OID, &s.Schema, &s.Name,
-			&s.Internal, &s.Owner.Table, &s.Owner.Column, &s.Unlogged, &s.Odd, &s.Comment, &s.Special,
-		}, s.Fields())...)
-		if known[s.OID] == nil {
-			s.Display = r.display(s.Schema, s.Name)
-			known[s.OID] = &s
+	uses := make([]Use, len(rows))
+	for i, row := range rows {
+		if known[row.Sequence.OID] == nil {
+			row.Sequence.Display = r.display(row.Sequence.Schema, row.Sequence.Name)
+			known[row.Sequence.OID] = &row.Sequence
 		}
-		u.Sequence = known[s.OID]
-		found = append(found, u)
-		return err
-	})
-	return found, err
+		uses[i] = Use{row.Node, row.Gives, known[row.Sequence.OID]}
+	}
+	return uses, err
 }

@@ -17,23 +17,18 @@ type Trigger struct {
 }
 
 // ChangesRows reports whether the trigger may change a row before it is written.
-func (t *Trigger) ChangesRows() bool {
+func (t Trigger) ChangesRows() bool {
 	const row, before, insert, update = 1, 2, 4, 16
 	return t.Events&row != 0 && t.Events&before != 0 && t.Events&(insert|update) != 0
 }
 
 // OnUpdate reports whether the trigger fires when any column is updated.
-func (t *Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
+func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
 
 // Triggers are those of a table, by name. The query asks for their functions too,
 // because those of PL/pgSQL remember the types of columns.
-func (q QualifiedReader) Triggers(ctx context.Context, table int64) ([]*Trigger, error) {
-	return Read(ctx, q.Reader, func(t *Trigger) []any {
-		return []any{
-			&t.Name, &t.Enabled, &t.Events, &t.Columns,
-			&t.Function, &t.Language, &t.Cost, &t.FunctionOwner, &t.Owned,
-		}
-	}, `
+func (q QualifiedReader) Triggers(ctx context.Context, table int64) ([]Trigger, error) {
+	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),
        f.oid::regprocedure::text, l.lanname, f.procost::text, pg_get_userbyid(f.proowner), pg_has_role(f.proowner, 'USAGE')
 FROM pg_catalog.pg_trigger g

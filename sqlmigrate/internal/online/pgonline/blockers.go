@@ -115,7 +115,7 @@ func (f *findings) index(t *table, i index) {
 	}
 }
 
-func (f *findings) trigger(r *pgcatalog.Reader, t *table, g *pgcatalog.Trigger) {
+func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 	object := "trigger " + g.Name
 	if g.ChangesRows() && g.Name > triggerName {
 		f.add(t, object, "it fires after "+triggerName+", by its name, and could change a key that has been copied", "ALTER TRIGGER … RENAME TO a name that comes before")

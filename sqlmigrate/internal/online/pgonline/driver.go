@@ -22,6 +22,15 @@ type Driver struct{}
 
 var _ engine.Online = Driver{}
 
+const inspecting = "sqlmigrate: online: inspect"
+
+func inspectError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(inspecting+": %w", err)
+}
+
 func stateOf(err error) string {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {

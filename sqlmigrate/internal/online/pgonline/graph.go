@@ -19,8 +19,8 @@ type table struct {
 	rows, heap   int64
 	columns      []*column // to be widened
 	indexes      []index   // that use them
-	triggers     []*pgcatalog.Trigger
-	dependents   []*pgcatalog.Dependent
+	triggers     []pgcatalog.Trigger
+	dependents   []pgcatalog.Dependent
 	known        []string // uses the columns, whatever it is
 	rules        []string
 	publications []string
@@ -28,18 +28,18 @@ type table struct {
 
 // A column is to be widened.
 type column struct {
-	*pgcatalog.Column
+	pgcatalog.Column
 	value     string // default
 	taken     bool   // the table has a column of one of the temporary names
 	sequences []*pgcatalog.Sequence
 }
 
 // An index has columns to be widened.
-type index struct{ *pgcatalog.Index }
+type index struct{ pgcatalog.Index }
 
 // A foreignKey has a column to be widened on one side or both.
 type foreignKey struct {
-	*pgcatalog.ForeignKey
+	pgcatalog.ForeignKey
 	child, parent *table
 }
 

@@ -82,12 +82,3 @@ func definition(c pgcatalog.IndexColumn, t *table, columnName naming) string {
 	}
 	return text + c.Order
 }
-
-// build creates an index and first drops what an earlier try has left: it is
-// invalid, and IF NOT EXISTS would take it.
-func (i index) build(t *table, name string, columnName naming) []string {
-	return []string{
-		"DROP INDEX CONCURRENTLY IF EXISTS " + pgsql.Qualified(t.Schema, name),
-		i.create(t, name, columnName),
-	}
-}

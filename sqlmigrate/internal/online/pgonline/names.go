@@ -1,6 +1,7 @@
 package pgonline
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -38,6 +39,8 @@ func current(c *column) string { return c.Name }
 func fresh(c *column) string   { return temporary(newPrefix, c.Name, c.Node.Column) }
 func old(c *column) string     { return temporary(oldPrefix, c.Name, c.Node.Column) }
 
+func nameOf(t *table) string { return t.Name }
+
 func (i index) fresh() string { return temporary(newPrefix, i.Name, i.OID) }
 func (i index) old() string   { return temporary(oldPrefix, i.Name, i.OID) }
 func (i index) back() string  { return temporary(backPrefix, i.Name, i.OID) }
@@ -55,6 +58,30 @@ func (t *table) list(names []string, columnName naming) string {
 	})
 }
 
+// written writes a format for each column, with its names.
+func written(columns []*column, separator, format string, names ...naming) string {
+	return joined(columns, separator, func(c *column) string {
+		quoted := make([]any, len(names))
+		for i, name := range names {
+			quoted[i] = pgsql.Quote(name(c))
+		}
+		return fmt.Sprintf(format, quoted...)
+	})
+}
+
+// alter is one statement with an action for each column.
+func (t *table) alter(columns []*column, action string, columnName naming) string {
+	return "ALTER TABLE " + t.Target() + " " + written(columns, ", ", action, columnName)
+}
+
+// comment repeats a comment, if there is one.
+func comment(object string, text sql.NullString) []string {
+	if !text.Valid {
+		return nil
+	}
+	return []string{"COMMENT ON " + object + " IS " + pgsql.Literal(text.String)}
+}
+
 // joined are the texts of things, with a separator.
 func joined[T any](list []T, separator string, text func(T) string) string {
 	texts := make([]string, len(list))
@@ -67,8 +94,5 @@ func joined[T any](list []T, separator string, text func(T) string) string {
 // block makes a DO statement. body has no dollar quotes of its own: names
 // with them are refused.
 func block(declare, body string) string {
-	if declare != "" {
-		declare = "DECLARE " + declare + "\n"
-	}
-	return "DO $gormflake$\n" + declare + "BEGIN\n" + body + "END\n$gormflake$"
+	return "DO $gormflake$\nDECLARE " + declare + "\nBEGIN\n" + body + "END\n$gormflake$"
 }

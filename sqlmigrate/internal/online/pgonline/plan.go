@@ -9,17 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-const (
-	oldestVersion = 140000
-	inspecting    = "sqlmigrate: online: inspect"
-)
-
-func inspectError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf(inspecting+": %w", err)
-}
+const oldestVersion = 140000
 
 // PlanOnline implements [engine.Online].
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {

@@ -20,18 +20,14 @@ func (t *table) sync(body string) string {
 
 // forward is until the swap.
 func (t *table) forward() string {
-	return t.sync(joined(t.columns, "", func(c *column) string {
-		return "  NEW." + pgsql.Quote(fresh(c)) + " := NEW." + pgsql.Quote(c.Name) + ";\n"
-	}))
+	return t.sync(written(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
 }
 
 // reverse is after the swap. An INSERT without a list of columns writes a key to
 // the place that it had.
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
-		joined(t.columns, "", func(c *column) string {
-			return fmt.Sprintf("    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)))
-		}) + "  END IF;\n" +
+		written(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
 		joined(t.columns, "", func(c *column) string {
 			low, high := c.Bounds()
 			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)), low, high)
@@ -53,39 +49,42 @@ func (t *table) touch() []string {
 	return sql
 }
 
-// swap is one transaction.
 func (g *graph) swap() engine.OnlineStep {
+	before := []string{"SET LOCAL search_path = ''"} // objects are described with their schemas
+	for _, t := range g.tables {
+		before = append(before, t.guard())
+	}
+	return g.exchange("", before, (*table).swap, (*foreignKey).fresh)
+}
+
+// exchange gives the names of columns to others, in one transaction: change has
+// the statements for a table, and built is the name under which a foreign key has
+// been added.
+func (g *graph) exchange(back string, before []string, change func(*table) []string, built func(*foreignKey) string) engine.OnlineStep {
 	all := g.all()
-	sql := append(locked("ACCESS EXCLUSIVE", all...), "SET LOCAL search_path = ''") // objects are described with their schemas
-	for _, t := range g.tables {
-		sql = append(sql, t.guard())
-	}
+	sql := append(locked("ACCESS EXCLUSIVE", all...), before...)
 	for _, k := range g.keys {
-		sql = append(sql, k.child.drop(k.Name))
+		sql = append(sql, k.child.dropConstraint(k.Name))
 	}
 	for _, t := range g.tables {
-		sql = append(sql, t.swap()...)
+		sql = append(sql, change(t)...)
 	}
 	for _, k := range g.keys {
-		sql = append(sql, k.child.renameConstraint(k.fresh(), k.Name))
-		sql = append(sql, k.commented()...)
+		sql = append(sql, k.child.renameConstraint(built(k), k.Name))
+		sql = append(sql, comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 	}
 	return engine.OnlineStep{
-		Text: "swap the columns of " + joined(g.tables, ", ", func(t *table) string { return t.Name }), Kind: engine.Short, SQL: sql,
-		Locks: fmt.Sprintf(exclusive, joined(all, ", ", func(t *table) string { return t.Name })),
+		Text: "swap the columns of " + joined(g.tables, ", ", nameOf) + back, Kind: engine.Short, SQL: sql,
+		Locks: fmt.Sprintf(exclusive, joined(all, ", ", nameOf)),
 	}
 }
 
 func (t *table) swap() []string {
-	sql := []string{t.drop(sameCheck)}
+	sql := []string{t.dropConstraint(sameCheck)}
 	for _, i := range t.indexes {
 		sql = append(sql, t.putAside(i)...)
 	}
-	for _, c := range t.columns {
-		sql = append(sql, t.handOver(c, c.Name, fresh(c))...)
-		sql = append(sql, t.rename(c.Name, old(c)), t.rename(fresh(c), c.Name))
-		sql = append(sql, t.ownSequences(c)...)
-	}
+	sql = append(sql, t.replace(fresh, old)...)
 	for _, i := range t.indexes {
 		sql = append(sql, t.put(i, i.fresh())...)
 	}
@@ -96,7 +95,7 @@ func (t *table) swap() []string {
 func (t *table) putAside(i index) []string {
 	switch {
 	case i.Primary():
-		return []string{t.drop(i.Constraint)}
+		return []string{t.dropConstraint(i.Constraint)}
 	case i.Constraint != "":
 		return []string{t.renameConstraint(i.Constraint, i.old())}
 	default:
@@ -117,11 +116,18 @@ func (t *table) put(i index, built string) []string {
 	} else {
 		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.Deferral)
 	}
-	if i.Comment.Valid {
-		sql = append(sql, "COMMENT ON INDEX "+pgsql.Qualified(t.Schema, i.Name)+" IS "+pgsql.Literal(i.Comment.String))
-	}
-	if i.ConstraintComment.Valid {
-		sql = append(sql, "COMMENT ON CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target()+" IS "+pgsql.Literal(i.ConstraintComment.String))
+	sql = append(sql, comment("INDEX "+pgsql.Qualified(t.Schema, i.Name), i.Comment)...)
+	return append(sql, comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
+}
+
+// replace puts other columns in the place of those that have the names now, which
+// get those of aside.
+func (t *table) replace(with, aside naming) []string {
+	var sql []string
+	for _, c := range t.columns {
+		sql = append(sql, t.handOver(c, c.Name, with(c))...)
+		sql = append(sql, t.rename(c.Name, aside(c)), t.rename(with(c), c.Name))
+		sql = append(sql, t.ownSequences(c)...)
 	}
 	return sql
 }
@@ -172,15 +178,7 @@ func moveIdentity(s *pgcatalog.Sequence, table, from, to, kind string) string {
 		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), always, s.Options(), pgsql.Literal(s.Target())))
 }
 
-// commented repeats a foreign key's comment.
-func (k *foreignKey) commented() []string {
-	if !k.Comment.Valid {
-		return nil
-	}
-	return []string{"COMMENT ON CONSTRAINT " + pgsql.Quote(k.Name) + " ON " + k.child.Target() + " IS " + pgsql.Literal(k.Comment.String)}
-}
-
-func (t *table) drop(constraint string) string {
+func (t *table) dropConstraint(constraint string) string {
 	return "ALTER TABLE " + t.Target() + " DROP CONSTRAINT " + pgsql.Quote(constraint)
 }
 

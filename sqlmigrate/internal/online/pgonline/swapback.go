@@ -16,7 +16,7 @@ func (g *graph) swapBack() []engine.OnlineStep {
 		fits = append(fits, t.fits())
 		for _, i := range t.indexes {
 			if i.Primary() {
-				steps = append(steps, buildStep(t, i, i.back(), old))
+				steps = append(steps, t.build(i, i.back(), old))
 			}
 		}
 		steps = append(steps, t.hold(current, old)...)
@@ -24,7 +24,7 @@ func (g *graph) swapBack() []engine.OnlineStep {
 	for _, k := range g.keys {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
-	steps = append(slices.Concat(fits, steps), g.backSwap())
+	steps = append(slices.Concat(fits, steps), g.exchange(" back", nil, (*table).backSwap, (*foreignKey).back))
 	for i := range steps {
 		steps[i].Unless = g.notSwapped()
 	}
@@ -43,49 +43,21 @@ func (t *table) fits() engine.OnlineStep {
 		low, high := c.Bounds()
 		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.Name), low, high)
 	})
-	return engine.OnlineStep{
-		Table: t.Name, Text: "find keys of table " + t.Name + " that the old columns do not hold", Kind: engine.Verify,
-		SQL:   []string{"SELECT count(*) FROM (SELECT FROM " + t.Target() + " WHERE " + outside + " LIMIT 1) AS outside"},
-		Locks: "none that keeps anybody out", Rows: t.rows, Bytes: t.heap, Estimate: perRow(t.rows, scanRate),
-	}
-}
-
-func (g *graph) backSwap() engine.OnlineStep {
-	all := g.all()
-	sql := locked("ACCESS EXCLUSIVE", all...)
-	for _, k := range g.keys {
-		sql = append(sql, k.child.drop(k.Name))
-	}
-	for _, t := range g.tables {
-		sql = append(sql, t.backSwap()...)
-	}
-	for _, k := range g.keys {
-		sql = append(sql, k.child.renameConstraint(k.back(), k.Name))
-		sql = append(sql, k.commented()...)
-	}
-	return engine.OnlineStep{
-		Text: "swap the columns of " + joined(g.tables, ", ", func(t *table) string { return t.Name }) + " back", Kind: engine.Short, SQL: sql,
-		Locks: fmt.Sprintf(exclusive, joined(all, ", ", func(t *table) string { return t.Name })),
-	}
+	return t.pass(engine.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", harmless,
+		"SELECT count(*) FROM (SELECT FROM "+t.Target()+" WHERE "+outside+" LIMIT 1) AS outside")
 }
 
 func (t *table) backSwap() []string {
 	var sql []string
 	for _, i := range t.indexes {
 		if i.Constraint != "" {
-			sql = append(sql, t.drop(i.Constraint))
+			sql = append(sql, t.dropConstraint(i.Constraint))
 		} else {
 			sql = append(sql, "DROP INDEX "+pgsql.Qualified(t.Schema, i.Name))
 		}
 	}
-	if set := t.setNotNull(old); set != "" {
-		sql = append(sql, set)
-	}
-	for _, c := range t.columns {
-		sql = append(sql, t.handOver(c, c.Name, old(c))...)
-		sql = append(sql, t.rename(c.Name, fresh(c)), t.rename(old(c), c.Name))
-		sql = append(sql, t.ownSequences(c)...)
-	}
+	sql = append(sql, t.setNotNull(old)...)
+	sql = append(sql, t.replace(old, fresh)...)
 	for _, i := range t.indexes {
 		switch {
 		case i.Primary():
@@ -96,6 +68,6 @@ func (t *table) backSwap() []string {
 			sql = append(sql, t.renameIndex(i.old(), i.Name))
 		}
 	}
-	sql = append(sql, t.drop(sameCheck), t.forward())
+	sql = append(sql, t.dropConstraint(sameCheck), t.forward())
 	return append(sql, t.touch()...)
 }

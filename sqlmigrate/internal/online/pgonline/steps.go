@@ -1,0 +1,129 @@
+package pgonline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// exclusive is for a moment.
+const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
+
+// locked begins a short step: the first lock keeps no program out, but waits
+// until autovacuum, which holds it for hours, has given way; the second one
+// waits briefly for all tables together.
+func locked(mode string, tables ...*table) []string {
+	list := joined(tables, ", ", func(t *table) string { return t.Target() })
+	return []string{
+		"LOCK TABLE " + list + " IN SHARE UPDATE EXCLUSIVE MODE",
+		"LOCK TABLE " + list + " IN " + mode + " MODE",
+	}
+}
+
+func (t *table) short(text string, sql ...string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.Name, Text: text, Kind: engine.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
+		Locks: fmt.Sprintf(exclusive, t.Name),
+	}
+}
+
+const (
+	gentle   = "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not"
+	harmless = "none that keeps anybody out"
+)
+
+// pass goes through the table, at so many rows a second.
+func (t *table) pass(kind engine.StepKind, rate float64, text, locks string, sql ...string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: t.Name, Text: text, Kind: kind, SQL: sql, Locks: locks,
+		Rows: t.rows, Bytes: t.heap, Estimate: perRow(t.rows, rate),
+	}
+}
+
+// build creates an index and first drops what an earlier try has left: it is
+// invalid, and IF NOT EXISTS would take it.
+func (t *table) build(i index, name string, columnName naming) engine.OnlineStep {
+	step := t.pass(engine.Long, indexRate, "create index "+name, gentle+"; it waits for transactions that are older than itself",
+		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create(t, name, columnName))
+	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
+	return step
+}
+
+// differs is a condition for rows that have to be copied.
+func (t *table) differs(from, to naming) string {
+	return "(" + written(t.columns, " OR ", "%s IS DISTINCT FROM %s", to, from) + ")"
+}
+
+// compare counts the rows that differ.
+func (t *table) compare(from, to naming) engine.OnlineStep {
+	return t.pass(engine.Verify, scanRate, "count the rows that differ", harmless,
+		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differs(from, to))
+}
+
+// hold makes sure, until the columns are swapped, that both stay equal under every
+// write.
+func (t *table) hold(from, to naming) []engine.OnlineStep {
+	check := joined(t.columns, " AND ", func(c *column) string {
+		format := "%s IS NOT DISTINCT FROM %s"
+		if c.NotNull {
+			format = "%[1]s IS NOT NULL AND %[2]s IS NOT NULL AND %[1]s = %[2]s"
+		}
+		return fmt.Sprintf(format, pgsql.Quote(to(c)), pgsql.Quote(from(c)))
+	})
+	return []engine.OnlineStep{
+		t.short("add a CHECK that both are equal",
+			"ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
+		t.validate(sameCheck, scanRate, "compare the rows that were there before the CHECK", gentle),
+	}
+}
+
+func (t *table) validate(constraint string, rate float64, text, locks string) engine.OnlineStep {
+	return t.pass(engine.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
+}
+
+// setNotNull has no statement for columns that may be NULL.
+func (t *table) setNotNull(columnName naming) []string {
+	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return !c.NotNull })
+	if len(columns) == 0 {
+		return nil
+	}
+	return []string{t.alter(columns, "ALTER COLUMN %s SET NOT NULL", columnName)}
+}
+
+// add makes the same foreign key between other columns, without looking at rows.
+func (k *foreignKey) add(name string, columnName naming) string {
+	set := ""
+	if len(k.Set) > 0 {
+		set = " (" + k.child.list(k.Set, columnName) + ")"
+	}
+	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
+		" FOREIGN KEY (" + k.child.list(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.list(k.Refers, columnName) + ")" +
+		k.OnUpdate + k.OnDelete + set + k.Deferral + " NOT VALID"
+}
+
+// steps add a foreign key, and check the rows that are there.
+func (k *foreignKey) steps(name string, columnName naming) []engine.OnlineStep {
+	add := k.step("add foreign key "+name, "SHARE ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE on %s for a moment: writes wait, reads do not",
+		k.add(name, columnName))
+	if !k.Valid {
+		return []engine.OnlineStep{add}
+	}
+	return []engine.OnlineStep{add, k.child.validate(name, foreignKeyRate, "check the rows that were there before foreign key "+name,
+		"SHARE UPDATE EXCLUSIVE on "+k.child.Name+", ROW SHARE on "+k.parent.Name+": reads and writes do not wait")}
+}
+
+func (k *foreignKey) both() []*table {
+	if k.parent == k.child {
+		return []*table{k.child}
+	}
+	return []*table{k.parent, k.child}
+}
+
+func (k *foreignKey) step(text, mode, locks string, sql ...string) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: k.child.Name, Text: text, Kind: engine.Short, SQL: append(locked(mode, k.both()...), sql...),
+		Locks: fmt.Sprintf(locks, joined(k.both(), " and ", nameOf)),
+	}
+}
