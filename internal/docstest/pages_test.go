@@ -284,7 +284,7 @@ func withOrders(p document, fragment string) string {
 // imports are what a fragment may use without importing it.
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "log": "log", "slog": "log/slog",
-	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "strconv": "strconv", "strings": "strings",
+	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "signal": "os/signal", "strconv": "strconv", "strings": "strings", "syscall": "syscall",
 	"gorm": "gorm.io/gorm", "clause": "gorm.io/gorm/clause", "schema": "gorm.io/gorm/schema",
 	"sqlite": "gorm.io/driver/sqlite", "mysql": "gorm.io/driver/mysql", "postgres": "gorm.io/driver/postgres",
 	"gormflake": module, "types": module + "/types", "snowflake": module + "/snowflake",
