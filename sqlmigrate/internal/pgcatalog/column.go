@@ -24,11 +24,10 @@ type Column struct {
 	Type       string // as the server writes it
 	Base       string // the name of the type, of a domain that of what it is over
 	Domain     bool
-	Length     int    // of a string, or digits before the point; negative without a limit
-	Identity   string // a: always, d: by default; in a partition also its parent's
-	Generated  bool
-	Parents    int // that have the column
-	Key        bool
+	Length     int  // of a string, or digits before the point; negative without a limit
+	Identity   bool // declared here or, in a partition, by its parent
+	Always     bool // of an identity
+	Key        bool // part of the primary key
 	NotNull    bool
 	Statistics int // negative: the default
 	Comment    sql.NullString
@@ -37,8 +36,8 @@ type Column struct {
 	Labelled   bool // it has a security label
 }
 
-// Narrow reports whether the column has to be widened.
-func (c *Column) Narrow() bool {
+// IsNarrow reports whether the column has to be widened.
+func (c *Column) IsNarrow() bool {
 	return (c.Base == "int2" || c.Base == "int4") && !c.Domain
 }
 
@@ -58,7 +57,7 @@ SELECT node.rel::bigint, node.att, a.attname, format_type(a.atttypid, a.atttypmo
        CASE WHEN b.typname IN ('varchar', 'bpchar') THEN m.typmod - 4
             WHEN b.typname = 'numeric' AND m.typmod >= 4 THEN ((m.typmod - 4) >> 16 & 65535) - ((m.typmod - 4) & 2047)
             ELSE -1 END,
-       a.attidentity::text, a.attgenerated <> '', a.attinhcount,
+       a.attidentity <> '', a.attidentity = 'a',
        EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = a.attrelid AND a.attnum = ANY (k.conkey)),
        a.attnotnull, coalesce(a.attstattarget, -1), col_description(a.attrelid, a.attnum), a.attacl IS NOT NULL,
        EXISTS (SELECT FROM unnest(a.attoptions) AS o WHERE o LIKE 'n\_distinct%'),
@@ -73,13 +72,13 @@ WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
 // Columns describes columns, by table and in their order there.
-func (r *Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
+func (r Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
 	tables, columns := Arrays(nodes)
 	return Read[Column](ctx, r, columnsSQL, tables, columns)
 }
 
 // Numbers are those of all columns of a table, by name.
-func (r *Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
+func (r Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
 	found := map[string]int64{}
 	err := r.Each(ctx, `SELECT attname, attnum FROM pg_catalog.pg_attribute
 WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, []any{table}, func(rows *sql.Rows) error {

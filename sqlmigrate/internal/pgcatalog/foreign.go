@@ -43,6 +43,6 @@ ORDER BY c.conname, c.oid`
 
 // ForeignKeys are those that one of the columns of a table refers with, or is
 // referred to by, in the order of their names.
-func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]ForeignKey, error) {
+func (r Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]ForeignKey, error) {
 	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, Array(columns))
 }

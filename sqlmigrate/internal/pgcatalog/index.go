@@ -22,7 +22,7 @@ type Index struct {
 	ConstraintComment   sql.NullString
 	Deferral            string // clause of the constraint
 
-	Keys, Included []IndexColumn `sql:"-"`
+	Keys, Included []IndexColumn `row:"-"`
 }
 
 // Primary reports whether the index is a primary key's.

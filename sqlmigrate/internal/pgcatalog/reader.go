@@ -36,7 +36,7 @@ type Reader struct {
 // A QualifiedReader is a Reader for which the server writes the schema of every
 // name, so that what it writes means the same on a connection with another
 // search_path.
-type QualifiedReader struct{ *Reader }
+type QualifiedReader struct{ Reader }
 
 // openSQL asks what the server and the role are capable of. It sets two
 // parameters for the transaction: a policy would hide rows, and with them the
@@ -55,8 +55,8 @@ FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
 const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
 
 // Open returns a reader for a transaction. Its errors begin with work.
-func Open(ctx context.Context, tx *sql.Tx, work string) (*Reader, error) {
-	r := &Reader{Tx: tx, work: work}
+func Open(ctx context.Context, tx *sql.Tx, work string) (Reader, error) {
+	r := Reader{Tx: tx, work: work}
 	err := r.row(ctx, openSQL, nil, &r.Version, &r.Schema, &r.Role, &r.Locks, &r.Block, &r.Super, &r.Bypass, new(string), new(string))
 	if err == nil && r.Version >= 150000 && !r.Super {
 		err = r.row(ctx, parameterSQL, nil, &r.Super)
@@ -66,12 +66,12 @@ func Open(ctx context.Context, tx *sql.Tx, work string) (*Reader, error) {
 
 // Qualify makes the server write the schema of every name from now on. Display
 // and [Reader.Resolve] are for before.
-func (r *Reader) Qualify(ctx context.Context) (QualifiedReader, error) {
+func (r Reader) Qualify(ctx context.Context) (QualifiedReader, error) {
 	_, err := r.Tx.ExecContext(ctx, "SET LOCAL search_path = ''")
 	return QualifiedReader{r}, r.failed(err)
 }
 
-func (r *Reader) failed(err error) error {
+func (r Reader) failed(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -79,18 +79,18 @@ func (r *Reader) failed(err error) error {
 }
 
 // row scans the only row of a query.
-func (r *Reader) row(ctx context.Context, query string, args []any, into ...any) error {
+func (r Reader) row(ctx context.Context, query string, args []any, into ...any) error {
 	return r.failed(r.Tx.QueryRowContext(ctx, query, args...).Scan(into...))
 }
 
 // Each calls scan for each row of a query.
-func (r *Reader) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+func (r Reader) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
 	return r.failed(pgsql.Each(ctx, r.Tx, query, args, scan))
 }
 
 // Read returns the rows of a query. Each is scanned into a T, or into its fields in
-// their order; those with the tag sql:"-" are left out.
-func Read[T any](ctx context.Context, r *Reader, query string, args ...any) ([]T, error) {
+// their order; those with the tag row:"-" are left out.
+func Read[T any](ctx context.Context, r Reader, query string, args ...any) ([]T, error) {
 	var found []T
 	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
 		var t T
@@ -112,21 +112,30 @@ func fields(v reflect.Value) []any {
 	}
 	var found []any
 	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("sql") != "-" {
+		if v.Type().Field(i).Tag.Get("row") != "-" {
 			found = append(found, fields(v.Field(i))...)
 		}
 	}
 	return found
 }
 
-// display is the name of an object in messages: without the schema if that is the
+// Display is the name of an object in messages: without the schema if that is the
 // current one.
-func (r *Reader) display(schema, name string) string {
+func (r Reader) Display(schema, name string) string {
 	if schema == r.Schema {
 		return name
 	}
 	return schema + "." + name
 }
+
+// Named is the name of an object.
+type Named struct {
+	Schema, Name string
+	Display      string `row:"-"` // [Reader.Display]
+}
+
+// Target is the name in statements.
+func (n *Named) Target() string { return pgsql.Qualified(n.Schema, n.Name) }
 
 // Array is the text of an array of numbers, for drivers that do not know arrays.
 func Array[T ~int64](values []T) string {

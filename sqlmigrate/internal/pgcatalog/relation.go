@@ -10,21 +10,17 @@ import (
 
 // A Relation is a table, or what stands where one is expected.
 type Relation struct {
-	OID          int64
-	Schema, Name string
-	Display      string `sql:"-"` // its name in messages
-	Kind         string // as pg_class has it: r is a table, p a partitioned one
-	Owner        string
-	Owned        bool // the current role may change it
-	Creates      bool // the current role may create objects in its schema
-	Typed        bool // it is of a composite type
-	Partition    bool
-	Inherits     bool // from another, or another from it
-	Forced       bool // row security applies to the owner too
+	OID int64
+	Named
+	Kind      string // as pg_class has it: r is a table, p a partitioned one, f a foreign one
+	Owner     string
+	Owned     bool // the current role may change it
+	Creates   bool // the current role may create objects in its schema
+	Typed     bool // it is of a composite type
+	Partition bool
+	Inherits  bool // from another, or another from it
+	Forced    bool // row security applies to the owner too
 }
-
-// Target is the relation's name in statements.
-func (t *Relation) Target() string { return pgsql.Qualified(t.Schema, t.Name) }
 
 // relationsSQL asks what kind of relations these are, and what the current role
 // may do with them: most blockers of a table follow from that. The source is a query
@@ -46,7 +42,7 @@ WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relati
 
 // Resolve finds relations by the search path, in the order of their names. One
 // that does not exist is nil.
-func (r *Reader) Resolve(ctx context.Context, names []engine.TableName) ([]*Relation, error) {
+func (r Reader) Resolve(ctx context.Context, names []engine.TableName) ([]*Relation, error) {
 	quoted := make([]string, len(names))
 	for i, t := range names {
 		quoted[i] = pgsql.Qualified(t.Schema, t.Name)
@@ -60,33 +56,41 @@ func (r *Reader) Resolve(ctx context.Context, names []engine.TableName) ([]*Rela
 
 // ByOID finds relations, in the order of their OIDs. One that does not exist is
 // nil.
-func (r *Reader) ByOID(ctx context.Context, oids []int64) ([]*Relation, error) {
+func (r Reader) ByOID(ctx context.Context, oids []int64) ([]*Relation, error) {
 	return r.relations(ctx, numberedSQL, Array(oids), len(oids))
 }
 
-func (r *Reader) relations(ctx context.Context, query, arg string, n int) ([]*Relation, error) {
+func (r Reader) relations(ctx context.Context, query, arg string, n int) ([]*Relation, error) {
 	rows, err := Read[struct {
 		Index int
 		Relation
 	}](ctx, r, query, arg)
+	if err != nil {
+		return nil, err
+	}
 	found := make([]*Relation, n)
 	for _, row := range rows {
-		row.Display = r.display(row.Schema, row.Name)
+		row.Display = r.Display(row.Schema, row.Name)
 		found[row.Index] = &row.Relation
 	}
-	return found, err
+	return found, nil
 }
 
-// A Size is how large a table is, or a partition or child of it.
+// A Size is how large tables are.
 type Size struct {
-	Root, OID   int64 // the table, and what is measured
-	Rows        int64 // as the planner assumes; none where it has partitions
-	Bytes       int64 // with indexes and TOAST
-	Heap        int64 // with TOAST
-	Main        int64 // without
+	Rows        int64 // as the planner assumes
+	Bytes, Heap int64 // Heap is without indexes
 	NotAnalyzed bool  // Rows is unknown
-	Relations   int   // the table, its TOAST and its indexes
+	Relations   int   // tables, with TOAST, and indexes
 	Constraints int
+	Main        int64 // Bytes without indexes and TOAST
+}
+
+// A Member is a table, or a partition or child of it. What has partitions has no
+// rows.
+type Member struct {
+	Root, OID int64
+	Size
 }
 
 // sizesSQL asks for the estimates of the planner and the sizes of files, because
@@ -99,27 +103,28 @@ WITH RECURSIVE member (root, oid, depth) AS (
   SELECT m.root, i.inhrelid, m.depth + 1 FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
 )
 SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE greatest(c.reltuples, 0)::bigint END,
-       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0), coalesce(pg_relation_size(c.oid), 0),
+       coalesce(pg_total_relation_size(c.oid), 0), coalesce(pg_table_size(c.oid), 0),
        (c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0) AND coalesce(pg_relation_size(c.oid), 0) > 0,
        1 + CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE 2 END + (SELECT count(*) FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid),
-       (SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid)
+       (SELECT count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid),
+       coalesce(pg_relation_size(c.oid), 0)
 FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`
 
 // Sizes measures tables and what is below them, parents first.
-func (r *Reader) Sizes(ctx context.Context, tables []int64) ([]Size, error) {
-	return Read[Size](ctx, r, sizesSQL, Array(tables))
+func (r Reader) Sizes(ctx context.Context, tables []int64) ([]Member, error) {
+	return Read[Member](ctx, r, sizesSQL, Array(tables))
 }
 
 // Publications are those that a table is in: their subscribers apply rows by
 // column, and stop where one has another type.
-func (r *Reader) Publications(ctx context.Context, t *Relation) ([]string, error) {
+func (r Reader) Publications(ctx context.Context, t *Relation) ([]string, error) {
 	return Read[string](ctx, r, `SELECT pubname FROM pg_catalog.pg_publication_tables
 WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`, t.Schema, t.Name)
 }
 
 // Rules are the rewrite rules of a table, by name: they apply to the statements
 // that move its rows too.
-func (r *Reader) Rules(ctx context.Context, table int64) ([]string, error) {
+func (r Reader) Rules(ctx context.Context, table int64) ([]string, error) {
 	return Read[string](ctx, r, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
 }

@@ -9,26 +9,17 @@ import (
 
 // A Sequence gives values to columns, or is owned by one.
 type Sequence struct {
-	OID          int64
-	Schema, Name string
-	Display      string `sql:"-"` // its name in messages
-	Internal     bool   // of an identity
-	Owner        Node   // the column with which it is dropped; zero without one
-	Unlogged     bool
-	Odd          bool // unlogged, and the table of its identity is not, or the other way round
-	Comment      sql.NullString
-	Special      bool // it has rights, a comment, a label or a user of its own
+	OID int64
+	Named
+	Internal bool // of an identity
+	Owner    Node // the column with which it is dropped; zero without one
+	Unlogged bool
+	Odd      bool // unlogged, and the table of its identity is not, or the other way round
+	Comment  sql.NullString
+	Special  bool // it has rights, a comment, a label or a user of its own
 	pgsql.Sequence
-}
 
-// Target is the sequence's name in statements.
-func (s *Sequence) Target() string { return pgsql.Qualified(s.Schema, s.Name) }
-
-// A Use is a column and a sequence that gives values to it or is owned by it.
-type Use struct {
-	Node
-	Gives    bool // values, by an identity or a default
-	Sequence *Sequence
+	Columns []Node `row:"-"` // that take values from it
 }
 
 // sequencesSQL asks which sequences end before a bigint does, or have to change
@@ -68,23 +59,24 @@ LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass 
 LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
 ORDER BY n.nspname, c.relname, used.rel, used.att`
 
-// Sequences finds those of columns, by name. A sequence of several columns is the
-// same in all of its uses.
-func (r *Reader) Sequences(ctx context.Context, nodes []Node) ([]Use, error) {
+// Sequences finds those of columns, by name.
+func (r Reader) Sequences(ctx context.Context, nodes []Node) ([]*Sequence, error) {
 	tables, columns := Arrays(nodes)
 	rows, err := Read[struct {
-		Node
-		Gives    bool
-		Sequence Sequence
+		Node  Node
+		Gives bool
+		Sequence
 	}](ctx, r, sequencesSQL, tables, columns)
-	known := map[int64]*Sequence{}
-	uses := make([]Use, len(rows))
-	for i, row := range rows {
-		if known[row.Sequence.OID] == nil {
-			row.Sequence.Display = r.display(row.Sequence.Schema, row.Sequence.Name)
-			known[row.Sequence.OID] = &row.Sequence
+	var found []*Sequence
+	for _, row := range rows {
+		if n := len(found); n == 0 || found[n-1].OID != row.OID {
+			row.Display = r.Display(row.Schema, row.Name)
+			found = append(found, &row.Sequence)
 		}
-		uses[i] = Use{row.Node, row.Gives, known[row.Sequence.OID]}
+		if row.Gives {
+			s := found[len(found)-1]
+			s.Columns = append(s.Columns, row.Node)
+		}
 	}
-	return uses, err
+	return found, err
 }

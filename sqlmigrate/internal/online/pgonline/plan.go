@@ -32,7 +32,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 	return plan(r, g), nil
 }
 
-func plan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
+func plan(r pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	plan := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
 	plan.Blockers = blockers(r, g)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -13,7 +14,7 @@ import (
 
 // read finds the tables, and what belongs to their columns. Tables stay in their
 // order.
-func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable) (*graph, error) {
+func read(ctx context.Context, r pgcatalog.Reader, wanted []engine.OnlineTable) (*graph, error) {
 	names := make([]engine.TableName, len(wanted))
 	for i, want := range wanted {
 		names[i] = want.Name
@@ -41,10 +42,7 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable)
 			return nil, err
 		}
 	}
-	if err := g.readKeys(ctx, q); err != nil {
-		return nil, err
-	}
-	return g, g.measure(ctx, q)
+	return g, g.connect(ctx, q)
 }
 
 // readColumns finds those to be widened, and what gives values to them.
@@ -61,13 +59,13 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	}
 	found, failed := q.Columns(ctx, nodes)
 	values, err := q.Defaults(ctx, nodes)
-	uses, late := q.Sequences(ctx, nodes)
+	sequences, late := q.Sequences(ctx, nodes)
 	for _, f := range found {
 		c := &column{Column: f, value: values[f.Node]}
 		c.taken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
-		for _, u := range uses {
-			if u.Node == f.Node {
-				c.sequences = append(c.sequences, u.Sequence)
+		for _, s := range sequences {
+			if s.Owner == c.Node || slices.Contains(s.Columns, c.Node) {
+				c.sequences = append(c.sequences, s)
 			}
 		}
 		t.columns = append(t.columns, c)
@@ -92,14 +90,14 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) err
 	return cmp.Or(err, cmp.Or(errs[:]...))
 }
 
-// readKeys finds the foreign keys of the columns, with the tables at their other
-// ends.
-func (g *graph) readKeys(ctx context.Context, q pgcatalog.QualifiedReader) error {
+// connect finds the foreign keys of the columns, the tables at their other ends, and
+// how large all of them are.
+func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) error {
+	var oids []int64
 	byOID := map[int64]*table{}
 	for _, t := range g.tables {
-		byOID[t.OID] = t
+		oids, byOID[t.OID] = append(oids, t.OID), t
 	}
-	var others []int64
 	for _, t := range g.tables {
 		found, err := q.ForeignKeys(ctx, t.OID, t.numbers())
 		if err != nil {
@@ -108,35 +106,24 @@ func (g *graph) readKeys(ctx context.Context, q pgcatalog.QualifiedReader) error
 		for _, k := range found {
 			if !slices.ContainsFunc(g.keys, func(known *foreignKey) bool { return known.OID == k.OID }) {
 				g.keys = append(g.keys, &foreignKey{ForeignKey: k})
-				others = append(others, k.Child, k.Parent)
+				oids = append(oids, k.Child, k.Parent)
 			}
 		}
 	}
-	relations, err := q.ByOID(ctx, others)
-	for i, oid := range others {
-		if byOID[oid] == nil && err == nil {
-			byOID[oid] = &table{Relation: relations[i]}
+	relations, err := q.ByOID(ctx, oids)
+	for _, r := range relations {
+		if byOID[r.OID] == nil {
+			byOID[r.OID] = &table{Relation: r}
 		}
 	}
 	for _, k := range g.keys {
 		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
 	}
-	return err
-}
-
-// measure is for the estimates.
-func (g *graph) measure(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	byOID := map[int64]*table{}
-	var oids []int64
-	for _, t := range g.all() {
-		byOID[t.OID] = t
-		oids = append(oids, t.OID)
-	}
-	sizes, err := q.Sizes(ctx, oids)
+	sizes, late := q.Sizes(ctx, slices.Collect(maps.Keys(byOID)))
 	for _, s := range sizes {
 		if s.Root == s.OID {
 			byOID[s.OID].rows, byOID[s.OID].heap = s.Rows, s.Main
 		}
 	}
-	return err
+	return cmp.Or(err, late)
 }

@@ -139,7 +139,7 @@ func (t *table) handOver(c *column, from, to string) []string {
 	alter := "ALTER TABLE " + t.Target() + " ALTER COLUMN " + pgsql.Quote(from)
 	for _, s := range c.sequences {
 		if s.Internal {
-			sql = append(sql, moveIdentity(s, t.Target(), from, to, c.Identity))
+			sql = append(sql, moveIdentity(s, t.Target(), from, to, c.Always))
 		}
 	}
 	if c.value != "" {
@@ -165,17 +165,17 @@ func (t *table) ownSequences(c *column) []string {
 
 // moveIdentity makes one column an identity instead of another, and continues
 // where that was. Its name is free only once the old one is gone.
-func moveIdentity(s *pgcatalog.Sequence, table, from, to, kind string) string {
-	always := "BY DEFAULT"
-	if kind == "a" {
-		always = "ALWAYS"
+func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) string {
+	kind := "BY DEFAULT"
+	if always {
+		kind = "ALWAYS"
 	}
 	return block("reached bigint; called boolean;", fmt.Sprintf(
 		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
 			"  ALTER TABLE %[2]s ALTER COLUMN %[3]s DROP IDENTITY;\n"+
 			"  ALTER TABLE %[2]s ALTER COLUMN %[4]s ADD GENERATED %[5]s AS IDENTITY (SEQUENCE NAME %[1]s %[6]s);\n"+
 			"  PERFORM pg_catalog.setval(%[7]s, reached, called);\n",
-		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), always, s.Options(), pgsql.Literal(s.Target())))
+		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), kind, s.Options(), pgsql.Literal(s.Target())))
 }
 
 func (t *table) dropConstraint(constraint string) string {
