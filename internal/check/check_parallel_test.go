@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

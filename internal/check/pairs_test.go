@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

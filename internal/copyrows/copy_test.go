@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"gorm.io/gorm"
@@ -18,6 +16,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"

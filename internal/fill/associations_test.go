@@ -4,11 +4,10 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 )
 
 // A create without its key is an error on every database, not a row with another

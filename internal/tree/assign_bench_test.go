@@ -3,11 +3,10 @@ package tree_test
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 )
 
 func newBenchOrders() []plugintest.BenchOrder {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/gormflake/gormflake/types"
 )
 

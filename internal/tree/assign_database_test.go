@@ -4,13 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )

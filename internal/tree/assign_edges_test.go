@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/types"
 )
 

@@ -1,9 +1,9 @@
 package tree_test
 
 import (
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
 )
 
 func assignShapes() []plugintest.AssignShape {

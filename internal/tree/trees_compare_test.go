@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
 )
 
 // treeWalk visits every struct of some trees once, and every link of each.

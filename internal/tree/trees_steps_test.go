@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
 )
 
 // treeStep is one step of a case. It depends on the rows before it, but not on how

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gormflake/gormflake/internal/plugintest"
-
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/testdb"
 )
 
