@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 // A candidate is a worker that the lease may acquire, its record, and the first
@@ -42,11 +44,11 @@ func (s span) size() int64  { return s.count * s.width() }
 
 // at returns the key of the i-th worker.
 func (s span) at(i int64) int {
-	return s.config.key(s.datacenter+i/s.width(), s.config.first+i%s.width())
+	return keyOf(s.config.layout, s.datacenter+i/s.width(), s.config.first+i%s.width())
 }
 
 func (s span) has(key int) bool {
-	datacenter, worker := s.config.numbers(key)
+	datacenter, worker := numbers(s.config.layout, key)
 	return key >= 0 && datacenter >= s.datacenter && datacenter < s.datacenter+s.count &&
 		worker >= s.config.first && worker <= s.config.last
 }
@@ -100,12 +102,26 @@ func (s span) unused(used []candidate) candidate {
 	}
 }
 
+// A chooser picks a worker among records. It knows what the lease has lost and since
+// when others have been silent.
+type chooser struct {
+	*config
+	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged, in Unix ms
+	liveness   liveness
+}
+
+// noteLost remembers up to where the lease may have issued under a worker: no grant of
+// it begins below.
+func (ch *chooser) noteLost(w *heldWorker) {
+	ch.lostBounds[w.key] = max(ch.lostBounds[w.key], w.acknowledged)
+}
+
 // choose picks a worker whose bound has passed: the one with the lowest, which
 // is one that was never used if there is any, or a random one of all once a
 // try has collided with another process.
-func (l *Lease) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
-	s := l.span()
-	used := s.used(records, l.lostBounds)
+func (ch *chooser) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
+	s := ch.span()
+	used := s.used(records, ch.lostBounds)
 	if int64(len(used)) < s.size() {
 		return s.unused(used), nil
 	}
@@ -119,15 +135,15 @@ func (l *Lease) choose(records map[int]Record, now int64, collided bool, policy 
 	if c, ok := policy(used, now); ok {
 		return c, nil
 	}
-	return candidate{}, l.noFreeWorker(used, now)
+	return candidate{}, noFreeWorker(ch.layout, used, now)
 }
 
-// chooseFree picks one of the few workers that were read whose bound has passed:
-// the one with the lowest, and of those that were never used any one.
-func (l *Lease) chooseFree(v view, now int64) (candidate, bool) {
+// chooseAmong picks one of these workers whose bound has passed: the one with the
+// lowest, and of those that were never used any one.
+func (ch *chooser) chooseAmong(keys []int, records map[int]Record, now int64) (candidate, bool) {
 	var found []candidate
-	for _, key := range v.few {
-		c := candidate{key, v.records[key], max(v.records[key].Bound, l.lostBounds[key])}
+	for _, key := range keys {
+		c := candidate{key, records[key], max(records[key].Bound, ch.lostBounds[key])}
 		if c.start <= now {
 			found = append(found, c)
 		}
@@ -142,28 +158,28 @@ func (l *Lease) chooseFree(v view, now int64) (candidate, bool) {
 type takeoverPolicy func(used []candidate, now int64) (candidate, bool)
 
 // takeOverAtStart is the policy of a process that starts.
-func (l *Lease) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
-	return l.takeOver(used, now, func(candidate) bool { return true })
+func (ch *chooser) takeOverAtStart(used []candidate, now int64) (candidate, bool) {
+	return ch.takeOver(used, now, func(candidate) bool { return true })
 }
 
 // takeOverDead is the policy of a lease that has lost its worker: it takes from
 // nobody who is alive, or processes that outnumber the workers would keep taking
 // each other's. Its own worker, whose bound the store has forgotten, it may have
 // at once.
-func (l *Lease) takeOverDead(used []candidate, now int64) (candidate, bool) {
+func (ch *chooser) takeOverDead(used []candidate, now int64) (candidate, bool) {
 	own := only(used, func(c candidate) bool {
-		bound, lost := l.lostBounds[c.key]
+		bound, lost := ch.lostBounds[c.key]
 		return lost && c.released() && c.start == bound
 	})
 	if len(own) > 0 {
 		return slices.MinFunc(own, candidate.compare), true
 	}
-	return l.takeOver(used, now, l.liveness.dead(used, l.window))
+	return ch.takeOver(used, now, ch.liveness.dead(used, ch.window))
 }
 
 // takeOver prefers workers that were released to those that pass the test.
-func (l *Lease) takeOver(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
-	near := only(used, func(c candidate) bool { return c.start-now <= l.maxAhead.Milliseconds() })
+func (ch *chooser) takeOver(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
+	near := only(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
 	if released := only(near, candidate.released); len(released) > 0 {
 		return slices.MinFunc(released, candidate.compare), true
 	}
@@ -171,6 +187,16 @@ func (l *Lease) takeOver(used []candidate, now int64, test func(candidate) bool)
 		return slices.MinFunc(held, candidate.compare), true
 	}
 	return candidate{}, false
+}
+
+// noFreeWorker is the error where none of the candidates is free.
+func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) error {
+	slices.SortFunc(candidates, candidate.compare)
+	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
+	for _, c := range candidates {
+		e.Holders = append(e.Holders, holder(layout, c.key, c.record))
+	}
+	return e
 }
 
 func (c candidate) released() bool { return c.record.heldBy() == "" }

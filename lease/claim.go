@@ -29,65 +29,20 @@ var errNoneOfFew = errors.New("lease: none of the workers that were read is free
 // A claim looks for a worker and writes a record for it. All its writes carry one
 // token, so that one which landed without an answer is found again.
 type claim struct {
-	*Lease
+	*config
+	records    records
+	chooser    *chooser
+	policy     takeoverPolicy
+	readClock  func() (int64, error)                   // in Unix milliseconds
+	checkClock func(now int64, theirs time.Time) error // against the store's
+	patience   time.Duration                           // for a connection
+
 	token        token
 	layoutRecord Record
 	readAll      bool          // because none of a few workers was free
 	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
 	collisions   int           // writes that were refused
 	unknown      int           // writes without an answer
-	policy       takeoverPolicy
-	clock        func() (int64, error)                   // in Unix milliseconds
-	judge        func(now int64, theirs time.Time) error // of our clock by the store's
-	patience     time.Duration                           // for a connection
-}
-
-// acquire claims a worker for a process that starts.
-func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
-	return l.claim(ctx, claim{
-		policy: l.takeOverAtStart, judge: l.skew.admit, patience: l.timeout(),
-		clock: func() (int64, error) { return l.now(), nil },
-	})
-}
-
-// replace claims a worker in place of the lost one.
-func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
-	return l.claim(ctx, claim{
-		policy: l.takeOverDead, judge: l.skew.tolerate, patience: l.window,
-		clock: func() (int64, error) { return l.believed(lost, need) },
-	})
-}
-
-// claim repeats the search until a worker has settled.
-func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
-	c.Lease = l
-	for {
-		w, err := c.search(ctx)
-		if err != nil || l.settle == 0 {
-			return w, err
-		}
-		settled, err := l.settled(ctx, w)
-		if settled || err != nil {
-			return w, err
-		}
-	}
-}
-
-// settled waits, and reports whether the worker is still ours after it. Bounds
-// are rounded up, so that a forgotten one may be a little more than a window
-// away.
-func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
-	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
-	for try := 0; err == nil; try++ {
-		extendErr := l.extend(ctx, w, 0)
-		if extendErr == nil {
-			return !w.lost, nil
-		}
-		if err = sleep(ctx, lastRetry); err == nil && try == maxUnknown {
-			err = extendErr
-		}
-	}
-	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w))
 }
 
 func (c *claim) search(ctx context.Context) (*heldWorker, error) {
@@ -102,7 +57,7 @@ func (c *claim) search(ctx context.Context) (*heldWorker, error) {
 
 // attempt returns neither a worker nor an error if it is to be tried again.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
-	leave, err := c.enter(ctx)
+	leave, err := c.records.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,36 +69,28 @@ func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	return w, err
 }
 
-// enter waits for the claim's turn, for as long as the caller does.
-func (c *claim) enter(ctx context.Context) (leave func(), err error) {
-	if q, ok := c.store.(Queue); ok {
-		return q.Enter(ctx)
-	}
-	return func() {}, nil
-}
-
 func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, time.Duration, error) {
-	store, disconnect, err := c.connect(ctx, c.patience)
+	over, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer disconnect()
-	return c.attemptOver(ctx, store)
+	return c.attemptOver(ctx, over)
 }
 
-func (c *claim) attemptOver(ctx context.Context, store Store) (_ *heldWorker, pause time.Duration, err error) {
-	now, err := c.clock()
+func (c *claim) attemptOver(ctx context.Context, over records) (_ *heldWorker, pause time.Duration, err error) {
+	now, err := c.readClock()
 	if err != nil {
 		return nil, 0, acquiring(err)
 	}
-	seen, err := c.look(ctx, store)
+	seen, err := c.look(ctx, over)
 	if err != nil {
 		return nil, 0, err
 	}
-	if c.layoutRecord, err = c.joinLayout(ctx, store, seen.records[layoutKey]); err != nil {
+	if c.layoutRecord, err = over.joinLayout(ctx, c.layout, seen.records[layoutKey]); err != nil {
 		return nil, 0, err
 	}
-	if err := c.judge(now, seen.time); err != nil {
+	if err := c.checkClock(now, seen.time); err != nil {
 		return nil, 0, acquiring(err)
 	}
 	found, ok := c.tried(seen.records)
@@ -153,7 +100,7 @@ func (c *claim) attemptOver(ctx context.Context, store Store) (_ *heldWorker, pa
 			return nil, pause, err
 		}
 	}
-	return c.write(ctx, store, found, now)
+	return c.write(ctx, over, found, now)
 }
 
 func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }
@@ -167,13 +114,12 @@ type view struct {
 
 // look reads a few workers of many, and those that the claim has tried, where the
 // store can read them without the others.
-func (c *claim) look(ctx context.Context, store Store) (v view, err error) {
-	getter, ok := store.(Getter)
-	if !ok || c.readAll {
-		if v.records, err = c.load(ctx, store); err != nil {
+func (c *claim) look(ctx context.Context, over records) (v view, err error) {
+	if _, ok := over.store.(Getter); !ok || c.readAll {
+		if v.records, err = over.load(ctx); err != nil {
 			return v, err
 		}
-		if v.time, err = c.storeTime(ctx, store); err != nil {
+		if v.time, err = over.now(ctx); err != nil {
 			err = acquiring(err)
 		}
 		return v, err
@@ -185,9 +131,7 @@ func (c *claim) look(ctx context.Context, store Store) (v view, err error) {
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
 	slices.Sort(keys)
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	v.records, v.time, err = getter.Get(ctx, slices.Compact(keys))
+	v.records, v.time, err = over.some(ctx, slices.Compact(keys)...)
 	return v, err
 }
 
@@ -195,9 +139,9 @@ func (c *claim) look(ctx context.Context, store Store) (v view, err error) {
 // all of them.
 func (c *claim) chooseSeen(v view, now int64) (candidate, error) {
 	if v.few == nil {
-		return c.choose(v.records, now, c.collisions > 0, c.policy)
+		return c.chooser.choose(v.records, now, c.collisions > 0, c.policy)
 	}
-	if found, ok := c.chooseFree(v, now); ok {
+	if found, ok := c.chooser.chooseAmong(v.few, v.records, now); ok {
 		return found, nil
 	}
 	c.readAll = true
@@ -216,7 +160,7 @@ func (c *claim) tried(records map[int]Record) (candidate, bool) {
 	return candidate{}, false
 }
 
-func (c *claim) write(ctx context.Context, store Store, found candidate, now int64) (_ *heldWorker, pause time.Duration, err error) {
+func (c *claim) write(ctx context.Context, over records, found candidate, now int64) (_ *heldWorker, pause time.Duration, err error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
@@ -225,11 +169,11 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 	w := c.worker(found.key, now)
 	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token
-	ok, err := c.swap(ctx, store, found.key, found.record, r)
+	ok, err := over.swap(ctx, found.key, found.record, r)
 	switch {
 	case ok:
 		w.acknowledge(r)
-		w, err = c.confirm(ctx, store, w)
+		w, err = c.confirm(ctx, over, w)
 		return w, 0, err
 	case err == nil:
 		return nil, c.backOff(), nil
@@ -242,13 +186,13 @@ func (c *claim) write(ctx context.Context, store Store, found candidate, now int
 
 // confirm returns the worker if the layout that it was acquired for is the
 // store's, and none, to try again, if a crash of the store has changed that.
-func (c *claim) confirm(ctx context.Context, store Store, w *heldWorker) (*heldWorker, error) {
-	kept, err := c.keptLayout(ctx, store, c.layoutRecord)
-	if kept && err == nil {
+func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*heldWorker, error) {
+	r, err := over.read(ctx, layoutKey)
+	if r == c.layoutRecord && err == nil {
 		return w, nil
 	}
-	w.lost = true
-	return nil, errors.Join(err, c.releaseOver(context.WithoutCancel(ctx), store, w, w.start))
+	_, releaseErr := release(context.WithoutCancel(ctx), over, w, w.start)
+	return nil, errors.Join(err, releaseErr)
 }
 
 // backOff is a pause that lets others pass, a millisecond longer at most with
@@ -259,7 +203,7 @@ func (c *claim) backOff() time.Duration {
 }
 
 func (c *claim) worker(key int, now int64) *heldWorker {
-	datacenter, worker := c.numbers(key)
+	datacenter, worker := numbers(c.layout, key)
 	return &heldWorker{
 		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],
 		acquired: time.UnixMilli(now), acquiredAt: time.Now(), token: c.token,
@@ -277,15 +221,4 @@ func waitShortly(err error) (pause time.Duration, _ error) {
 		return max(none.Wait, 1), nil
 	}
 	return 0, err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

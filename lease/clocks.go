@@ -1,32 +1,12 @@
 package lease
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"math"
 	"time"
 )
 
 // maxLead is how far IDs may be ahead of the clock before that is logged.
 const maxLead = time.Minute
-
-// bound is a window above from, rounded up to whole ticks, which the layout
-// counts from the Unix epoch.
-func (c *config) bound(from int64) int64 {
-	tick := c.layout.Tick.Milliseconds()
-	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), tick)
-}
-
-// ceil rounds up to a multiple of unit.
-func ceil(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
-
-// milliseconds is the longest Duration, some 292 years, for what is longer: bounds
-// and wrong clocks may be further apart.
-func milliseconds(n int64) time.Duration {
-	const longest = math.MaxInt64 / int64(time.Millisecond)
-	return time.Duration(max(-longest, min(n, longest))) * time.Millisecond
-}
 
 // now is the wall clock in Unix milliseconds.
 func (c *config) now() int64 {
@@ -36,11 +16,18 @@ func (c *config) now() int64 {
 	return time.Now().UnixMilli()
 }
 
+// bound is a window above from, rounded up to whole ticks, which the layout
+// counts from the Unix epoch.
+func (c *config) bound(from int64) int64 {
+	return ceil(from+(c.window+time.Millisecond-1).Milliseconds(), c.layout.Tick.Milliseconds())
+}
+
 // believed is the wall clock as the generator believes it, which has one limit for
-// jumps: see [snowflake.WithMaxJump]. As long as no generator issues, the clock of
-// the start will do, or the one at need, by which a generator begins.
-func (l *Lease) believed(w *heldWorker, need int64) (int64, error) {
-	for _, issuing := range []*heldWorker{w, l.served()} {
+// jumps: see [snowflake.WithMaxJump]. The generator issues under w, or still under
+// served, which w replaces. As long as it issues nothing, the clock of the start will
+// do, or need, the tick that it asks for first.
+func believed(need int64, w, served *heldWorker) (int64, error) {
+	for _, issuing := range []*heldWorker{w, served} {
 		if issuing == nil {
 			continue
 		}
@@ -52,39 +39,40 @@ func (l *Lease) believed(w *heldWorker, need int64) (int64, error) {
 	return max(need, w.acquired.UnixMilli()+time.Since(w.acquiredAt).Milliseconds()), nil
 }
 
-// A skewCheck holds our clock against the store's, where that has one. A bound far
-// ahead, which nothing takes back, is to come of neither a clock that was wrong
-// from the start nor of one that has jumped; but a store whose clock is wrong is
-// not to stop those whose clocks are right.
-type skewCheck struct {
+// clocks compare this process's clock with the store's, where that has one, and
+// with the IDs. A bound far ahead cannot be taken back, so neither a clock that was
+// wrong from the start nor one that has jumped may cause it; but a store whose clock
+// is wrong must not stop processes whose clocks are right.
+type clocks struct {
 	*config
-	theirs time.Time // when we were last not too far ahead of it; zero: never
-	at     time.Time // the same on our monotonic clock
-	warned bool
+	theirs  time.Time // the store's clock when ours was last not too far ahead of it; zero: never
+	at      time.Time // the same on our monotonic clock
+	warned  bool      // that the store's clock is behind
+	leading bool      // IDs are far ahead of the clock, which was logged
 }
 
 // admit refuses a process whose clock is too far ahead when it starts. The store's
 // time is zero where it has no clock.
-func (s *skewCheck) admit(now int64, theirs time.Time) error {
-	if s.agrees(now, theirs) {
+func (c *clocks) admit(now int64, theirs time.Time) error {
+	if c.agrees(now, theirs) {
 		return nil
 	}
-	return s.tooFar(now, theirs)
+	return c.tooFar(now, theirs)
 }
 
-// tolerate refuses a clock that is too far ahead if it would be so of the store's
-// clock as that was when the two last agreed: it has jumped. Otherwise the store's
-// has, and it warns.
-func (s *skewCheck) tolerate(now int64, theirs time.Time) error {
-	if s.agrees(now, theirs) {
+// tolerate refuses a clock that is too far ahead if it is also too far ahead of what
+// the store's would show had it run on since the two last agreed: ours has jumped.
+// Otherwise the store's has, and it warns.
+func (c *clocks) tolerate(now int64, theirs time.Time) error {
+	if c.agrees(now, theirs) {
 		return nil
 	}
-	if !s.at.IsZero() && s.tooFarAhead(now, s.theirs.Add(time.Since(s.at))) {
-		return s.tooFar(now, theirs)
+	if !c.at.IsZero() && c.tooFarAhead(now, c.theirs.Add(time.Since(c.at))) {
+		return c.tooFar(now, theirs)
 	}
-	if !s.warned {
-		s.warned = true
-		s.log.Warn("lease: the store's clock is behind this process's, which has not jumped: processes that start are refused until the wrong one is corrected",
+	if !c.warned {
+		c.warned = true
+		c.log.Warn("lease: the store's clock is behind this process's, which has not jumped: processes that start are refused until the wrong one is corrected",
 			"store", stamp(theirs), "clock", stamp(time.UnixMilli(now)))
 	}
 	return nil
@@ -92,56 +80,40 @@ func (s *skewCheck) tolerate(now int64, theirs time.Time) error {
 
 // agrees reports whether our clock is not too far ahead of the store's, and notes
 // when it was not.
-func (s *skewCheck) agrees(now int64, theirs time.Time) bool {
+func (c *clocks) agrees(now int64, theirs time.Time) bool {
 	if theirs.IsZero() {
 		return true
 	}
-	if s.tooFarAhead(now, theirs) {
+	if c.tooFarAhead(now, theirs) {
 		return false
 	}
-	s.theirs, s.at = theirs, time.Now()
-	if s.warned {
-		s.warned = false
-		s.log.Warn("lease: the store's clock agrees with this process's again")
+	c.theirs, c.at = theirs, time.Now()
+	if c.warned {
+		c.warned = false
+		c.log.Warn("lease: the store's clock agrees with this process's again")
 	}
 	return true
 }
 
-func (s *skewCheck) tooFarAhead(now int64, theirs time.Time) bool {
-	return milliseconds(now-theirs.UnixMilli()) > s.maxSkew
+func (c *clocks) tooFarAhead(now int64, theirs time.Time) bool {
+	return milliseconds(now-theirs.UnixMilli()) > c.maxSkew
 }
 
-// storeTime is the store's clock, or zero where it has none.
-func (c *config) storeTime(ctx context.Context, store Store) (time.Time, error) {
-	clock, ok := store.(Clock)
-	if !ok {
-		return time.Time{}, nil
-	}
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	theirs, err := clock.Now(ctx)
-	if err != nil {
-		err = fmt.Errorf("the store's time: %w", err)
-	}
-	return theirs, err
-}
-
-func (s *skewCheck) tooFar(now int64, theirs time.Time) error {
+func (c *clocks) tooFar(now int64, theirs time.Time) error {
 	return fmt.Errorf("the clock shows %s and the store's %s: want at most WithMaxSkew(%v) ahead: correct the clock that is wrong",
-		stamp(time.UnixMilli(now)), stamp(theirs), s.maxSkew)
+		stamp(time.UnixMilli(now)), stamp(theirs), c.maxSkew)
 }
 
-// watchLead logs once that IDs are far ahead of the clock, and once that they no
-// longer are.
-func (l *Lease) watchLead() {
-	w := l.current()
-	lead := milliseconds(w.used() - l.now())
-	if far := lead > maxLead; far != l.leading {
-		l.leading = far
+// watchLead logs once that the worker's IDs are far ahead of the clock, and once that
+// they no longer are.
+func (c *clocks) watchLead(w *heldWorker) {
+	lead := milliseconds(w.used() - c.now())
+	if far := lead > maxLead; far != c.leading {
+		c.leading = far
 		message := "lease: IDs are more than a minute ahead of the clock"
 		if !far {
 			message = "lease: IDs are no longer more than a minute ahead of the clock"
 		}
-		l.log.Log(l.ctx, slog.LevelWarn, message, append(w.attrs(), "lead", max(0, lead))...)
+		c.log.Warn(message, append(w.attrs(), "lead", max(0, lead))...)
 	}
 }

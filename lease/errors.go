@@ -3,7 +3,6 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -35,14 +34,6 @@ type NoFreeWorkerError struct {
 	Wait time.Duration
 }
 
-// A Holder is a worker and who holds it.
-type Holder struct {
-	Datacenter, Worker int64
-	Owner              string        // host/process/random, or empty if the worker is released
-	Until              time.Time     // its bound
-	Window             time.Duration // of the holder, or of the last one; zero if it is not known
-}
-
 // named is how many holders an error names.
 const named = 4
 
@@ -60,24 +51,3 @@ func (e *NoFreeWorkerError) Error() string {
 
 // Is makes the error an [ErrNoFreeWorker].
 func (e *NoFreeWorkerError) Is(target error) bool { return target == ErrNoFreeWorker }
-
-// String names the worker, its holder and its bound, for errors.
-func (h Holder) String() string {
-	owner := h.Owner
-	if owner == "" {
-		owner = "nobody"
-	}
-	return fmt.Sprintf("datacenter %d worker %d by %s until %s", h.Datacenter, h.Worker, owner, stamp(h.Until))
-}
-
-// stamp is a time as errors show it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-func (l *Lease) noFreeWorker(candidates []candidate, now int64) error {
-	slices.SortFunc(candidates, candidate.compare)
-	e := &NoFreeWorkerError{Wait: milliseconds(candidates[0].start - now)}
-	for _, c := range candidates {
-		e.Holders = append(e.Holders, l.holder(c.key, c.record))
-	}
-	return e
-}

@@ -192,7 +192,7 @@ func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	}
 	err := in.swap(ctx, key, to, func(Record) error { return nil })
 	if err != nil {
-		datacenter, worker := in.config().numbers(key)
+		datacenter, worker := numbers(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
 	}
 	return nil
@@ -261,7 +261,7 @@ func (in *Inspection) changed(h Holder, key int, r Record) error {
 	if h.Owner != "" && r.heldBy() == h.Owner {
 		return fmt.Errorf("it is alive, and has renewed its lease until %s", stamp(time.UnixMilli(r.Bound)))
 	}
-	return fmt.Errorf("the record has changed since the inspection: it is now %v", in.config().holder(key, r))
+	return fmt.Errorf("the record has changed since the inspection: it is now %v", holder(in.Layout, key, r))
 }
 
 // released is the record of the same grant with no holder. It differs from r,

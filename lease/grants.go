@@ -9,12 +9,6 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-var (
-	errEnded    = errors.New("lease: the worker has been released: acquire another lease")
-	errSettling = errors.New("lease: another worker has to settle first")
-	errNothing  = errors.New("the renewed window has already expired")
-)
-
 // Grant serves [snowflake.New]. A lease serves one generator.
 func (l *Lease) Grant(ctx context.Context, _ snowflake.Layout) (*snowflake.Grant, error) {
 	return l.grantBeyond(ctx, nil, l.now())
@@ -32,19 +26,19 @@ func (l *Lease) Extend(ctx context.Context, held *snowflake.Grant, need time.Tim
 // after the time of one call: the connection that the write waits for may be the
 // caller's own.
 func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
-	if grant, err := l.ready(held, need); grant != nil || err != nil {
+	if grant, err := l.holdings.ready(held, need); grant != nil || err != nil {
 		return grant, err
 	}
 	limit := l.timeout()
-	waiting, cancel := context.WithTimeoutCause(ctx, limit, l.slow(limit))
+	waiting, cancel := context.WithTimeoutCause(ctx, limit, slow(limit))
 	defer cancel()
-	if err := l.lock(waiting); err != nil {
+	if err := l.storeLock.lock(waiting); err != nil {
 		return nil, l.gaveUp(ctx, held, err)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer l.unlock()
+		defer l.storeLock.unlock()
 		l.renewAndNote(need)
 	}()
 	select {
@@ -52,15 +46,15 @@ func (l *Lease) grantBeyond(ctx context.Context, held *snowflake.Grant, need int
 	case <-waiting.Done():
 		return nil, l.gaveUp(ctx, held, context.Cause(waiting))
 	}
-	grant, err := l.ready(held, need)
+	grant, err := l.holdings.ready(held, need)
 	if grant == nil && err == nil {
-		err = l.fencedError(held, errNothing)
+		err = fencedError(l.now(), held, errNothing)
 	}
 	return grant, err
 }
 
 // slow is the error of a caller that gives up while an attempt is under way.
-func (l *Lease) slow(limit time.Duration) error {
+func slow(limit time.Duration) error {
 	return fmt.Errorf("lease: no answer from the store after %v; if all connections are in use, perhaps by a transaction that waits for this call, end it sooner, allow more connections, or give the store a pool of its own", limit)
 }
 
@@ -68,78 +62,41 @@ func (l *Lease) slow(limit time.Duration) error {
 // has not ended, the next calls are not to wait as long.
 func (l *Lease) gaveUp(ctx context.Context, held *snowflake.Grant, why error) error {
 	if ctx.Err() == nil {
-		l.failed(why)
+		l.holdings.failed(why)
 	}
-	return l.fencedError(held, why)
+	return fencedError(l.now(), held, why)
 }
 
-// ready returns the grant that reaches beyond need, an error, or neither if the
-// store has to be asked. The error is the outage's: more attempts than those in
-// the background would only load a store that is in trouble.
-func (l *Lease) ready(held *snowflake.Grant, need int64) (*snowflake.Grant, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch w := l.currentLocked(); {
-	case l.ended:
-		return nil, errEnded
-	case held == nil && len(l.grants) > 0:
-		return nil, fmt.Errorf("lease: %v serves a generator already: acquire a lease for each", l.held)
-	case !w.lost && w.acknowledged > max(need, l.now()):
-		return l.grantOf(w, held)
-	case l.outage.attempts > 0:
-		l.outage.need = need
-		return nil, l.refusal(held)
+// Retire serves the generator: nothing more will be issued under the grant. The
+// worker is released, so that another process can acquire it at once. The lease
+// ends with the last grant in use.
+func (l *Lease) Retire(ctx context.Context, held *snowflake.Grant, last time.Time) error {
+	w := l.holdings.remove(held, last.Add(l.layout.Tick).UnixMilli())
+	if w == nil {
+		return nil
 	}
-	return nil, nil
+	return l.releaseHeld(ctx, w)
 }
 
-// grantOf returns the worker's grant, or a new one for the generator that issues
-// under held.
-func (l *Lease) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Grant, error) {
-	if held != nil && w.grant.Load() == held {
-		return held, nil
+// Release releases the worker where no generator was made for it; a second
+// call does nothing. Where there is one, close that instead.
+func (l *Lease) Release(ctx context.Context) error {
+	if !l.holdings.endUnused() {
+		return fmt.Errorf("lease: %v serves a generator: close that, which releases the worker", l.holdings.current())
 	}
-	grant, err := w.newGrant(l.layout)
-	if err != nil {
-		return nil, err
-	}
-	l.held, l.replacement = w, nil
-	l.grants[grant] = w
-	return grant, nil
+	return l.releaseHeld(ctx, l.holdings.served())
 }
 
-// fencedError is the error of a call that has nothing to issue under.
-func (l *Lease) fencedError(held *snowflake.Grant, why error) error {
-	if held == nil {
-		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
+// releaseHeld releases the worker, and once the lease has ended the one that was to
+// replace it.
+func (l *Lease) releaseHeld(ctx context.Context, w *heldWorker) error {
+	if err := l.storeLock.lock(ctx); err != nil {
+		return l.holdings.notReleased(w, err)
 	}
-	end := held.Until()
-	if last := held.Last(); last.After(end) {
-		end = last // it was revoked
+	defer l.storeLock.unlock()
+	err := l.release(ctx, w)
+	if replacement := l.holdings.takeReplacement(); replacement != nil {
+		err = errors.Join(err, l.release(ctx, replacement))
 	}
-	return fmt.Errorf("%w: %v, refused for %v, since its window ended at %s: %w",
-		snowflake.ErrFenced, held, max(0, milliseconds(l.now()-end.UnixMilli())), stamp(end), why)
-}
-
-// served is the worker that a generator has asked for last, or may ask for; nil
-// while the first one is being acquired.
-func (l *Lease) served() *heldWorker {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.held
-}
-
-// current is the worker that is renewed: the replacement where the generator has
-// not asked for it yet.
-func (l *Lease) current() *heldWorker {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.currentLocked()
-}
-
-func (l *Lease) currentLocked() *heldWorker {
-	if l.replacement != nil {
-		return l.replacement
-	}
-	return l.held
+	return err
 }

@@ -3,12 +3,9 @@ package lease
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -52,15 +49,13 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	in.records = maps.Clone(records)
 	delete(in.records, layoutKey)
 	for key, r := range in.records {
-		in.Holders = append(in.Holders, in.config().holder(key, r))
+		in.Holders = append(in.Holders, holder(in.Layout, key, r))
 	}
 	slices.SortFunc(in.Holders, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(a.Datacenter, b.Datacenter), cmp.Compare(a.Worker, b.Worker))
 	})
 	return in, nil
 }
-
-func (in *Inspection) config() *config { return &config{layout: in.Layout} }
 
 // find returns the key of a holder. One that the inspection did
 // not return is refused: its numbers may lead to another record, such as the
@@ -69,79 +64,10 @@ func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
 		return 0, errNoStore
 	}
-	key = in.config().key(h.Datacenter, h.Worker)
+	key = keyOf(in.Layout, h.Datacenter, h.Worker)
 	r, known := in.records[key]
-	if !known || h != in.config().holder(key, r) {
+	if !known || h != holder(in.Layout, key, r) {
 		return 0, fmt.Errorf("lease: %v is not a holder of this inspection: want one of its Holders, unchanged", h)
 	}
 	return key, nil
-}
-
-// A HolderState is what a record means to a process that wants a worker.
-type HolderState int
-
-// The states of a worker, by its record and a clock.
-const (
-	// Held: the bound is ahead of the clock.
-	Held HolderState = iota
-	// Lapsed: the bound has passed and the worker was not released. Its
-	// holder has died, is suspended or is cut off from the store. The worker
-	// is free.
-	Lapsed
-	// Waiting: released, with a bound ahead of the clock. It is free once
-	// the clock gets there.
-	Waiting
-	// Free: released, and the bound has passed.
-	Free
-)
-
-// String names the state in lower case.
-func (s HolderState) String() string {
-	names := []string{"held", "lapsed", "waiting", "free"}
-	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("HolderState(%d)", int(s))
-	}
-	return names[s]
-}
-
-// State returns what the record means at now.
-func (h Holder) State(now time.Time) HolderState {
-	passed := h.Until.UnixMilli() <= now.UnixMilli()
-	switch {
-	case h.Owner != "" && passed:
-		return Lapsed
-	case h.Owner != "":
-		return Held
-	case passed:
-		return Free
-	}
-	return Waiting
-}
-
-func (c *config) holder(key int, r Record) Holder {
-	datacenter, worker := c.numbers(key)
-	t, _ := parseToken(r.Owner)
-	return Holder{
-		Datacenter: datacenter,
-		Worker:     worker,
-		Owner:      r.heldBy(),
-		Until:      time.UnixMilli(r.Bound),
-		Window:     time.Duration(t.window) * time.Millisecond,
-	}
-}
-
-// parseSignature undoes signature, and reads nothing else.
-func parseSignature(s string) (snowflake.Layout, error) {
-	var l snowflake.Layout
-	var epoch, tick string
-	_, scanErr := fmt.Sscanf(s, "epoch=%s tick=%s datacenter=%d worker=%d sequence=%d total=%d",
-		&epoch, &tick, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits, &l.TotalBits)
-	var epochErr, tickErr error
-	l.Epoch, epochErr = time.Parse(time.RFC3339Nano, epoch)
-	l.Tick, tickErr = time.ParseDuration(tick)
-	if err := errors.Join(scanErr, epochErr, tickErr, l.Validate()); err != nil || signature(l) != s {
-		return snowflake.Layout{}, fmt.Errorf("lease: the store's workers belong to the layout %q: want one as %q: the records are not a lease's, or of a later version",
-			strings.ToValidUTF8(s, "?"), signature(snowflake.TwitterLayout()))
-	}
-	return l, nil
 }

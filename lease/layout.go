@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -14,13 +15,13 @@ import (
 func workers(l snowflake.Layout) int64     { return 1 << l.WorkerBits }
 func datacenters(l snowflake.Layout) int64 { return 1 << l.DatacenterBits }
 
-// numbers undoes key.
-func (c *config) numbers(key int) (datacenter, worker int64) {
-	return int64(key) >> c.layout.WorkerBits, int64(key) & (workers(c.layout) - 1)
+func keyOf(l snowflake.Layout, datacenter, worker int64) int {
+	return int(datacenter<<l.WorkerBits | worker)
 }
 
-func (c *config) key(datacenter, worker int64) int {
-	return int(datacenter<<c.layout.WorkerBits | worker)
+// numbers undoes keyOf.
+func numbers(l snowflake.Layout, key int) (datacenter, worker int64) {
+	return int64(key) >> l.WorkerBits, int64(key) & (workers(l) - 1)
 }
 
 // signature is what the store keeps of a layout. Its form must never change:
@@ -34,27 +35,43 @@ func signature(l snowflake.Layout) string {
 		l.Epoch.UTC().Format(time.RFC3339Nano), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, total)
 }
 
+// parseSignature undoes signature, and reads nothing else.
+func parseSignature(s string) (snowflake.Layout, error) {
+	var l snowflake.Layout
+	var epoch, tick string
+	_, scanErr := fmt.Sscanf(s, "epoch=%s tick=%s datacenter=%d worker=%d sequence=%d total=%d",
+		&epoch, &tick, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits, &l.TotalBits)
+	var epochErr, tickErr error
+	l.Epoch, epochErr = time.Parse(time.RFC3339Nano, epoch)
+	l.Tick, tickErr = time.ParseDuration(tick)
+	if err := errors.Join(scanErr, epochErr, tickErr, l.Validate()); err != nil || signature(l) != s {
+		return snowflake.Layout{}, fmt.Errorf("lease: the store's workers belong to the layout %q: want one as %q: the records are not a lease's, or of a later version",
+			strings.ToValidUTF8(s, "?"), signature(snowflake.TwitterLayout()))
+	}
+	return l, nil
+}
+
 var errUnwritten = errors.New("the store refused to replace an absent record")
 
 // joinLayout compares the layout with the one that the store's workers belong to,
 // and writes it where there is none: under two layouts one bound would mean two
 // different ticks. It returns the record.
 //
-// One that was only read may vanish before the worker's record is written, and
-// another layout take its place: see keptLayout. The number in Bound tells two
-// writes of one layout apart.
-func (l *Lease) joinLayout(ctx context.Context, store Store, stored Record) (Record, error) {
-	own := Record{Bound: rand.Int64(), Owner: signature(l.layout)}
+// A record that was only read may vanish before the worker's record is written, and
+// another layout take its place: a claim reads it again at its end. The random number
+// in Bound tells two writes of one layout apart.
+func (r records) joinLayout(ctx context.Context, layout snowflake.Layout, stored Record) (Record, error) {
+	own := Record{Bound: rand.Int64(), Owner: signature(layout)}
 	if stored == (Record{}) {
-		ok, err := l.swap(ctx, store, layoutKey, stored, own)
+		ok, err := r.swap(ctx, layoutKey, stored, own)
 		if ok {
 			return own, nil
 		}
-		records, getErr := l.get(ctx, store, layoutKey)
-		if getErr != nil {
-			return Record{}, cmp.Or(err, getErr)
+		var readErr error
+		if stored, readErr = r.read(ctx, layoutKey); readErr != nil {
+			return Record{}, cmp.Or(err, readErr)
 		}
-		if stored = records[layoutKey]; stored == (Record{}) {
+		if stored == (Record{}) {
 			return Record{}, fmt.Errorf("lease: writing the layout: %w", cmp.Or(err, errUnwritten))
 		}
 	}
@@ -62,11 +79,4 @@ func (l *Lease) joinLayout(ctx context.Context, store Store, stored Record) (Rec
 		return Record{}, fmt.Errorf("lease: the store's workers belong to the layout %q, this one is %q: use the stored layout, or a new namespace for tables that do not share a key column", stored.Owner, own.Owner)
 	}
 	return stored, nil
-}
-
-// keptLayout reports whether the store still has the layout's record, now that it
-// has acknowledged a later write: that makes durable what came before.
-func (l *Lease) keptLayout(ctx context.Context, store Store, joined Record) (bool, error) {
-	records, err := l.get(ctx, store, layoutKey)
-	return records[layoutKey] == joined, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -16,28 +15,19 @@ import (
 // releases the worker, or by [Lease.Release] where there is no generator. Its
 // methods may be called concurrently.
 type Lease struct {
-	config
-	store   Store
-	storeMu chan struct{} // held to call the store, and to change what is held; a channel, to give up waiting for it
+	*config
+	records  records
+	holdings holdings // has a lock of its own
 
-	// Guarded by storeMu.
-	liveness   liveness
-	skew       skewCheck
-	lostBounds map[int]int64 // of workers that this lease has lost: the highest that was acknowledged, in Unix ms
-	lossLevel  slog.Level    // at which the last loss was logged
-	leading    bool
+	// Held for every write, and for what follows, which its holder alone reads and
+	// changes, as it does the workers in holdings.
+	storeLock storeLock
+	chooser   chooser
+	clocks    clocks
+	keeper    keeper
+	lossLevel slog.Level // at which the last loss was logged
 
-	retry  chan struct{} // a failure was noted
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu          sync.Mutex // guards what follows, and is never held during a call of the store
-	held        *heldWorker
-	replacement *heldWorker // takes the place of held, which is lost, once the generator asks
-	grants      map[*snowflake.Grant]*heldWorker
-	ended       bool
-	outage      outage
-	counts      counts
+	ctx context.Context // of the background; ends with the lease
 }
 
 var _ snowflake.WorkerSource = (*Lease)(nil)
@@ -61,31 +51,32 @@ func Acquire(ctx context.Context, store Store, layout snowflake.Layout, opts ...
 	if err != nil {
 		return nil, err
 	}
-	l := newLease(c, store)
+	l := newLease(&c, store)
 	if l.settle > 0 && l.settle < l.window {
 		l.log.Warn("lease: WithSettle is shorter than the window: a holder whose lease the store lost may still be issuing", "settle", l.settle, "window", l.window)
 	}
-	if l.held, err = l.acquire(ctx); err != nil {
-		l.cancel()
+	w, err := l.acquire(ctx)
+	if err != nil {
+		l.holdings.cancel()
 		return nil, err
 	}
-	l.log.Info("lease: worker acquired", l.held.attrs()...)
+	l.holdings.held = w
+	l.log.Info("lease: worker acquired", w.attrs()...)
 	go l.renewLoop()
 	return l, nil
 }
 
-func newLease(c config, store Store) *Lease {
+func newLease(c *config, store Store) *Lease {
 	l := &Lease{
-		config:     c,
-		store:      store,
-		storeMu:    make(chan struct{}, 1),
-		liveness:   liveness{},
-		lostBounds: map[int]int64{},
-		retry:      make(chan struct{}, 1),
-		grants:     map[*snowflake.Grant]*heldWorker{},
+		config:    c,
+		records:   records{store, c.timeout()},
+		storeLock: make(storeLock, 1),
+		chooser:   chooser{c, map[int]int64{}, liveness{}},
+		clocks:    clocks{config: c},
+		holdings:  holdings{config: c, retry: make(chan struct{}, 1), grants: map[*snowflake.Grant]*heldWorker{}},
 	}
-	l.skew.config = &l.config
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.keeper = keeper{c, l.records, &l.clocks}
+	l.ctx, l.holdings.cancel = context.WithCancel(context.Background())
 	return l
 }
 
@@ -95,56 +86,27 @@ func (l *Lease) Layout() snowflake.Layout { return l.layout }
 // Clock is the clock given by [WithClock], or nil.
 func (l *Lease) Clock() func() time.Time { return l.clock }
 
-func (l *Lease) lock(ctx context.Context) error {
+// Stats returns the state of the lease.
+func (l *Lease) Stats() Stats { return l.holdings.stats() }
+
+// Health is nil while the lease has a window. Otherwise it is the error that the
+// generator returns: the window has ended and the store fails or no worker is
+// free, or the lease has ended. It does not ask the store. A store that fails
+// within the window is not an error; see Stats.FailingSince. A probe calls
+// [snowflake.Generator.Health], which includes this.
+func (l *Lease) Health() error { return l.holdings.health() }
+
+// A storeLock is a mutex for which one can give up waiting: its holder calls the
+// store.
+type storeLock chan struct{}
+
+func (s storeLock) lock(ctx context.Context) error {
 	select {
-	case l.storeMu <- struct{}{}:
+	case s <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (l *Lease) unlock() { <-l.storeMu }
-
-// connect waits for a connection to the store, no longer than the given time.
-// The caller calls disconnect.
-func (l *Lease) connect(ctx context.Context, patience time.Duration) (store Store, disconnect func(), err error) {
-	c, ok := l.store.(Connector)
-	if !ok {
-		return l.store, func() {}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return c.Connect(ctx)
-}
-
-// timeout bounds one call of the store.
-func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
-
-func (c *config) call(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, c.timeout())
-}
-
-func (c *config) load(ctx context.Context, store Store) (map[int]Record, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	return store.Load(ctx)
-}
-
-// get reads some of the records, where the store can.
-func (c *config) get(ctx context.Context, store Store, keys ...int) (map[int]Record, error) {
-	getter, ok := store.(Getter)
-	if !ok {
-		return c.load(ctx, store)
-	}
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	records, _, err := getter.Get(ctx, keys)
-	return records, err
-}
-
-func (c *config) swap(ctx context.Context, store Store, key int, old, next Record) (bool, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	return store.CompareAndSwap(ctx, key, old, next)
-}
+func (s storeLock) unlock() { <-s }

@@ -5,49 +5,44 @@ import (
 	"time"
 )
 
-// lose stops the generator under a worker that another process has taken, or
-// that somebody has released. If the store has kept its word, the taker began at our
-// bound or above, and the rest of the window would still be ours; if it has
+// A loss is why nothing more may be issued under a worker, and how that is counted
+// and logged.
+type loss struct {
+	setBack             bool   // the store shows an older record of ours: its bound is to be raised again
+	losses, regressions uint64 // to be counted
+	level               slog.Level
+	message             string
+	attrs               []any
+}
+
+func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ...any) *loss {
+	attrs = append(append(w.attrs(), attrs...), "bound", stamp(time.UnixMilli(r.Bound)))
+	return &loss{losses: 1, level: level, message: message, attrs: attrs}
+}
+
+// lostToTaker is the loss of a worker that another process has taken, or that
+// somebody has released. If the store has kept what it acknowledged, the taker began
+// at our bound or above, and the rest of the window would still be ours; if it has
 // not, every further ID may be a duplicate.
-func (l *Lease) lose(w *heldWorker, r Record) {
-	attrs := append(w.attrs(), "taken by", r.heldBy(), "bound", stamp(time.UnixMilli(r.Bound)))
-	if w.belied(r) {
-		l.stop(w, func(c *counts) { c.Losses++; c.Regressions++ })
-		l.reportLoss(slog.LevelError, "lease: the store has forgotten an acknowledged window, and another process has taken the worker: IDs of this window may have been issued twice", attrs)
-		return
+func lostToTaker(w *heldWorker, r Record) *loss {
+	if !w.storeForgot(r) {
+		return newLoss(w, r, slog.LevelWarn, "lease: worker lost, another process has taken it", "taken by", r.heldBy())
 	}
-	l.stop(w, func(c *counts) { c.Losses++ })
-	l.reportLoss(slog.LevelWarn, "lease: worker lost, another process has taken it", attrs)
+	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window, and another process has taken the worker: IDs of this window may have been issued twice", "taken by", r.heldBy())
+	lost.regressions = 1
+	return lost
 }
 
-// leaveToClone stops the generator under a worker of which a copy of this process
-// has extended the window: what it issues there is as much its own.
-func (l *Lease) leaveToClone(w *heldWorker, r Record) {
-	l.stop(w, func(c *counts) { c.Losses++ })
-	l.reportLoss(slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran or set back to a snapshot, and IDs of this window may have been issued twice, unless somebody has changed the record by hand",
-		append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound))))
+// lostToClone is the loss of a worker whose window a copy of this process has
+// extended: what the copy issues is as much its own.
+func lostToClone(w *heldWorker, r Record) *loss {
+	return newLoss(w, r, slog.LevelError, "lease: worker lost to a copy of this process: the machine was cloned while it ran or set back to a snapshot, and IDs of this window may have been issued twice, unless somebody has changed the record by hand")
 }
 
-// loseTrust stops the generator under a worker whose record the store has set
-// back: somebody else may have taken it in between.
-func (l *Lease) loseTrust(w *heldWorker, r Record) {
-	l.stop(w, func(c *counts) { c.Regressions++ })
-	l.update(func() { w.base, w.forgotten = r, true })
-	l.reportLoss(slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle",
-		append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound))))
-}
-
-// stop revokes what the generator issues under, and remembers up to where that
-// may have been: no grant of this lease begins below.
-func (l *Lease) stop(w *heldWorker, count func(*counts)) {
-	l.update(func() {
-		l.lostBounds[w.key] = max(l.lostBounds[w.key], w.acknowledged)
-		w.revoke(l.now())
-		count(&l.counts)
-	})
-}
-
-func (l *Lease) reportLoss(level slog.Level, message string, attrs []any) {
-	l.lossLevel = level
-	l.log.Log(l.ctx, level, message, attrs...)
+// lostByStore is the loss of a worker whose record the store has set back: another
+// process may have had it in between.
+func lostByStore(w *heldWorker, r Record) *loss {
+	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window; see WithSettle")
+	lost.setBack, lost.losses, lost.regressions = true, 0, 1
+	return lost
 }

@@ -68,6 +68,9 @@ func (c *config) contradiction() error {
 	return nil
 }
 
+// timeout bounds one call of the store.
+func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
+
 // WithWindow sets for how long a worker is reserved ahead, in one write that
 // is repeated every third of it. The default is a minute; 10ms to 24h are
 // possible, and no less than three ticks of the layout. The store may be down for

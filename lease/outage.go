@@ -3,9 +3,16 @@ package lease
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
+)
+
+// Pauses between attempts while the store fails or no worker is free.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 500 * time.Millisecond
 )
 
 // An outage is a time in which no window could be had: the store failed, or no
@@ -19,61 +26,8 @@ type outage struct {
 	fenced   bool  // and nothing is issued, which has been logged
 }
 
-func (l *Lease) failed(err error) {
-	w := l.current()
-	l.mu.Lock()
-	o := &l.outage
-	first := o.attempts == 0
-	if first {
-		o.since = time.Now()
-	}
-	o.attempts++
-	o.last, o.lost = err, w.lost
-	newly := !o.fenced && (w.lost || max(l.now(), o.need) >= w.acknowledged)
-	o.fenced = o.fenced || newly
-	l.counts.Failures++
-	attrs := append(w.attrs(), "error", err) // under the lock: a caller that gives up does not hold storeMu
-	l.mu.Unlock()
-	select {
-	case l.retry <- struct{}{}:
-	default:
-	}
-
-	switch {
-	case newly:
-		l.log.Error("lease: fenced, the window has ended and nothing is issued", attrs...)
-	case first:
-		l.log.Warn("lease: the window cannot be extended", attrs...)
-	}
-}
-
-// level is the one at which the present outage was logged, or info.
-func (l *Lease) level() slog.Level {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.outage.level()
-}
-
-func (l *Lease) failing() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.outage.attempts > 0
-}
-
-// recovered logs the end of an outage at the level of its beginning: who saw
-// the one is to see the other.
-func (l *Lease) recovered() {
-	l.mu.Lock()
-	o := l.outage
-	l.outage = outage{}
-	l.mu.Unlock()
-	if o.attempts > 0 {
-		l.log.Log(l.ctx, o.level(), "lease: the window is extended again",
-			append(l.current().attrs(), "after", time.Since(o.since), "attempts", o.attempts)...)
-	}
-}
-
-func (o *outage) level() slog.Level {
+// level is the one at which the outage was logged, or info.
+func (o outage) level() slog.Level {
 	switch {
 	case o.fenced:
 		return slog.LevelError
@@ -83,12 +37,34 @@ func (o *outage) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// refusal is the error of the outage for a generator that issues under held.
-func (l *Lease) refusal(held *snowflake.Grant) error {
-	o := l.outage
+// pause is the time until the next attempt: regular, or a short while after a
+// failure.
+func (o outage) pause(regular time.Duration) time.Duration {
+	if o.attempts == 0 {
+		return regular
+	}
+	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10))
+	return pause/2 + rand.N(pause/2)
+}
+
+// reason is why a generator is refused during the outage.
+func (o outage) reason() error {
 	err := fmt.Errorf("%d attempts have failed in the last %v: %w", o.attempts, time.Since(o.since).Round(time.Millisecond), o.last)
 	if o.lost {
 		err = fmt.Errorf("%w, and no other was found: %w", ErrLost, err)
 	}
-	return l.fencedError(held, err)
+	return err
+}
+
+// fencedError is the error of a call that has nothing to issue under.
+func fencedError(now int64, held *snowflake.Grant, why error) error {
+	if held == nil {
+		return fmt.Errorf("%w: %w", snowflake.ErrFenced, why)
+	}
+	end := held.Until()
+	if last := held.Last(); last.After(end) {
+		end = last // it was revoked
+	}
+	return fmt.Errorf("%w: %v, refused for %v, since its window ended at %s: %w",
+		snowflake.ErrFenced, held, max(0, milliseconds(now-end.UnixMilli())), stamp(end), why)
 }

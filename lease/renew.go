@@ -4,32 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
-// Pauses between attempts while the store fails or no worker is free.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 500 * time.Millisecond
-)
-
-// maxSwaps is how often an extension starts from a record that is ours, and not
-// what it was thought to be.
-const maxSwaps = 3
+var errSettling = errors.New("lease: another worker has to settle first")
 
 // renewLoop extends the window every third of it, until the lease has ended. A
 // failure of a call shortens its pause.
 func (l *Lease) renewLoop() {
 	for {
-		timer := time.NewTimer(l.untilNextAttempt())
+		timer := time.NewTimer(l.holdings.present().pause(l.window / 3))
 		select {
 		case <-timer.C:
-			if l.lock(l.ctx) == nil {
+			if l.storeLock.lock(l.ctx) == nil {
 				l.renewAndNote(0)
-				l.unlock()
+				l.storeLock.unlock()
 			}
-		case <-l.retry:
+		case <-l.holdings.retry:
 			timer.Stop()
 		case <-l.ctx.Done():
 			timer.Stop()
@@ -38,38 +29,27 @@ func (l *Lease) renewLoop() {
 	}
 }
 
-// untilNextAttempt is a third of a window, or a short while after a failure.
-func (l *Lease) untilNextAttempt() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.outage.attempts == 0 {
-		return l.window / 3
-	}
-	pause := min(lastRetry, firstRetry<<min(l.outage.attempts-1, 10))
-	return pause/2 + rand.N(pause/2)
-}
-
 // renewAndNote gives the generator a window beyond need, in Unix milliseconds, or
 // for the background, which passes zero, another one, and notes whether that
-// failed. It does nothing once the lease has ended. The
-// caller holds storeMu.
+// failed. It does nothing once the lease has ended. The caller holds the store's lock,
+// as does that of every method below.
 func (l *Lease) renewAndNote(need int64) {
 	if l.ctx.Err() != nil {
 		return
 	}
 	switch err := l.renew(l.ctx, need); {
 	case err == nil:
-		l.recovered()
-		l.watchLead()
+		l.holdings.recovered()
+		l.clocks.watchLead(l.holdings.current())
 	case l.ctx.Err() == nil:
-		l.failed(err)
+		l.holdings.failed(err)
 	}
 }
 
 // renew extends the window, even where it reaches beyond need: a store that has
 // forgotten is found out by the write. A lost worker is replaced.
 func (l *Lease) renew(ctx context.Context, need int64) error {
-	w := l.current()
+	w := l.holdings.current()
 	if !w.lost {
 		if err := l.extend(ctx, w, need); err != nil || !w.lost {
 			return err
@@ -83,7 +63,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if err := l.checkStore(ctx, w); err != nil {
 		return err
 	}
-	if l.settle > 0 && (need > 0 || !l.failing()) {
+	if l.settle > 0 && (need > 0 || l.holdings.present().attempts == 0) {
 		return errSettling // which takes long: the background does it, once callers know
 	}
 	replacement, err := l.replace(ctx, w, need)
@@ -91,7 +71,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 		return err
 	}
 	l.log.Log(ctx, l.lossLevel, "lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
-	l.update(func() { l.replacement = replacement })
+	l.holdings.replace(replacement)
 	if need >= replacement.acknowledged {
 		return l.extend(ctx, replacement, need)
 	}
@@ -102,114 +82,117 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 // worker takes the place of the lost one: it may have been replaced by what keeps
 // no worker to one holder.
 func (l *Lease) checkStore(ctx context.Context, lost *heldWorker) error {
-	checker, ok := l.store.(Checker)
-	if !ok || lost.checked {
+	if lost.checked {
 		return nil
 	}
-	ctx, cancel := l.call(ctx)
-	defer cancel()
-	if err := checker.Check(ctx); err != nil {
+	if err := l.records.check(ctx); err != nil {
 		return fmt.Errorf("lease: checking the store after the loss of %v: %w", lost, err)
 	}
 	lost.checked = true
 	return nil
 }
 
-// extend raises the bound to a window above now, need and what is in use. Only
-// an acknowledged write counts. Without an answer nothing is known, and the next
-// attempt starts from the same record: it succeeds, or finds what has happened.
+// extend raises the bound of the worker, or notes that it is lost.
 func (l *Lease) extend(ctx context.Context, w *heldWorker, need int64) error {
-	store, disconnect, err := l.connect(ctx, l.window)
-	if err != nil {
+	r, lost, err := l.keeper.extend(ctx, w, l.holdings.served(), need)
+	switch {
+	case err != nil:
 		return fmt.Errorf("lease: extending %v: %w", w, err)
-	}
-	defer disconnect()
-	if err := l.raiseBound(ctx, store, w, need); err != nil {
-		return fmt.Errorf("lease: extending %v: %w", w, err)
+	case lost != nil:
+		l.lose(w, lost)
+	default:
+		l.holdings.acknowledge(w, r)
 	}
 	return nil
 }
 
-func (l *Lease) raiseBound(ctx context.Context, store Store, w *heldWorker, need int64) error {
-	for range maxSwaps {
-		r, err := l.nextRecord(ctx, store, w, need)
-		if err != nil {
-			return err
-		}
-		ok, err := l.swap(ctx, store, w.key, w.base, r)
-		if ok {
-			l.update(func() {
-				w.acknowledge(r)
-				l.counts.Extensions++
-			})
-			return nil
-		}
-		w.try(r)
-		if err != nil {
-			return err
-		}
-		if err := l.reload(ctx, store, w); err != nil || w.lost {
-			return err
-		}
-	}
-	return errChanges
+// lose stops the generator under the worker.
+func (l *Lease) lose(w *heldWorker, lost *loss) {
+	l.chooser.noteLost(w)
+	l.holdings.lose(w, lost)
+	w.forgotten = lost.setBack
+	l.lossLevel = lost.level
+	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 
-// nextRecord is the record that extends the window.
-func (l *Lease) nextRecord(ctx context.Context, store Store, w *heldWorker, need int64) (Record, error) {
-	now, err := l.believed(w, need)
-	if err != nil {
-		return Record{}, err
+// release frees the worker at a bound above all that was issued under it.
+func (l *Lease) release(ctx context.Context, w *heldWorker) error {
+	if w.forgotten {
+		return l.restore(ctx, w)
 	}
-	theirs, err := l.storeTime(ctx, store)
-	if err == nil {
-		err = l.skew.tolerate(now, theirs)
+	if w.lost {
+		return nil
 	}
-	if err != nil {
-		return Record{}, err
+	bound := l.holdings.startRelease(w)
+	if err := l.releaseAt(ctx, w, bound); err != nil {
+		return l.holdings.notReleased(w, err)
 	}
-	return w.next(max(w.base.Bound, l.bound(max(now, need, w.used())))), nil
-}
-
-var errChanges = errors.New("the record changes")
-
-// reload finds out why the record is not what it was thought to be: the worker
-// is lost, or the record is the base of the next attempt.
-func (l *Lease) reload(ctx context.Context, store Store, w *heldWorker) error {
-	records, err := l.get(ctx, store, w.key)
-	if err != nil {
-		return err
-	}
-	switch r := records[w.key]; {
-	case !w.owns(r):
-		l.lose(w, r)
-	case w.writtenByClone(r):
-		l.leaveToClone(w, r)
-	case w.belied(r):
-		l.loseTrust(w, r)
-	case r == w.base:
-		return errRefused
-	default:
-		if w.raisedByHand(r) {
-			l.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
-		}
-		l.update(func() { w.base = r })
-	}
+	l.log.Log(ctx, l.holdings.present().level(), "lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
 	return nil
 }
 
 // restore raises the bound of a worker whose record the store has set back, so
 // that nobody takes it at a bound below what was issued.
 func (l *Lease) restore(ctx context.Context, w *heldWorker) error {
-	if err := l.releaseAt(ctx, w, l.lostBounds[w.key]); err != nil {
+	if err := l.releaseAt(ctx, w, l.chooser.lostBounds[w.key]); err != nil {
 		return fmt.Errorf("lease: restoring the bound of %v: %w", w, err)
 	}
 	w.forgotten = false
 	return nil
 }
 
-func (l *Lease) update(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
+func (l *Lease) releaseAt(ctx context.Context, w *heldWorker, bound int64) error {
+	lost, err := l.keeper.release(ctx, w, bound)
+	if lost != nil {
+		l.lose(w, lost)
+	}
+	return err
+}
+
+// acquire claims a worker for a process that starts.
+func (l *Lease) acquire(ctx context.Context) (*heldWorker, error) {
+	return l.claim(ctx, claim{
+		policy: l.chooser.takeOverAtStart, checkClock: l.clocks.admit, patience: l.timeout(),
+		readClock: func() (int64, error) { return l.now(), nil },
+	})
+}
+
+// replace claims a worker in place of the lost one.
+func (l *Lease) replace(ctx context.Context, lost *heldWorker, need int64) (*heldWorker, error) {
+	return l.claim(ctx, claim{
+		policy: l.chooser.takeOverDead, checkClock: l.clocks.tolerate, patience: l.window,
+		readClock: func() (int64, error) { return believed(need, lost, l.holdings.served()) },
+	})
+}
+
+// claim repeats the search until a worker has settled.
+func (l *Lease) claim(ctx context.Context, c claim) (*heldWorker, error) {
+	c.config, c.records, c.chooser = l.config, l.records, &l.chooser
+	for {
+		w, err := c.search(ctx)
+		if err != nil || l.settle == 0 {
+			return w, err
+		}
+		settled, err := l.settled(ctx, w)
+		if settled || err != nil {
+			return w, err
+		}
+	}
+}
+
+// settled waits, and reports whether the worker is still ours after it. Bounds
+// are rounded up, so that a forgotten one may be a little more than a window
+// away.
+func (l *Lease) settled(ctx context.Context, w *heldWorker) (bool, error) {
+	err := sleep(ctx, l.settle+l.layout.Tick+time.Millisecond)
+	for try := 0; err == nil; try++ {
+		extendErr := l.extend(ctx, w, 0)
+		if extendErr == nil {
+			return !w.lost, nil
+		}
+		if err = sleep(ctx, lastRetry); err == nil && try == maxUnknown {
+			err = extendErr
+		}
+	}
+	return false, errors.Join(err, l.release(context.WithoutCancel(ctx), w))
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// A heldWorker is a worker that the lease has acquired. Its fields are changed
-// by the holder of storeMu alone, and under the lease's mutex where others read
-// them.
+// A heldWorker is a worker that the lease has acquired. Its fields are changed by the
+// holder of the store's lock alone, and those that others read (unused, acknowledged,
+// lost) under the mutex of the holdings too.
 type heldWorker struct {
 	key                int
 	datacenter, worker int64
@@ -97,10 +97,10 @@ func (w *heldWorker) raisedByHand(r Record) bool {
 	return r.Owner == w.base.Owner && r.Bound > w.base.Bound
 }
 
-// belied reports whether the record shows that the store has forgotten what it
+// storeForgot reports whether the record shows that the store has forgotten what it
 // acknowledged: a bound below ours, or a taker that replaced one. The taker's
 // own bound shows nothing, for it lies above in any case.
-func (w *heldWorker) belied(r Record) bool {
+func (w *heldWorker) storeForgot(r Record) bool {
 	if t, ok := parseToken(r.Owner); ok && t.holder != w.token.holder {
 		return t.replaced < w.acknowledged
 	}

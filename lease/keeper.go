@@ -1,0 +1,133 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// maxSwaps is how often an extension starts from a record that is ours, and not
+	// what it was thought to be.
+	maxSwaps = 3
+
+	// maxReleases is how often releasing a worker is tried.
+	maxReleases = 3
+)
+
+var errChanges = errors.New("the record changes")
+
+// A keeper extends and releases a worker. It changes what the worker knows of its
+// record, and not what may be issued under it: it returns what was acknowledged, or
+// the loss.
+type keeper struct {
+	*config
+	records records
+	clocks  *clocks
+}
+
+// extend raises the bound to a window above now, need and what is in use, and
+// returns the record that the store has acknowledged, or how the worker was lost.
+// Without an answer nothing is known, and the next attempt starts from the same
+// record: it succeeds, or finds what has happened. For served see [believed].
+func (k *keeper) extend(ctx context.Context, w, served *heldWorker, need int64) (Record, *loss, error) {
+	over, disconnect, err := k.records.connect(ctx, k.window)
+	if err != nil {
+		return Record{}, nil, err
+	}
+	defer disconnect()
+	for range maxSwaps {
+		r, err := k.nextRecord(ctx, over, w, served, need)
+		if err != nil {
+			return Record{}, nil, err
+		}
+		ok, err := over.swap(ctx, w.key, w.base, r)
+		if ok {
+			return r, nil, nil
+		}
+		w.try(r)
+		if err != nil {
+			return Record{}, nil, err
+		}
+		if lost, err := k.reload(ctx, over, w); lost != nil || err != nil {
+			return Record{}, lost, err
+		}
+	}
+	return Record{}, nil, errChanges
+}
+
+// nextRecord is the record that extends the window.
+func (k *keeper) nextRecord(ctx context.Context, over records, w, served *heldWorker, need int64) (Record, error) {
+	now, err := believed(need, w, served)
+	if err != nil {
+		return Record{}, err
+	}
+	theirs, err := over.now(ctx)
+	if err == nil {
+		err = k.clocks.tolerate(now, theirs)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	return w.next(max(w.base.Bound, k.bound(max(now, need, w.used())))), nil
+}
+
+// reload finds out why the record is not what it was thought to be: the worker
+// is lost, or the record is the base of the next attempt.
+func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss, error) {
+	r, err := over.read(ctx, w.key)
+	switch {
+	case err != nil:
+		return nil, err
+	case !w.owns(r):
+		return lostToTaker(w, r), nil
+	case w.writtenByClone(r):
+		return lostToClone(w, r), nil
+	case w.storeForgot(r):
+		w.base = r
+		return lostByStore(w, r), nil
+	case r == w.base:
+		return nil, errRefused
+	case w.raisedByHand(r):
+		k.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
+	}
+	w.base = r
+	return nil, nil
+}
+
+// release frees the worker at a bound above all that was issued under it. It waits
+// for a connection no longer than for an answer.
+func (k *keeper) release(ctx context.Context, w *heldWorker, bound int64) (*loss, error) {
+	over, disconnect, err := k.records.connect(ctx, k.timeout())
+	if err != nil {
+		return nil, err
+	}
+	defer disconnect()
+	return release(ctx, over, w, bound)
+}
+
+// release writes the bound into a record that keeps the token: the record is the
+// memory of what was issued, and the token of what it replaced. A record that merely
+// reads as released is left as it is: should it vanish, the one before it has a higher
+// bound, and blocks nobody for longer than a window.
+func release(ctx context.Context, over records, w *heldWorker, bound int64) (*loss, error) {
+	var swapErr error
+	for range maxReleases {
+		next := w.next(bound)
+		next.Owner = releasedOwner(next.Owner)
+		var ok bool
+		if ok, swapErr = over.swap(ctx, w.key, w.base, next); ok {
+			return nil, nil
+		}
+		r, err := over.read(ctx, w.key)
+		switch {
+		case err != nil || !w.owns(r):
+			return nil, err
+		case w.writtenByClone(r):
+			return lostToClone(w, r), nil
+		}
+		w.base = r
+	}
+	return nil, cmp.Or(swapErr, errChanges)
+}
