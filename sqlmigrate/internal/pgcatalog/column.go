@@ -77,7 +77,8 @@ func (r Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
 	return Read[Column](ctx, r, columnsSQL, tables, columns)
 }
 
-// Numbers are those of all columns of a table, by name.
+// Numbers are those of all columns of a table, by name: that of a column that is
+// wanted, and which names are taken.
 func (r Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
 	found := map[string]int64{}
 	err := r.Each(ctx, `SELECT attname, attnum FROM pg_catalog.pg_attribute
