@@ -4,7 +4,7 @@ package kubernetes_test
 
 import (
 	"os"
-	"regexp"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,19 +19,22 @@ var kinds = map[string]func() any{
 	"apps/v1 Deployment":            func() any { return new(appsv1.Deployment) },
 	"apps/v1 StatefulSet":           func() any { return new(appsv1.StatefulSet) },
 	"batch/v1 Job":                  func() any { return new(batchv1.Job) },
+	"batch/v1 CronJob":              func() any { return new(batchv1.CronJob) },
 	"v1 Service":                    func() any { return new(corev1.Service) },
 	"policy/v1 PodDisruptionBudget": func() any { return new(policyv1.PodDisruptionBudget) },
 }
-
-var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
 // TestManifests finds fields that Kubernetes does not have, and values of the
 // wrong type.
 func TestManifests(t *testing.T) {
 	t.Parallel()
-	documents := strings.Split(read(t, "../../cmd/gormflake/kubernetes.yaml"), "\n---\n")
-	for _, block := range yamlBlock.FindAllStringSubmatch(read(t, "../../docs/kubernetes.md"), -1) {
-		documents = append(documents, strings.Split(block[1], "\n---\n")...)
+	files, err := filepath.Glob("../../examples/kubernetes/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documents []string
+	for _, file := range append(files, "../../cmd/gormflake/kubernetes.yaml") {
+		documents = append(documents, strings.Split(read(t, file), "\n---\n")...)
 	}
 	for _, document := range documents {
 		var head struct{ APIVersion, Kind string }
@@ -47,8 +50,8 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s: %v", head.Kind, err)
 		}
 	}
-	if len(documents) < 5 {
-		t.Errorf("%d documents; want at least 5", len(documents))
+	if len(documents) < 7 {
+		t.Errorf("%d documents; want at least 7", len(documents))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // say what they are; integrations checks their fields.
 func TestYAMLInPages(t *testing.T) {
 	t.Parallel()
-	for _, p := range append(pages(t), manifest(t)) {
+	for _, p := range append(pages(t), files(t)...) {
 		if p.name == "integrations.md" {
 			continue // integrations.TestPage
 		}
@@ -92,7 +92,7 @@ func TestUnitsInPages(t *testing.T) {
 		t.Skip("systemd is not installed")
 	}
 	program := build(t)
-	for _, p := range pages(t) {
+	for _, p := range append(pages(t), files(t)...) {
 		for _, b := range p.of("ini") {
 			unit := write(t, "gormflake.service", strings.ReplaceAll(b.text, "/usr/local/bin/gormflake", program))
 			out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput()
@@ -108,15 +108,24 @@ var (
 	flag       = regexp.MustCompile(`(?:^|[\s\[,])(--[a-z][a-z-]+)`)
 )
 
-// manifest is a page that is nothing but YAML.
-func manifest(t *testing.T) page {
+// files are pages that are nothing but YAML, or a unit of systemd.
+func files(t *testing.T) []page {
 	t.Helper()
-	path := filepath.Join(root, "cmd", "gormflake", "kubernetes.yaml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	service := filepath.Join(root, "cmd", "gormflake")
+	paths, err := filepath.Glob(filepath.Join(root, "examples", "kubernetes", "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
 	}
-	return page{name: path, text: string(text), blocks: []block{{language: "yaml", text: string(text), line: 1}}}
+	var all []page
+	for _, path := range append(paths, filepath.Join(service, "kubernetes.yaml"), filepath.Join(service, "gormflake.service")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		language := map[string]string{".yaml": "yaml", ".service": "ini"}[filepath.Ext(path)]
+		all = append(all, page{name: path, text: string(text), blocks: []block{{language: language, text: string(text), line: 1}}})
+	}
+	return all
 }
 
 // TestFlagsInPages looks up the flags of the commands that other files start.
@@ -124,7 +133,7 @@ func TestFlagsInPages(t *testing.T) {
 	t.Parallel()
 	program := build(t)
 	checked := 0
-	for _, p := range append(pages(t), manifest(t)) {
+	for _, p := range append(pages(t), files(t)...) {
 		for _, b := range p.of("yaml", "ini") {
 			for _, call := range invocation.FindAllStringSubmatch(b.text, -1) {
 				flags := flag.FindAllStringSubmatch(call[0], -1)
