@@ -2,102 +2,94 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// findBlockers finds what would keep the plan from being carried out.
-func (p *inspection) findBlockers(ctx context.Context) error {
-	for _, t := range p.tables {
+// blockTables checks the tables and columns themselves.
+func blockTables(g *graph, ahead int64) findings {
+	var found findings
+	for _, t := range g.tables {
 		for _, c := range t.columns {
-			p.blockColumn(c)
+			found.add(blockColumn(c, ahead))
 		}
-		p.blockTable(t)
+		found.add(blockTable(t))
 	}
-	narrow := p.narrow()
-	for _, find := range []func(context.Context, []*column) error{p.blockDependents, p.blockPartitionKeys, p.blockRowTypes, p.blockRebuilt} {
-		if err := find(ctx, narrow); err != nil {
-			return err
-		}
-	}
-	return nil
+	return found
 }
 
 // digits is how many the largest ID has in decimal.
 const digits = 19
 
-// blockColumn checks the type of a column and what is in it.
-func (p *inspection) blockColumn(c *column) {
-	table, column := p.display(c.schema, c.table), "column "+c.name
-	if c.key && p.want.Ahead > 0 && c.largest.Int64 >= p.want.Ahead {
-		p.blocker(table, column,
-			fmt.Sprintf(engine.AheadReason, c.largest.Int64), engine.AheadFix)
+// blockColumn checks the type of a column and what is in it. Of types that are no
+// integers, a key can have none, and a column that refers to one those that hold
+// each of its digits.
+func blockColumn(c *column, ahead int64) findings {
+	var found findings
+	block := func(reason, fix string) { found.block(c.relation.Display, "column "+c.Name, reason, fix) }
+	if c.Key && ahead > 0 && c.largest.Int64 >= ahead {
+		block(fmt.Sprintf(engine.AheadReason, c.largest.Int64), engine.AheadFix)
 	}
-	switch c.base {
-	case "int8":
-	case "text", "_int8":
-		p.blockKey(c)
-	case "int2", "int4":
-		if c.domain {
-			p.blocker(table, column, "its type is domain "+c.typ+" over an integer that is too small",
+	switch {
+	case c.Base == "int8":
+	case c.Base == "int2" || c.Base == "int4":
+		if c.Domain {
+			block("its type is domain "+c.Type+" over an integer that is too small",
 				"change the column to a domain over bigint, or to bigint, with all columns of the domain that refer to it")
 		}
-	case "numeric", "varchar", "bpchar":
-		if !p.blockKey(c) && c.length >= 0 && c.length < digits {
-			p.blocker(table, column, fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.typ, digits), c.typeFix())
+	case c.Key:
+		block("it is a key of type "+c.Type+", not an integer", "leave the table out")
+	case c.Base == "text" || c.Base == "_int8":
+	case c.Base == "numeric" || c.Base == "varchar" || c.Base == "bpchar":
+		if c.Length >= 0 && c.Length < digits {
+			block(fmt.Sprintf("its type %s does not hold the %d digits of an ID", c.Type, digits), c.typeFix())
 		}
 	default:
-		if !p.blockKey(c) {
-			p.blocker(table, column, "its type "+c.typ+" does not hold every ID", c.typeFix())
-		}
+		block("its type "+c.Type+" does not hold every ID", c.typeFix())
 	}
+	return found
 }
 
 // typeFix is for a column that refers to a key.
 func (c *column) typeFix() string {
 	to := "bigint"
 	switch {
-	case strings.HasSuffix(c.typ, "[]"):
+	case strings.HasSuffix(c.Type, "[]"):
 		to = "bigint[]"
-	case c.base == "varchar" || c.base == "bpchar":
+	case c.Base == "varchar" || c.Base == "bpchar":
 		to = fmt.Sprintf("varchar(%d) or text", digits)
-	case c.base == "uuid" || c.base == "bytea" || c.base == "json" || c.base == "jsonb":
+	case c.Base == "uuid" || c.Base == "bytea" || c.Base == "json" || c.Base == "jsonb":
 		return "leave the reference out: values of this type are not these keys"
 	}
-	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.target(), pgsql.Quote(c.name), strings.TrimSuffix(to, " or text"))
+	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.relation.Target(), pgsql.Quote(c.Name), strings.TrimSuffix(to, " or text"))
 }
 
-// blockKey refuses a key that is not an integer; text can refer to one.
-func (p *inspection) blockKey(c *column) bool {
-	if c.key {
-		p.blocker(p.display(c.schema, c.table), "column "+c.name, "it is a key of type "+c.typ+", not an integer", "leave the table out")
-	}
-	return c.key
-}
-
-func (p *inspection) blockTable(t *table) {
-	for _, c := range t.narrow() {
-		if c.typed {
-			p.blocker(p.display(t.schema, t.name), "table "+p.display(t.schema, t.name),
-				"it is a table of a composite type, and column "+c.name+" can be changed with that only",
+func blockTable(t *table) findings {
+	var found findings
+	for _, c := range t.narrowColumns() {
+		if t.Typed {
+			found.block(t.Display, "table "+t.Display,
+				"it is a table of a composite type, and column "+c.Name+" can be changed with that only",
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
-		if c.kind != "r" && c.kind != "p" {
-			p.blocker(p.display(t.schema, t.name), "foreign table "+p.display(t.schema, t.name),
-				"column "+c.name+" is in another database", "move the table there, and then change the type of the column here")
+		if t.Kind != "r" && t.Kind != "p" {
+			found.block(t.Display, "foreign table "+t.Display,
+				"column "+c.Name+" is in another database", "move the table there, and then change the type of the column here")
 		}
 	}
+	return found
 }
 
-// dependentsSQL finds what uses a column, without what follows automatically:
-// constraints, indexes, statistics, defaults and sequences. A trigger that a
-// partition has from its parent is left out.
-const dependentsSQL = `
+// usesSQL asks what uses columns that change their type, because PostgreSQL
+// refuses that as long as a view, a trigger or a policy does. What follows
+// automatically is left out: constraints, indexes, statistics, defaults and
+// sequences; and a trigger that a partition has from its parent.
+const usesSQL = `
 SELECT DISTINCT node.rel::bigint, node.att, d.classid::regclass::text,
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -127,62 +119,58 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// A dependent is an object that uses columns.
-type dependent struct {
-	catalog, object string
-	columns         []*column
+// A use of a column by an object.
+type use struct {
+	Node    pgcatalog.Node
+	Catalog string
+	View    int64 // the object's OID, if it is a view
+	Object  string
 }
 
-func (p *inspection) blockDependents(ctx context.Context, columns []*column) error {
-	tables, numbers := nodes(columns)
-	found := map[string]*dependent{}
-	var order []*dependent
-	err := each(ctx, p.tx, dependentsSQL, []any{tables, numbers}, func(rows *sql.Rows) error {
-		var n node
-		var catalog, object string
-		var view int64
-		if err := rows.Scan(&n.table, &n.column, &catalog, &view, &object); err != nil {
-			return err
-		}
-		if view != 0 && p.want.RecreateViews {
-			p.viewed = append(p.viewed, viewed{view, p.columns[n]})
-			return nil
-		}
-		if found[object] == nil {
-			found[object] = &dependent{catalog: strings.TrimPrefix(catalog, "pg_catalog."), object: object}
-			order = append(order, found[object])
-		}
-		found[object].columns = append(found[object].columns, p.columns[n])
-		return nil
-	})
-	for _, d := range order {
-		p.blockDependent(d)
+func readUses(ctx context.Context, r pgcatalog.Reader, g *graph) ([]use, error) {
+	tables, columns := g.narrowNodes()
+	return pgcatalog.Read[use](ctx, r, usesSQL, tables, columns)
+}
+
+// blockUses has one blocker for an object, whichever columns it uses.
+func blockUses(g *graph, uses []use) findings {
+	columns := map[string][]*column{}
+	for _, u := range uses {
+		columns[u.Object] = append(columns[u.Object], g.columns[u.Node])
 	}
-	return err
+	var found findings
+	for _, u := range uses {
+		if of := columns[u.Object]; of != nil {
+			delete(columns, u.Object)
+			found.add(u.block(of))
+		}
+	}
+	return found
 }
 
-// blockDependent has one blocker for the object, whichever tables it uses. Of
-// several columns of one table, the first is enough.
-func (p *inspection) blockDependent(d *dependent) {
-	texts, ok := reasons[d.catalog]
+// block names of several columns of one table the first: that is enough.
+func (u *use) block(of []*column) findings {
+	texts, ok := reasons[strings.TrimPrefix(u.Catalog, "pg_catalog.")]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
 	var tables, columns []string
-	for _, c := range d.columns {
-		if table := p.display(c.schema, c.table); !slices.Contains(tables, table) {
-			tables, columns = append(tables, table), append(columns, table+"."+c.name)
+	for _, c := range of {
+		if table := c.relation.Display; !slices.Contains(tables, table) {
+			tables, columns = append(tables, table), append(columns, table+"."+c.Name)
 		}
 	}
 	if len(tables) == 1 {
-		columns[0] = d.columns[0].name
+		columns[0] = of[0].Name
 	}
-	p.blocker(strings.Join(tables, ", "), d.object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
+	var found findings
+	found.block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
+	return found
 }
 
-func (p *inspection) blockPartitionKeys(ctx context.Context, columns []*column) error {
-	tables, numbers := nodes(columns)
-	return each(ctx, p.tx, `
+// partitionKeysSQL asks which columns a table is partitioned by, directly or in
+// an expression: PostgreSQL does not change their types.
+const partitionKeysSQL = `
 SELECT node.rel::bigint, node.att
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
@@ -190,22 +178,24 @@ WHERE node.att = ANY (t.partattrs::int2[])
    OR EXISTS (SELECT FROM pg_catalog.pg_depend d
               WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
                 AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
-ORDER BY 1, 2`, []any{tables, numbers}, func(rows *sql.Rows) error {
-		var n node
-		if err := rows.Scan(&n.table, &n.column); err != nil {
-			return err
-		}
-		c := p.columns[n]
-		p.blocker(p.display(c.schema, c.table), "partition key of table "+p.display(c.schema, c.table),
-			"it has column "+c.name+", whose type PostgreSQL then does not change",
+ORDER BY 1, 2`
+
+func blockPartitionKeys(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
+	tables, columns := g.narrowNodes()
+	nodes, err := pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, tables, columns)
+	var found findings
+	for _, n := range nodes {
+		c := g.columns[n]
+		found.block(c.relation.Display, "partition key of table "+c.relation.Display,
+			"it has column "+c.Name+", whose type PostgreSQL then does not change",
 			"create a table that is partitioned by a bigint, and copy the rows")
-		return nil
-	})
+	}
+	return found, err
 }
 
-// rowTypesSQL finds columns whose type is a table's row, directly or in an
-// array, a domain or a composite type. It goes by pg_depend, which has an index
-// for that.
+// rowTypesSQL asks for columns whose type is a table's row, directly or in an
+// array, a domain or a composite type: PostgreSQL does not change the table then.
+// It goes by pg_depend, which has an index for that.
 const rowTypesSQL = `
 WITH RECURSIVE uses (rel, type) AS (
   SELECT oid, reltype FROM pg_catalog.pg_class WHERE oid = ANY ($1::text::oid[]) AND reltype <> 0
@@ -223,28 +213,16 @@ JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND
 JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
 ORDER BY 1, 2`
 
-func (p *inspection) blockRowTypes(ctx context.Context, columns []*column) error {
-	tables, _ := nodes(columns)
-	names := map[int64]string{}
-	for _, c := range columns {
-		names[c.node.table] = p.display(c.schema, c.table)
-	}
-	return each(ctx, p.tx, rowTypesSQL, []any{tables}, func(rows *sql.Rows) error {
-		var table int64
-		var object string
-		if err := rows.Scan(&table, &object); err != nil {
-			return err
-		}
-		p.blocker(names[table], object, "its type is made of rows of the table, which PostgreSQL then does not change",
+func blockRowTypes(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
+	tables, _ := g.narrowNodes()
+	rows, err := pgcatalog.Read[struct {
+		Table  int64
+		Object string
+	}](ctx, r, rowTypesSQL, tables)
+	var found findings
+	for _, x := range rows {
+		found.block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
 			"drop it before, and add it again afterwards")
-		return nil
-	})
-}
-
-func nodes(columns []*column) (tables, numbers string) {
-	var t, n []int64
-	for _, c := range columns {
-		t, n = append(t, c.node.table), append(n, c.node.column)
 	}
-	return arrayLiteral(t), arrayLiteral(n)
+	return found, err
 }

@@ -2,26 +2,27 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // An expression is one of a CHECK, an exclusion, an index or statistics, and
 // uses columns to be widened.
 type expression struct {
-	table        int64
-	catalog      string // of what it belongs to
-	oid          int64
-	object, text string
-	columns      []string // quoted where they have to be
+	Table        int64
+	Catalog      string // of what it belongs to
+	OID          int64
+	Object, Text string
+	Columns      fromJSON[[]string] // quoted where they have to be
 }
 
+// expressionsSQL asks for the expressions in which the columns are, and for the
+// columns of each: PostgreSQL has to parse them again for a bigint.
 const expressionsSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
@@ -62,56 +63,51 @@ CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expr
 // tryExpressions finds expressions that do not work with a bigint, such as
 // f(id) where f takes an integer. Nothing in the catalog says so, and ALTER
 // TABLE would after it has got its locks. The server is asked to plan them over
-// the widened columns.
-func (p *inspection) tryExpressions(ctx context.Context) error {
-	found, err := p.expressions(ctx)
+// the widened columns. Those that do not come back as they were are returned.
+func tryExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) (rewritten []expression, found findings, err error) {
+	all, err := readExpressions(ctx, r, g)
 	if err != nil {
-		return err
+		return nil, found, err
 	}
-	for _, e := range found {
-		row, table, err := p.widenedRow(ctx, e.table)
+	for _, e := range all {
+		row, table, err := readWidenedRow(ctx, r, g, e.Table)
 		if err != nil {
-			return err
+			return nil, found, err
 		}
 		if column := e.cast(); column != "" {
-			p.blocker(table, e.object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.text, column),
+			found.block(table, e.Object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.Text, column),
 				"drop it before, and create it again afterwards without that")
 			continue
 		}
-		if err := p.try(ctx, e, row, table); err != nil {
-			return err
+		refused, err := e.try(ctx, r, row)
+		if err != nil {
+			return nil, found, err
+		}
+		if refused != nil {
+			found.block(table, e.Object, fmt.Sprintf("%s does not take a bigint: %v", e.Text, refused),
+				"drop it before, or give the function a bigint")
 		}
 		if e.changes() {
-			p.rewritten = append(p.rewritten, e)
+			rewritten = append(rewritten, e)
 		}
 	}
-	return nil
+	return rewritten, found, nil
 }
 
-func (p *inspection) expressions(ctx context.Context) ([]expression, error) {
-	tables, numbers := nodes(p.narrow())
+func readExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) ([]expression, error) {
+	tables, numbers := g.narrowNodes()
 	query := expressionsSQL
-	if p.version >= 140000 {
+	if r.Version >= 140000 {
 		query += statisticsExpressionsSQL
 	}
-	var found []expression
-	err := each(ctx, p.tx, query+" ORDER BY 1, 4, 5", []any{tables, numbers}, func(rows *sql.Rows) error {
-		var e expression
-		var columns string
-		if err := rows.Scan(&e.table, &e.catalog, &e.oid, &e.object, &e.text, &columns); err != nil {
-			return err
-		}
-		found = append(found, e)
-		return json.Unmarshal([]byte(columns), &found[len(found)-1].columns)
-	})
-	return found, err
+	return pgcatalog.Read[expression](ctx, r, query+" ORDER BY 1, 4, 5", tables, numbers)
 }
 
 // cast is a column that the expression casts to an integer. PostgreSQL writes
 // such casts where the column is a smallint.
-func (e expression) cast() string {
-	for _, column := range e.columns {
-		if strings.Contains(e.text, "("+column+")::integer") || strings.Contains(e.text, "("+column+")::smallint") {
+func (e *expression) cast() string {
+	for _, column := range e.Columns.it {
+		if strings.Contains(e.Text, "("+column+")::integer") || strings.Contains(e.Text, "("+column+")::smallint") {
 			return column
 		}
 	}
@@ -121,33 +117,30 @@ func (e expression) cast() string {
 // changes reports whether the expression may look different after it was
 // written for a bigint and then for an integer again: id % 10 becomes
 // id::bigint % 10::bigint, which no query asks for. Comparisons stay.
-func (e expression) changes() bool {
-	text := e.text
-	for _, column := range e.columns {
+func (e *expression) changes() bool {
+	text := e.Text
+	for _, column := range e.Columns.it {
 		quoted := regexp.QuoteMeta(column)
 		number := `(-?\d+|'-?\d+'::(smallint|integer|bigint))`
 		same := regexp.MustCompile(`\(` + quoted + ` ((=|<>|<|>|<=|>=) ` + number + `|(=|<>) (ANY|ALL) \(ARRAY\[\d+(, \d+)*\]\)|IS (NOT )?NULL)\)`)
 		text = same.ReplaceAllLiteralString(text, "")
 	}
-	return slices.ContainsFunc(e.columns, func(column string) bool { return strings.Contains(text, column) })
+	return slices.ContainsFunc(e.Columns.it, func(column string) bool { return strings.Contains(text, column) })
 }
 
-func (p *inspection) try(ctx context.Context, e expression, row, table string) error {
-	if _, err := p.tx.ExecContext(ctx, "SAVEPOINT expression"); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+// try asks the server to plan the expression over a row.
+func (e *expression) try(ctx context.Context, r pgcatalog.Reader, row string) (refused, err error) {
+	if _, err := r.Tx.ExecContext(ctx, "SAVEPOINT expression"); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
-	_, refused := p.tx.ExecContext(ctx, "EXPLAIN SELECT "+e.text+" FROM "+row)
-	if _, err := p.tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT expression"); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	_, refused = r.Tx.ExecContext(ctx, "EXPLAIN SELECT "+e.Text+" FROM "+row)
+	if _, err := r.Tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT expression"); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	if refused != nil && !ofExpression(refused) {
-		return fmt.Errorf("sqlmigrate: inspect: plan %s: %w", e.text, refused)
+		return nil, fmt.Errorf("sqlmigrate: inspect: plan %s: %w", e.Text, refused)
 	}
-	if refused != nil {
-		p.blocker(table, e.object, fmt.Sprintf("%s does not take a bigint: %v", e.text, refused),
-			"drop it before, or give the function a bigint")
-	}
-	return nil
+	return refused, nil
 }
 
 // ofExpression reports whether the server rejects an expression: not if it was not
@@ -157,29 +150,34 @@ func ofExpression(err error) bool {
 	return state != "" && !slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, state[:2])
 }
 
-// widenedRow is what stands after FROM to have a table's columns with the types
-// that they will have.
-func (p *inspection) widenedRow(ctx context.Context, table int64) (row, display string, err error) {
-	var columns []string
-	var schema, name string
-	err = each(ctx, p.tx, `
+// allColumnsSQL asks for all columns of a table, since an expression may use
+// others too.
+const allColumnsSQL = `
 SELECT n.nspname, c.relname, a.attnum, a.attname
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`, []any{table}, func(rows *sql.Rows) error {
-		n := node{table: table}
-		var column string
-		if err := rows.Scan(&schema, &name, &n.column, &column); err != nil {
-			return err
+WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`
+
+// readWidenedRow makes what stands after FROM to have a table's columns with the
+// types that they will have.
+func readWidenedRow(ctx context.Context, r pgcatalog.Reader, g *graph, table int64) (row, display string, err error) {
+	all, err := pgcatalog.Read[struct {
+		Schema, Table string
+		Number        int64
+		Column        string
+	}](ctx, r, allColumnsSQL, table)
+	if err != nil {
+		return "", "", err
+	}
+	columns := make([]string, len(all))
+	for i, x := range all {
+		columns[i] = pgsql.Quote(x.Column)
+		if c := g.columns[pgcatalog.Node{Table: table, Column: x.Number}]; c != nil && c.IsNarrow() {
+			columns[i] += "::bigint AS " + columns[i]
 		}
-		text := pgsql.Quote(column)
-		if c := p.columns[n]; c != nil && c.narrow() {
-			text += "::bigint AS " + text
-		}
-		columns = append(columns, text)
-		return nil
-	})
+	}
+	schema, name := all[0].Schema, all[0].Table
 	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + pgsql.Qualified(schema, name) + ") AS " + pgsql.Quote(name)
-	return row, p.display(schema, name), err
+	return row, r.Display(schema, name), nil
 }

@@ -1,4 +1,7 @@
-// Package postgres is the part of package sqlmigrate that is for PostgreSQL.
+// Package postgres plans and runs the move of tables in PostgreSQL with locks.
+// What it knows flows one way: a [pgcatalog.Reader] reads the catalog, a
+// graph connects what was asked for, further readers find what blocks a plan and what a change
+// of types would lose, and functions without a context make the phases of it.
 package postgres
 
 import (
@@ -7,7 +10,7 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
 // Engine is for PostgreSQL 12 and later.
@@ -26,127 +29,130 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	p := &inspection{
-		tx:      tx,
-		want:    want,
-		columns: map[node]*column{},
-		plan:    &engine.Result{},
-	}
-	if err := p.run(ctx); err != nil {
+	r, err := pgcatalog.Open(ctx, tx, "sqlmigrate: inspect")
+	if err != nil {
 		return nil, err
 	}
-	return p.plan, nil
-}
-
-// An inspection is the work of one call of inspect.
-type inspection struct {
-	tx        *sql.Tx
-	want      engine.Request
-	schema    string // the current one
-	role      string
-	version   int
-	locks     int            // that the server has room for
-	asked     map[int64]bool // relations
-	edges     []edge         // references without a constraint
-	columns   map[node]*column
-	rewritten []expression // that do not come back as they were
-	tables    []*table
-	foreign   []foreignKey
-	viewed    []viewed
-	views     []*view // in the order in which they are created
-	plan      *engine.Result
-}
-
-func (p *inspection) run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{
-		p.open,
-		p.resolve,
-		p.connect,
-		p.describe,
-		p.arrange,
-		p.measure,
-		p.refer,
-		p.findBlockers,
-		p.tryExpressions,
-		p.noteFunctions,
-		p.notePublications,
-		p.qualify, // from here on
-		p.defaults,
-		p.recreate,
-		p.findViews,
-		p.keep,
-		p.sequences,
-		p.noteSequenceFunctions,
-		p.guards,
-	} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if r.Version < oldestVersion {
+		return nil, fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", r.Version/10000, oldestVersion/10000)
 	}
-	p.finish()
-	return nil
-}
-
-func (p *inspection) open(ctx context.Context) error {
-	// A policy would hide rows, and with them the largest key. To compile the
-	// queries takes longer than to run them.
-	err := p.tx.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::integer,
-		coalesce(current_schema(), ''), current_user, set_config('row_security', 'off', true), set_config('jit', 'off', true),
-		current_setting('max_locks_per_transaction')::integer * (
-			SELECT sum(setting::integer) + 1 FROM pg_catalog.pg_settings WHERE name IN
-			('max_connections', 'max_prepared_transactions', 'autovacuum_max_workers', 'max_worker_processes', 'max_wal_senders'))`,
-	).Scan(&p.version, &p.schema, &p.role, new(string), new(string), &p.locks)
+	f, err := readFacts(ctx, r, want)
 	if err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+		return nil, err
 	}
-	if p.version < oldestVersion {
-		return fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", p.version/10000, oldestVersion/10000)
+	q, err := r.Qualify(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if err := f.complete(ctx, q); err != nil {
+		return nil, err
+	}
+	return f.plan(r, want), nil
 }
 
-// qualify makes the server write the schema of every name, so that what it
-// writes means the same on a connection with another search_path.
-func (p *inspection) qualify(ctx context.Context) error {
-	if _, err := p.tx.ExecContext(ctx, "SET LOCAL search_path = ''"); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
-	return nil
+// facts are all that a plan is made of.
+type facts struct {
+	asked     *selection
+	graph     *graph
+	views     []use        // of columns by views that the plan recreates
+	rewritten []expression // that do not come back as they were
+	lost      restores
+	checks    map[*table][]check
+	findings  findings
 }
 
-func (p *inspection) finish() {
-	for _, t := range p.tables {
-		p.plan.Tables = append(p.plan.Tables, t.public(p))
+// readFacts reads the graph, and finds what blocks: names are without the current
+// schema, as they are displayed.
+func readFacts(ctx context.Context, r pgcatalog.Reader, want engine.Request) (*facts, error) {
+	asked, found, err := resolve(ctx, r, want)
+	if err != nil {
+		return nil, err
 	}
-	for _, phase := range []engine.Phase{p.widen(), p.detach(), p.guard()} {
-		phase.Transaction = true
+	g, more, err := readGraph(ctx, r, asked)
+	if err != nil {
+		return nil, err
+	}
+	f := &facts{asked: asked, graph: g, findings: found}
+	f.findings.add(more)
+	uses, err := readUses(ctx, r, g)
+	if err != nil {
+		return nil, err
+	}
+	if want.RecreateViews {
+		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
+		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
+	}
+	f.findings.add(blockTables(g, want.Ahead))
+	f.findings.add(blockUses(g, uses))
+	for _, find := range []func(context.Context, pgcatalog.Reader, *graph) (findings, error){
+		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
+	} {
+		more, err := find(ctx, r, g)
+		if err != nil {
+			return nil, err
+		}
+		f.findings.add(more)
+	}
+	f.rewritten, more, err = tryExpressions(ctx, r, g)
+	f.findings.add(more)
+	return f, err
+}
+
+// complete reads what becomes a part of statements: definitions and expressions,
+// in which every name has its schema.
+func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) error {
+	g := f.graph
+	defaults, err := q.Defaults(ctx, g.nodes())
+	if err != nil {
+		return err
+	}
+	for n, value := range defaults {
+		g.columns[n].value = value
+	}
+	if f.lost.recreated, err = readRecreated(ctx, q, g, f.rewritten); err != nil {
+		return err
+	}
+	var found findings
+	if g.views, found, err = readViews(ctx, q, g, f.views); err != nil {
+		return err
+	}
+	f.findings.add(found)
+	if f.lost.kept, err = readKept(ctx, q, g); err != nil {
+		return err
+	}
+	sequences, err := readSequences(ctx, q, g.nodes())
+	if err != nil {
+		return err
+	}
+	f.findings.add(g.link(sequences))
+	if found, err = noteSequenceFunctions(ctx, q.Reader, g); err != nil {
+		return err
+	}
+	f.findings.add(found)
+	f.checks, found, err = readChecks(ctx, q, g)
+	f.findings.add(found)
+	return err
+}
+
+// plan makes the phases.
+func (f *facts) plan(r pgcatalog.Reader, want engine.Request) *engine.Result {
+	result := &engine.Result{}
+	for _, t := range f.graph.tables {
+		result.Tables = append(result.Tables, t.result(r.Schema))
+	}
+	add := func(phase engine.Phase, found findings) {
+		f.findings.add(found)
 		if len(phase.Steps) > 0 {
-			p.plan.Phases = append(p.plan.Phases, phase)
+			result.Phases = append(result.Phases, phase)
 		}
 	}
-	p.notes()
-}
-
-// display is a table's name as the plan has it in words.
-func (p *inspection) display(schema, name string) string {
-	if schema == p.schema {
-		return name
+	add(widen(f.graph, f.lost, r.Locks))
+	add(detach(f.graph, want.Issued, r.Locks))
+	add(guard(f.graph, f.checks, r.Locks))
+	f.findings.add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
+	if len(result.Phases) > 0 && result.Phases[0].Name == engine.Widen {
+		f.findings.notes = append(f.findings.notes, notesOnWiden...)
 	}
-	return schema + "." + name
-}
-
-func (p *inspection) blocker(table, object, reason, fix string) {
-	p.plan.Blockers = append(p.plan.Blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
-}
-
-func (p *inspection) note(format string, args ...any) {
-	p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
-}
-
-// each calls f for each row of a query.
-func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
-	if err := pgsql.Each(ctx, tx, query, args, f); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
-	return nil
+	result.Blockers, result.Notes = f.findings.blockers, f.findings.notes
+	return result
 }

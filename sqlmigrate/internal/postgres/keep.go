@@ -3,72 +3,90 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// PostgreSQL builds indexes, constraints and statistics again when the type of
-// one of their columns changes, and forgets what is not in their definitions.
-// keep plans to state that again, after the change and after it was taken back.
-// What it has not forgotten may be stated twice.
-func (p *inspection) keep(ctx context.Context) error {
-	for _, read := range []func(context.Context) error{p.keepIndexes, p.keepConstraints, p.keepStatistics} {
-		if err := read(ctx); err != nil {
-			return err
+// readKept makes the statements that follow each change of a table's columns.
+// PostgreSQL builds indexes, constraints and statistics again, and forgets what
+// is not in their definitions: that is stated again, after the change and after
+// it was taken back. What it has not forgotten may be stated twice.
+func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]string, error) {
+	indexes, err := readBuiltAgain[fromJSON[index]](ctx, q, g, indexesSQL)
+	if err != nil {
+		return nil, err
+	}
+	constraints, err := readBuiltAgain[keptConstraint](ctx, q, g, constraintsSQL)
+	if err != nil {
+		return nil, err
+	}
+	statistics, err := readBuiltAgain[keptStatistics](ctx, q, g, statisticsSQL)
+	kept := map[*table][]string{}
+	for _, t := range g.tables {
+		kept[t] = slices.Concat(keepIndexes(indexes[t]), keepConstraints(constraints[t]))
+		for _, s := range statistics[t] {
+			kept[t] = append(kept[t], s.keep()...)
 		}
 	}
-	return nil
+	return kept, err
 }
 
-// A keeper is what a row is about: an object, and a column because of which it is
-// built again.
-type keeper struct {
-	node node
-	oid  int64
-}
+// keptSQL asks for the objects that are built again when the columns change their
+// type, and because of which column each is.
+const keptSQL = `
+WITH RECURSIVE made AS (
+  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
+  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+)`
 
-// keepers calls f for each object and each table with which it is built again,
-// once. f is given the table, and scans a row that begins with a keeper.
-func (p *inspection) keepers(ctx context.Context, query string, scan func(rows *sql.Rows, k *keeper) (func(*table), error)) error {
+// readBuiltAgain reads objects by the tables with which they are built again,
+// each once for a table. A row begins with a column and the OID of the object.
+func readBuiltAgain[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) (map[*table][]*T, error) {
+	tables, columns := g.narrowNodes()
+	rows, err := pgcatalog.Read[struct {
+		Node   pgcatalog.Node
+		OID    int64
+		Object T
+	}](ctx, q.Reader, keptSQL+query, tables, columns)
 	type pair struct {
 		table *table
 		oid   int64
 	}
-	byOID, seen := p.tablesByOID(), map[pair]bool{}
-	return p.users(ctx, query, p.narrow(), func(rows *sql.Rows) error {
-		var k keeper
-		use, err := scan(rows, &k)
-		if err != nil {
-			return err
+	seen := map[pair]bool{}
+	found := map[*table][]*T{}
+	for i := range rows {
+		x := &rows[i]
+		t := g.columns[x.Node].root.table
+		if !seen[pair{t, x.OID}] {
+			seen[pair{t, x.OID}] = true
+			found[t] = append(found[t], &x.Object)
 		}
-		t := byOID[p.columns[k.node].root.node.table]
-		if !seen[pair{t, k.oid}] {
-			seen[pair{t, k.oid}] = true
-			use(t)
-		}
-		return nil
-	})
+	}
+	return found, err
 }
 
 // An index is one that is built again.
 type index struct {
-	OID                 int64
-	Schema, Name, Table string
-	Parent              int64 // of a partition's index
-	Tablespace          string
-	Placed              bool // the tablespace is not the database's own
-	Comment             *string
-	Constraint          string
-	ConstraintComment   *string
-	Clustered, Identity bool
-	Options             []string // name=value
-	Targets             []target
-	Extensions          []string
+	OID int64
+	pgcatalog.Named
+	Table             string
+	Parent            int64 // of a partition's index
+	Tablespace        string
+	Placed            bool // the tablespace is not the database's own
+	Comment           *string
+	Constraint        string
+	ConstraintComment *string
+	Clustered         bool
+	Identity          bool
+	Options           []string // name=value
+	Targets           []target
+	Extensions        []string
 
 	above *index // nil: not a partition's
 }
@@ -88,26 +106,10 @@ func (i *index) top() *index {
 	return i
 }
 
-func (i *index) target() string { return pgsql.Qualified(i.Schema, i.Name) }
-func (i *index) table() string  { return pgsql.Qualified(i.Schema, i.Table) }
+func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
-// usersSQL are the indexes, constraints and statistics that are built again.
-const usersSQL = `
-WITH RECURSIVE made AS (
-  SELECT DISTINCT d.classid, d.objid
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-)`
-
-// keptSQL has the columns too.
-const keptSQL = `
-WITH RECURSIVE made AS (
-  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-)`
-
-// indexJSON is an index, of pg_index i, pg_class c and others.
+// indexJSON is what PostgreSQL forgets of an index: pg_index i, pg_class c of the
+// index and r of its table, pg_namespace n, its constraint x, its parent h.
 const indexJSON = `jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
   'Parent', coalesce(h.inhparent, 0)::bigint,
   'Placed', c.reltablespace <> 0,
@@ -123,8 +125,9 @@ const indexJSON = `jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname,
                  WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
                    AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text`
 
-// indexesSQL has the index of a parent before its partitions' indexes.
-const indexesSQL = keptSQL + `, index AS (
+// indexesSQL asks for the indexes that are built again, with those of
+// constraints. The index of a parent comes before its partitions' indexes.
+const indexesSQL = `, index AS (
   SELECT made.rel, made.att, i.indexrelid AS oid
   FROM made JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
   UNION
@@ -132,7 +135,7 @@ const indexesSQL = keptSQL + `, index AS (
   FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
   WHERE x.contype IN ('p', 'u', 'x')
 )
-SELECT index.rel::bigint, index.att, ` + indexJSON + `
+SELECT index.rel::bigint, index.att, index.oid::bigint, ` + indexJSON + `
 FROM index
 CROSS JOIN LATERAL (
   WITH RECURSIVE above (oid) AS (
@@ -149,36 +152,19 @@ LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid =
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 ORDER BY depth.depth, n.nspname, c.relname`
 
-func (p *inspection) keepIndexes(ctx context.Context) error {
-	indexes := map[*table][]*index{}
-	found := map[int64]*index{}
-	err := p.keepers(ctx, indexesSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
-		var text string
-		if err := rows.Scan(&k.node.table, &k.node.column, &text); err != nil {
-			return nil, err
-		}
-		i := &index{}
-		if err := json.Unmarshal([]byte(text), i); err != nil {
-			return nil, err
-		}
-		k.oid = i.OID
-		return func(t *table) {
-			i.above, found[i.OID] = found[i.Parent], i
-			indexes[t] = append(indexes[t], i)
-		}, nil
-	})
-	for _, t := range p.tables {
-		t.kept = append(t.kept, rename(indexes[t])...)
-		for _, i := range indexes[t] {
-			t.kept = append(t.kept, i.keep()...)
-		}
+func keepIndexes(read []*fromJSON[index]) []string {
+	indexes := make([]*index, len(read))
+	byOID := map[int64]*index{}
+	for n := range read {
+		i := &read[n].it
+		indexes[n], byOID[i.OID] = i, i
+		i.above = byOID[i.Parent]
 	}
-	return err
-}
-
-func (p *inspection) users(ctx context.Context, query string, columns []*column, f func(*sql.Rows) error) error {
-	tables, numbers := nodes(columns)
-	return each(ctx, p.tx, query, []any{tables, numbers}, f)
+	texts := renameIndexes(indexes)
+	for _, i := range indexes {
+		texts = append(texts, i.keep()...)
+	}
+	return texts
 }
 
 // A renaming gives names back that were lost. All of them are passing before
@@ -195,16 +181,16 @@ func (r *renaming) texts() []string {
 // passing is a name that nobody else has.
 func passing(oid int64) string { return "sqlmigrate_" + strconv.FormatInt(oid, 10) }
 
-// rename gives partitions' indexes their names back: those that a parent's
+// renameIndexes gives partitions' indexes their names back: those that a parent's
 // index brings with it have names that PostgreSQL chose. It finds them by that
 // parent and their table, parents first.
-func rename(indexes []*index) []string {
+func renameIndexes(indexes []*index) []string {
 	var r renaming
 	for _, i := range indexes {
 		if i.above == nil {
 			continue
 		}
-		parent := i.above.target()
+		parent := i.above.Target()
 		if i.above.above != nil {
 			parent = pgsql.Qualified(i.above.Schema, passing(i.above.OID))
 		}
@@ -224,19 +210,19 @@ func (i *index) keep() []string {
 		texts = append(texts, i.keepOptions()...)
 	}
 	if i.Placed || i.top().Placed {
-		say("ALTER INDEX %s SET TABLESPACE %s", i.target(), pgsql.Quote(i.Tablespace))
+		say("ALTER INDEX %s SET TABLESPACE %s", i.Target(), pgsql.Quote(i.Tablespace))
 	}
 	for _, t := range i.Targets {
-		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.target(), t.Column, t.Target)
+		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.Target(), t.Column, t.Target)
 	}
 	for _, extension := range i.Extensions {
-		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.target(), pgsql.Quote(extension))
+		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.Target(), pgsql.Quote(extension))
 	}
 	switch {
 	case i.Comment != nil:
-		say("COMMENT ON INDEX %s IS %s", i.target(), pgsql.Literal(*i.Comment))
+		say("COMMENT ON INDEX %s IS %s", i.Target(), pgsql.Literal(*i.Comment))
 	case i.above.commented():
-		say("COMMENT ON INDEX %s IS NULL", i.target())
+		say("COMMENT ON INDEX %s IS NULL", i.Target())
 	}
 	if i.ConstraintComment != nil {
 		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgsql.Quote(i.Constraint), i.table(), pgsql.Literal(*i.ConstraintComment))
@@ -265,19 +251,19 @@ func (i *index) keepOptions() []string {
 		values = append(values, pgsql.Quote(name)+" = "+pgsql.Literal(value))
 	}
 	if len(names) > 0 {
-		texts = append(texts, "ALTER INDEX "+i.target()+" RESET ("+strings.Join(names, ", ")+")")
+		texts = append(texts, "ALTER INDEX "+i.Target()+" RESET ("+strings.Join(names, ", ")+")")
 	}
 	if len(values) > 0 {
-		texts = append(texts, "ALTER INDEX "+i.target()+" SET ("+strings.Join(values, ", ")+")")
+		texts = append(texts, "ALTER INDEX "+i.Target()+" SET ("+strings.Join(values, ", ")+")")
 	}
 	return texts
 }
 
-// constraintsSQL finds the comments on a CHECK, since one that comes from a
-// parent loses its own, and the foreign keys that come from one on partitioned
-// tables, which lose their names too. Parents are first.
-const constraintsSQL = keptSQL + `
-SELECT made.rel::bigint, made.att, c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
+// constraintsSQL asks for the comments on a CHECK, since one that comes from a
+// parent loses its own, and for the foreign keys that come from one on
+// partitioned tables, which lose their names too. Parents are first.
+const constraintsSQL = `
+SELECT made.rel::bigint, made.att, c.oid::bigint, c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
        coalesce(pn.nspname, ''), coalesce(pr.relname, ''), coalesce(pc.conname, ''), coalesce(pc.oid, 0)::bigint, coalesce(pc.conparentid, 0)::bigint
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
@@ -298,60 +284,46 @@ LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
 WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
 ORDER BY depth.depth, n.nspname, r.relname, c.conname`
 
-func (p *inspection) keepConstraints(ctx context.Context) error {
-	renamings := map[*table]*renaming{}
-	comments := map[*table][]string{}
-	err := p.keepers(ctx, constraintsSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
-		var c keptConstraint
-		err := rows.Scan(&k.node.table, &k.node.column, &k.oid, &c.schema, &c.table, &c.name, &c.comment, &c.refers,
-			&c.parentSchema, &c.parentTable, &c.parent, &c.parentOID, &c.above)
-		c.oid = k.oid
-		return func(t *table) {
-			if c.comment.Valid {
-				comments[t] = append(comments[t], "COMMENT ON CONSTRAINT "+pgsql.Quote(c.name)+" ON "+pgsql.Qualified(c.schema, c.table)+" IS "+pgsql.Literal(c.comment.String))
-			}
-			if renamings[t] == nil {
-				renamings[t] = &renaming{}
-			}
-			c.rename(renamings[t])
-		}, err
-	})
-	for _, t := range p.tables {
-		if r := renamings[t]; r != nil {
-			t.kept = slices.Concat(t.kept, r.texts(), comments[t])
-		}
-	}
-	return err
-}
-
 // A keptConstraint is one whose comment, or whose name, has to be stated again.
 type keptConstraint struct {
-	oid                               int64
-	schema, table, name               string
-	comment                           sql.NullString
-	refers                            string // of a foreign key
-	parentSchema, parentTable, parent string
-	parentOID, above                  int64
+	OID                               int64
+	Schema, Table, Name               string
+	Comment                           sql.NullString
+	Refers                            string // of a foreign key
+	ParentSchema, ParentTable, Parent string
+	ParentOID, Above                  int64
+}
+
+func keepConstraints(constraints []*keptConstraint) []string {
+	var r renaming
+	var comments []string
+	for _, c := range constraints {
+		if c.Comment.Valid {
+			comments = append(comments, "COMMENT ON CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+pgsql.Qualified(c.Schema, c.Table)+" IS "+pgsql.Literal(c.Comment.String))
+		}
+		if c.ParentOID != 0 {
+			c.rename(&r)
+		}
+	}
+	return append(r.texts(), comments...)
 }
 
 func (c *keptConstraint) rename(r *renaming) {
-	if c.parentOID == 0 {
-		return
-	}
-	parent, target := c.parent, pgsql.Qualified(c.schema, c.table)
-	if c.above != 0 {
-		parent = passing(c.parentOID)
+	parent, target := c.Parent, pgsql.Qualified(c.Schema, c.Table)
+	if c.Above != 0 {
+		parent = passing(c.ParentOID)
 	}
 	fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
 		"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
 		"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-		passing(c.oid), pgsql.Literal(pgsql.Qualified(c.parentSchema, c.parentTable)), pgsql.Literal(parent), pgsql.Literal(target), pgsql.Literal(c.refers))
-	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.oid), pgsql.Quote(c.name))
+		passing(c.OID), pgsql.Literal(pgsql.Qualified(c.ParentSchema, c.ParentTable)), pgsql.Literal(parent), pgsql.Literal(target), pgsql.Literal(c.Refers))
+	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.OID), pgsql.Quote(c.Name))
 }
 
-// statisticsSQL reads their targets as JSON: PostgreSQL 12 has none, and 17
-// has NULL where those before have -1.
-const statisticsSQL = keptSQL + `
+// statisticsSQL asks for the targets, owners and comments of extended statistics.
+// It reads the targets as JSON: PostgreSQL 12 has none, and 17 has NULL where
+// those before have -1.
+const statisticsSQL = `
 SELECT made.rel::bigint, made.att, s.oid::bigint, n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
 FROM made
@@ -362,34 +334,26 @@ JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
 WHERE made.classid = 'pg_catalog.pg_statistic_ext'::regclass
 ORDER BY n.nspname, s.stxname`
 
-func (p *inspection) keepStatistics(ctx context.Context) error {
-	return p.keepers(ctx, statisticsSQL, func(rows *sql.Rows, k *keeper) (func(*table), error) {
-		var s keptStatistics
-		err := rows.Scan(&k.node.table, &k.node.column, &k.oid, &s.schema, &s.name, &s.owner, &s.same, &s.tableSchema, &s.table, &s.target, &s.comment)
-		return func(t *table) { t.kept = append(t.kept, s.keep()...) }, err
-	})
-}
-
 // keptStatistics are statistics of a table.
 type keptStatistics struct {
-	schema, name, owner string
-	same                bool // the owner is the table's
-	tableSchema, table  string
-	target              int
-	comment             sql.NullString
+	Schema, Name, Owner string
+	Same                bool // the owner is the table's
+	TableSchema, Table  string
+	Target              int
+	Comment             sql.NullString
 }
 
 func (s *keptStatistics) keep() []string {
 	var texts []string
-	statistics := pgsql.Qualified(s.schema, s.name)
-	if s.target >= 0 {
-		texts = append(texts, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, s.target))
+	statistics := pgsql.Qualified(s.Schema, s.Name)
+	if s.Target >= 0 {
+		texts = append(texts, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, s.Target))
 	}
-	if s.comment.Valid {
-		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+pgsql.Literal(s.comment.String))
+	if s.Comment.Valid {
+		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+pgsql.Literal(s.Comment.String))
 	}
-	if s.same {
-		return append(texts, doBlock(ownerOf("STATISTICS", statistics, pgsql.Qualified(s.tableSchema, s.table))))
+	if s.Same {
+		return append(texts, doBlock(ownerOf("STATISTICS", statistics, pgsql.Qualified(s.TableSchema, s.Table))))
 	}
-	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+pgsql.Quote(s.owner))
+	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+pgsql.Quote(s.Owner))
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -21,11 +20,11 @@ const (
 // after. Parents come before children, as programs write them: the other way
 // round, a program that has written a parent and continues with its children
 // would wait for the phase, and the phase for it.
-func (p *inspection) lockFirst(steps []engine.Step, modes map[*table]string) {
+func (g *graph) lockFirst(steps []engine.Step, modes map[*table]string) {
 	if len(modes) < 2 {
 		return
 	}
-	lock := statementsUnless("", withinTimeout(p.locksOf(modes)))
+	lock := statementsUnless("", withinTimeout(g.locksOf(modes)))
 	first, last := &steps[0], &steps[len(steps)-1]
 	first.Up = append(lock, first.Up...)
 	if len(last.Down) > 0 {
@@ -33,10 +32,10 @@ func (p *inspection) lockFirst(steps []engine.Step, modes map[*table]string) {
 	}
 }
 
-func (p *inspection) locksOf(modes map[*table]string) []string {
+func (g *graph) locksOf(modes map[*table]string) []string {
 	var locks []string
-	for _, t := range p.mastersFirst(modes) {
-		locks = append(locks, "LOCK TABLE "+t.target()+" IN "+modes[t]+" MODE")
+	for _, t := range g.parentsFirst(modes) {
+		locks = append(locks, "LOCK TABLE "+t.Target()+" IN "+modes[t]+" MODE")
 	}
 	return locks
 }
@@ -75,12 +74,11 @@ BEGIN
 `, 1)
 }
 
-// mastersFirst puts a table after those that it refers to. Tables that refer
+// parentsFirst puts a table after those that it refers to. Tables that refer
 // to each other stay in some order.
-func (p *inspection) mastersFirst(tables map[*table]string) []*table {
-	byOID := p.tablesByOID()
+func (g *graph) parentsFirst(tables map[*table]string) []*table {
 	var sorted []*table
-	seen := map[*table]bool{nil: true}
+	seen := map[*table]bool{}
 	var visit func(t *table)
 	visit = func(t *table) {
 		if seen[t] {
@@ -88,100 +86,108 @@ func (p *inspection) mastersFirst(tables map[*table]string) []*table {
 		}
 		seen[t] = true
 		for _, c := range t.columns {
-			for _, master := range c.masters {
-				visit(byOID[master])
+			for _, parent := range c.refers {
+				visit(parent.table)
 			}
 		}
 		if tables[t] != "" {
 			sorted = append(sorted, t)
 		}
 	}
-	for _, t := range p.tables {
+	for _, t := range g.tables {
 		visit(t)
 	}
-	return slices.Clip(sorted)
+	return sorted
 }
 
 // A batch is the tables that one transaction changes.
 type batch []*table
 
-// fit is how many locks one transaction may take: others need some too.
-func (p *inspection) fit() int { return p.locks / 2 }
-
-// batches are one if its locks fit into the server's memory. If they do not, a
-// set of connected tables is one, and where even that does not fit, as many
-// tables as do. After each, the plan can be resumed and taken back.
-func (p *inspection) batches(phase engine.PhaseName, tables []*table) []batch {
-	if p.total(tables, phase) <= p.fit() {
-		return []batch{tables}
+// stepsOf plans a step for each table of a transaction.
+func stepsOf(tables batch, transaction int, step func(*table) engine.Step) []engine.Step {
+	steps := make([]engine.Step, len(tables))
+	for i, t := range tables {
+		steps[i] = step(t)
+		steps[i].Transaction = transaction
 	}
-	var found []batch
-	for _, connected := range p.connected(tables) {
-		found = append(found, p.cut(connected, phase)...)
-	}
-	p.noteBatches(phase, tables, found)
-	return found
+	return steps
 }
 
-func (p *inspection) noteBatches(phase engine.PhaseName, tables []*table, batches []batch) {
-	p.note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
+// batches are one if its locks fit into half of the server's lock table: others
+// need some too. If they do not, a set of connected tables is one, and where even
+// that does not fit, as many tables as do. After each, the plan can be resumed
+// and taken back.
+func (g *graph) batches(phase engine.PhaseName, tables []*table, locks int) (batches []batch, found findings) {
+	total := g.lockCount(phase, tables)
+	if total <= locks/2 {
+		return []batch{tables}, found
+	}
+	for _, connected := range g.connected(tables) {
+		batches = append(batches, g.cut(connected, phase, locks/2)...)
+	}
+	found.note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
 		"(max_locks_per_transaction): after a failure, those before it are kept, and the same plan resumes.",
-		phase, engine.Count(len(batches), "transaction"), engine.Count(p.total(tables, phase), "lock"), engine.Thousands(int64(p.locks)))
+		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))
 	for _, b := range batches {
-		if need := p.total(b, phase); need > p.locks {
-			p.blocker(p.display(b[0].schema, b[0].name), "table "+p.display(b[0].schema, b[0].name),
-				fmt.Sprintf("phase %s needs about %s for it, and the server's lock table is made for %s", phase, engine.Count(need, "lock"), engine.Thousands(int64(p.locks))),
-				fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", need*2/p.locks+1))
+		if need := g.lockCount(phase, b); need > locks {
+			found.block(b[0].Display, "table "+b[0].Display,
+				fmt.Sprintf("phase %s needs about %s for it, and the server's lock table is made for %s", phase, engine.Count(need, "lock"), engine.Thousands(int64(locks))),
+				fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", need*2/locks+1))
 		}
 	}
+	return batches, found
 }
 
-// total is an upper bound of the locks that a transaction takes which changes
+// viewCost is how many locks a view may take.
+const viewCost = 12
+
+// lockCount is an upper bound of the locks that a transaction takes which changes
 // tables: theirs, and while they are copied those of the tables that foreign keys
-// connect with them.
-func (p *inspection) total(tables []*table, phase engine.PhaseName) int {
+// connect with them, and of the views above them.
+func (g *graph) lockCount(phase engine.PhaseName, tables []*table) int {
 	sum := 0
 	own := allOf(tables, accessExclusive)
 	for t := range own {
-		sum += p.cost(t, phase)
+		sum += g.locksFor(t, phase)
 	}
 	if phase != engine.Widen {
 		return sum
 	}
 	near := map[*table]bool{}
-	for _, f := range p.foreign {
-		if own[f.from] != "" && own[f.to] == "" {
-			near[f.to] = true
+	for _, f := range g.foreign {
+		from, to := f.from.table, f.to.table
+		if own[from] != "" && own[to] == "" {
+			near[to] = true
 		}
-		if own[f.to] != "" && own[f.from] == "" {
-			near[f.from] = true
+		if own[to] != "" && own[from] == "" {
+			near[from] = true
 		}
 	}
 	for t := range near {
-		sum += t.relations
+		sum += t.Relations
 	}
-	return sum + viewCost*len(p.viewsOf(tables))
+	return sum + viewCost*len(g.viewsOf(tables))
 }
 
-// cost counts what a table has. For widen this is twice because it is copied, its
-// types, and the constraints and triggers that are created again: seen were 64
-// where this is 79.
-func (p *inspection) cost(t *table, phase engine.PhaseName) int {
+// locksFor counts what a table has. For widen this is twice because it is copied,
+// its types, and the constraints and triggers that are created again: seen were
+// 64 where this is 79.
+func (g *graph) locksFor(t *table, phase engine.PhaseName) int {
 	if phase != engine.Widen {
-		return t.relations + t.constraints + 8
+		return t.Relations + t.Constraints + 8
 	}
-	cost := 2*t.relations + 4*len(t.members) + t.constraints
-	for _, f := range p.foreign {
-		if f.from == t || f.to == t {
-			cost += 5
+	sum := 2*t.Relations + 4*len(t.members) + t.Constraints
+	for _, f := range g.foreign {
+		if f.from.table == t || f.to.table == t {
+			sum += 5
 		}
 	}
-	return cost
+	return sum
 }
 
 // connected are the sets of tables that foreign keys connect, each with parents
 // first.
-func (p *inspection) connected(tables []*table) []batch {
+func (g *graph) connected(tables []*table) []batch {
 	set := map[*table]*table{} // the first of its set
 	var first func(t *table) *table
 	first = func(t *table) *table {
@@ -190,35 +196,33 @@ func (p *inspection) connected(tables []*table) []batch {
 		}
 		return first(set[t])
 	}
-	for _, f := range p.foreign {
-		if a, b := first(f.from), first(f.to); a != b {
+	for _, f := range g.foreign {
+		if a, b := first(f.from.table), first(f.to.table); a != b {
 			set[a] = b
 		}
 	}
-	found := map[*table]batch{}
-	var order []*table
-	for _, t := range p.mastersFirst(allOf(tables, accessExclusive)) {
-		if found[first(t)] == nil {
-			order = append(order, first(t))
+	place := map[*table]int{} // of a set
+	var sets []batch
+	for _, t := range g.parentsFirst(allOf(tables, accessExclusive)) {
+		i, ok := place[first(t)]
+		if !ok {
+			i = len(sets)
+			place[first(t)], sets = i, append(sets, nil)
 		}
-		found[first(t)] = append(found[first(t)], t)
-	}
-	sets := make([]batch, len(order))
-	for i, t := range order {
-		sets[i] = found[t]
+		sets[i] = append(sets[i], t)
 	}
 	return sets
 }
 
-// cut makes batches that fit, of at least one table.
-func (p *inspection) cut(tables batch, phase engine.PhaseName) []batch {
+// cut makes batches that need at most that many locks, or have one table.
+func (g *graph) cut(tables batch, phase engine.PhaseName, locks int) []batch {
 	var found []batch
 	for len(tables) > 0 {
 		n := 1
-		for n < len(tables) && p.total(tables[:n+1], phase) <= p.fit() {
+		for n < len(tables) && g.lockCount(phase, tables[:n+1]) <= locks {
 			n++
 		}
-		found = append(found, slices.Clone(tables[:n]))
+		found = append(found, tables[:n:n])
 		tables = tables[n:]
 	}
 	return found

@@ -4,39 +4,48 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// blockRebuilt finds indexes and constraints that would not come back as they
-// are when they are built again, whatever statements follow.
-func (p *inspection) blockRebuilt(ctx context.Context, columns []*column) error {
-	names := map[int64]string{}
-	for _, c := range columns {
-		names[c.node.table] = p.display(c.schema, c.table)
-	}
+// rebuiltSQL asks for the indexes, constraints and statistics that PostgreSQL
+// builds again when the columns change their type: those that depend on one.
+const rebuiltSQL = `
+WITH RECURSIVE made AS (
+  SELECT DISTINCT d.classid, d.objid
+  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+)`
+
+// blockRebuilt finds those that would not come back as they are, whatever
+// statements follow.
+func blockRebuilt(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
+	tables, columns := g.narrowNodes()
+	var found findings
 	for _, b := range rebuilt {
-		err := p.users(ctx, usersSQL+b.query, columns, func(rows *sql.Rows) error {
-			var table int64
-			var object sql.NullString
-			var detail string
-			if err := rows.Scan(&table, &object, &detail); err != nil || !object.Valid { // dropped since the query began
-				return err
-			}
-			p.blocker(names[table], object.String, fmt.Sprintf(b.reason, detail), b.fix)
-			return nil
-		})
+		rows, err := pgcatalog.Read[struct {
+			Table  int64
+			Object sql.NullString
+			Detail string
+		}](ctx, r, rebuiltSQL+b.query, tables, columns)
 		if err != nil {
-			return err
+			return found, err
+		}
+		for _, x := range rows {
+			if x.Object.Valid { // not dropped since the query began
+				found.block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
+			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // rebuilt are queries for a table, an object of it and what there is to say
 // about it.
 var rebuilt = []struct{ query, reason, fix string }{
 	{
-		// Indexes of other columns are built again too, because the table is copied.
-		// A partitioned table's holds nothing.
+		// Is an index invalid? Those of other columns count too, because they are
+		// built again when the table is copied; a partitioned table's holds nothing.
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
@@ -47,6 +56,7 @@ ORDER BY 2`,
 		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
 	},
 	{
+		// Are the triggers of a foreign key enabled as they are when it is created?
 		query: `
 SELECT DISTINCT t.tgrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), t.tgrelid::regclass::text
 FROM made
@@ -58,6 +68,7 @@ ORDER BY 2`,
 		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
 	{
+		// Has an index of a narrow column an operator class that takes no bigint?
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), o.opcname::text
 FROM made
@@ -71,6 +82,7 @@ ORDER BY 2`,
 		fix:    "drop it before, and create it again afterwards with that for bigint",
 	},
 	{
+		// Does a rule or function need a constraint, as GROUP BY needs a primary key?
 		query: `
 SELECT DISTINCT c.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), pg_describe_object(d.classid, d.objid, 0)
 FROM made
@@ -83,6 +95,8 @@ ORDER BY 2`,
 		fix:    "drop what uses it before, and create it again afterwards",
 	},
 	{
+		// Is a partition's constraint one of its own, though its index is attached to
+		// the parent's, with which it is built again?
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), pc.relname::text
 FROM made
@@ -98,6 +112,8 @@ ORDER BY 2`,
 		fix:    "make it the same as the parent's",
 	},
 	{
+		// Is there a foreign key twice, once from the partitioned table? When that is
+		// created again, PostgreSQL may take the other for it.
 		query: `
 SELECT DISTINCT x.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, x.oid, 0), y.conname::text
 FROM made
@@ -110,6 +126,7 @@ ORDER BY 2`,
 		fix:    "drop it",
 	},
 	{
+		// Is there an index twice, once from the partitioned table? As with foreign keys.
 		query: `
 SELECT DISTINCT x.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, x.indexrelid, 0), yc.relname::text
 FROM made
@@ -127,6 +144,8 @@ ORDER BY 2`,
 		fix:    "drop it",
 	},
 	{
+		// Have the indexes of a partitioned table in the middle other parameters than
+		// those above, which they are created with?
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pc.relname::text
 FROM made

@@ -2,254 +2,60 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A sequence gives values to a column.
+// A sequence gives values to columns.
 type sequence struct {
-	pgsql.Sequence
-	oid                     int64
-	schema, name            string
-	unlogged                bool
-	odd                     bool // unlogged, and the table of its identity is not, or the other way round
-	last                    int64
-	called                  bool // last has been given away
-	comment                 sql.NullString
-	grants                  []string // after REVOKE where that is needed
-	internal                bool     // of an identity
-	drop                    bool     // goes when its column does without
-	others                  []string // that use it
-	ownedTable, ownedColumn int64
-	user                    *column // the first that was found, as a root
+	*pgcatalog.Sequence
+	last     int64
+	called   bool           // last has been given away
+	users    []sequenceUser // that need it
+	labels   []string       // providers of security labels
+	grants   []string       // statements, after REVOKE where that is needed
+	grantors []string       // but for the owner
+
+	drop   bool     // goes when its column does without
+	others []string // that use it
 }
 
-func (s *sequence) target() string { return pgsql.Qualified(s.schema, s.name) }
+// goes reports whether phase detach removes the sequence: by itself, or with its
+// identity.
+func (s *sequence) goes() bool { return s.drop || s.Internal }
 
-// retype gives the sequence of an identity its type back, where that is not the
-// column's, which it gets with it.
-func (s *sequence) retype() string {
-	return fmt.Sprintf("ALTER SEQUENCE %s AS %s MINVALUE %d MAXVALUE %d", s.target(), s.Type, s.Smallest, s.Largest)
+// A sequenceUser is an object that depends on a sequence.
+type sequenceUser struct {
+	Column pgcatalog.Node // of a default
+	Object string
 }
 
-// regclass is the argument of setval.
-func (s *sequence) regclass() string { return pgsql.Literal(s.target()) }
-
-// create makes the sequence again, as what the column's default refers to.
-func (s *sequence) create(c *column) []string {
-	unlogged := ""
-	if s.unlogged {
-		unlogged = "UNLOGGED "
-	}
-	return slices.Concat([]string{
-		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", unlogged, s.target(), s.Type, s.Options()),
-		doBlock(ownerOf("SEQUENCE", s.target(), c.target())), // who creates it may not be who owns the table
-		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.target(), c.target(), pgsql.Quote(c.name)),
-	}, s.trimmings())
-}
-
-// ownerOf is a part of the body of a DO statement. It gives an object to the
-// user who owns a table at that time.
-func ownerOf(kind, object, table string) string {
-	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
-		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
-		kind, pgsql.Literal(object), pgsql.Literal(table))
-}
-
-// trimmings are what a new sequence has not.
-func (s *sequence) trimmings() []string {
-	var texts []string
-	switch {
-	case s.odd && s.unlogged:
-		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET UNLOGGED")
-	case s.odd:
-		texts = append(texts, "ALTER SEQUENCE "+s.target()+" SET LOGGED")
-	}
-	if s.comment.Valid {
-		texts = append(texts, fmt.Sprintf("COMMENT ON SEQUENCE %s IS %s", s.target(), pgsql.Literal(s.comment.String)))
-	}
-	return append(texts, s.grants...)
-}
-
-// follow sets the sequence to give the next key: the one that it would have
-// given then, or the first in its series that is past the largest in use.
-func (s *sequence) follow(c *column) string {
-	column, from := pgsql.Quote(c.name), c.target()
-	if !s.drop && !s.internal { // it has continued since
-		return s.catchUp(column, from)
-	}
-	if s.Increment == 1 && s.called {
-		return fmt.Sprintf("SELECT pg_catalog.setval(%s, greatest(max(%s), %d)) FROM %s", s.regclass(), column, s.last, from)
-	}
-	next := s.last
-	if s.called {
-		next += s.Increment
-	}
-	edge, past := "max", ">="
-	if s.Increment < 0 {
-		edge, past = "min", "<="
-	}
-	used := fmt.Sprintf("%s(%s)", edge, column)
-	return fmt.Sprintf("SELECT pg_catalog.setval(%s, CASE WHEN %[2]s %[3]s %[4]d THEN %[4]d + (%[2]s - %[4]d) / %[5]d * %[5]d ELSE %[6]d END, "+
-		"coalesce(%[2]s %[3]s %[4]d, false) OR %[7]t) FROM %[8]s",
-		s.regclass(), used, past, next, s.Increment, s.last, s.called, from)
-}
-
-func (s *sequence) catchUp(column, from string) string {
-	edge, past := "max", ">="
-	if s.Increment < 0 {
-		edge, past = "min", "<="
-	}
-	return fmt.Sprintf("SELECT pg_catalog.setval(%s, %s) FROM %s HAVING %[2]s %[4]s (SELECT last_value FROM %[5]s)",
-		s.regclass(), edge+"("+column+")", from, past, s.target())
-}
-
-// auto is how the database assigns the column.
-func (c *column) auto() string {
-	for _, m := range c.members {
-		switch {
-		case m.identity:
-			return "identity"
-		case len(m.sequences) > 0:
-			return "serial"
-		}
-	}
-	for _, m := range c.members {
-		if c.key && m.value != "" {
-			return "default"
-		}
-	}
-	return ""
-}
-
-// defaults reads the expressions. Expressions of columns that are not keys stay, unless
-// a sequence is in them.
-func (p *inspection) defaults(ctx context.Context) error {
-	tables, columns := p.nodes()
-	return each(ctx, p.tx, `
-SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid)
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
-JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`,
-		[]any{tables, columns}, func(rows *sql.Rows) error {
-			var n node
-			var value string
-			if err := rows.Scan(&n.table, &n.column, &value); err != nil {
-				return err
-			}
-			p.columns[n].value = value
-			return nil
-		})
-}
-
-// sequencesSQL finds the sequences that belong to an identity, and those in a
-// default.
-const sequencesSQL = `
-WITH node (rel, att) AS (
-  SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
-), used (rel, att, seq, internal) AS (
-  SELECT node.rel, node.att, d.objid, true
-  FROM node JOIN pg_catalog.pg_depend d
-    ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-   AND d.classid = 'pg_catalog.pg_class'::regclass AND d.deptype = 'i'
-  UNION
-  SELECT node.rel, node.att, d.refobjid, false
-  FROM node
-  JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
-  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
-   AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjsubid = 0
-)
-SELECT used.rel::bigint, used.att, used.internal, c.oid::bigint, n.nspname, c.relname, c.relpersistence = 'u',
-       used.internal AND c.relpersistence <> r.relpersistence AND current_setting('server_version_num')::integer >= 150000,
-       format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle,
-       obj_description(c.oid, 'pg_class'), coalesce(o.refobjid, 0)::bigint, coalesce(o.refobjsubid, 0)
-FROM used
-JOIN pg_catalog.pg_class c ON c.oid = used.seq AND c.relkind = 'S'
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_class r ON r.oid = used.rel
-JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid
-LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass AND o.objid = c.oid
-  AND o.refclassid = 'pg_catalog.pg_class'::regclass AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
-ORDER BY n.nspname, c.relname, used.rel, used.att`
-
-func (p *inspection) sequences(ctx context.Context) error {
-	tables, columns := p.nodes()
-	found := map[int64]*sequence{}
-	var order []*sequence
-	err := each(ctx, p.tx, sequencesSQL, []any{tables, columns}, func(rows *sql.Rows) error {
-		var n node
-		var s sequence
-		into := []any{&n.table, &n.column, &s.internal, &s.oid, &s.schema, &s.name, &s.unlogged, &s.odd}
-		if err := rows.Scan(slices.Concat(into, s.Fields(), []any{&s.comment, &s.ownedTable, &s.ownedColumn})...); err != nil {
-			return err
-		}
-		c := p.columns[n]
-		if found[s.oid] == nil {
-			s.user = c.root
-			found[s.oid] = &s
-			order = append(order, &s)
-		}
-		c.sequences = append(c.sequences, found[s.oid])
-		return nil
-	})
+// readSequences reads the sequences that give values to columns, by their names.
+func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgcatalog.Node) ([]*sequence, error) {
+	all, err := q.Sequences(ctx, nodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, s := range order {
-		if err := p.completeSequence(ctx, s); err != nil {
-			return err
+	var found []*sequence
+	for _, s := range all {
+		if len(s.Columns) == 0 { // only owned by one
+			continue
+		}
+		found = append(found, &sequence{Sequence: s})
+		if err := found[len(found)-1].complete(ctx, q); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return found, nil
 }
 
-func (p *inspection) completeSequence(ctx context.Context, s *sequence) error {
-	err := p.tx.QueryRowContext(ctx, "SELECT last_value, is_called FROM "+s.target()).Scan(&s.last, &s.called)
-	if err != nil {
-		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", p.display(s.schema, s.name), err)
-	}
-	if err := p.usersOf(ctx, s); err != nil {
-		return err
-	}
-	if err := p.labelsOf(ctx, s); err != nil {
-		return err
-	}
-	return p.grantsOf(ctx, s)
-}
-
-// labelsOf refuses security labels, which go with the sequence: only a server
-// with their provider could write them again.
-func (p *inspection) labelsOf(ctx context.Context, s *sequence) error {
-	if !s.drop && !s.internal {
-		return nil
-	}
-	return each(ctx, p.tx, `
-SELECT provider FROM pg_catalog.pg_seclabel
-WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, []any{s.oid}, func(rows *sql.Rows) error {
-		var provider string
-		if err := rows.Scan(&provider); err != nil {
-			return err
-		}
-		p.blocker(p.display(s.user.schema, s.user.table), "sequence "+p.display(s.schema, s.name),
-			"phase detach drops it, and its security label of provider "+provider+" with it",
-			"take the label off, and write it again when phase detach is taken back")
-		return nil
-	})
-}
-
-// usersOf finds out whether the sequence can go: nothing but the column that
-// owns it, and those that have this from it, may use it.
-func (p *inspection) usersOf(ctx context.Context, s *sequence) error {
-	home := s.user
-	if owner := p.columns[node{s.ownedTable, s.ownedColumn}]; owner != nil {
-		home = owner.root
-		s.drop = !s.internal
-	}
-	return each(ctx, p.tx, `
+// sequenceUsersSQL asks what would fail without a sequence. A view is named instead of
+// its rule.
+const sequenceUsersSQL = `
 SELECT coalesce(ad.adrelid, 0)::bigint, coalesce(ad.adnum, 0),
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
             ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END
@@ -257,90 +63,130 @@ FROM pg_catalog.pg_depend d
 LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
 LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid
-ORDER BY 3`, []any{s.oid}, func(rows *sql.Rows) error {
-		var n node
-		var object string
-		if err := rows.Scan(&n.table, &n.column, &object); err != nil {
-			return err
-		}
-		if user := p.columns[n]; user == nil || user.root != home {
-			s.drop = false
-			s.others = append(s.others, object)
-		}
-		return nil
-	})
+ORDER BY 3`
+
+// complete reads what takes a query for each sequence.
+func (s *sequence) complete(ctx context.Context, q pgcatalog.QualifiedReader) error {
+	// What it has given away, which its parameters do not tell.
+	err := q.Tx.QueryRowContext(ctx, "SELECT last_value, is_called FROM "+s.Target()).Scan(&s.last, &s.called)
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", s.Display, err)
+	}
+	s.users, err = pgcatalog.Read[sequenceUser](ctx, q.Reader, sequenceUsersSQL, s.OID)
+	if err != nil {
+		return err
+	}
+	// Security labels: only a server with their provider could write them again.
+	s.labels, err = pgcatalog.Read[string](ctx, q.Reader, `
+SELECT provider FROM pg_catalog.pg_seclabel
+WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, s.OID)
+	if err != nil {
+		return err
+	}
+	return s.readRights(ctx, q)
 }
 
-// grantsOf replays rights. What a default gives to others is taken away first.
-func (p *inspection) grantsOf(ctx context.Context, s *sequence) error {
-	var owner string
-	var given bool
-	var others []string
-	has := map[string]bool{} // privileges of the owner
-	err := each(ctx, p.tx, `
+// rightsSQL asks for the rights on a sequence, by who has them and who granted
+// them: none are in the catalog as long as nobody has granted or revoked any.
+const rightsSQL = `
 SELECT pg_get_userbyid(c.relowner), c.relacl IS NOT NULL, coalesce(a.grantee = c.relowner, false),
        coalesce(CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ''),
        coalesce(string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type), ''), coalesce(a.is_grantable, false),
        CASE WHEN a.grantor <> c.relowner THEN pg_get_userbyid(a.grantor) ELSE '' END
 FROM pg_catalog.pg_class c LEFT JOIN LATERAL aclexplode(c.relacl) AS a ON true
 WHERE c.oid = $1::bigint::oid
-GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`, []any{s.oid}, func(rows *sql.Rows) error {
-		var own, grantable bool
-		var grantee, privileges, grantor string
-		if err := rows.Scan(&owner, &given, &own, &grantee, &privileges, &grantable, &grantor); err != nil {
-			return err
-		}
+GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`
+
+// readRights makes the statements that grant the rights again. What a default
+// gives to others is taken away first.
+func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) error {
+	rights, err := pgcatalog.Read[struct {
+		Owner               string
+		Changed, Own        bool
+		Grantee, Privileges string
+		Grantable           bool
+		Grantor             string
+	}](ctx, q.Reader, rightsSQL, s.OID)
+	if err != nil {
+		return err
+	}
+	var own []string
+	for _, x := range rights {
 		switch {
-		case grantor != "":
-			others = append(others, grantor)
-		case own:
-			for privilege := range strings.SplitSeq(privileges, ", ") {
-				has[privilege] = true
-			}
-		case grantee != "":
-			grant := "GRANT " + privileges + " ON SEQUENCE " + s.target() + " TO " + grantee
-			if grantable {
+		case x.Grantor != "":
+			s.grantors = append(s.grantors, x.Grantor)
+		case x.Own:
+			own = append(own, strings.Split(x.Privileges, ", ")...)
+		case x.Grantee != "":
+			grant := "GRANT " + x.Privileges + " ON SEQUENCE " + s.Target() + " TO " + x.Grantee
+			if x.Grantable {
 				grant += " WITH GRANT OPTION"
 			}
 			s.grants = append(s.grants, grant)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	if given {
-		for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
-			if !has[privilege] {
-				s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.target()+" FROM "+pgsql.Quote(owner))
-			}
+	owner := rights[0].Owner
+	for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
+		if rights[0].Changed && !slices.Contains(own, privilege) {
+			s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.Target()+" FROM "+pgsql.Quote(owner))
 		}
 	}
-	if len(others) > 0 && (s.drop || s.internal) {
-		p.blocker(p.display(s.user.schema, s.user.table), "sequence "+p.display(s.schema, s.name),
-			"rights on it were granted by "+strings.Join(others, ", ")+", who would have to do it again when phase detach is taken back",
-			"revoke them, and grant them as the owner")
-	}
-	return p.revokeDefaults(ctx, s, owner)
-}
-
-func (p *inspection) revokeDefaults(ctx context.Context, s *sequence, owner string) error {
-	var revokes []string
-	err := each(ctx, p.tx, `
+	// Who gets rights on a new sequence that this role or the owner creates.
+	grantees, err := pgcatalog.Read[string](ctx, q.Reader, `
 SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
 FROM pg_catalog.pg_default_acl d
 LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace
 CROSS JOIN LATERAL aclexplode(d.defaclacl) AS a
 WHERE d.defaclobjtype = 'S' AND (n.nspname IS NULL OR n.nspname = $1::text) AND a.grantee <> d.defaclrole
   AND pg_get_userbyid(d.defaclrole) IN (current_user, $2::text)
-ORDER BY 1`, []any{s.schema, owner}, func(rows *sql.Rows) error {
-		var grantee string
-		if err := rows.Scan(&grantee); err != nil {
-			return err
-		}
-		revokes = append(revokes, "REVOKE ALL ON SEQUENCE "+s.target()+" FROM "+grantee)
-		return nil
-	})
+ORDER BY 1`, s.Schema, owner)
+	revokes := make([]string, len(grantees))
+	for i, grantee := range grantees {
+		revokes[i] = "REVOKE ALL ON SEQUENCE " + s.Target() + " FROM " + grantee
+	}
 	s.grants = slices.Concat(revokes, s.grants)
 	return err
+}
+
+// link gives columns their sequences, and finds out whether these can go: nothing
+// but the column that owns one, and those that have this from it, may use it.
+func (g *graph) link(sequences []*sequence) findings {
+	var found findings
+	for _, s := range sequences {
+		for _, n := range s.Columns {
+			g.columns[n].sequences = append(g.columns[n].sequences, s)
+		}
+		user := g.columns[s.Columns[0]].root
+		home := user
+		if owner := g.columns[s.Owner]; owner != nil {
+			home = owner.root
+			s.drop = !s.Internal
+		}
+		for _, u := range s.users {
+			if c := g.columns[u.Column]; c == nil || c.root != home {
+				s.drop = false
+				s.others = append(s.others, u.Object)
+			}
+		}
+		if s.goes() {
+			found.add(s.block(user.relation.Display))
+		}
+	}
+	return found
+}
+
+// block is for what a sequence that goes could not get back.
+func (s *sequence) block(table string) findings {
+	var found findings
+	for _, provider := range s.labels {
+		found.block(table, "sequence "+s.Display,
+			"phase detach drops it, and its security label of provider "+provider+" with it",
+			"take the label off, and write it again when phase detach is taken back")
+	}
+	if len(s.grantors) > 0 {
+		found.block(table, "sequence "+s.Display,
+			"rights on it were granted by "+strings.Join(s.grantors, ", ")+", who would have to do it again when phase detach is taken back",
+			"revoke them, and grant them as the owner")
+	}
+	return found
 }

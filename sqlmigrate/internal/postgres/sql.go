@@ -1,6 +1,9 @@
 package postgres
 
 import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,28 +20,12 @@ func doBlock(body string) string {
 	return "DO " + tag + "\nBEGIN\n" + body + "END\n" + tag
 }
 
-// checkAll makes a statement of several of rejectIf. It is an error too if a
-// policy would hide rows.
-func checkAll(rejections []string) string {
-	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
-}
-
-// rejectIf is a part of the body of a DO statement. It raises an error if a
-// query finds a row.
-func rejectIf(query, message string) string {
-	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
-		"  END IF;\n"
-}
-
-// arrayLiteral is the text of an array of numbers, for drivers that do not know
-// arrays.
-func arrayLiteral[T ~int64](values []T) string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = strconv.FormatInt(int64(v), 10)
-	}
-	return "{" + strings.Join(texts, ",") + "}"
+// ownerOf is a part of the body of a DO statement. It gives an object to the
+// user who owns a table at that time.
+func ownerOf(kind, object, table string) string {
+	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
+		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
+		kind, pgsql.Literal(object), pgsql.Literal(table))
 }
 
 // statementsUnless returns a statement for each text, all done if unless is true.
@@ -54,7 +41,34 @@ func statementsUnless(unless string, texts ...string) []engine.Statement {
 func has(columns []*column, condition string) string {
 	tests := make([]string, len(columns))
 	for i, c := range columns {
-		tests[i] = "attrelid = " + pgsql.Literal(c.target()) + "::regclass AND attname = " + pgsql.Literal(c.name)
+		tests[i] = "attrelid = " + pgsql.Literal(c.relation.Target()) + "::regclass AND attname = " + pgsql.Literal(c.Name)
 	}
 	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + strings.Join(tests, " OR ") + ") AND " + condition + ")"
+}
+
+// areNarrow is a condition: some of the columns are narrow.
+func areNarrow(columns []*column) string { return has(columns, "atttypid <> 'bigint'::regtype") }
+
+func join(columns []*column, text func(*column) string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = text(c)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func namesOf(columns []*column) string {
+	return join(columns, func(c *column) string { return c.Name })
+}
+
+// fromJSON scans the text of a JSON value.
+type fromJSON[T any] struct{ it T }
+
+// Scan implements [sql.Scanner].
+func (j *fromJSON[T]) Scan(text any) error {
+	var s sql.NullString
+	if err := s.Scan(text); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(s.String), &j.it)
 }

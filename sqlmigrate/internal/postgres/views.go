@@ -2,44 +2,42 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// viewCost is how many locks a view may take.
-const viewCost = 12
-
-// A viewed column is used by a view.
-type viewed struct {
-	view   int64
-	column *column
-}
-
 // A view is dropped before a column changes its type, and created again.
 type view struct {
-	OID                 int64
-	Schema, Name, Owner string
-	Materialized        bool
-	Definition          string
-	Options             []string // name=value
-	Populated           bool
-	Tablespace, Method  string
-	Comment             *string
-	Columns             []viewColumn
-	Rules, Triggers     []commented
-	Uses                []int64 // views
-	Blocked             []string
+	OID int64
+	pgcatalog.Named
+	Owner        string
+	Materialized bool
+	Definition   string
+	Options      []string // name=value
+	Populated    bool
+	Tablespace   string
+	Method       string
+	Comment      *string
+	Columns      []viewColumn
+	Rules        []commented
+	Triggers     []commented
+	Uses         []int64 // views
+	Blocked      []string
 
 	columns []*column // that it uses, itself or by other views
 	indexes []string  // statements that create them
 	rights  []string
+}
+
+func (v *view) kind() string {
+	if v.Materialized {
+		return "MATERIALIZED VIEW"
+	}
+	return "VIEW"
 }
 
 type viewColumn struct {
@@ -56,7 +54,9 @@ type commented struct {
 	Comment          *string
 }
 
-// viewsSQL finds views and those above them. What uses one otherwise blocks.
+// viewsSQL asks for views and those above them, which go first, with all that
+// makes them what they are. Whatever else uses one blocks, and so does what
+// nobody but its giver can give again.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid
@@ -118,46 +118,49 @@ JOIN pg_catalog.pg_class c ON c.oid = view.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY c.oid`
 
-// findViews reads them when names have their schemas.
-func (p *inspection) findViews(ctx context.Context) error {
-	found := map[int64]*view{}
-	var oids []int64
-	for _, v := range p.viewed {
-		oids = append(oids, v.view)
+// readViews reads the views that use narrow columns, in the order in which they
+// are created, and finds those that cannot be.
+func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, findings, error) {
+	if len(uses) == 0 {
+		return nil, findings{}, nil
 	}
-	if len(oids) == 0 {
-		return nil
+	oids := make([]int64, len(uses))
+	for i, u := range uses {
+		oids[i] = u.View
 	}
-	var views []*view
-	err := each(ctx, p.tx, viewsSQL, []any{arrayLiteral(oids)}, func(rows *sql.Rows) error {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		v := &view{}
-		found[v.OID] = v
-		if err := json.Unmarshal([]byte(text), v); err != nil {
-			return err
-		}
-		found[v.OID] = v
-		views = append(views, v)
-		return nil
-	})
+	views, err := pgcatalog.Read[fromJSON[view]](ctx, q.Reader, viewsSQL, pgcatalog.Array(oids))
 	if err != nil {
-		return err
+		return nil, findings{}, err
 	}
-	for _, use := range p.viewed {
-		found[use.view].columns = append(found[use.view].columns, use.column)
+	byOID := map[int64]*view{}
+	for i := range views {
+		v := &views[i].it
+		v.Display = q.Display(v.Schema, v.Name)
+		byOID[v.OID] = v
 	}
-	p.orderViews(views, found)
-	if err := p.viewIndexes(ctx, found); err != nil {
-		return err
+	for _, u := range uses {
+		byOID[u.View].columns = append(byOID[u.View].columns, g.columns[u.Node])
 	}
-	return p.viewRights(ctx, found)
+	sorted, found := sortViews(views, byOID)
+	list := oidsOf(sorted)
+	for _, complete := range []func(context.Context, pgcatalog.QualifiedReader, map[int64]*view, string) error{readViewIndexes, readViewStatistics, readViewRights} {
+		if err := complete(ctx, q, byOID, list); err != nil {
+			return nil, found, err
+		}
+	}
+	return sorted, found, nil
 }
 
-// orderViews puts a view after those that it uses, and gives it their columns.
-func (p *inspection) orderViews(views []*view, found map[int64]*view) {
+func oidsOf(views []*view) string {
+	oids := make([]int64, len(views))
+	for i, v := range views {
+		oids[i] = v.OID
+	}
+	return pgcatalog.Array(oids)
+}
+
+// sortViews puts a view after those that it uses, and gives it their columns.
+func sortViews(views []fromJSON[view], byOID map[int64]*view) (sorted []*view, found findings) {
 	seen := map[*view]bool{}
 	var visit func(v *view)
 	visit = func(v *view) {
@@ -165,34 +168,36 @@ func (p *inspection) orderViews(views []*view, found map[int64]*view) {
 			return
 		}
 		seen[v] = true
-		p.blockView(v)
-		for _, used := range v.Uses {
-			visit(found[used])
-			v.columns = append(v.columns, found[used].columns...)
+		found.add(v.block())
+		for _, oid := range v.Uses {
+			used := byOID[oid]
+			visit(used)
+			v.columns = append(v.columns, used.columns...)
 		}
-		p.views = append(p.views, v)
+		sorted = append(sorted, v)
 	}
-	for _, v := range views {
-		visit(v)
+	for i := range views {
+		visit(&views[i].it)
 	}
+	return sorted, found
 }
 
-// blockView is for views that cannot be recreated, or would not do afterwards.
-// At this point the columns are those that the view uses itself.
-func (p *inspection) blockView(v *view) {
-	tables := map[string]bool{}
-	table, object := "", "view "+p.display(v.Schema, v.Name)
+// block is for views that cannot be recreated, or would not do afterwards. At
+// this point the columns are those that the view uses itself.
+func (v *view) block() findings {
+	var found findings
+	table, object := "", "view "+v.Display
 	for _, c := range v.columns {
-		tables[p.display(c.schema, c.table)] = true
-		table = p.display(c.schema, c.table)
-		if cast := regexp.MustCompile(`\b` + regexp.QuoteMeta(quoteIfNeeded(c.name)) + `\)::(integer|smallint)`); cast.MatchString(v.Definition) {
-			p.blocker(table, object, "its definition makes column "+c.name+" an integer, which fails with a larger key",
+		table = c.relation.Display
+		if cast := regexp.MustCompile(`\b` + regexp.QuoteMeta(quoteIfNeeded(c.Name)) + `\)::(integer|smallint)`); cast.MatchString(v.Definition) {
+			found.block(table, object, "its definition makes column "+c.Name+" an integer, which fails with a larger key",
 				"drop it before, and create it again afterwards without that")
 		}
 	}
 	for _, reason := range v.Blocked {
-		p.blocker(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
+		found.block(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
 	}
+	return found
 }
 
 var simpleName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
@@ -205,103 +210,10 @@ func quoteIfNeeded(name string) string {
 	return pgsql.Quote(name)
 }
 
-// viewsOf are the views above the tables' columns.
-func (p *inspection) viewsOf(tables []*table) []*view {
-	byOID := p.tablesByOID()
-	return slices.DeleteFunc(slices.Clone(p.views), func(v *view) bool {
-		return !slices.ContainsFunc(v.columns, func(c *column) bool { return slices.Contains(tables, byOID[c.root.node.table]) })
-	})
-}
-
-func (v *view) kind() string {
-	if v.Materialized {
-		return "MATERIALIZED VIEW"
-	}
-	return "VIEW"
-}
-
-func (v *view) target() string { return pgsql.Qualified(v.Schema, v.Name) }
-
-// create are the statements that make the view what it was, but for its rules.
-func (v *view) create() []string {
-	var texts []string
-	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
-	head := "CREATE " + v.kind() + " " + v.target()
-	definition := keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
-	if v.Materialized {
-		say("%s", noTablespace)
-		head += " USING " + pgsql.Quote(v.Method)
-	}
-	if len(v.Options) > 0 {
-		head += " WITH (" + optionList(v.Options) + ")"
-	}
-	if v.Materialized && v.Tablespace != "" {
-		head += " TABLESPACE " + pgsql.Quote(v.Tablespace)
-	}
-	switch {
-	case v.Materialized && v.Populated:
-		definition += "\n WITH DATA"
-	case v.Materialized:
-		definition += "\n WITH NO DATA"
-	}
-	say("%s AS\n%s", head, definition)
-	say("ALTER %s %s OWNER TO %s", v.kind(), v.target(), pgsql.Quote(v.Owner))
-	for _, c := range v.Columns {
-		texts = append(texts, v.column(c)...)
-	}
-	texts = append(texts, v.indexes...)
-	for _, t := range v.Triggers {
-		texts = append(texts, t.create("TRIGGER", v.target())...)
-	}
-	if v.Comment != nil {
-		say("COMMENT ON %s %s IS %s", v.kind(), v.target(), pgsql.Literal(*v.Comment))
-	}
-	return append(texts, v.rights...)
-}
-
-func (v *view) column(c viewColumn) []string {
-	var texts []string
-	alter := "ALTER " + v.kind() + " " + v.target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
-	if c.Default != nil {
-		texts = append(texts, alter+" SET DEFAULT "+*c.Default)
-	}
-	if c.Target >= 0 {
-		texts = append(texts, fmt.Sprintf("%s SET STATISTICS %d", alter, c.Target))
-	}
-	if len(c.Options) > 0 {
-		texts = append(texts, alter+" SET ("+optionList(c.Options)+")")
-	}
-	if c.Storage != "" {
-		texts = append(texts, alter+" SET STORAGE "+c.Storage)
-	}
-	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON COLUMN "+v.target()+"."+pgsql.Quote(c.Name)+" IS "+pgsql.Literal(*c.Comment))
-	}
-	return texts
-}
-
-func (c *commented) create(kind, on string) []string {
-	texts := []string{strings.TrimSuffix(c.Definition, ";")}
-	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON "+kind+" "+pgsql.Quote(c.Name)+" ON "+on+" IS "+pgsql.Literal(*c.Comment))
-	}
-	return texts
-}
-
-// optionList is for names and values as the catalog has them.
-func optionList(options []string) string {
-	texts := make([]string, len(options))
-	for i, option := range options {
-		name, value, _ := strings.Cut(option, "=")
-		texts[i] = name + " = " + pgsql.Literal(value)
-	}
-	return strings.Join(texts, ", ")
-}
-
-// viewIndexes are the indexes and statistics of materialized views.
-func (p *inspection) viewIndexes(ctx context.Context, found map[int64]*view) error {
-	err := each(ctx, p.tx, `
-SELECT i.indrelid::bigint, pg_get_indexdef(c.oid), `+indexJSON+`
+// viewIndexesSQL asks for the indexes of materialized views, which go with them,
+// as statements and with what these leave out.
+const viewIndexesSQL = `
+SELECT i.indrelid::bigint, pg_get_indexdef(c.oid), ` + indexJSON + `
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -309,48 +221,44 @@ JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
 LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 WHERE i.indrelid = ANY ($1::text::oid[])
-ORDER BY c.oid`, []any{p.viewOIDs()}, func(rows *sql.Rows) error {
-		var oid int64
-		var definition, text string
-		if err := rows.Scan(&oid, &definition, &text); err != nil {
-			return err
-		}
-		var i index
-		if err := json.Unmarshal([]byte(text), &i); err != nil {
-			return err
-		}
-		found[oid].indexes = slices.Concat(found[oid].indexes, []string{definition}, i.keep())
-		return nil
-	})
-	if err != nil {
-		return err
+ORDER BY c.oid`
+
+func readViewIndexes(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
+	rows, err := pgcatalog.Read[struct {
+		View       int64
+		Definition string
+		Index      fromJSON[index]
+	}](ctx, q.Reader, viewIndexesSQL, oids)
+	for _, x := range rows {
+		v := views[x.View]
+		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Index.it.keep())
 	}
-	return each(ctx, p.tx, `
-SELECT s.stxrelid::bigint, pg_get_statisticsobjdef(s.oid), n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
+	return err
+}
+
+// viewStatisticsSQL asks the same about extended statistics.
+const viewStatisticsSQL = `
+SELECT s.stxrelid::bigint, pg_get_statisticsobjdef(s.oid), n.nspname, s.stxname, pg_get_userbyid(s.stxowner), false, '', '',
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
 FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
 WHERE s.stxrelid = ANY ($1::text::oid[])
-ORDER BY s.oid`, []any{p.viewOIDs()}, func(rows *sql.Rows) error {
-		var oid int64
-		var definition string
-		var s keptStatistics
-		err := rows.Scan(&oid, &definition, &s.schema, &s.name, &s.owner, &s.target, &s.comment)
-		if err == nil {
-			found[oid].indexes = slices.Concat(found[oid].indexes, []string{definition}, s.keep())
-		}
-		return err
-	})
-}
+ORDER BY s.oid`
 
-func (p *inspection) viewOIDs() string {
-	oids := make([]int64, len(p.views))
-	for i, v := range p.views {
-		oids[i] = v.OID
+func readViewStatistics(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
+	rows, err := pgcatalog.Read[struct {
+		View       int64
+		Definition string
+		Statistics keptStatistics
+	}](ctx, q.Reader, viewStatisticsSQL, oids)
+	for _, x := range rows {
+		v := views[x.View]
+		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Statistics.keep())
 	}
-	return arrayLiteral(oids)
+	return err
 }
 
-// viewRightsSQL has what the owner lost, and what others got, in its order.
+// viewRightsSQL asks which rights the owner lost, and which others got, on views
+// and their columns, in the order in which that was granted.
 const viewRightsSQL = `
 SELECT view.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
 FROM unnest($1::text::oid[]) AS view (oid)
@@ -376,146 +284,46 @@ CROSS JOIN LATERAL (
 ) AS g
 ORDER BY view.oid, g.attnum, g.revoke DESC, g.number`
 
-func (p *inspection) viewRights(ctx context.Context, found map[int64]*view) error {
-	var defaults bool
-	if err := p.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r')").Scan(&defaults); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+func readViewRights(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
+	// Does anybody get rights on a new view without being granted them?
+	defaults, err := pgcatalog.Read[bool](ctx, q.Reader, "SELECT EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r')")
+	if err != nil {
+		return err
 	}
-	if defaults {
-		for _, v := range p.views {
+	if defaults[0] {
+		for _, v := range views {
 			v.rights = []string{v.revokeDefaults()}
 		}
 	}
-	return each(ctx, p.tx, viewRightsSQL, []any{p.viewOIDs()}, func(rows *sql.Rows) error {
-		var oid int64
-		var revoke, grantable bool
-		var column, grantee, privileges string
-		if err := rows.Scan(&oid, &revoke, &column, &grantee, &privileges, &grantable); err != nil {
-			return err
+	rights, err := pgcatalog.Read[struct {
+		View                        int64
+		Revoke                      bool
+		Column, Grantee, Privileges string
+		Grantable                   bool
+	}](ctx, q.Reader, viewRightsSQL, oids)
+	for _, x := range rights {
+		v := views[x.View]
+		if x.Column != "" {
+			column := " (" + pgsql.Quote(x.Column) + ")"
+			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
 		}
-		v := found[oid]
-		if column != "" {
-			privileges = strings.ReplaceAll(privileges, ", ", " ("+pgsql.Quote(column)+"), ") + " (" + pgsql.Quote(column) + ")"
-		}
-		text := "GRANT " + privileges + " ON TABLE " + v.target() + " TO " + grantee
+		text := "GRANT " + x.Privileges + " ON TABLE " + v.Target() + " TO " + x.Grantee
 		switch {
-		case revoke:
-			text = "REVOKE " + privileges + " ON TABLE " + v.target() + " FROM " + grantee
-		case grantable:
+		case x.Revoke:
+			text = "REVOKE " + x.Privileges + " ON TABLE " + v.Target() + " FROM " + x.Grantee
+		case x.Grantable:
 			text += " WITH GRANT OPTION"
 		}
 		v.rights = append(v.rights, text)
-		return nil
-	})
+	}
+	return err
 }
 
 // revokeDefaults takes away what others get on a new view by default,
 // whichever role creates it.
 func (v *view) revokeDefaults() string {
-	revoke := "REVOKE ALL ON " + strings.ReplaceAll(v.target(), "%", "%%") + " FROM %s"
+	revoke := "REVOKE ALL ON " + strings.ReplaceAll(v.Target(), "%", "%%") + " FROM %s"
 	return doBlock("  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(" + pgsql.Literal(revoke) + ",\n" +
 		"      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END), '; ')\n" +
-		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = " + pgsql.Literal(v.target()) + "::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
-}
-
-// withoutViews puts the steps between two that drop views and create them again.
-// The views are dropped before the tables are locked, for a reader of a view
-// locks the view first.
-func (p *inspection) withoutViews(batch []*table, steps []engine.Step, views []*view) []engine.Step {
-	var names, drops, lenient, creates []string
-	for _, v := range views {
-		names = append(names, p.display(v.Schema, v.Name))
-		creates = append(creates, v.create()...)
-		drops = append(drops, "DROP "+v.kind()+" "+v.target())
-		lenient = append(lenient, "DROP "+v.kind()+" IF EXISTS "+v.target())
-	}
-	for _, v := range views { // rules can refer to any view
-		for _, r := range v.Rules {
-			creates = append(creates, r.create("RULE", v.target())...)
-			drops = append(drops, "DROP RULE "+pgsql.Quote(r.Name)+" ON "+v.target())
-			lenient = append(lenient, "DROP RULE IF EXISTS "+pgsql.Quote(r.Name)+" ON "+v.target())
-		}
-	}
-	slices.Reverse(drops)
-	slices.Reverse(lenient)
-	locks := p.locksOf(p.widenModes(batch))
-	var columns []*column
-	for _, t := range batch {
-		columns = append(columns, t.narrow()...)
-	}
-	narrow := has(columns, "atttypid <> 'bigint'::regtype")
-	begin, end := steps[0].Transaction, "until the end of the transaction"
-	text := engine.Count(len(views), "view") + " that would block it: " + strings.Join(names, ", ")
-	before := engine.Step{
-		Table: "views", Text: "drop " + text, Transaction: begin,
-		Locks: "ACCESS EXCLUSIVE on the views " + end,
-		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops, locks))),
-		Down:  statementsUnless("SELECT "+narrow, creates...),
-		Check: statementsUnless("", checkAll([]string{p.rejectNewViews(views)})),
-	}
-	after := engine.Step{
-		Table: "views", Text: "create again " + text, Transaction: begin,
-		Locks: "ACCESS EXCLUSIVE on the views " + end,
-		Up:    statementsUnless("SELECT NOT "+narrow, creates...),
-		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(lenient, locks))),
-	}
-	return slices.Concat([]engine.Step{before}, steps, []engine.Step{after})
-}
-
-// rejectNewViews is for what has come to use the views that are to be dropped.
-func (p *inspection) rejectNewViews(views []*view) string {
-	known := regclasses(views)
-	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-      FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-      WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (`+known+`) AND r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL)`,
-		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
-}
-
-// regclasses are the OIDs of the views, or NULL for one that is gone.
-func regclasses(views []*view) string {
-	texts := make([]string, len(views))
-	for i, v := range views {
-		texts[i] = "to_regclass(" + pgsql.Literal(v.target()) + ")::oid"
-	}
-	if len(texts) == 0 {
-		return "NULL::oid"
-	}
-	return strings.Join(texts, ", ")
-}
-
-// rejectAll raises an error that names what a query finds.
-func rejectAll(query, message string) string {
-	return "  IF EXISTS (" + query + ") THEN\n" +
-		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
-		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
-		"  END IF;\n"
-}
-
-// rejectNewDependents is for what has come to use the columns since, because of
-// which PostgreSQL would not change their type back.
-func (p *inspection) rejectNewDependents(columns []*column) string {
-	var of []string
-	for _, c := range columns {
-		for _, m := range c.members {
-			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.target())+") AND att.attname = "+pgsql.Literal(m.name))
-		}
-	}
-	known := regclasses(p.views)
-	c := columns[0]
-	return rejectAll(`SELECT CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
-                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END
-      FROM pg_catalog.pg_attribute att
-      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
-      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
-      WHERE (`+strings.Join(of, " OR ")+`)
-        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
-        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
-        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
-        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
-        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL), true)`,
-		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(p.display(c.root.schema, c.root.table), "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
+		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = " + pgsql.Literal(v.Target()) + "::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
 }

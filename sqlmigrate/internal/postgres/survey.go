@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
@@ -49,12 +50,12 @@ func (Engine) AfterFailure(changed int, all bool) string {
 // belong to the application, as far as the server knows.
 const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`
 
-// display is the schema of a name in a plan.
+// displayed is the schema of a name in a plan.
 const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
 
-// narrowSQL takes types apart, down to integers of 16 and 32 bits: domains, arrays
-// and composite types. A column that a partition or a child has from its parent
-// changes with that.
+// narrowSQL asks for columns that cannot hold an ID. It takes types apart, down to
+// integers of 16 and 32 bits: domains, arrays and composite types. A column that a
+// partition or a child has from its parent changes with that.
 const narrowSQL = `
 WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS (
   SELECT c.oid, a.attnum, ''::text COLLATE "C", a.atttypid, 0, ''::text, ''::text, 0
@@ -90,16 +91,19 @@ WHERE p.type IN ('int2'::regtype, 'int4'::regtype, 'int4range'::regtype)
 ORDER BY 1, 2, a.attnum, 3`
 
 const (
+	// tablesSQL asks for the tables that a column may refer to by its name.
 	tablesSQL = `
-SELECT ` + displayed + `, c.relname, '' FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+SELECT ` + displayed + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
 
+	// typesSQL asks for columns that name a table, next to one with its keys.
 	typesSQL = `
-SELECT ` + displayed + `, c.relname, a.attname FROM pg_catalog.pg_attribute a
+SELECT ` + displayed + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
 
+	// foreignKeysSQL asks what refers to what, so that nobody has to guess it.
 	foreignKeysSQL = `
 SELECT ` + displayed + `, c.relname, a.attname,
        CASE WHEN o.nspname = current_schema() THEN '' ELSE o.nspname END, p.relname, b.attname
@@ -113,7 +117,8 @@ JOIN pg_catalog.pg_namespace o ON o.oid = p.relnamespace
 JOIN pg_catalog.pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.b
 WHERE f.contype = 'f' AND ` + surveyed
 
-	// textsSQL leaves out what an extension has brought.
+	// textsSQL asks for the texts of views and functions, which may cast keys to
+	// an integer. It leaves out what an extension has brought.
 	textsSQL = `
 SELECT pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pg_get_viewdef(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -139,68 +144,58 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	s := &engine.Survey{}
-	if err := tx.QueryRowContext(ctx, "SELECT coalesce(current_schema(), '')").Scan(&s.Current); err != nil {
+	r, err := pgcatalog.Open(ctx, tx, "sqlmigrate: inspect")
+	if err != nil {
 		return nil, err
 	}
-	for query, scan := range map[string]func(*sql.Rows) error{
-		narrowSQL: func(rows *sql.Rows) error { return scanNarrow(rows, s) },
-		tablesSQL: func(rows *sql.Rows) error {
-			var t engine.TableName
-			err := rows.Scan(&t.Schema, &t.Name, new(string))
-			s.Tables = append(s.Tables, t)
-			return err
-		},
-		typesSQL: func(rows *sql.Rows) error {
-			var r engine.Reference
-			err := rows.Scan(&r.Table.Schema, &r.Table.Name, &r.Column)
-			s.TypeColumns = append(s.TypeColumns, r)
-			return err
-		},
-		foreignKeysSQL: func(rows *sql.Rows) error {
-			var r engine.Reference
-			err := rows.Scan(&r.Table.Schema, &r.Table.Name, &r.Column, &r.ToTable.Schema, &r.ToTable.Name, &r.ToColumn)
-			s.ForeignKeys = append(s.ForeignKeys, r)
-			return err
-		},
-		textsSQL: func(rows *sql.Rows) error {
-			var t engine.Text
-			err := rows.Scan(&t.Object, &t.SQL)
-			s.Texts = append(s.Texts, t)
-			return err
-		},
-	} {
-		if err := each(ctx, tx, query, []any{string(list)}, scan); err != nil {
-			return nil, err
-		}
+	s := &engine.Survey{Current: r.Schema}
+	narrow, err := pgcatalog.Read[narrow](ctx, r, narrowSQL, string(list))
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	for _, c := range narrow {
+		s.Columns = append(s.Columns, engine.NarrowColumn{
+			Table: c.Table, Name: c.Name, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: c.Alone, Change: c.change(),
+		})
+	}
+	if s.Tables, err = pgcatalog.Read[engine.TableName](ctx, r, tablesSQL, string(list)); err != nil {
+		return nil, err
+	}
+	if s.TypeColumns, err = pgcatalog.Read[engine.Reference](ctx, r, typesSQL, string(list)); err != nil {
+		return nil, err
+	}
+	if s.ForeignKeys, err = pgcatalog.Read[engine.Reference](ctx, r, foreignKeysSQL, string(list)); err != nil {
+		return nil, err
+	}
+	s.Texts, err = pgcatalog.Read[engine.Text](ctx, r, textsSQL, string(list))
+	return s, err
 }
 
-func scanNarrow(rows *sql.Rows, s *engine.Survey) error {
-	var c engine.NarrowColumn
-	var foreign bool
-	var arrays int
-	var domain, composite string
-	if err := rows.Scan(&c.Table.Schema, &c.Table.Name, &c.Name, &c.Type, &c.Comment, &foreign, &arrays, &domain, &composite,
-		&c.Assigned, &c.Alone); err != nil {
-		return err
-	}
+// A narrow column, and what its type is made of.
+type narrow struct {
+	Table               engine.TableName
+	Name, Type, Comment string
+	Foreign             bool
+	Arrays              int
+	Domain, Composite   string
+	Assigned, Alone     bool
+}
+
+// change is how the column is made wide where no plan does that.
+func (c *narrow) change() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
-	alter := "ALTER TABLE " + pgsql.Qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + pgsql.Quote(column) + " TYPE bigint" + strings.Repeat("[]", min(arrays, 1))
 	switch {
-	case foreign:
-		c.Change = "change the type in the database that the foreign table is of, and here"
-	case composite != "" && strings.Contains(c.Name, "."):
-		c.Change = "create a type like " + composite + " in which " + attribute[strings.LastIndex(attribute, ".")+1:] +
+	case c.Foreign:
+		return "change the type in the database that the foreign table is of, and here"
+	case c.Composite != "" && strings.Contains(c.Name, "."):
+		return "create a type like " + c.Composite + " in which " + attribute[strings.LastIndex(attribute, ".")+1:] +
 			" is wide, and change the column to it: ALTER TABLE … ALTER COLUMN … TYPE … USING ROW(…), because PostgreSQL changes no composite type that a column has"
 	case strings.HasPrefix(c.Type, "int4range"):
-		c.Change = "make it an int8range"
-	case arrays > 0 || domain != "":
-		c.Change = alter
+		return "make it an int8range"
+	case c.Arrays > 0 || c.Domain != "":
+		return "ALTER TABLE " + pgsql.Qualified(c.Table.Schema, c.Table.Name) + " ALTER COLUMN " + pgsql.Quote(column) + " TYPE bigint" + strings.Repeat("[]", min(c.Arrays, 1))
 	}
-	s.Columns = append(s.Columns, c)
-	return nil
+	return ""
 }
 
 const (
@@ -219,6 +214,7 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName
 	defer func() { _ = tx.Rollback() }()
 	name := pgsql.Qualified(table.Schema, table.Name)
 	var pages float64
+	// How many pages the table has, with its partitions, to read some of them.
 	err = tx.QueryRowContext(ctx, `
 SELECT greatest(1, (SELECT sum(pg_relation_size(oid)) FROM (
     SELECT relid::oid FROM pg_partition_tree($1::text::regclass) UNION SELECT $1::text::regclass::oid) AS member (oid)

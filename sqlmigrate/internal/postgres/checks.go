@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"unicode/utf8"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+)
+
+// A check is to be added.
+type check struct {
+	column *column
+	name   string
+	added  bool // by a run that was ended before it had it validated
+}
+
+// checksSQL asks for the names of constraints, and which of them make a column
+// positive already, and are not validated. One that does not hold for children
+// guards too little.
+const checksSQL = `
+SELECT c.conrelid::bigint, c.conname, c.contype = 'c' AND pg_get_constraintdef(c.oid) ~ ' > (0|''0''::bigint)\)\) NOT VALID$',
+       coalesce((
+         SELECT a.attnum FROM pg_catalog.pg_attribute a
+         WHERE c.contype = 'c' AND NOT c.connoinherit AND a.attrelid = c.conrelid AND c.conkey = ARRAY[a.attnum]
+           AND pg_get_expr(c.conbin, c.conrelid) IN (
+             format('(%I > 0)', a.attname), format('(%I >= 1)', a.attname),
+             format('(0 < %I)', a.attname), format('(1 <= %I)', a.attname),
+             format('(%I > ''0''::bigint)', a.attname), format('(%I >= ''1''::bigint)', a.attname))), 0)
+FROM pg_catalog.pg_constraint c
+WHERE c.conrelid = ANY ($1::text::oid[])`
+
+// constraintNames are the constraints of a table and of what is below it.
+type constraintNames struct {
+	guarded map[int64]bool   // columns that are positive already
+	pending map[int64]string // checks that are not validated
+	taken   map[string]bool
+}
+
+// readChecks finds keys that need a CHECK. One that refers to another key has its
+// in that table.
+func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, findings, error) {
+	var found findings
+	names, err := readConstraintNames(ctx, q, g)
+	if err != nil {
+		return nil, found, err
+	}
+	checks := map[*table][]check{}
+	for _, t := range g.tables {
+		for _, c := range t.columns {
+			if !c.Key || c.enforced || !c.IsNarrow() && c.Base != "int8" {
+				continue
+			}
+			name, added, needed := names[t].choose(c)
+			switch {
+			case !needed:
+			case !c.smallest.Valid || c.smallest.Int64 > 0:
+				names[t].taken[name] = true
+				checks[t] = append(checks[t], check{c, name, added})
+			case !added:
+				found.note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.smallest.Int64)
+			}
+		}
+	}
+	return checks, found, nil
+}
+
+func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table]*constraintNames, error) {
+	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
+	var oids []int64
+	for _, t := range g.tables {
+		found[t] = &constraintNames{map[int64]bool{}, map[int64]string{}, map[string]bool{}}
+		for _, member := range t.members {
+			oids = append(oids, member)
+			tables[member] = append(tables[member], t)
+		}
+	}
+	rows, err := pgcatalog.Read[struct {
+		Table   int64
+		Name    string
+		Pending bool
+		Column  int64
+	}](ctx, q.Reader, checksSQL, pgcatalog.Array(oids))
+	for _, x := range rows {
+		for _, t := range tables[x.Table] {
+			names := found[t]
+			names.taken[x.Name] = true
+			if t.OID != x.Table { // a child
+				continue
+			}
+			names.guarded[x.Column] = true
+			if x.Pending {
+				names.pending[x.Column] = x.Name
+			}
+		}
+	}
+	return found, err
+}
+
+// choose names the check of a column that needs one, or finds that which this
+// package has added already: by its name, which is the one that it would get.
+func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
+	if !n.guarded[c.Node.Column] {
+		return guardName(c.table.Name, c.Name, n.taken), false, true
+	}
+	pending := n.pending[c.Node.Column]
+	if pending == "" {
+		return "", false, false
+	}
+	others := maps.Clone(n.taken)
+	delete(others, pending)
+	return pending, true, guardName(c.table.Name, c.Name, others) == pending
+}
+
+// maxName is how many bytes of a name PostgreSQL keeps.
+const maxName = 63
+
+// guardName is free, and is not cut by the server. If it can, it is what GORM
+// names the CHECK of a model with check:id > 0, so that AutoMigrate does not
+// add another one.
+func guardName(table, column string, taken map[string]bool) string {
+	name := schema.NamingStrategy{IdentifierMaxLength: maxName}.CheckerName(table, column)
+	if len(name) <= maxName && utf8.ValidString(name) && !taken[name] {
+		return name
+	}
+	for i := 0; ; i++ {
+		end := "_positive"
+		if i > 0 {
+			end += strconv.Itoa(i)
+		}
+		base := table + "_" + column
+		for len(base)+len(end) > maxName {
+			_, size := utf8.DecodeLastRuneInString(base)
+			base = base[:len(base)-size]
+		}
+		if name := base + end; !taken[name] {
+			return name
+		}
+	}
+}

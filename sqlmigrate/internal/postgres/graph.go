@@ -1,0 +1,271 @@
+package postgres
+
+import (
+	"cmp"
+	"database/sql"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A graph is the connected set: every column that has to change when one key
+// does, and what connects them.
+type graph struct {
+	relations map[int64]*pgcatalog.Relation
+	tables    []*table // by their names
+	columns   map[pgcatalog.Node]*column
+	foreign   []foreignKey
+	views     []*view // above narrow columns, in the order in which they are created
+}
+
+// A table is one of the plan: its columns are roots.
+type table struct {
+	*pgcatalog.Relation
+	pgcatalog.Size
+	columns []*column
+	members []int64 // tables: itself, partitions and children, parents first
+}
+
+// A column is one of the connected set. A root stands for itself and for the
+// columns below it, its members, which partitions and children have from it.
+type column struct {
+	pgcatalog.Column
+	relation *pgcatalog.Relation
+	root     *column
+	members  []*column // of a root: itself and below
+
+	// Of a root.
+	table    *table
+	refers   []*column
+	enforced bool          // by a foreign key to another column
+	smallest sql.NullInt64 // of a key
+	largest  sql.NullInt64
+
+	// Of a member.
+	value     string // default, as an expression; empty without one
+	sequences []*sequence
+}
+
+// A foreignKey is a pair of columns of one, by their roots.
+type foreignKey struct{ from, to *column }
+
+// arrange puts columns under their parents' columns, and these into tables.
+func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, inherited []edge) (*graph, findings) {
+	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
+	var sorted []*column
+	for _, c := range columns {
+		g.columns[c.Node] = &column{Column: c, relation: relations[c.Node.Table]}
+		sorted = append(sorted, g.columns[c.Node])
+	}
+	slices.SortFunc(sorted, func(a, b *column) int {
+		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
+	})
+	parents := map[*column][]*column{}
+	for _, e := range inherited {
+		if child, parent := g.columns[e.From], g.columns[e.To]; child != nil && parent != nil {
+			parents[child] = append(parents[child], parent)
+		}
+	}
+	var found findings
+	tables := map[int64]*table{}
+	for _, c := range sorted {
+		c.root = c
+		for len(parents[c.root]) > 0 {
+			c.root = parents[c.root][0]
+		}
+		c.root.members = append(c.root.members, c)
+		c.root.Key = c.root.Key || c.Key
+		if len(parents[c]) > 1 && c.IsNarrow() {
+			found.block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
+				"end all inheritances but one with NO INHERIT")
+		}
+		if c.root == c {
+			g.place(tables, c)
+		}
+	}
+	return g, found
+}
+
+// place puts a root into its table.
+func (g *graph) place(tables map[int64]*table, c *column) {
+	t := tables[c.relation.OID]
+	if t == nil {
+		t = &table{Relation: c.relation}
+		tables[t.OID] = t
+		g.tables = append(g.tables, t)
+	}
+	c.table = t
+	if c.Node.Column > 0 {
+		t.columns = append(t.columns, c)
+	}
+}
+
+// refer fills in which keys a column refers to.
+func (g *graph) refer(references []reference) {
+	seen := map[foreignKey]bool{}
+	for _, r := range references {
+		from, to := g.columns[r.Edge.From], g.columns[r.Edge.To]
+		if from == nil || to == nil {
+			continue
+		}
+		f := foreignKey{from.root, to.root}
+		if r.Foreign {
+			g.foreign = append(g.foreign, f)
+		}
+		f.from.enforced = f.from.enforced || r.Valid && f.from != f.to
+		if !seen[f] {
+			seen[f] = true
+			f.from.refers = append(f.from.refers, f.to)
+		}
+	}
+}
+
+// nodes are all columns.
+func (g *graph) nodes() []pgcatalog.Node {
+	var nodes []pgcatalog.Node
+	for n := range g.columns {
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// narrowMembers are all columns to be widened, with those below them.
+func (g *graph) narrowMembers() []*column {
+	var found []*column
+	for _, t := range g.tables {
+		for _, c := range t.narrowColumns() {
+			found = append(found, c.members...)
+		}
+	}
+	return found
+}
+
+// viewsOf are the views above the tables' columns.
+func (g *graph) viewsOf(tables []*table) []*view {
+	return keepIf(g.views, func(v *view) bool {
+		return slices.ContainsFunc(v.columns, func(c *column) bool { return slices.Contains(tables, c.root.table) })
+	})
+}
+
+// narrowNodes are the same, as arrays.
+func (g *graph) narrowNodes() (tables, columns string) {
+	var nodes []pgcatalog.Node
+	for _, c := range g.narrowMembers() {
+		nodes = append(nodes, c.Node)
+	}
+	return pgcatalog.Arrays(nodes)
+}
+
+// narrowColumns are to be widened.
+func (t *table) narrowColumns() []*column {
+	return keepIf(t.columns, (*column).IsNarrow)
+}
+
+// assignedColumns are those to which the database gives keys.
+func (t *table) assignedColumns() []*column {
+	return keepIf(t.columns, func(c *column) bool { return c.auto() != "" })
+}
+
+// alter changes the column. only is "ONLY " or empty.
+func (c *column) alter(only, command string) string {
+	return "ALTER TABLE " + only + c.relation.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name) + " " + command
+}
+
+func keepIf[T any](all []T, is func(T) bool) []T {
+	var found []T
+	for _, x := range all {
+		if is(x) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// auto is how the database assigns the column.
+func (c *column) auto() string {
+	for _, m := range c.members {
+		switch {
+		case m.Identity:
+			return "identity"
+		case len(m.sequences) > 0:
+			return "serial"
+		}
+	}
+	if c.Key && slices.ContainsFunc(c.members, func(m *column) bool { return m.value != "" }) {
+		return "default"
+	}
+	return ""
+}
+
+// allSequences are the column's and those below it.
+func (c *column) allSequences() []*sequence {
+	var found []*sequence
+	for _, m := range c.members {
+		for _, s := range m.sequences {
+			if !slices.Contains(found, s) {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+// ownIdentity is the sequence of an identity that was declared for this column.
+// A partition can have its parent's, and none of its own.
+func (c *column) ownIdentity() *sequence {
+	for _, s := range c.sequences {
+		if s.Internal {
+			return s
+		}
+	}
+	return nil
+}
+
+// uniform reports whether a default can be set for the column and all below it
+// at once: that is an error where there is an identity.
+func (c *column) uniform() bool {
+	return c.value != "" && !slices.ContainsFunc(c.members, func(m *column) bool { return m.Identity })
+}
+
+// dropped are the sequences that go with the column.
+func (c *column) dropped() []*sequence {
+	return keepIf(c.allSequences(), func(s *sequence) bool { return s.drop })
+}
+
+// userOf is the column whose keys come from s: the topmost one, unless s serves
+// a single partition or child.
+func (c *column) userOf(s *sequence) *column {
+	var users []*column
+	for _, m := range c.members {
+		if slices.Contains(m.sequences, s) {
+			users = append(users, m)
+		}
+	}
+	if len(users) == 1 {
+		return users[0]
+	}
+	return c
+}
+
+// result is the table as the plan lists it.
+func (t *table) result(schema string) engine.Table {
+	result := engine.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
+	if t.Schema == schema {
+		result.Schema = ""
+	}
+	for _, c := range t.columns {
+		column := engine.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
+		for _, to := range c.refers {
+			column.Refers = append(column.Refers, to.relation.Display+"."+to.Name)
+		}
+		if c.IsNarrow() {
+			column.To = "bigint"
+		}
+		result.Columns = append(result.Columns, column)
+		result.MaxKey = max(result.MaxKey, types.ID(c.largest.Int64))
+	}
+	return result
+}

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// checkAll makes a statement of several of rejectIf. It is an error too if a
+// policy would hide rows.
+func checkAll(rejections []string) string {
+	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
+}
+
+// rejectIf is a part of the body of a DO statement. It raises an error if a
+// query finds a row.
+func rejectIf(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
+		"  END IF;\n"
+}
+
+// rejectAll raises an error that names what a query finds.
+func rejectAll(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
+		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
+		"  END IF;\n"
+}
+
+func widenCheck(g *graph, t *table, columns []*column) string {
+	rejections := []string{rejectNewUses(t, columns, g.views)}
+	for _, c := range columns {
+		low, high := c.Bounds()
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.Target(), pgsql.Quote(c.Name), low, high),
+			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
+				c.Name, t.Display, c.Type, low, high)))
+	}
+	return checkAll(rejections)
+}
+
+// rejectNewReferences ends the phase with an error, and so takes it back, where
+// a column that the plan does not know refers to a widened key: a foreign key
+// that was added since, or that exists in this database only. It would take
+// keys of the old kind, and fail at the first new one.
+func rejectNewReferences(g *graph, phase *engine.Phase) {
+	var rejections []string
+	for _, t := range g.tables {
+		for _, c := range t.narrowColumns() {
+			if !c.Key {
+				continue
+			}
+			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+    JOIN pg_catalog.pg_attribute r ON r.attnum = k.a
+    JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
+    WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
+    AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
+				pgsql.Literal(t.Target()), pgsql.Literal(c.Name)),
+				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
+					c.Name, t.Display)))
+		}
+	}
+	if len(rejections) == 0 || len(phase.Steps) == 0 {
+		return
+	}
+	last := &phase.Steps[len(phase.Steps)-1]
+	last.Up = append(last.Up, statementsUnless("", doBlock(strings.Join(rejections, "")))...)
+}
+
+// rejectNewViews is for what has come to use the views that are to be dropped.
+func rejectNewViews(views []*view) string {
+	known := regclasses(views)
+	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+      FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (`+known+`) AND r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL)`,
+		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
+}
+
+// regclasses are the OIDs of the views, or NULL for one that is gone.
+func regclasses(views []*view) string {
+	texts := make([]string, len(views))
+	for i, v := range views {
+		texts[i] = "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid"
+	}
+	if len(texts) == 0 {
+		return "NULL::oid"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// rejectNewUses is for what has come to use the columns since, because of
+// which PostgreSQL would not change their type back.
+func rejectNewUses(t *table, columns []*column, views []*view) string {
+	var of []string
+	for _, c := range columns {
+		for _, m := range c.members {
+			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
+		}
+	}
+	known := regclasses(views)
+	return rejectAll(`SELECT CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
+                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END
+      FROM pg_catalog.pg_attribute att
+      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
+      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
+      WHERE (`+strings.Join(of, " OR ")+`)
+        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
+        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
+        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
+        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
+        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL), true)`,
+		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
+}

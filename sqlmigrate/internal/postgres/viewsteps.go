@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// create are the statements that make the view what it was, but for its rules.
+func (v *view) create() []string {
+	var texts []string
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	head := "CREATE " + v.kind() + " " + v.Target()
+	definition := keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
+	if v.Materialized {
+		say("%s", noTablespace)
+		head += " USING " + pgsql.Quote(v.Method)
+	}
+	if len(v.Options) > 0 {
+		head += " WITH (" + optionList(v.Options) + ")"
+	}
+	if v.Materialized && v.Tablespace != "" {
+		head += " TABLESPACE " + pgsql.Quote(v.Tablespace)
+	}
+	switch {
+	case v.Materialized && v.Populated:
+		definition += "\n WITH DATA"
+	case v.Materialized:
+		definition += "\n WITH NO DATA"
+	}
+	say("%s AS\n%s", head, definition)
+	say("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
+	for _, c := range v.Columns {
+		texts = append(texts, v.column(c)...)
+	}
+	texts = append(texts, v.indexes...)
+	for _, t := range v.Triggers {
+		texts = append(texts, t.create("TRIGGER", v.Target())...)
+	}
+	if v.Comment != nil {
+		say("COMMENT ON %s %s IS %s", v.kind(), v.Target(), pgsql.Literal(*v.Comment))
+	}
+	return append(texts, v.rights...)
+}
+
+func (v *view) column(c viewColumn) []string {
+	var texts []string
+	alter := "ALTER " + v.kind() + " " + v.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
+	if c.Default != nil {
+		texts = append(texts, alter+" SET DEFAULT "+*c.Default)
+	}
+	if c.Target >= 0 {
+		texts = append(texts, fmt.Sprintf("%s SET STATISTICS %d", alter, c.Target))
+	}
+	if len(c.Options) > 0 {
+		texts = append(texts, alter+" SET ("+optionList(c.Options)+")")
+	}
+	if c.Storage != "" {
+		texts = append(texts, alter+" SET STORAGE "+c.Storage)
+	}
+	if c.Comment != nil {
+		texts = append(texts, "COMMENT ON COLUMN "+v.Target()+"."+pgsql.Quote(c.Name)+" IS "+pgsql.Literal(*c.Comment))
+	}
+	return texts
+}
+
+func (c *commented) create(kind, on string) []string {
+	texts := []string{strings.TrimSuffix(c.Definition, ";")}
+	if c.Comment != nil {
+		texts = append(texts, "COMMENT ON "+kind+" "+pgsql.Quote(c.Name)+" ON "+on+" IS "+pgsql.Literal(*c.Comment))
+	}
+	return texts
+}
+
+// optionList is for names and values as the catalog has them.
+func optionList(options []string) string {
+	texts := make([]string, len(options))
+	for i, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		texts[i] = name + " = " + pgsql.Literal(value)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// withoutViews puts the steps between two that drop views and create them again.
+// The views are dropped before the tables are locked, for a reader of a view
+// locks the view first.
+func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []string) []engine.Step {
+	var names, drops, lenient, creates []string
+	for _, v := range views {
+		names = append(names, v.Display)
+		creates = append(creates, v.create()...)
+		drops = append(drops, "DROP "+v.kind()+" "+v.Target())
+		lenient = append(lenient, "DROP "+v.kind()+" IF EXISTS "+v.Target())
+	}
+	for _, v := range views { // rules can refer to any view
+		for _, r := range v.Rules {
+			creates = append(creates, r.create("RULE", v.Target())...)
+			drops = append(drops, "DROP RULE "+pgsql.Quote(r.Name)+" ON "+v.Target())
+			lenient = append(lenient, "DROP RULE IF EXISTS "+pgsql.Quote(r.Name)+" ON "+v.Target())
+		}
+	}
+	slices.Reverse(drops)
+	slices.Reverse(lenient)
+	var columns []*column
+	for _, t := range batch {
+		columns = append(columns, t.narrowColumns()...)
+	}
+	narrow := areNarrow(columns)
+	begin, end := steps[0].Transaction, "until the end of the transaction"
+	text := engine.Count(len(views), "view") + " that would block it: " + strings.Join(names, ", ")
+	before := engine.Step{
+		Table: "views", Text: "drop " + text, Transaction: begin,
+		Locks: "ACCESS EXCLUSIVE on the views " + end,
+		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops, locks))),
+		Down:  statementsUnless("SELECT "+narrow, creates...),
+		Check: statementsUnless("", checkAll([]string{rejectNewViews(views)})),
+	}
+	after := engine.Step{
+		Table: "views", Text: "create again " + text, Transaction: begin,
+		Locks: "ACCESS EXCLUSIVE on the views " + end,
+		Up:    statementsUnless("SELECT NOT "+narrow, creates...),
+		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(lenient, locks))),
+	}
+	return slices.Concat([]engine.Step{before}, steps, []engine.Step{after})
+}
+
+// A constant in a SELECT has no name, which PostgreSQL writes without AS, and as
+// its type: NULL::integer. Read again, that would be named after the type.
+var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
+
+// keepNameless gives such constants of a definition the name that stands for none.
+// A type in quotes stays as it is.
+func keepNameless(definition string) string {
+	lines := linesOutsideQuotes(definition)
+	for i, line := range lines {
+		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") {
+			lines[i] = m[1] + ` AS "?column?"` + m[3]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// linesOutsideQuotes cuts a text where a line ends that is not within a literal or a
+// quoted name.
+func linesOutsideQuotes(text string) []string {
+	var lines []string
+	var quote byte
+	begin := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == '\n':
+			lines = append(lines, text[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(lines, text[begin:])
+}
