@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,6 +66,33 @@ func TestGraphGophers(t *testing.T) {
 	response := schema.Exec(context.Background(), `{order(id: "x") {id}}`, "", nil)
 	if len(response.Errors) == 0 || !strings.Contains(response.Errors[0].Message, `types: ID.UnmarshalText("x")`) {
 		t.Errorf("got %v", response.Errors)
+	}
+}
+
+// TestGqlgenGenerated generates the code of testdata/gqlgen, in a copy of this module
+// that has nothing else, and runs its queries.
+func TestGqlgenGenerated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "gqlgen"), os.DirFS("testdata/gqlgen")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content := strings.ReplaceAll(readFile(t, file), "=> ../", "=> "+root+"/")
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"tool", "gqlgen", "generate"}, {"test", "."}} {
+		run := exec.CommandContext(t.Context(), "go", args...)
+		run.Dir = filepath.Join(dir, "gqlgen")
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
 	}
 }
 

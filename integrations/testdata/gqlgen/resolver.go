@@ -1,4 +1,4 @@
-// Package gqlgen is what gqlgen generates from schema.graphqls, and its resolvers.
+// Package gqlgen has the resolvers of what gqlgen generates from schema.graphqls.
 package gqlgen
 
 import (
@@ -6,8 +6,6 @@ import (
 
 	"github.com/gormflake/gormflake/types"
 )
-
-//go:generate go run github.com/99designs/gqlgen@v0.17.98 generate
 
 // Order is the model of the schema's type, as it could be GORM's.
 type Order struct {

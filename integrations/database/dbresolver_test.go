@@ -1,4 +1,4 @@
-package resolvertest_test
+package database_test
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func closePool(pool gorm.ConnPool) error {
 
 // Whatever the handle was made for, the store uses the database that gorm.Open
 // was given.
-func TestStoreUsesRoot(t *testing.T) {
+func TestLeaseWithDBResolver(t *testing.T) {
 	t.Parallel()
 	for name, handle := range map[string]func(*gorm.DB) *gorm.DB{
 		"root":               func(db *gorm.DB) *gorm.DB { return db },
@@ -113,7 +113,7 @@ func TestStoreUsesRoot(t *testing.T) {
 }
 
 // Without sources of its own, the resolver writes to the root as well.
-func TestReplicasOnly(t *testing.T) {
+func TestLeaseWithReplicasOnly(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	db := f.open(t, &gorm.Config{}, dbresolver.Config{Replicas: []gorm.Dialector{dialector(t, f.replica)}})
@@ -129,7 +129,7 @@ func TestReplicasOnly(t *testing.T) {
 	}
 }
 
-func TestTransactionRefused(t *testing.T) {
+func TestLeaseInTransactionOfDBResolver(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	db := f.open(t, &gorm.Config{}, dbresolver.Config{
