@@ -1,206 +1,205 @@
 package mysql
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/types"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
-// readKeys finds the largest key of each table, and whether a CHECK for
-// positive keys would be refused.
-func (in *inspection) readKeys() error {
-	for _, c := range in.moved {
-		if !c.primary {
+// readKeys asks for the largest key of each table, which may be ahead of the clock, and
+// whether a CHECK for positive keys would be refused.
+func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*mycatalog.Table]keyRange, error) {
+	const query = "SELECT COALESCE(MAX(%[1]s), ''), COALESCE(MIN(%[1]s) <= 0, FALSE) FROM %[2]s"
+	keys := map[*mycatalog.Table]keyRange{}
+	for _, c := range moved {
+		if !c.Primary {
 			continue
 		}
-		query := "SELECT COALESCE(MAX(%[1]s), ''), COALESCE(MIN(%[1]s) <= 0, FALSE) FROM %[2]s"
-		var largest string
-		var notPositive bool
-		row := in.conn.QueryRowContext(in.ctx, fmt.Sprintf(query, quote(c.name), quoteTable(c.table.name)))
-		if err := row.Scan(&largest, &notPositive); err != nil {
-			return fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.table.name, err)
+		var of keyRange
+		row := conn.QueryRowContext(ctx, fmt.Sprintf(query, mycatalog.Quote(c.Name), mycatalog.QuoteTable(c.Table.TableName)))
+		if err := row.Scan(&of.largest, &of.notPositive); err != nil {
+			return nil, fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.Table, err)
 		}
-		if c.table.maxKey == "" || above(largest, parseInt(c.table.maxKey)) {
-			c.table.maxKey = largest
+		known := keys[c.Table]
+		if known.largest != "" && !above(of.largest, parseInt(known.largest)) {
+			of.largest = known.largest
 		}
-		c.table.notPositive = c.table.notPositive || notPositive
+		of.notPositive = of.notPositive || known.notPositive
+		keys[c.Table] = of
 	}
-	return nil
+	return keys, nil
 }
 
-// parseInt is the largest int64 if the number is beyond it.
-func parseInt(s string) int64 {
-	n, _ := strconv.ParseInt(s, 10, 64)
-	return n
-}
-
-func above(s string, than int64) bool { return s != "" && parseInt(s) > than }
-
-// findBlockers finds what would keep the plan from being carried out.
-func (in *inspection) findBlockers() error {
-	var unsigned []string
-	for _, columns := range byTable(slices.Concat(in.moved, in.resumed)) {
-		t := columns[0].table
-		in.blockTable(t)
+// findBlockers finds what would keep the plan from being carried out. A key from ahead
+// on, if that is not 0, is ahead of the clock.
+func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (findings, error) {
+	var found findings
+	for _, columns := range byTable(g.all()) {
+		t := columns[0].Table
+		found.add(blockTable(t))
 		for _, c := range columns {
-			in.blockColumn(c)
-			if c.typ() == (integerType{"bigint", true}) && c.primary {
-				unsigned = append(unsigned, c.String())
-			}
+			found.add(g.blockColumn(c, ahead))
 		}
-		if err := in.blockPartitions(t, columns); err != nil {
-			return fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t.name, err)
+		p, err := readPartitions(ctx, conn, t)
+		if err != nil {
+			return found, fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t, err)
 		}
+		found.add(p.block(t, columns))
 	}
-	in.noteUnsigned(unsigned)
-	for _, step := range []func() error{in.noteRoutines, in.blockRestricted, in.blockOrphans} {
-		if err := step(); err != nil {
-			return err
+	found.add(noteUnsigned(g))
+	for _, find := range []func(context.Context, *sql.Conn, *graph) (findings, error){noteRoutines, blockRestricted, blockOrphans} {
+		more, err := find(ctx, conn, g)
+		if err != nil {
+			return found, err
 		}
+		found.add(more)
 	}
-	return nil
+	return found, nil
 }
 
-// blockRestricted is about foreign keys that were made before MySQL 8.4, which
-// adds none back to columns that are not a unique key.
-func (in *inspection) blockRestricted() error {
-	const query = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
-	return in.query(query, func(func(...any) error) error {
-		for _, f := range in.dropped() {
-			if parent := in.tables[f.parent]; parent != nil && !in.journal.has(f) && !parent.isUnique(f.refers) {
-				in.block(in.tables[f.child], "foreign key "+f.name, "it refers to columns that are not a unique key of table "+f.parent.String()+", and MySQL would not add it back",
+// restrictedSQL has a row on MySQL 8.4 and later, which does not add a foreign key back
+// to columns that are not a unique key, though earlier versions have created it.
+const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
+
+func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
+	var name, value string
+	err = mycatalog.Each(ctx, conn, restrictedSQL, []any{&name, &value}, func() {
+		for _, f := range g.dropped {
+			if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
+				found.block(g.tables[f.Child], "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 					"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
 			}
 		}
-		return nil
 	})
-}
-
-func (t *table) isUnique(columns []string) bool {
-	return slices.ContainsFunc(t.elements, func(e string) bool {
-		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // all but one have a name
-		return strings.HasPrefix(e, "UNIQUE KEY ") && slices.EqualFunc(quotedNames(e)[1:], columns, strings.EqualFold)
-	})
+	return found, err
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
-func (in *inspection) noteUnsigned(keys []string) {
+func noteUnsigned(g *graph) (found findings) {
+	var keys []string
+	for _, columns := range byTable(g.all()) {
+		for _, c := range columns {
+			if c.Integer() == mycatalog.UnsignedBigint && c.Primary {
+				keys = append(keys, c.String())
+			}
+		}
+	}
 	if len(keys) > 0 {
-		in.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
+		found.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
 			strings.Join(keys, ", "))
 	}
+	return found
 }
 
-func (in *inspection) blockTable(t *table) {
-	if t.kind == "SYSTEM VERSIONED" {
-		in.block(t, "table "+t.name.String(), "it is system-versioned, and its history keeps such a table from being changed",
+func blockTable(t *mycatalog.Table) (found findings) {
+	if t.Kind == "SYSTEM VERSIONED" {
+		found.block(t, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
 			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
 	}
-	if !strings.EqualFold(t.engine, "InnoDB") {
-		in.note("Table %s has the engine %s, which has no foreign keys and can lose a change when the server dies.", t.name, t.engine)
+	if !strings.EqualFold(t.Engine, "InnoDB") {
+		found.note("Table %s has the engine %s, which has no foreign keys and can lose a change when the server dies.", t, t.Engine)
 	}
+	return found
 }
 
-func (in *inspection) blockColumn(c *column) {
-	t := c.table
+func (g *graph) blockColumn(c *column, ahead int64) (found findings) {
 	switch {
-	case c.typ().base == "":
-		in.blockForeignType(c)
-	case c.generated != "":
-		in.block(t, "generated column "+c.name, "the database computes it, and it refers to a key", "make it a plain column")
-	case strings.HasSuffix(strings.ToLower(c.columnType), " zerofill") && c.widens():
-		in.note("Column %s loses ZEROFILL.", c)
+	case c.Integer().Base == "":
+		found = blockForeignType(c)
+	case c.Generated != "":
+		found.block(c.Table, "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
+	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
+		found.note("Column %s loses ZEROFILL.", c)
 	}
-	if in.want.Ahead > 0 && c.primary && slices.Contains(in.moved, c) && (c.widens() || c.assigned() != "") &&
-		above(t.maxKey, in.want.Ahead-1) {
-		in.block(t, "column "+c.name, fmt.Sprintf(engine.AheadReason, t.maxKey), engine.AheadFix)
+	if largest := g.keys[c.Table].largest; ahead > 0 && c.Primary && slices.Contains(g.moved, c) &&
+		(c.widens() || c.Assigned() != "") && above(largest, ahead-1) {
+		found.block(c.Table, "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
 	}
-	for _, g := range t.columns {
-		in.blockGenerated(c, g)
+	for _, computed := range c.Table.Columns {
+		found.add(blockGenerated(c, computed))
 	}
+	return found
 }
 
 var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
 
 // blockForeignType is about a column that refers to a key without a constraint.
-func (in *inspection) blockForeignType(c *column) {
+func blockForeignType(c *column) (found findings) {
 	const digits = 19
-	if strings.Contains(strings.ToLower(c.columnType), "text") {
-		return
+	m := textType.FindStringSubmatch(c.Type)
+	if strings.Contains(strings.ToLower(c.Type), "text") || m != nil && parseInt(m[1]) >= digits {
+		return found
 	}
-	if m := textType.FindStringSubmatch(c.columnType); m != nil && parseInt(m[1]) >= digits {
-		return
-	}
-	in.block(c.table, "column "+c.name, "its type is "+c.columnType+", which does not hold every ID",
+	found.block(c.Table, "column "+c.Name, "its type is "+c.Type+", which does not hold every ID",
 		"make it bigint, or a string of 19 characters or more")
+	return found
 }
 
-// blockGenerated is about what is computed from a column. The servers accept
-// the change, and refuse rows afterwards whose value no longer fits.
-func (in *inspection) blockGenerated(c, g *column) {
-	if g.generated == "" || g == c || !c.widens() || !mentions(g.generated, c.name) {
-		return
+// blockGenerated is about a column that is computed from c. The servers accept the
+// change, and refuse rows afterwards whose value no longer fits.
+func blockGenerated(c *column, computed *mycatalog.Column) (found findings) {
+	if computed.Generated == "" || computed == c.Column || !c.widens() || !mentions(computed.Generated, c.Name) {
+		return found
 	}
-	if base := typeOf(g.columnType).base; base != "" && base != "bigint" {
-		in.block(c.table, "generated column "+g.name, "it is computed from column "+c.name+" and is "+g.columnType+", which does not hold every ID",
+	if base := mycatalog.IntegerOf(computed.Type).Base; base != "" && base != "bigint" {
+		found.block(c.Table, "generated column "+computed.Name, "it is computed from column "+c.Name+" and is "+computed.Type+", which does not hold every ID",
 			"ALTER TABLE … MODIFY it to bigint")
-		return
+		return found
 	}
-	in.note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", g, c.name, g.columnType)
+	found.note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", computed, c.Name, computed.Type)
+	return found
 }
 
-// mentions is true if an expression of the catalog names the column.
+// mentions reports whether an expression of the catalog names the column.
 func mentions(expression, column string) bool {
-	if slices.ContainsFunc(quotedNames(expression), func(name string) bool { return strings.EqualFold(name, column) }) {
-		return true
-	}
 	bare := strings.FieldsFunc(expression, func(r rune) bool { return strings.ContainsRune(" (),+-*/%", r) })
-	return slices.ContainsFunc(bare, func(word string) bool { return strings.EqualFold(word, column) })
+	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), bare...), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-const partitions = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
-	"FROM information_schema.PARTITIONS WHERE PARTITION_NAME IS NOT NULL AND "
+// A partitioning is how a table is divided.
+type partitioning struct {
+	by   string // the expression that decides; empty: any key fits
+	last string // a partition
+	open bool   // it takes what no other does
+}
 
-// defaultPartition is one that takes what no other lists. Only the
-// definition tells it apart.
+// partitionsSQL asks for the limits of each partition: one may take what has no limit.
+const partitionsSQL = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
+	"FROM information_schema.PARTITIONS WHERE PARTITION_NAME IS NOT NULL AND %s ORDER BY PARTITION_ORDINAL_POSITION"
+
+// defaultPartition is one that takes what no other lists. Only the definition shows it.
 var defaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
 
-// blockPartitions looks for a partition that takes what has no limit.
-func (in *inspection) blockPartitions(t *table, columns []*column) error {
-	last, by, open := "", "", false
-	err := in.query(partitions+whereTable(t.name)+" ORDER BY PARTITION_ORDINAL_POSITION", func(scan func(...any) error) error {
-		var method, expression, limit string
-		if err := scan(&last, &method, &expression, &limit); err != nil {
-			return err
-		}
+func readPartitions(ctx context.Context, conn *sql.Conn, t *mycatalog.Table) (p partitioning, err error) {
+	var method, expression, limit string
+	err = mycatalog.Each(ctx, conn, fmt.Sprintf(partitionsSQL, mycatalog.WhereTable(t.TableName)), []any{&p.last, &method, &expression, &limit}, func() {
 		switch {
 		case method == "RANGE COLUMNS": // the others decide only where the first is equal to the limit
-			by, _, _ = strings.Cut(expression, ",")
+			p.by, _, _ = strings.Cut(expression, ",")
 		case strings.HasPrefix(method, "RANGE"), strings.HasPrefix(method, "LIST"):
-			by = expression
+			p.by = expression
 		}
-		open = strings.HasPrefix(limit, "MAXVALUE") || defaultPartition.MatchString(t.options)
-		return nil
+		p.open = strings.HasPrefix(limit, "MAXVALUE") || defaultPartition.MatchString(t.Options)
 	})
-	if err != nil || by == "" {
-		return err
-	}
+	return p, err
+}
+
+func (p partitioning) block(t *mycatalog.Table, columns []*column) (found findings) {
 	for _, c := range columns {
 		switch {
-		case !mentions(by, c.name):
-		case open:
-			in.note("Table %s is partitioned by column %s: all new rows go into one partition.", t.name, c.name)
+		case p.by == "" || !mentions(p.by, c.Name):
+		case p.open:
+			found.note("Table %s is partitioned by column %s: all new rows go into one partition.", t, c.Name)
 		default:
-			in.block(t, "partition "+last, "the table is partitioned by column "+c.name+", and no partition takes Snowflake IDs",
+			found.block(t, "partition "+p.last, "the table is partitioned by column "+c.Name+", and no partition takes Snowflake IDs",
 				"ALTER TABLE … ADD PARTITION one with VALUES LESS THAN MAXVALUE, or a DEFAULT one")
 		}
 	}
-	return nil
+	return found
 }
-
-func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }

@@ -6,8 +6,6 @@ import (
 	"errors"
 )
 
-var WidensOnline = widensOnline
-
 var errEnded = errors.New("ended")
 
 // EndSession ends s as Run does when its connection is lost.

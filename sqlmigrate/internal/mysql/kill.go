@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
 // A backend is the connection that has the name of the database's runs.
@@ -40,9 +41,8 @@ func (b *backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 
 func (b *backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }
 
-// end ends the session on the server after conn was lost. A session of MariaDB
-// that is killed while it opens a table leaves the table's triggers unreadable to
-// all others.
+// end ends the session on the server after conn was lost. A session of MariaDB that is
+// killed while it opens a table leaves the table's triggers unreadable to all others.
 func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
 	b := &backend{id: s.id, name: s.name}
 	err = engine.EndBackend(ctx, conn, pool, b, err)
@@ -66,7 +66,9 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.ReturnConn(conn)) }()
-	tables, err := withTriggers(ctx, conn)
+	var name string
+	var tables []string
+	err = mycatalog.Each(ctx, conn, triggeredSQL, []any{&name}, func() { tables = append(tables, mycatalog.Quote(name)) })
 	if err != nil || len(tables) == 0 {
 		return err
 	}
@@ -82,23 +84,8 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 	return nil
 }
 
-// withTriggers are tables of the database, in quotes; none on MySQL. Other
-// engines than InnoDB have keys that can be disabled.
-func withTriggers(ctx context.Context, conn *sql.Conn) ([]string, error) {
-	rows, err := conn.QueryContext(ctx, "SELECT DISTINCT t.TABLE_NAME FROM information_schema.TRIGGERS g "+
-		"JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = g.EVENT_OBJECT_SCHEMA AND t.TABLE_NAME = g.EVENT_OBJECT_TABLE "+
-		"WHERE g.EVENT_OBJECT_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND VERSION() LIKE '%MariaDB%'")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var tables []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		tables = append(tables, quote(name))
-	}
-	return tables, rows.Err()
-}
+// triggeredSQL asks for the tables of the database that have triggers; none on MySQL.
+// Other engines than InnoDB have keys that can be disabled.
+const triggeredSQL = "SELECT DISTINCT t.TABLE_NAME FROM information_schema.TRIGGERS g " +
+	"JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = g.EVENT_OBJECT_SCHEMA AND t.TABLE_NAME = g.EVENT_OBJECT_TABLE " +
+	"WHERE g.EVENT_OBJECT_SCHEMA = DATABASE() AND t.ENGINE = 'InnoDB' AND VERSION() LIKE '%MariaDB%'"

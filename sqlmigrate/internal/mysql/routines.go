@@ -1,83 +1,80 @@
 package mysql
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
 // The servers accept a change of a column that a routine copies into a narrower
-// variable, and the routine then fails with error 1264, or cuts the key where
-// the SQL mode is not strict. What holds a key is told by its name, and by what
-// it is compared with, assigned to or taken from. That is a guess: it only makes
-// a note.
+// variable, and the routine then fails with error 1264, or cuts the key where the SQL
+// mode is not strict. Whether a variable holds a key is guessed, from its name, and from
+// what it is compared with, assigned to or taken from: so this only makes a note.
 
 // A routine is a procedure, function, trigger or event.
 type routine struct {
 	kind, name, body string
-	narrow           map[string]string // parameters, by their names in small letters: what they are
+	narrow           map[string]string // parameters, by their names in small letters: their types
 }
 
+// These ask for the text of all that the server runs for the application. That of a
+// trigger begins with its table, which the text need not name.
 const (
 	routinesSQL = "SELECT ROUTINE_TYPE, ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s ORDER BY 1, 2"
 	eventsSQL   = "SELECT 'EVENT', EVENT_NAME, EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s ORDER BY 2"
 	triggersSQL = "SELECT 'TRIGGER', TRIGGER_NAME, CONCAT(EVENT_OBJECT_TABLE, ' ', ACTION_STATEMENT) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s ORDER BY 2"
-	paramsSQL   = "SELECT ROUTINE_TYPE, SPECIFIC_NAME, COALESCE(PARAMETER_NAME, ''), DTD_IDENTIFIER FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = %s " +
+
+	// paramsSQL asks for parameters and results that are too narrow for a key, which
+	// are not in the text.
+	paramsSQL = "SELECT ROUTINE_TYPE, SPECIFIC_NAME, COALESCE(PARAMETER_NAME, ''), DTD_IDENTIFIER FROM information_schema.PARAMETERS WHERE SPECIFIC_SCHEMA = %s " +
 		"AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int') ORDER BY ORDINAL_POSITION"
 )
 
 // noteRoutines reads the databases of all tables that are widened.
-func (in *inspection) noteRoutines() error {
-	keys := keysOf(in.widened())
-	if len(keys.columns) == 0 {
-		return nil
-	}
+func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
+	keys := keysOf(g.widened())
 	for _, schema := range keys.schemas {
-		routines, err := in.routines(schema)
+		routines, err := readRoutines(ctx, conn, schema)
 		if err != nil {
-			return fmt.Errorf("sqlmigrate: read the routines, triggers and events: %w", err)
+			return found, fmt.Errorf("sqlmigrate: read the routines, triggers and events: %w", err)
 		}
 		for _, r := range routines {
-			if found := r.narrowKeys(keys); len(found) > 0 {
-				in.note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
-					capital(r.kind), r.name, strings.Join(found, ", "))
+			if narrow := r.narrowKeys(keys); len(narrow) > 0 {
+				found.note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
+					r.kind[:1]+strings.ToLower(r.kind[1:]), r.name, strings.Join(narrow, ", "))
 			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
-func capital(word string) string { return word[:1] + strings.ToLower(word[1:]) }
-
-func (in *inspection) routines(schema string) ([]*routine, error) {
-	var found []*routine
-	of := "DATABASE()"
-	if schema != "" {
-		of = literal(schema)
-	}
+func readRoutines(ctx context.Context, conn *sql.Conn, schema string) ([]routine, error) {
+	var routines []routine
+	var r routine
+	in := mycatalog.SchemaOf(engine.TableName{Schema: schema})
 	for _, query := range []string{routinesSQL, eventsSQL, triggersSQL} {
-		err := in.query(fmt.Sprintf(query, of), func(scan func(...any) error) error {
-			r := &routine{narrow: map[string]string{}}
-			found = append(found, r)
-			return scan(&r.kind, &r.name, &r.body)
+		err := mycatalog.Each(ctx, conn, fmt.Sprintf(query, in), []any{&r.kind, &r.name, &r.body}, func() {
+			r.narrow = map[string]string{}
+			routines = append(routines, r)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return found, in.query(fmt.Sprintf(paramsSQL, of), func(scan func(...any) error) error {
-		var kind, of, name, typ string
-		if err := scan(&kind, &of, &name, &typ); err != nil {
-			return err
-		}
-		for _, r := range found {
+	var kind, of, name, typ string
+	return routines, mycatalog.Each(ctx, conn, fmt.Sprintf(paramsSQL, in), []any{&kind, &of, &name, &typ}, func() {
+		for _, r := range routines {
 			if r.kind == kind && r.name == of {
 				r.narrow[strings.ToLower(name)] = typ
 			}
 		}
-		return nil
 	})
 }
 
@@ -91,13 +88,13 @@ type keyNames struct {
 func keysOf(columns []*column) keyNames {
 	k := keyNames{tables: map[string]bool{}, columns: map[string]bool{}}
 	for _, c := range columns {
-		if !slices.Contains(k.schemas, c.table.name.Schema) {
-			k.schemas = append(k.schemas, c.table.name.Schema)
+		if !slices.Contains(k.schemas, c.Table.Schema) {
+			k.schemas = append(k.schemas, c.Table.Schema)
 		}
-		name := strings.ToLower(c.table.name.Name)
+		name := strings.ToLower(c.Table.Name)
 		k.tables[name] = true
-		k.columns[strings.ToLower(c.name)] = true
-		if c.primary { // a variable for users.id is called user_id
+		k.columns[strings.ToLower(c.Name)] = true
+		if c.Primary { // a variable for users.id is called user_id
 			k.columns[strings.TrimSuffix(name, "s")+"_id"] = true
 		}
 	}
@@ -125,17 +122,17 @@ var narrowType = regexp.MustCompile(`^(?:(?:tiny|small|medium)?int|integer|int[1
 
 // narrowKeys describes the variables that are too narrow for the keys that they
 // may take, in the order of their names.
-func (r *routine) narrowKeys(k keyNames) []string {
+func (r routine) narrowKeys(k keyNames) []string {
 	tokens := tokensOf(r.body)
 	variables := r.variables(tokens)
 	mentioned := slices.ContainsFunc(tokens, func(t string) bool { return k.tables[t] })
-	taken := takers(tokens, k, variables)
+	taken := takers(tokens, k)
 	var found []string
 	for name, typ := range variables {
 		switch {
 		case name == "": // what a function returns
 			if mentioned && slices.ContainsFunc(returned(tokens), func(v string) bool {
-				return k.columns[v] || k.named(v) || taken[v]
+				return k.columns[v] || k.named(v) || variables[v] != "" && taken[v]
 			}) {
 				found = append(found, "a result of "+typ)
 			}
@@ -149,7 +146,7 @@ func (r *routine) narrowKeys(k keyNames) []string {
 
 // variables are the narrow ones: parameters, and whatever the body declares,
 // which may also be a column of a table that it makes.
-func (r *routine) variables(tokens []string) map[string]string {
+func (r routine) variables(tokens []string) map[string]string {
 	all := maps.Clone(r.narrow)
 	for i, t := range tokens {
 		if i == 0 || !narrowType.MatchString(t) {
@@ -178,9 +175,9 @@ func declared(tokens []string) bool {
 	return false
 }
 
-// takers are the variables that meet a key: in a comparison or an assignment,
-// at the place of it in a SELECT … INTO, a FETCH or an INSERT.
-func takers(tokens []string, k keyNames, variables map[string]string) map[string]bool {
+// takers are the names that meet a key: in a comparison or an assignment, at the place
+// of one in a SELECT … INTO, a FETCH or an INSERT.
+func takers(tokens []string, k keyNames) map[string]bool {
 	taken := map[string]bool{}
 	cursors := map[string][][]string{}
 	for _, s := range statementsOf(tokens) {
@@ -194,12 +191,6 @@ func takers(tokens []string, k keyNames, variables map[string]string) map[string
 		takeInto(s, k, taken, cursors)
 		takeInsert(s, k, taken)
 		takeDefault(s, k, taken)
-	}
-	delete(taken, "")
-	for name := range taken {
-		if _, ok := variables[name]; !ok {
-			delete(taken, name)
-		}
 	}
 	return taken
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
 // The settings of a script are restored at its end. One that has failed keeps
@@ -45,7 +46,7 @@ func scripted(s engine.Statement) []string {
 		sql = "SET SESSION sql_mode = " + strings.ReplaceAll(message, ",", ";")
 	}
 	return []string{
-		"SET @sqlmigrate = IF((" + s.Unless + "),\n'DO 0',\n" + literal(sql) + ")",
+		"SET @sqlmigrate = IF((" + s.Unless + "),\n'DO 0',\n" + mycatalog.Literal(sql) + ")",
 		"PREPARE sqlmigrate FROM @sqlmigrate",
 		"EXECUTE sqlmigrate",
 		"DEALLOCATE PREPARE sqlmigrate",

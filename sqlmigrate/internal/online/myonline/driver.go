@@ -1,7 +1,9 @@
 // Package myonline carries out online widening on MariaDB: wide copies of the tables
 // that triggers keep equal to the originals, filled in batches, and one RENAME TABLE.
-// Package mysql plans it, package online calls the driver for each step, and the
-// journal (journal.go) keeps how far it has come.
+//
+// PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
+// package online calls the driver for each step, and records in the journal (journal.go)
+// how far it has come.
 //
 // If a session of MariaDB is killed while it opens a table with triggers, the table
 // stays open for others with only some of its triggers read. Their writes fail with
@@ -18,7 +20,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -30,21 +32,12 @@ type Driver struct{}
 
 var _ engine.Online = Driver{}
 
-// PlanOnline implements [engine.Online].
-func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {
-	return mysql.PlanOnline(ctx, conn, tables)
-}
-
 // Differs implements [engine.Online].
 func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferError{}) }
 
-// lockText is what the driver of the program writes of no lock in time, and of a
-// deadlock.
-var lockText = regexp.MustCompile(`Error (1205|1213)\b`)
-
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
-	if !lockText.MatchString(err.Error()) {
+	if !(mysql.Engine{}).LockTimeout(err) {
 		return false, ""
 	}
 	return true, holder(ctx, conn)
@@ -69,7 +62,7 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 	if err := conn.QueryRowContext(ctx, query).Scan(&n); err != nil || n == 0 {
 		return err
 	}
-	if mysql.Differing(query) {
+	if strings.HasPrefix(query, differing) {
 		return engine.DifferError{Rows: n}
 	}
 	return fmt.Errorf("%d found, want 0, by: %.500s", n, query)

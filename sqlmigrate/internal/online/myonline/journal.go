@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
-const journal = "`" + mysql.OnlineTable + "`"
+const journal = "`" + mycatalog.OnlineTable + "`"
 
 // open is true while a run is under way, and stays so where one did not come to
 // its end.
@@ -30,7 +30,7 @@ func identity(m *engine.Move) string { return m.Plan.Tables[0].Name }
 func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
 	var database string
 	var there bool
-	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", mysql.OnlineTable).
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", mycatalog.OnlineTable).
 		Scan(&database, &there)
 	if err != nil || !there {
 		return nil, journalError("look for", err)
@@ -45,7 +45,7 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		if err != nil {
 			return nil, journalError("read", err)
 		}
-		if has(m, database, tables) {
+		if concerns(m, database, tables) {
 			return m, nil
 		}
 	}
@@ -56,7 +56,7 @@ func journalError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, mysql.OnlineTable, err)
+	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, mycatalog.OnlineTable, err)
 }
 
 func moveOf(rows *sql.Rows) (*engine.Move, error) {
@@ -70,8 +70,8 @@ func moveOf(rows *sql.Rows) (*engine.Move, error) {
 	return m, json.Unmarshal(plan, &m.Plan)
 }
 
-// has is true for one of the tables. The move's own rows are in the database.
-func has(m *engine.Move, database string, tables []engine.TableName) bool {
+// concerns reports whether the move has one of the tables. Its own have no schema.
+func concerns(m *engine.Move, database string, tables []engine.TableName) bool {
 	return slices.ContainsFunc(tables, func(t engine.TableName) bool {
 		if t.Schema == database {
 			t.Schema = ""
@@ -123,7 +123,7 @@ func recorded(ctx context.Context, conn querier, m *engine.Move) error {
 		return journalError("read", err)
 	}
 	if !there {
-		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop shadows and triggers by hand", mysql.OnlineTable, m.Plan.Tables[0].Name)
+		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop shadows and triggers by hand", mycatalog.OnlineTable, m.Plan.Tables[0].Name)
 	}
 	return nil
 }

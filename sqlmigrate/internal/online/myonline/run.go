@@ -9,14 +9,17 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
 // RunStep implements [engine.Online].
 func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	ctx = context.WithoutCancel(ctx)
-	over, err := isOver(ctx, conn, step)
-	if err != nil {
-		return err
+	over := false
+	if step.Unless != "" {
+		if err := conn.QueryRowContext(ctx, step.Unless).Scan(&over); err != nil {
+			return err
+		}
 	}
 	if !over {
 		if err := recorded(ctx, conn, next); err != nil {
@@ -27,14 +30,6 @@ func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineSt
 		}
 	}
 	return save(ctx, conn, next)
-}
-
-func isOver(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep) (over bool, err error) {
-	if step.Unless == "" {
-		return false, nil
-	}
-	err = conn.QueryRowContext(ctx, step.Unless).Scan(&over)
-	return over, err
 }
 
 func carryOut(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s engine.OnlineSettings) error {
@@ -88,7 +83,7 @@ func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Dur
 	}
 	for begun := time.Now(); time.Since(begun) < max(wait, politeTime); time.Sleep(politePause) {
 		_, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR "+statement)
-		if err == nil || !lockText.MatchString(err.Error()) {
+		if err == nil || !(mysql.Engine{}).LockTimeout(err) {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ en
 	// next run away until its last statement is over.
 	release := func(err error) error {
 		failed := markOpen(ctx, conn, m, false)
-		if failed = errors.Join(failed, session.Restore()); failed != nil {
+		if failed = errors.Join(failed, session.Restore(ctx)); failed != nil {
 			engine.Discard(conn)
 		}
 		if err == nil {
@@ -41,7 +41,7 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ en
 }
 
 func begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
-	if err := session.SetTimeouts(1, 1); err != nil {
+	if err := session.SetTimeouts(ctx, 1, 1); err != nil {
 		return err
 	}
 	if !m.Recorded {
@@ -78,7 +78,7 @@ func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 		names[i] = t.Quoted("`")
 	}
 	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(names, ", "))
-	if err != nil && lockText.MatchString(err.Error()) {
+	if err != nil && (mysql.Engine{}).LockTimeout(err) {
 		return nil
 	}
 	return err

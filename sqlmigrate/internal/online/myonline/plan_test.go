@@ -1,12 +1,12 @@
-package mysql_test
+package myonline_test
 
 import (
 	"testing"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
 )
 
-func TestWidensOnline(t *testing.T) {
+func TestIsSupported(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{
 		"10.11.19-MariaDB-0+deb12u1": true,
@@ -18,7 +18,7 @@ func TestWidensOnline(t *testing.T) {
 		"9.7.4":                      false,
 		"MariaDB":                    false,
 	} {
-		if got := mysql.WidensOnline(version); got != want {
+		if got := myonline.IsSupported(version); got != want {
 			t.Errorf("%s: %v, want %v", version, got, want)
 		}
 	}

@@ -1,0 +1,189 @@
+package mycatalog
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// elementsOf splits a statement that SHOW CREATE TABLE has written into columns, keys
+// and constraints, each as it stands there, and the options that follow. A MODIFY has
+// to repeat the whole definition of a column, and this text is complete on every
+// server.
+func elementsOf(create string) (elements []string, options string, err error) {
+	open := index(create, "(")
+	if open < 0 {
+		return nil, "", errors.New("no parenthesis in it")
+	}
+	start, depth := open+1, 1
+	for i := start; i < len(create); i = nextIndex(create, i) {
+		switch c := create[i]; {
+		case c == '(':
+			depth++
+		case c == ')' && depth == 1, c == ',' && depth == 1:
+			elements = append(elements, strings.TrimSpace(create[start:i]))
+			start = i + 1
+			if c == ')' {
+				return elements, create[start:], nil
+			}
+		case c == ')':
+			depth--
+		}
+	}
+	return nil, "", errors.New("its parenthesis has no end")
+}
+
+// nextIndex is the index after the character, or the quoted text, at i.
+func nextIndex(s string, i int) int {
+	quote := s[i]
+	if quote != '\'' && quote != '`' && quote != '"' {
+		return i + 1
+	}
+	for i++; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quote != '`':
+			i++
+		case s[i] == quote && i+1 < len(s) && s[i+1] == quote:
+			i++
+		case s[i] == quote:
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// index is the first index of words outside quotes, or -1.
+func index(s, words string) int {
+	for i := 0; i < len(s); i = nextIndex(s, i) {
+		if strings.HasPrefix(s[i:], words) {
+			return i
+		}
+	}
+	return -1
+}
+
+// QuotedNames are the names between backticks in s, in their order.
+func QuotedNames(s string) []string {
+	var names []string
+	for i := 0; i < len(s); {
+		next := nextIndex(s, i)
+		if s[i] == '`' {
+			names = append(names, strings.ReplaceAll(s[i+1:next-1], "``", "`"))
+		}
+		i = next
+	}
+	return names
+}
+
+// An Integer is an integer type. Its zero value stands for any other type.
+type Integer struct {
+	Base     string
+	Unsigned bool
+}
+
+// UnsignedBigint holds every ID, so it stays.
+var UnsignedBigint = Integer{"bigint", true}
+
+var integer = regexp.MustCompile(`^(?i)(tinyint|smallint|mediumint|int|bigint)(\(\d+\))?( unsigned)?( zerofill)?(?: |$)`)
+
+// IntegerOf reads a column's type, as information_schema writes it or at the start of
+// what follows the name in a definition.
+func IntegerOf(s string) Integer {
+	m := integer.FindStringSubmatch(s)
+	if m == nil {
+		return Integer{}
+	}
+	return Integer{strings.ToLower(m[1]), m[3]+m[4] != ""}
+}
+
+func (t Integer) String() string {
+	if t.Unsigned {
+		return t.Base + " unsigned"
+	}
+	return t.Base
+}
+
+// Condition finds columns of the type in information_schema.COLUMNS. The width, which
+// some servers write, has no effect on the values.
+func (t Integer) Condition() string {
+	not := "NOT "
+	if t.Unsigned {
+		not = ""
+	}
+	return "DATA_TYPE = '" + t.Base + "' AND COLUMN_TYPE " + not + "LIKE '%unsigned%'"
+}
+
+// Range is the smallest and the largest value of a type below bigint.
+func (t Integer) Range() (low, high int64) {
+	bits := map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32}[t.Base]
+	if t.Unsigned {
+		return 0, 1<<bits - 1
+	}
+	return -1 << (bits - 1), 1<<(bits-1) - 1
+}
+
+// A Definition is a column as SHOW CREATE TABLE writes it: a quoted name and what
+// follows.
+type Definition string
+
+func (d Definition) split() (name, rest string) {
+	end := nextIndex(string(d), 0)
+	return string(d[:end]), strings.TrimSpace(string(d[end:]))
+}
+
+// Integer is the column's type.
+func (d Definition) Integer() Integer {
+	_, rest := d.split()
+	return IntegerOf(rest)
+}
+
+// As is the definition with another integer type.
+func (d Definition) As(t Integer) Definition {
+	name, rest := d.split()
+	rest = rest[len(strings.TrimSuffix(integer.FindString(rest), " ")):]
+	return Definition(name + " " + t.String() + rest)
+}
+
+const autoIncrement = " AUTO_INCREMENT"
+
+// auto is the index of AUTO_INCREMENT, or -1.
+func (d Definition) auto() int { return index(string(d)+" ", autoIncrement+" ") }
+
+// Auto reports whether the column has AUTO_INCREMENT.
+func (d Definition) Auto() bool { return d.auto() >= 0 }
+
+// WithoutAuto is the definition without AUTO_INCREMENT.
+func (d Definition) WithoutAuto() Definition {
+	i := d.auto()
+	if i < 0 {
+		return d
+	}
+	return d[:i] + d[i+len(autoIncrement):]
+}
+
+// A ForeignKey is a constraint as SHOW CREATE TABLE writes it.
+type ForeignKey struct {
+	Name            string
+	Child, Parent   engine.TableName
+	Columns, Refers []string
+	Text            string
+}
+
+// foreignKey is CONSTRAINT `f` FOREIGN KEY (`a`, …) REFERENCES `schema`.`table` (`b`, …)
+// and what follows.
+var foreignKey = regexp.MustCompile(strings.NewReplacer("NAMES", "((?:`(?:[^`]|``)+`(?:, )?)+)", "NAME", "(`(?:[^`]|``)+`)").
+	Replace(`^CONSTRAINT NAME FOREIGN KEY \(NAMES\) REFERENCES (?:NAME\.)?NAME \(NAMES\)`))
+
+func parseForeignKey(child engine.TableName, text string) (ForeignKey, bool) {
+	m := foreignKey.FindStringSubmatch(text)
+	if m == nil {
+		return ForeignKey{}, false
+	}
+	parent := engine.TableName{Schema: child.Schema, Name: QuotedNames(m[4])[0]}
+	if m[3] != "" {
+		parent.Schema = QuotedNames(m[3])[0]
+	}
+	return ForeignKey{QuotedNames(m[1])[0], child, parent, QuotedNames(m[2]), QuotedNames(m[5]), text}, true
+}

@@ -1,0 +1,263 @@
+package mycatalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A Server is what a connection is to.
+type Server struct {
+	Database string // the current one
+	MariaDB  bool
+}
+
+// Normal leaves out the schema of a table in the current database.
+func (s Server) Normal(t engine.TableName) engine.TableName {
+	if t.Schema == s.Database {
+		t.Schema = ""
+	}
+	return t
+}
+
+// serverSQL asks which database names without a schema are in, which server it is, and
+// whether SHOW CREATE TABLE quotes names, without which a definition cannot be read.
+const serverSQL = "SELECT DATABASE(), VERSION() LIKE '%MariaDB%', @@SESSION.sql_quote_show_create"
+
+// Open asks the server what it is.
+func Open(ctx context.Context, conn *sql.Conn) (Server, error) {
+	var database sql.NullString
+	var mariadb, quoted bool
+	err := conn.QueryRowContext(ctx, serverSQL).Scan(&database, &mariadb, &quoted)
+	if err != nil {
+		return Server{}, fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
+	}
+	if database.String == "" {
+		return Server{}, errors.New("sqlmigrate: the connection has no current database: name one in the DSN")
+	}
+	if !quoted {
+		return Server{}, errors.New("sqlmigrate: sql_quote_show_create is off, which makes definitions ambiguous: set it to 1")
+	}
+	return Server{database.String, mariadb}, nil
+}
+
+// A Reader reads tables, each of them once.
+type Reader struct {
+	Server
+
+	Journal Journal
+	Pairs   []Pair                      // of all databases
+	Tables  map[engine.TableName]*Table // that have been read
+
+	conn *sql.Conn
+}
+
+// A Pair is a table that refers to another one by a foreign key, or did so before an
+// unfinished run.
+type Pair struct{ Child, Parent engine.TableName }
+
+// Read reads the journal, and which tables refer to which.
+func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
+	server, err := Open(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}
+	if err := r.readJournal(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.readPairs(ctx); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: list the foreign keys: %w", err)
+	}
+	return r, nil
+}
+
+// journalSQL asks for what an unfinished run has left, in an order that is the same each
+// time, so that the plan is.
+const journalSQL = "SELECT kind, table_schema, table_name, name, definition FROM `" + JournalTable + "` ORDER BY id"
+
+func (r *Reader) readJournal(ctx context.Context) error {
+	err := r.conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TABLES WHERE "+
+		WhereTable(engine.TableName{Name: JournalTable})).Scan(&r.Journal.Exists)
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: look for table %s: %w", JournalTable, err)
+	}
+	if !r.Journal.Exists {
+		return nil
+	}
+	var e Entry
+	err = Each(ctx, r.conn, journalSQL, []any{&e.Kind, &e.Table.Schema, &e.Table.Name, &e.Name, &e.Definition},
+		func() { r.Journal.Entries = append(r.Journal.Entries, e) })
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: read table %s, where an earlier run has left what it had to put back: %w", JournalTable, err)
+	}
+	return nil
+}
+
+// pairsSQL asks which tables refer to which, in all databases, because a foreign key
+// can come from any.
+const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME " +
+	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
+
+func (r *Reader) readPairs(ctx context.Context) error {
+	var child, parent engine.TableName
+	err := Each(ctx, r.conn, pairsSQL, []any{&child.Schema, &child.Name, &parent.Schema, &parent.Name},
+		func() { r.Pairs = append(r.Pairs, Pair{r.Normal(child), r.Normal(parent)}) })
+	if err == nil {
+		err = r.noneSkipped(ctx)
+	}
+	for _, e := range r.Journal.Entries {
+		if f, ok := e.ForeignKey(); ok {
+			r.Pairs = append(r.Pairs, Pair{f.Child, f.Parent})
+		}
+	}
+	return err
+}
+
+// noneSkipped looks for the warning with which MariaDB leaves out a table that is
+// being changed: its foreign keys would be missing.
+func (r *Reader) noneSkipped(ctx context.Context) error {
+	const skipped = 1684
+	var level, text string
+	var number int
+	var found error
+	err := Each(ctx, r.conn, "SHOW WARNINGS", []any{&level, &number, &text}, func() {
+		if found == nil && number == skipped && strings.Contains(text, r.Database) {
+			found = fmt.Errorf("%s: try again when that has ended", text)
+		}
+	})
+	return errors.Join(err, found)
+}
+
+// Table reads a table with the journal laid over it.
+func (r *Reader) Table(ctx context.Context, name engine.TableName) (*Table, error) {
+	name = r.Normal(name)
+	if t := r.Tables[name]; t != nil {
+		return t, nil
+	}
+	t, err := r.readTable(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, withTriggerFile(name, err))
+	}
+	// Some servers fold names: two spellings are one table.
+	if known := r.Tables[t.TableName]; known != nil {
+		t = known
+	}
+	r.Tables[name], r.Tables[t.TableName] = t, t
+	return t, nil
+}
+
+// Column reads a column with its table.
+func (r *Reader) Column(ctx context.Context, table engine.TableName, name string) (*Column, error) {
+	t, err := r.Table(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	c := t.Column(name)
+	if c == nil {
+		return nil, fmt.Errorf("sqlmigrate: table %s has no column %s", table, name)
+	}
+	return c, nil
+}
+
+var emptyTriggers = regexp.MustCompile(`Error 1343\b.*'triggers'`)
+
+// withTriggerFile adds to an error what no statement can repair: the file of triggers
+// that MariaDB leaves when it is told to KILL a RENAME.
+func withTriggerFile(name engine.TableName, err error) error {
+	if !emptyTriggers.MatchString(err.Error()) {
+		return err
+	}
+	return fmt.Errorf("the server cannot read %s.TRG in its folder of the database, perhaps since a RENAME was killed: remove this file, run FLUSH TABLES, and revert an online move that is not finished: its triggers are lost, no row is: %w", name.Name, err)
+}
+
+// ErrView is for a view.
+var ErrView = errors.New("it is a view: name a table")
+
+func (r *Reader) readTable(ctx context.Context, name engine.TableName) (*Table, error) {
+	t, err := r.readKind(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var ignored, create string
+	if err := r.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+QuoteTable(t.TableName)).Scan(&ignored, &create); err != nil {
+		return nil, err
+	}
+	if t.Elements, t.Options, err = elementsOf(create); err != nil {
+		return nil, fmt.Errorf("the definition that the server shows is not understood: %w", err)
+	}
+	for _, read := range []func(context.Context, *Table) error{r.readColumns, r.readIndexes, r.readChecks} {
+		if err := read(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	t.define(r.Server)
+	r.Journal.overlay(t)
+	return t, nil
+}
+
+// tableSQL asks for the name as the server has it, which may fold it, for what kind of
+// table it is, and for its size, from which steps are estimated.
+const tableSQL = "SELECT TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(TABLE_ROWS, 0), " +
+	"COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) FROM information_schema.TABLES WHERE "
+
+func (r *Reader) readKind(ctx context.Context, name engine.TableName) (*Table, error) {
+	t := &Table{TableName: name}
+	err := r.conn.QueryRowContext(ctx, tableSQL+WhereTable(name)).Scan(&t.Name, &t.Kind, &t.Engine, &t.Rows, &t.Bytes)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, errors.New("it does not exist, or the account has no right to see it")
+	case err != nil:
+		return nil, err
+	case strings.Contains(t.Kind, "VIEW"):
+		return nil, ErrView
+	case t.Kind == "SEQUENCE":
+		return nil, errors.New("it is a sequence: name a table")
+	}
+	return t, nil
+}
+
+// columnsSQL asks for what SHOW CREATE TABLE shows differently on different servers, or
+// not in a form that a condition can compare.
+const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
+	presetIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
+
+func (r *Reader) readColumns(ctx context.Context, t *Table) error {
+	c := Column{Table: t}
+	return Each(ctx, r.conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)),
+		[]any{&c.Name, &c.Type, &c.Primary, &c.Generated, &c.Preset, &c.rest}, func() {
+			column := c
+			t.Columns = append(t.Columns, &column)
+		})
+}
+
+// indexesSQL asks for all of each column of an index: a plan may create the index
+// again, and then wants it unchanged.
+const indexesSQL = "SELECT INDEX_NAME, " + indexIs + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+
+func (r *Reader) readIndexes(ctx context.Context, t *Table) (err error) {
+	t.Indexes, err = r.byName(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)), func(name string) string { return name })
+	return err
+}
+
+// readChecks asks for the text of each CHECK: on MariaDB it may be a column's, which a
+// MODIFY has to repeat.
+func (r *Reader) readChecks(ctx context.Context, t *Table) (err error) {
+	if r.MariaDB {
+		t.checks, err = r.byName(ctx, "SELECT CONSTRAINT_NAME, CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE", strings.ToLower)
+	}
+	return err
+}
+
+// byName are the texts of a query for names and texts.
+func (r *Reader) byName(ctx context.Context, query string, key func(string) string) (map[string][]string, error) {
+	texts := map[string][]string{}
+	var name, text string
+	err := Each(ctx, r.conn, query, []any{&name, &text}, func() { texts[key(name)] = append(texts[key(name)], text) })
+	return texts, err
+}

@@ -1,0 +1,217 @@
+// Package mycatalog is one model of the catalog of MySQL and MariaDB, for moving tables
+// with locks and online: tables as they were before an unfinished run, and the
+// conditions by which a statement asks the server whether they are so still.
+//
+// [Open] and [Read] and the methods of [Reader] ask the server; everything else is a
+// value, and a function of it.
+package mycatalog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// Each scans each row of a query into the variables, and then calls row.
+func Each(ctx context.Context, conn *sql.Conn, query string, into []any, row func()) error {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		row()
+	}
+	return rows.Err()
+}
+
+// Quote quotes an identifier.
+func Quote(name string) string { return QuoteTable(engine.TableName{Name: name}) }
+
+// QuoteTable quotes the name of a table, with its schema if it has one.
+func QuoteTable(t engine.TableName) string { return t.Quoted("`") }
+
+var escaper = strings.NewReplacer(`\`, `\\`, `'`, `''`, "\x00", `\0`)
+
+// Literal is a string under the SQL mode of a session of package mysql, in which a
+// backslash escapes.
+func Literal(s string) string { return "'" + escaper.Replace(s) + "'" }
+
+// Literals are strings for an IN or a row of VALUES.
+func Literals(list []string) string { return Join(list, ", ", Literal) }
+
+// Join writes a text for each of the list.
+func Join[T any](list []T, separator string, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, one := range list {
+		texts[i] = text(one)
+	}
+	return strings.Join(texts, separator)
+}
+
+// WhereTable is the condition for a table in the views of information_schema.
+func WhereTable(t engine.TableName) string {
+	return "TABLE_SCHEMA = " + SchemaOf(t) + " AND TABLE_NAME = " + Literal(t.Name)
+}
+
+// SchemaOf is the schema of a table, as an expression.
+func SchemaOf(t engine.TableName) string {
+	if t.Schema == "" {
+		return "DATABASE()"
+	}
+	return Literal(t.Schema)
+}
+
+// These describe a row of information_schema.COLUMNS without what a phase changes. A
+// default loses its leading zeros when ZEROFILL goes.
+const (
+	presetIs = "QUOTE(TRIM(LEADING '0' FROM COLUMN_DEFAULT))"
+	restIs   = "CONCAT_WS(' ', IS_NULLABLE, QUOTE(COLLATION_NAME), QUOTE(" +
+		"REPLACE(REPLACE(REPLACE(REPLACE(EXTRA, 'auto_increment', ''), 'DEFAULT_GENERATED', ''), ',', ''), ' ', '')), QUOTE(COLUMN_COMMENT))"
+)
+
+// indexIs describes a row of information_schema.STATISTICS.
+const indexIs = "CONCAT_WS(' ', SEQ_IN_INDEX, NON_UNIQUE, QUOTE(COLUMN_NAME), QUOTE(SUB_PART), QUOTE(COLLATION), INDEX_TYPE, QUOTE(INDEX_COMMENT))"
+
+// Exactly compares all bytes: the catalog treats letters of either case, and with or
+// without an accent, as equal.
+func Exactly(expression, value string) string {
+	return "CAST(" + expression + " AS BINARY) = CAST(" + Literal(value) + " AS BINARY)"
+}
+
+// Has is a query that returns true if the column exists and the conditions hold for its
+// row of information_schema.COLUMNS.
+func (c *Column) Has(conditions ...string) string {
+	return fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE %s AND COLUMN_NAME = %s AND %s",
+		WhereTable(c.Table.TableName), Literal(c.Name), strings.Join(conditions, " AND "))
+}
+
+// Same is a condition for [Column.Has]: the default is preset, and the rest is as it
+// was read, but for the type, AUTO_INCREMENT and the expression.
+func (c *Column) Same(preset string) string {
+	return Exactly(presetIs, preset) + " AND " + Exactly(restIs, c.rest)
+}
+
+// On MariaDB a CHECK can stand with a column, and a MODIFY takes it away unless it
+// repeats it. The catalog names such a one after its column. MySQL has only
+// constraints of the table, which a MODIFY leaves alone.
+
+func (t *Table) fromChecks() string {
+	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
+}
+
+func (c *Column) fromChecks() string {
+	return c.Table.fromChecks() + " AND CONSTRAINT_NAME = " + Literal(c.Name)
+}
+
+func (c *Column) checks() []string { return c.Table.checks[strings.ToLower(c.Name)] }
+
+// CountsChecks are conditions: the column has as many as when it was inspected.
+func (c *Column) CountsChecks() []string {
+	if c.Table.checks == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("(SELECT COUNT(*) = %d %s)", len(c.checks()), c.fromChecks())}
+}
+
+// RepeatsChecks are conditions: their expressions are the same too. That holds until
+// a type changes, when the server writes 1000 for 1e3.
+func (c *Column) RepeatsChecks() []string {
+	checks := c.checks()
+	if len(checks) == 0 {
+		return nil
+	}
+	same := Join(checks, " OR ", func(check string) string { return Exactly("CHECK_CLAUSE", check) })
+	return []string{fmt.Sprintf("(SELECT SUM(%s) = %d %s)", same, len(checks), c.fromChecks())}
+}
+
+// IndexUnchanged is a condition: the index exists, as it was inspected.
+func (t *Table) IndexUnchanged(name string) string {
+	parts := t.Indexes[name]
+	return fmt.Sprintf("(SELECT COUNT(*) = %[1]d AND SUM(%[2]s) = %[1]d FROM information_schema.STATISTICS WHERE %[3]s AND INDEX_NAME = %[4]s)",
+		len(parts), Join(parts, " OR ", func(part string) string { return Exactly(indexIs, part) }), WhereTable(t.TableName), Literal(name))
+}
+
+// The kinds of constraints.
+const (
+	ForeignKind = "FOREIGN KEY"
+	CheckKind   = "CHECK"
+)
+
+// HasAll is a query that returns true if all of these constraints exist.
+func HasAll(t engine.TableName, kind string, names ...string) string {
+	return hasSome(t, kind, names, len(names))
+}
+
+// HasNone is a query that returns true if none of these constraints exist.
+func HasNone(t engine.TableName, kind string, names ...string) string {
+	return hasSome(t, kind, names, 0)
+}
+
+func hasSome(t engine.TableName, kind string, names []string, n int) string {
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE %s AND CONSTRAINT_TYPE = '%s' AND CONSTRAINT_NAME IN (%s)",
+		n, WhereTable(t), kind, Literals(names))
+}
+
+// Unchanged is a condition: the foreign key is as it was inspected, or dropped while
+// there is a journal.
+func (f ForeignKey) Unchanged() string {
+	same := make([]string, len(f.Columns))
+	for i := range f.Columns {
+		same[i] = fmt.Sprintf("(ORDINAL_POSITION = %d AND COLUMN_NAME = %s AND REFERENCED_COLUMN_NAME = %s)",
+			i+1, Literal(f.Columns[i]), Literal(f.Refers[i]))
+	}
+	name, n := Literal(f.Name), len(f.Columns)
+	columns := fmt.Sprintf("(SELECT COUNT(*) = %d AND SUM(REFERENCED_TABLE_SCHEMA = %s AND REFERENCED_TABLE_NAME = %s AND (%s)) = %d "+
+		"FROM information_schema.KEY_COLUMN_USAGE WHERE %s AND CONSTRAINT_NAME = %s AND REFERENCED_TABLE_NAME IS NOT NULL)",
+		n, SchemaOf(f.Parent), Literal(f.Parent.Name), strings.Join(same, " OR "), n, WhereTable(f.Child), name)
+	rules := fmt.Sprintf("(SELECT COUNT(*) = 1 FROM information_schema.REFERENTIAL_CONSTRAINTS "+
+		"WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_NAME = %s AND DELETE_RULE IN (%s) AND UPDATE_RULE IN (%s))",
+		SchemaOf(f.Child), Literal(f.Child.Name), name, f.rule("DELETE"), f.rule("UPDATE"))
+	return "(" + columns + " AND " + rules + "\nOR (" + HasNone(f.Child, ForeignKind, f.Name) + ") AND " + hasJournal + ")"
+}
+
+// Between is the constraint for a table that refers to another parent, under another
+// name.
+func (f ForeignKey) Between(name string, parent engine.TableName) string {
+	const references = " REFERENCES "
+	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
+	at := index(text, references) + len(references)
+	return text[:at] + QuoteTable(parent) + " " + text[at+index(text[at:], "("):]
+}
+
+// rule are the names of what happens on an event. InnoDB does the same for two of
+// them, and servers differ in which one they leave out of the definition.
+func (f ForeignKey) rule(event string) string {
+	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
+		if index(f.Text, " ON "+event+" "+rule) >= 0 {
+			return Literal(rule)
+		}
+	}
+	return "'RESTRICT', 'NO ACTION'"
+}
+
+// Orphans is a query for the rows that break the foreign key of the table: their keys
+// and what they refer to.
+func (t *Table) Orphans(f ForeignKey) string {
+	var shown, set, same []string
+	for _, c := range t.Key() {
+		shown = append(shown, "c."+Quote(c.Name))
+	}
+	for i, name := range f.Columns {
+		c := "c." + Quote(name)
+		if !contains(shown, c) {
+			shown = append(shown, c)
+		}
+		set = append(set, c+" IS NOT NULL")
+		same = append(same, "p."+Quote(f.Refers[i])+" = "+c)
+	}
+	return fmt.Sprintf("SELECT %s FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)", strings.Join(shown, ", "),
+		QuoteTable(f.Child), strings.Join(set, " AND "), QuoteTable(f.Parent), strings.Join(same, " AND "))
+}

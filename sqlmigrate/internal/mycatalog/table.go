@@ -1,0 +1,109 @@
+package mycatalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// A Table is a table as it was before an unfinished run. Its schema is empty in the
+// current database, so that what is planned here can be carried out in a database of
+// another name.
+type Table struct {
+	engine.TableName
+
+	Kind, Engine string // BASE TABLE, …; InnoDB, …
+	Rows, Bytes  int64
+	Elements     []string // columns, keys and constraints, as SHOW CREATE TABLE writes them
+	Options      string   // what follows them
+	Columns      []*Column
+	Foreign      []ForeignKey        // also those that an unfinished run has dropped
+	Indexes      map[string][]string // of each, what the catalog has about its columns, see indexIs
+
+	checks map[string][]string // of MariaDB's columns, by their names in small letters; nil on MySQL
+}
+
+// A Column is a column of a table.
+type Column struct {
+	Table      *Table
+	Name, Type string     // as information_schema has them
+	Definition Definition // the old one, if an unfinished run has changed it
+	Primary    bool       // part of the primary key
+	Generated  string     // the expression from which the database computes it
+	Preset     string     // its default, see presetIs
+
+	rest string // see restIs
+}
+
+func (c *Column) String() string { return c.Table.String() + "." + c.Name }
+
+// Integer is the column's type, or its old one.
+func (c *Column) Integer() Integer { return c.Definition.Integer() }
+
+// Assigned is how the database assigns the column, or empty.
+func (c *Column) Assigned() string {
+	switch {
+	case c.Definition.Auto():
+		return "auto_increment"
+	case c.Primary && index(string(c.Definition), " DEFAULT ") >= 0:
+		return "default"
+	}
+	return ""
+}
+
+// HasForeignKey reports whether the column refers to another.
+func (c *Column) HasForeignKey() bool {
+	return slices.ContainsFunc(c.Table.Foreign, func(f ForeignKey) bool { return contains(f.Columns, c.Name) })
+}
+
+// contains compares as the servers compare names of columns.
+func contains(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// Column is the column of that name, or nil.
+func (t *Table) Column(name string) *Column {
+	for _, c := range t.Columns {
+		if strings.EqualFold(c.Name, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Key are the columns of the primary key.
+func (t *Table) Key() []*Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return !c.Primary })
+}
+
+// IsUnique reports whether a unique key consists of these columns.
+func (t *Table) IsUnique(columns []string) bool {
+	return slices.ContainsFunc(t.Elements, func(e string) bool {
+		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // all but one have a name
+		return strings.HasPrefix(e, "UNIQUE KEY ") && slices.EqualFunc(QuotedNames(e)[1:], columns, strings.EqualFold)
+	})
+}
+
+// IsIndex reports whether an element is an index that need not be unique.
+func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
+
+// Serves reports whether an element is an index of the columns of the foreign key, and
+// of no others.
+func Serves(element string, f ForeignKey) bool {
+	return IsIndex(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
+}
+
+// define adds what the definition has about columns and foreign keys.
+func (t *Table) define(s Server) {
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "`") {
+			if c := t.Column(QuotedNames(e)[0]); c != nil {
+				c.Definition = Definition(e)
+			}
+		} else if f, ok := parseForeignKey(t.TableName, e); ok {
+			f.Parent = s.Normal(f.Parent)
+			t.Foreign = append(t.Foreign, f)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+)
+
+// A connector follows references from column to column, and reads the tables to which
+// they lead.
+type connector struct {
+	*mycatalog.Reader
+
+	references []engine.Reference // for which the database may have no constraint
+	columns    map[*mycatalog.Column]*column
+	found      []*column // by the present call of connect
+}
+
+// connect reads what was asked for, what an unfinished run was about, and what is
+// connected with them.
+func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, findings, error) {
+	n := &connector{Reader: r, references: want.References, columns: map[*mycatalog.Column]*column{}}
+	moved, found, err := n.wanted(ctx, want.Tables)
+	if err != nil {
+		return nil, found, err
+	}
+	resumed, more, err := n.unfinished(ctx)
+	if err != nil {
+		return nil, found, err
+	}
+	found.add(more)
+	g := &graph{mariadb: r.MariaDB, journal: r.Journal, tables: r.Tables, columns: n.columns, moved: moved, resumed: resumed}
+	g.dropped = g.findDropped()
+	return g, found, nil
+}
+
+func (n *connector) wanted(ctx context.Context, names []engine.TableName) (moved []*column, found findings, err error) {
+	asked := map[*mycatalog.Table]bool{}
+	var keys []*mycatalog.Column
+	for _, name := range names {
+		t, err := n.Table(ctx, name)
+		if err != nil {
+			return nil, found, err
+		}
+		asked[t] = true
+		key, more := wantedKey(t)
+		keys = append(keys, key...)
+		found.add(more)
+	}
+	moved, err = n.connect(ctx, keys)
+	for _, c := range moved {
+		if c.Assigned() != "" && !asked[c.Table] {
+			found.note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
+		}
+	}
+	return moved, found, err
+}
+
+// wantedKey is the table's key: of several columns the one that the database assigns,
+// or else the only integer. The others hold something else, such as the tenant, and
+// several integers cannot be told apart.
+func wantedKey(t *mycatalog.Table) (columns []*mycatalog.Column, found findings) {
+	key := t.Key()
+	if len(key) == 0 {
+		found.block(t, "table "+t.String(), "it has no primary key", "give it one, or leave it out")
+		return nil, found
+	}
+	if i := slices.IndexFunc(key, func(c *mycatalog.Column) bool { return c.Definition.Auto() }); i >= 0 {
+		return key[i : i+1], found
+	}
+	integers := slices.DeleteFunc(slices.Clone(key), func(c *mycatalog.Column) bool { return c.Integer().Base == "" })
+	switch len(integers) {
+	case 0:
+		found.block(t, "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
+			"give the table an integer key, or leave it out")
+	case 1:
+		return integers, found
+	default:
+		found.note(engine.CompositeNote, t, len(key))
+	}
+	return nil, found
+}
+
+// unfinished finds the columns that a run that has stopped half-way was about.
+func (n *connector) unfinished(ctx context.Context) (resumed []*column, found findings, err error) {
+	if !n.Journal.Exists {
+		return nil, found, nil
+	}
+	found.note("An earlier run has stopped half-way, as table %s of database %s says. This plan completes it, whatever it was for.", mycatalog.JournalTable, n.Database)
+	var columns []*mycatalog.Column
+	for _, e := range n.Journal.Entries {
+		t, err := n.Table(ctx, e.Table)
+		if err != nil {
+			found.note("What table %s says of table %s is left out: %v.", mycatalog.JournalTable, e.Table, err)
+			continue
+		}
+		if c := t.Column(e.Name); c != nil && e.Kind == mycatalog.ColumnEntry {
+			columns = append(columns, c)
+		}
+	}
+	resumed, err = n.connect(ctx, columns)
+	return resumed, found, err
+}
+
+// connect follows references from the columns, in both directions.
+func (n *connector) connect(ctx context.Context, columns []*mycatalog.Column) ([]*column, error) {
+	n.found = nil
+	for _, c := range columns {
+		first := len(n.found)
+		n.place(c)
+		for i := first; i < len(n.found); i++ {
+			if err := n.follow(ctx, n.found[i]); err != nil {
+				return nil, err
+			}
+		}
+		widen(n.found[first:])
+	}
+	return n.found, nil
+}
+
+// place makes a column one of the connected set.
+func (n *connector) place(c *mycatalog.Column) *column {
+	placed := n.columns[c]
+	if placed == nil {
+		placed = &column{Column: c}
+		n.columns[c], n.found = placed, append(n.found, placed)
+	}
+	return placed
+}
+
+// widen decides on the types of connected columns, which have to be alike.
+func widen(connected []*column) {
+	unsigned := slices.ContainsFunc(connected, func(c *column) bool { return c.Integer() == mycatalog.UnsignedBigint })
+	for _, c := range connected {
+		if t := c.Integer(); t.Base != "" && t.Base != "bigint" {
+			c.wide = mycatalog.Integer{Base: "bigint", Unsigned: unsigned && t.Unsigned}
+		}
+	}
+}
+
+// follow places the columns that refer to c or to which it refers.
+func (n *connector) follow(ctx context.Context, c *column) error {
+	foreign, err := n.foreignAt(ctx, c.Table)
+	if err != nil {
+		return err
+	}
+	references := slices.Clone(n.references)
+	for _, f := range foreign {
+		for i := range f.Columns {
+			references = append(references, engine.Reference{Table: f.Child, Column: f.Columns[i], ToTable: f.Parent, ToColumn: f.Refers[i]})
+		}
+	}
+	is := func(t engine.TableName, name string) bool {
+		return n.Normal(t) == c.Table.TableName && strings.EqualFold(name, c.Name)
+	}
+	for _, r := range references {
+		if is(r.Table, r.Column) || is(r.ToTable, r.ToColumn) {
+			if err := n.link(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// foreignAt are the foreign keys of the table and of those that refer to it.
+func (n *connector) foreignAt(ctx context.Context, t *mycatalog.Table) ([]mycatalog.ForeignKey, error) {
+	foreign := slices.Clone(t.Foreign)
+	for _, p := range n.Pairs {
+		if p.Parent != t.TableName || p.Child == t.TableName {
+			continue
+		}
+		child, err := n.Table(ctx, p.Child)
+		if err != nil {
+			return nil, err
+		}
+		foreign = append(foreign, child.Foreign...)
+	}
+	return foreign, nil
+}
+
+// link places both ends of a reference, unless one is a view's: its columns follow.
+func (n *connector) link(ctx context.Context, r engine.Reference) error {
+	from, errFrom := n.Column(ctx, r.Table, r.Column)
+	to, errTo := n.Column(ctx, r.ToTable, r.ToColumn)
+	if err := errors.Join(errFrom, errTo); errors.Is(err, mycatalog.ErrView) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	child, parent := n.place(from), n.place(to)
+	if child != parent && !slices.Contains(child.refers, parent) {
+		child.refers = append(child.refers, parent)
+	}
+	return nil
+}

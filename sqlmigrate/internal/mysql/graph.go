@@ -1,0 +1,202 @@
+package mysql
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A column is one of the connected set.
+type column struct {
+	*mycatalog.Column
+
+	wide   mycatalog.Integer // the type that it gets; zero: it keeps its own
+	refers []*column
+}
+
+func (c *column) widens() bool { return c.wide.Base != "" }
+
+// afterWiden is the definition after phase widen.
+func (c *column) afterWiden() mycatalog.Definition {
+	if c.widens() {
+		return c.Definition.As(c.wide)
+	}
+	return c.Definition
+}
+
+// A keyRange is what the keys of a table are.
+type keyRange struct {
+	largest     string // empty if there is none
+	notPositive bool   // some are not
+}
+
+// parseInt is the largest int64 if the number is beyond it.
+func parseInt(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+func above(s string, than int64) bool { return s != "" && parseInt(s) > than }
+
+func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }
+
+// A graph is the connected set, as it was before an unfinished run.
+type graph struct {
+	mariadb bool
+	journal mycatalog.Journal
+	tables  map[engine.TableName]*mycatalog.Table // that have been read
+	columns map[*mycatalog.Column]*column
+	moved   []*column // keys that were asked for, and all columns connected with them
+	resumed []*column // the columns of an unfinished run, likewise
+	keys    map[*mycatalog.Table]keyRange
+
+	// dropped are the foreign keys that have to be absent while types change, and those
+	// that an unfinished run has dropped: by table, and in the order of their indexes,
+	// which a server may create again when they are added back.
+	dropped []mycatalog.ForeignKey
+}
+
+func (g *graph) all() []*column { return slices.Concat(g.moved, g.resumed) }
+
+// widened are the columns whose type changes.
+func (g *graph) widened() []*column {
+	return slices.DeleteFunc(g.all(), func(c *column) bool { return !c.widens() })
+}
+
+// assigned are the columns that the database assigns.
+func (g *graph) assigned() []*column {
+	return slices.DeleteFunc(slices.Clone(g.moved), func(c *column) bool { return c.Assigned() == "" })
+}
+
+// changed are the columns of the foreign key, on either side, whose type changes.
+func (g *graph) changed(f mycatalog.ForeignKey) []*column {
+	var columns []*column
+	add := func(t *mycatalog.Table, names []string) {
+		for _, name := range names {
+			if c := g.columns[t.Column(name)]; c != nil && c.widens() && !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	add(g.tables[f.Child], f.Columns)
+	if parent := g.tables[f.Parent]; parent != nil {
+		add(parent, f.Refers)
+	}
+	return columns
+}
+
+func (g *graph) findDropped() []mycatalog.ForeignKey {
+	var keys []mycatalog.ForeignKey
+	for _, columns := range byTable(g.all()) {
+		for _, f := range columns[0].Table.Foreign {
+			if len(g.changed(f)) > 0 || g.journal.Has(f) {
+				keys = append(keys, f)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b mycatalog.ForeignKey) int {
+		return cmp.Or(strings.Compare(a.Child.String(), b.Child.String()), cmp.Compare(g.indexOf(a), g.indexOf(b)), strings.Compare(a.Name, b.Name))
+	})
+	return keys
+}
+
+// indexOf is the place of the index that serves only the foreign key, or -1.
+func (g *graph) indexOf(f mycatalog.ForeignKey) int {
+	return slices.IndexFunc(g.tables[f.Child].Elements, func(e string) bool { return mycatalog.Serves(e, f) })
+}
+
+// rebuilt are the indexes, as elements of the definition, that have to become the
+// table's own because a foreign key has brought them: the server replaces such a one
+// when the foreign key is added back, under another name or at another place among the
+// others. Those that come after it are created again too, which keeps their order. The
+// table is copied anyway.
+func (g *graph) rebuilt(t *mycatalog.Table) []string {
+	var own []string
+	for _, e := range t.Elements {
+		if mycatalog.IsIndex(e) && (len(own) > 0 || slices.ContainsFunc(g.dropped, func(f mycatalog.ForeignKey) bool {
+			return f.Child == t.TableName && mycatalog.Serves(e, f)
+		})) {
+			own = append(own, e)
+		}
+	}
+	return own
+}
+
+// nameOf is the name of an element.
+func nameOf(element string) string { return mycatalog.QuotedNames(element)[0] }
+
+// byTable groups columns, in the order of the names of their tables.
+func byTable(columns []*column) [][]*column {
+	groups := map[*mycatalog.Table][]*column{}
+	for _, c := range columns {
+		if !slices.Contains(groups[c.Table], c) {
+			groups[c.Table] = append(groups[c.Table], c)
+		}
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b []*column) int {
+		return strings.Compare(a[0].Table.String(), b[0].Table.String())
+	})
+}
+
+func foreignNames(keys []mycatalog.ForeignKey) []string {
+	names := make([]string, len(keys))
+	for i, f := range keys {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// tablesOf describes the connected set.
+func tablesOf(g *graph) []engine.Table {
+	var tables []engine.Table
+	for _, columns := range byTable(g.all()) {
+		t := columns[0].Table
+		table := engine.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, MaxKey: keyID(g.keys[t].largest)}
+		for _, c := range columns {
+			table.Columns = append(table.Columns, c.describe())
+		}
+		slices.SortFunc(table.Columns, func(a, b engine.Column) int { return strings.Compare(a.Name, b.Name) })
+		tables = append(tables, table)
+	}
+	return tables
+}
+
+func (c *column) describe() engine.Column {
+	described := engine.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.Assigned()}
+	if c.widens() {
+		described.To = c.wide.String()
+	}
+	if was := c.Integer(); was.Base != "" && was != mycatalog.IntegerOf(c.Type) {
+		described.Type = was.String()
+	}
+	for _, to := range c.refers {
+		described.Refers = append(described.Refers, to.String())
+	}
+	slices.Sort(described.Refers)
+	return described
+}
+
+// findings are what blocks the plan, and what else people should know.
+type findings struct {
+	blockers []engine.Blocker
+	notes    []string
+}
+
+func (f *findings) block(t *mycatalog.Table, object, reason, fix string) {
+	f.blockers = append(f.blockers, engine.Blocker{Table: t.String(), Object: object, Reason: reason, Fix: fix})
+}
+
+func (f *findings) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+func (f *findings) add(more findings) {
+	f.blockers, f.notes = append(f.blockers, more.blockers...), append(f.notes, more.notes...)
+}

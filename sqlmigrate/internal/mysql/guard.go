@@ -1,0 +1,69 @@
+package mysql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+)
+
+// guardPhase leaves out keys that refer to another table's, which has a guard of its
+// own.
+func guardPhase(g *graph) (engine.Phase, []string) {
+	phase := engine.Phase{Name: engine.Guard}
+	var notes []string
+	for _, c := range slices.Concat(byTable(g.moved)...) {
+		switch {
+		case !c.Primary || c.HasForeignKey() || c.Integer().Base == "" || guarded(c):
+		case g.keys[c.Table].notPositive:
+			notes = append(notes, fmt.Sprintf("Table %s has keys that are not positive, so it gets no guard.", c.Table))
+		default:
+			phase.Steps = append(phase.Steps, guardStep(g, c))
+		}
+	}
+	return phase, notes
+}
+
+// guarded reports whether a CHECK of this meaning exists, under any name.
+func guarded(c *column) bool {
+	condition := mycatalog.Quote(c.Name) + " > 0"
+	return slices.ContainsFunc(c.Table.Elements, func(e string) bool {
+		return strings.Contains(e, "CHECK ("+condition+")") || strings.Contains(e, "CHECK (("+condition+"))")
+	})
+}
+
+// guardName is what GORM names the CHECK of a model with check:id > 0, so that
+// AutoMigrate does not add another one.
+func guardName(t *mycatalog.Table, column string) string {
+	for {
+		// GORM cuts a name that is too long without regard to its characters.
+		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.Name, column), "")
+		if !slices.ContainsFunc(t.Elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mycatalog.Quote(name)+" ") }) {
+			return name
+		}
+		column += "_positive"
+	}
+}
+
+func guardStep(g *graph, c *column) engine.Step {
+	t := c.Table
+	name := guardName(t, c.Name)
+	step := rewrite(g, t, engine.Step{
+		Text: "refuse keys that are not positive",
+		Up: []engine.Statement{{
+			SQL:    alter(t, "ADD CONSTRAINT "+mycatalog.Quote(name)+" CHECK ("+mycatalog.Quote(c.Name)+" > 0)"),
+			Unless: mycatalog.HasAll(t.TableName, mycatalog.CheckKind, name),
+		}},
+		Down: []engine.Statement{{
+			SQL:    alter(t, "DROP CONSTRAINT "+mycatalog.Quote(name)),
+			Unless: mycatalog.HasNone(t.TableName, mycatalog.CheckKind, name),
+		}},
+	})
+	step.Locks += "; it also waits for transactions that write the tables it refers to or that refer to it, " +
+		"and a program that has written one and continues with the other gets error 1213 and must repeat its transaction"
+	return step
+}

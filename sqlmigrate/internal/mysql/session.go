@@ -1,0 +1,135 @@
+package mysql
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+)
+
+const (
+	// sqlMode keeps values from being cut when they are changed, and a key of
+	// 0 from becoming 1 when AUTO_INCREMENT comes back. What it leaves out
+	// would refuse columns that exist already, or quote names another way.
+	sqlMode = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
+
+	// inspectWait is for a run that has lost its client: the server ends
+	// its statement first.
+	inspectWait = 10 * time.Second
+
+	// expiry is for how long MySQL answers with where a counter once stood: a
+	// day, unless it is 0. MariaDB, which has none, takes /*!80000 for a comment.
+	expiry = "@@SESSION.information_schema_stats_expiry"
+
+	restoreTimeout = 5 * time.Second
+)
+
+// A Session has settings of the package's own, and the name of the
+// database's runs, so that there is one at a time.
+type Session struct {
+	conn *sql.Conn
+
+	id               int64
+	mode             string
+	checks           int
+	lockWait, innodb int64
+	expiry           int64
+	autocommit       int
+	name             string
+}
+
+// settingsSQL asks for what a session changes, to restore it, for the connection, to
+// KILL it if it is lost, and for the database, whose runs have a name.
+const settingsSQL = "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, " +
+	"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, 0 /*!80000 + " + expiry + " */, COALESCE(DATABASE(), '')"
+
+// OpenSession waits for another run to end. The caller restores the connection by
+// [Session.Restore].
+func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
+	s := &Session{conn: conn}
+	var database string
+	err := conn.QueryRowContext(ctx, settingsSQL).
+		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &s.expiry, &database)
+	if err != nil {
+		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
+	}
+	sum := sha256.Sum256([]byte(database))
+	s.name = "sqlmigrate " + hex.EncodeToString(sum[:])[:40]
+	if err := s.claim(ctx, wait); err != nil {
+		return nil, err
+	}
+	if err := s.set(ctx, sqlMode, 1, 1, 0); err != nil {
+		return nil, s.close(ctx, err)
+	}
+	return s, nil
+}
+
+// claim waits for another run to end.
+func (s *Session) claim(ctx context.Context, wait time.Duration) error {
+	seconds := wholeSeconds(wait)
+	if seconds == 0 {
+		seconds = s.lockWait
+	}
+	var got sql.NullBool
+	if err := s.conn.QueryRowContext(ctx, fmt.Sprintf("SELECT GET_LOCK('%s', %d)", s.name, seconds)).Scan(&got); err != nil {
+		return fmt.Errorf("sqlmigrate: wait for another run to end: %w", err)
+	}
+	if !got.Bool {
+		return errors.New("sqlmigrate: another run is under way in this database, perhaps the last statement of one that has lost its connection: try again when it has ended")
+	}
+	return nil
+}
+
+func (s *Session) exec(ctx context.Context, format string, args ...any) error {
+	_, err := s.conn.ExecContext(ctx, fmt.Sprintf(format, args...))
+	return err
+}
+
+func (s *Session) set(ctx context.Context, mode string, checks, autocommit int, seconds int64) error {
+	return s.exec(ctx, "SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d /*!80000, "+expiry+" = %d */",
+		mycatalog.Literal(mode), checks, autocommit, seconds)
+}
+
+// lockTimeout limits the wait for locks on tables, and on rows.
+func (s *Session) lockTimeout(ctx context.Context, d time.Duration) error {
+	seconds := wholeSeconds(d)
+	if seconds == 0 {
+		return nil
+	}
+	return s.SetTimeouts(ctx, seconds, seconds)
+}
+
+// SetTimeouts limits the wait for tables and for rows, in seconds; at zero it
+// does not wait for a table at all.
+func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {
+	return s.exec(ctx, "SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb)
+}
+
+// wholeSeconds rounds up: the servers count in seconds.
+func wholeSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// close restores the connection, or ends it if that cannot be done.
+func (s *Session) close(ctx context.Context, err error) error {
+	if s.Restore(ctx) != nil {
+		engine.Discard(s.conn)
+	}
+	return err
+}
+
+// Restore restores the settings of the connection, also if ctx is over, and lets others
+// run. It unlocks tables for a run that has stopped between two statements.
+func (s *Session) Restore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	return errors.Join(
+		s.exec(ctx, "UNLOCK TABLES"),
+		s.set(ctx, s.mode, s.checks, s.autocommit, s.expiry),
+		s.SetTimeouts(ctx, s.lockWait, s.innodb),
+		s.exec(ctx, "DO RELEASE_LOCK('%s')", s.name))
+}

@@ -1,0 +1,152 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+)
+
+const widenNote = "MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again."
+
+// widenPhase drops foreign keys first, because no server changes the type of a column
+// that has one, whatever foreign_key_checks is.
+func widenPhase(g *graph) (engine.Phase, []string) {
+	phase := engine.Phase{Name: engine.Widen}
+	keys := byChild(g.dropped)
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, dropStep(g, same))
+	}
+	for _, columns := range byTable(g.widened()) {
+		phase.Steps = append(phase.Steps, widenStep(g, columns))
+		phase.Check = append(phase.Check, fit(columns)...)
+	}
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, addStep(g, same))
+	}
+	for _, same := range keys {
+		phase.Steps = append(phase.Steps, verifyStep(g, same))
+	}
+	if len(keys) == 0 {
+		return phase, nil
+	}
+	first := &phase.Steps[0]
+	first.Down = append(first.Down, verify(g, g.dropped)...)
+	return phase, []string{widenNote}
+}
+
+// byChild groups sorted keys.
+func byChild(keys []mycatalog.ForeignKey) [][]mycatalog.ForeignKey {
+	var tables [][]mycatalog.ForeignKey
+	for i, f := range keys {
+		if i == 0 || f.Child != keys[i-1].Child {
+			tables = append(tables, nil)
+		}
+		last := len(tables) - 1
+		tables[last] = append(tables[last], f)
+	}
+	return tables
+}
+
+// dropStep is for the foreign keys of one table.
+func dropStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
+	t := g.tables[keys[0].Child]
+	return engine.Step{
+		Table: t.String(),
+		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
+		Up:    []engine.Statement{drop(g, t, keys, (*column).to)},
+		Down:  addBeforeIndexes(g, t, keys),
+		Locks: "waits for transactions that use the table or the tables that it refers to; all others wait until it is done",
+	}
+}
+
+// addStep adds them unchecked: that takes a moment, where a server that checks copies
+// the table.
+func addStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
+	t := g.tables[keys[0].Child]
+	return engine.Step{
+		Table: t.String(),
+		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
+		Up:    unchecked(addForeignKeys(t, keys)),
+		Down:  []engine.Statement{drop(g, t, keys, (*column).from)},
+		Locks: "waits for transactions that use the table and, on MySQL, for those that write the tables that it refers to; all others wait until it is done",
+	}
+}
+
+// drop is one statement, so that all of a table's exist or none. It is left out where
+// the columns have their new types already.
+func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) engine.Statement {
+	var columns []*column
+	for _, f := range keys {
+		columns = append(columns, g.changed(f)...)
+	}
+	drops := mycatalog.Join(foreignNames(keys), ", ", func(name string) string { return "DROP FOREIGN KEY " + mycatalog.Quote(name) })
+	unless := "SELECT TRUE" // an earlier run has done it
+	if len(columns) > 0 {
+		unless = "SELECT (" + mycatalog.HasNone(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...) + ") OR " +
+			mycatalog.Join(byTable(columns), " AND ", func(columns []*column) string { return "(" + columnsAre(columns, typeOf) + ")" })
+	}
+	return engine.Statement{SQL: alter(t, drops), Unless: unless}
+}
+
+func addForeignKeys(t *mycatalog.Table, keys []mycatalog.ForeignKey) engine.Statement {
+	return engine.Statement{SQL: alter(t, addClauses(keys)), Unless: mycatalog.HasAll(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...)}
+}
+
+func addClauses(keys []mycatalog.ForeignKey) string {
+	return mycatalog.Join(keys, ", ", func(f mycatalog.ForeignKey) string { return "ADD " + f.Text })
+}
+
+// addBeforeIndexes is addForeignKeys where widenStep may not have come to the indexes.
+// They are left to the server if somebody has changed them since.
+func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []engine.Statement {
+	add := addForeignKeys(t, keys)
+	own := g.rebuilt(t)
+	if len(own) == 0 {
+		return unchecked(add)
+	}
+	unchanged := mycatalog.Join(own, " AND ", func(e string) string { return t.IndexUnchanged(nameOf(e)) })
+	both := engine.Statement{
+		SQL:    alter(t, rebuild(own), addClauses(keys)),
+		Unless: "SELECT (" + add.Unless + ") OR NOT (" + unchanged + ")",
+	}
+	return unchecked(both, add)
+}
+
+func widenStep(g *graph, columns []*column) engine.Step {
+	var up, down []string
+	for _, c := range columns {
+		up = append(up, "MODIFY "+string(c.afterWiden()))
+		down = append(down, "MODIFY "+string(c.Definition))
+	}
+	t := columns[0].Table
+	if own := g.rebuilt(t); len(own) > 0 {
+		up = append(up, rebuild(own))
+	}
+	return rewrite(g, t, engine.Step{
+		Text: mycatalog.Join(columns, ", ", func(c *column) string { return c.Name + " becomes " + c.wide.String() }),
+		Up:   []engine.Statement{{SQL: alter(t, up...), Unless: columnsAre(columns, (*column).to)}},
+		Down: []engine.Statement{{SQL: alter(t, down...), Unless: columnsAre(columns, (*column).from)}},
+	})
+}
+
+func rebuild(indexes []string) string {
+	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(nameOf(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
+}
+
+// fit refuses to go back to types that do not hold what is there.
+func fit(columns []*column) []engine.Statement {
+	var statements []engine.Statement
+	for _, c := range columns {
+		low, high := c.Integer().Range()
+		statements = append(statements, rejectUnless(
+			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.Integer(), c),
+			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %d AND %d)",
+				mycatalog.QuoteTable(c.Table.TableName), mycatalog.Quote(c.Name), low, high)))
+		if c.Definition.Auto() {
+			statements = append(statements, counterFits(c, high))
+		}
+	}
+	return statements
+}

@@ -1,0 +1,3 @@
+package myonline
+
+var IsSupported = isSupported

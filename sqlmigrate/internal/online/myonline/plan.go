@@ -1,0 +1,219 @@
+package myonline
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+)
+
+// A move fills shadows: for each table of the connected set another one with wide
+// columns, filled by triggers and by a copy, parents first, and with foreign keys among
+// themselves. One RENAME puts all of them into the places of the originals. Locks are
+// taken in the order in which programs take them: a row of the original first, then the
+// one of the shadow.
+
+// A shadowed is a table of a move.
+type shadowed struct {
+	*mycatalog.Table
+
+	wide []widening
+}
+
+// A widening is a column and the type that it gets.
+type widening struct {
+	*mycatalog.Column
+
+	to mycatalog.Integer
+}
+
+// PlanOnline implements [engine.Online].
+func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable) (*engine.OnlinePlan, error) {
+	if err := checkVersion(ctx, conn); err != nil {
+		return nil, err
+	}
+	reader, err := mycatalog.Read(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := readTables(ctx, reader, wanted)
+	if err != nil {
+		return nil, err
+	}
+	plan := &engine.OnlinePlan{}
+	if plan.Blockers, err = findBlockers(ctx, conn, reader, tables); err != nil {
+		return nil, err
+	}
+	sorted := sortParents(tables)
+	if sorted == nil && len(plan.Blockers) == 0 && len(tables) > 0 {
+		plan.Blockers = []engine.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
+	}
+	if len(plan.Blockers) == 0 && len(tables) > 0 {
+		tables, plan.Notes, plan.Stages = sorted, slices.Clone(notes), stagesOf(sorted)
+	}
+	for _, t := range tables {
+		plan.Tables = append(plan.Tables, t.TableName)
+	}
+	return plan, nil
+}
+
+// versionSQL asks for the version, with a name for MySQL, whose own has none.
+const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION())"
+
+// checkVersion refuses MySQL, on which nothing of this has been tried, and servers
+// that a crash in the middle of a RENAME leaves with half of it.
+func checkVersion(ctx context.Context, conn *sql.Conn) error {
+	var version string
+	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version); err != nil {
+		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
+	}
+	if !isSupported(version) {
+		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or later: apply phase widen", version)
+	}
+	return nil
+}
+
+func isSupported(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && strings.Contains(version, "MariaDB") && (major > 10 || major == 10 && minor >= 6)
+}
+
+var notes = []string{
+	"Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.",
+	"A primary of MariaDB does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose --stall and --batch-rows so that they follow.",
+	"There is no way back online after the swap, because writes are then in the new tables alone. After the last stage, phase widen of a plan that was made before can be taken back, with its locks.",
+	"A program's transaction can be the victim of a deadlock with the copy, error 1213, and has to be repeated.",
+}
+
+func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {
+	tables := make([]shadowed, len(wanted))
+	for i, w := range wanted {
+		t, err := reader.Table(ctx, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		tables[i].Table = t
+		for _, c := range w.Columns {
+			if c.To == "" {
+				continue
+			}
+			own := t.Column(c.Name)
+			if own == nil {
+				return nil, fmt.Errorf("sqlmigrate: table %s has no column %s any more: inspect it again", t, c.Name)
+			}
+			tables[i].wide = append(tables[i].wide, widening{own, mycatalog.IntegerOf(c.To)})
+		}
+	}
+	return tables, nil
+}
+
+func has(tables []shadowed, name engine.TableName) bool {
+	return slices.ContainsFunc(tables, func(s shadowed) bool { return s.TableName == name })
+}
+
+// findBlockers refuses whatever would not survive.
+func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]engine.Blocker, error) {
+	var blockers []engine.Blocker
+	if reader.Journal.Exists {
+		blockers = append(blockers, engine.Blocker{Table: mycatalog.JournalTable, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
+	}
+	for _, s := range tables {
+		found := slices.Concat(refuseTable(s.Table), refuseForeignKeys(s.Table, tables), refuseReferring(s.Table, tables, reader.Pairs))
+		for _, f := range found {
+			blockers = append(blockers, engine.Blocker{Table: s.String(), Object: f.object, Reason: f.reason, Fix: "widen it by phase widen"})
+		}
+		objects, err := readObjects(ctx, conn, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range objects {
+			blockers = append(blockers, engine.Blocker{Table: s.String(), Object: f.object, Reason: f.reason, Fix: "drop it, or widen the table by phase widen"})
+		}
+	}
+	return blockers, nil
+}
+
+// A refusal is an object of a table that cannot be moved, and why.
+type refusal struct{ object, reason string }
+
+func refuseTable(t *mycatalog.Table) (found []refusal) {
+	no := func(reason string) { found = append(found, refusal{"table " + t.String(), reason}) }
+	key := t.Key()
+	switch {
+	case t.Schema != "":
+		no("it is in another database")
+	case len(triggerName(t.TableName, "INSERT")) > longestName:
+		no("its name leaves no room for the name of its shadow")
+	case t.Kind != "BASE TABLE" || !strings.EqualFold(t.Engine, "InnoDB"):
+		no("it is not a plain table of InnoDB")
+	case strings.Contains(t.Options, "PARTITION BY"):
+		no("it has partitions, which have no foreign keys and are not tried")
+	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
+		no("the first column of its primary key is not an integer by which it could be copied in batches")
+	}
+	for _, c := range t.Columns {
+		if strings.Contains(strings.ToLower(c.Type), "zerofill") {
+			found = append(found, refusal{"column " + c.Name, "it has ZEROFILL"})
+		}
+	}
+	return found
+}
+
+func refuseForeignKeys(t *mycatalog.Table, tables []shadowed) (found []refusal) {
+	for _, f := range t.Foreign {
+		no := func(reason string) { found = append(found, refusal{"foreign key " + f.Name, reason}) }
+		switch {
+		case f.Parent == t.TableName:
+			no("the table refers to itself")
+		case len(f.Columns) > 1:
+			no("it has several columns")
+		case !has(tables, f.Parent):
+			no("it refers to table " + f.Parent.String() + ", which is not widened with it")
+		}
+	}
+	return found
+}
+
+func refuseReferring(t *mycatalog.Table, tables []shadowed, pairs []mycatalog.Pair) (found []refusal) {
+	for _, p := range pairs {
+		if p.Parent == t.TableName && !has(tables, p.Child) {
+			found = append(found, refusal{"table " + p.Child.String(), "it refers to table " + t.String() + " and is not widened with it"})
+		}
+	}
+	return found
+}
+
+// objectsSQL asks for triggers of the table, which the move's own would be mixed with,
+// and for tables that have the names that the move needs.
+const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
+	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
+
+func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []refusal, err error) {
+	var r refusal
+	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
+	err = mycatalog.Each(ctx, conn, query, []any{&r.object, &r.reason}, func() { found = append(found, r) })
+	return found, err
+}
+
+// sortParents puts parents before their children. It returns nil if foreign keys form a
+// circle.
+func sortParents(tables []shadowed) []shadowed {
+	var sorted []shadowed
+	for len(sorted) < len(tables) {
+		before := len(sorted)
+		for _, s := range tables {
+			if !has(sorted, s.TableName) && !slices.ContainsFunc(s.Foreign, func(f mycatalog.ForeignKey) bool { return !has(sorted, f.Parent) }) {
+				sorted = append(sorted, s)
+			}
+		}
+		if len(sorted) == before {
+			return nil
+		}
+	}
+	return sorted
+}

@@ -1,0 +1,307 @@
+package myonline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+)
+
+// stagesOf are the stages for tables that are sorted: parents first.
+func stagesOf(tables []shadowed) []engine.OnlineStage {
+	prepare := engine.OnlineStage{Name: engine.StagePrepare, Text: "make shadows with wide columns"}
+	copying := engine.OnlineStage{Name: engine.StageCopy, Text: "fill them by triggers and a copy, parents first"}
+	index := engine.OnlineStage{Name: engine.StageIndex, Text: "the shadows have theirs already"}
+	constrain := engine.OnlineStage{Name: engine.StageConstrain, Text: "compare all rows"}
+	finish := engine.OnlineStage{Name: engine.StageFinish, Text: "drop the old tables, and give foreign keys their names again", NoWayBack: "the old tables are dropped"}
+	for _, s := range tables {
+		prepare.Steps = append(prepare.Steps, orphanSteps(s)...)
+	}
+	for _, s := range slices.Backward(tables) {
+		copying.Back = append(copying.Back, dropTriggersStep(s))
+		prepare.Back = append(prepare.Back, dropStep(s, shadowName(s.TableName), "drop its shadow"))
+		finish.Steps = append(finish.Steps, dropStep(s, oldName(s.TableName), "drop the old table"))
+	}
+	for _, s := range tables {
+		prepare.Steps = append(prepare.Steps, createStep(s))
+		copying.Steps = append(copying.Steps, triggerStep(s), copyStep(s))
+		constrain.Steps = append(constrain.Steps, compareStep(s))
+		finish.Steps = append(finish.Steps, namesStep(s)...)
+	}
+	return []engine.OnlineStage{prepare, copying, index, constrain, swapStage(tables), finish}
+}
+
+// orphanSteps are for rows that a shadow would refuse.
+func orphanSteps(s shadowed) []engine.OnlineStep {
+	var steps []engine.OnlineStep
+	for _, f := range s.Foreign {
+		steps = append(steps, engine.OnlineStep{
+			Table: s.String(), Kind: engine.Verify, Text: "look for rows that break foreign key " + f.Name,
+			SQL:  []string{"SELECT COUNT(*) FROM (" + s.Orphans(f) + ") orphan"},
+			Rows: s.Rows, Bytes: s.Bytes, Estimate: time.Duration(s.Rows) * 2500 * time.Nanosecond,
+		})
+	}
+	return steps
+}
+
+// createStep repeats the definition of the table. The counter continues where the
+// original's is.
+func createStep(s shadowed) engine.OnlineStep {
+	return engine.OnlineStep{
+		Table: s.String(), Kind: engine.Long,
+		Text:  "make its shadow, in which " + mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() }),
+		SQL:   []string{"CREATE TABLE IF NOT EXISTS " + mycatalog.QuoteTable(shadowName(s.TableName)) + " (\n  " + mycatalog.Join(s.Elements, ",\n  ", s.element) + "\n)" + s.Options},
+		Locks: "nothing that programs use",
+	}
+}
+
+// element is an element of the table's definition as its shadow has it: wide, and
+// referring to another shadow, under another name.
+func (s shadowed) element(e string) string {
+	for _, w := range s.wide {
+		if string(w.Definition) == e {
+			return string(w.Definition.As(w.to))
+		}
+	}
+	for _, f := range s.Foreign {
+		if f.Text == e {
+			return f.Between(foreignName(f), shadowName(f.Parent))
+		}
+	}
+	return e
+}
+
+// written are the columns that a statement can write.
+func (s shadowed) written() []*mycatalog.Column {
+	return slices.DeleteFunc(slices.Clone(s.Columns), func(c *mycatalog.Column) bool { return c.Generated != "" })
+}
+
+// listed writes each column in the place of ?.
+func listed(columns []*mycatalog.Column, separator, as string) string {
+	return mycatalog.Join(columns, separator, func(c *mycatalog.Column) string { return strings.ReplaceAll(as, "?", mycatalog.Quote(c.Name)) })
+}
+
+// sameKey is a condition for the row of one table that has the key of another's.
+func (s shadowed) sameKey(one, other string) string {
+	return listed(s.Key(), " AND ", one+"? = "+other+"?")
+}
+
+// triggerStep begins to repeat what programs write. A row that is updated before it was
+// copied is inserted, because its key may move to where the copy has been.
+func triggerStep(s shadowed) engine.OnlineStep {
+	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written()
+	upsert := "INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") VALUES (" + listed(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + listed(columns, ", ", "? = VALUES(?)")
+	step := engine.OnlineStep{
+		Table: s.String(), Kind: engine.Short, Text: "triggers repeat in the shadow what programs write",
+		SQL:   []string{"LOCK TABLES " + from + " WRITE"},
+		Locks: "everybody waits for a moment, once for all three",
+	}
+	for _, trigger := range []struct{ event, body string }{
+		{"DELETE", "DELETE FROM " + shadow + " WHERE " + s.sameKey("", "OLD.")},
+		{"UPDATE", "BEGIN UPDATE " + shadow + " SET " + listed(columns, ", ", "? = NEW.?") + " WHERE " + s.sameKey("", "OLD.") + "; " + upsert + "; END"},
+		{"INSERT", upsert},
+	} {
+		name := mycatalog.Quote(triggerName(s.TableName, trigger.event))
+		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+name,
+			"CREATE TRIGGER "+name+" AFTER "+trigger.event+" ON "+from+" FOR EACH ROW "+trigger.body)
+	}
+	step.SQL = append(step.SQL, "UNLOCK TABLES")
+	return step
+}
+
+func dropTriggersStep(s shadowed) engine.OnlineStep {
+	step := engine.OnlineStep{Table: s.String(), Kind: engine.Short, Text: "drop its triggers", Locks: "everybody waits for a moment, once for each of three"}
+	for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
+		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+mycatalog.Quote(triggerName(s.TableName, event)))
+	}
+	return step
+}
+
+func dropStep(s shadowed, name engine.TableName, text string) engine.OnlineStep {
+	return engine.OnlineStep{Table: s.String(), Kind: engine.Long, Text: text, SQL: []string{"DROP TABLE IF EXISTS " + mycatalog.QuoteTable(name)}, Locks: "nothing that programs use"}
+}
+
+// copyStep locks the rows that it reads: what a trigger has written is never older.
+func copyStep(s shadowed) engine.OnlineStep {
+	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written(), mycatalog.Quote(s.Key()[0].Name)
+	return engine.OnlineStep{
+		Table: s.String(), Kind: engine.Batches, Text: "copy the rows that are there already",
+		SQL: []string{
+			"INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") SELECT " + listed(columns, ", ", "?") + " FROM " + from +
+				" FORCE INDEX (PRIMARY) WHERE " + first + " > ? AND " + first + " <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " +
+				listed(columns, ", ", shadow+".? = VALUES(?)"),
+			fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?", first, from),
+			fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from),
+		},
+		Locks: "rows of a batch: their writers wait until it is done",
+		Rows:  s.Rows, Bytes: s.Bytes, Disk: s.Bytes, Log: 2 * s.Bytes, Estimate: 3 * mysql.CopyTime(s.Table, true),
+	}
+}
+
+// differing begins a comparison: rows that it finds are copied again.
+const differing = "SELECT /* rows that differ */ "
+
+// compareStep compares bytes, in both directions.
+func compareStep(s shadowed) engine.OnlineStep {
+	same := mycatalog.Join(s.written(), " AND ", func(c *mycatalog.Column) string {
+		name, binary := mycatalog.Quote(c.Name), ""
+		if c.Integer().Base == "" {
+			binary = "BINARY "
+		}
+		return binary + "t." + name + " <=> " + binary + "s." + name
+	})
+	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
+	return engine.OnlineStep{
+		Table: s.String(), Kind: engine.Verify, Text: "compare it with its shadow",
+		SQL: []string{differing +
+			"(SELECT COUNT(*) FROM " + from + " t LEFT JOIN " + shadow + " s ON " + s.sameKey("s.", "t.") + " WHERE s." + key + " IS NULL OR NOT (" + same + ")) + " +
+			"(SELECT COUNT(*) FROM " + shadow + " s LEFT JOIN " + from + " t ON " + s.sameKey("t.", "s.") + " WHERE t." + key + " IS NULL)"},
+		Rows: 2 * s.Rows, Bytes: 2 * s.Bytes, Estimate: time.Duration(s.Rows) * 6 * time.Microsecond,
+	}
+}
+
+// swapStage is one RENAME.
+func swapStage(tables []shadowed) engine.OnlineStage {
+	old := mycatalog.Join(tables, ", ", func(s shadowed) string { return mycatalog.Literal(oldName(s.TableName).Name) })
+	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
+	over := "SELECT COUNT(*) > 0 " + swapped
+	stage := engine.OnlineStage{Name: engine.StageSwap, Text: "the shadows take the places of the tables"}
+	for _, s := range tables {
+		if slices.ContainsFunc(s.Columns, func(c *mycatalog.Column) bool { return c.Definition.Auto() }) {
+			stage.Steps = append(stage.Steps, counterStep(s, over))
+		}
+	}
+	for _, s := range tables {
+		stage.Steps = append(stage.Steps, unchangedStep(s, tables, over))
+	}
+	renames := mycatalog.Join(tables, ", ", func(s shadowed) string {
+		name := mycatalog.QuoteTable(s.TableName)
+		return name + " TO " + mycatalog.QuoteTable(oldName(s.TableName)) + ", " + mycatalog.QuoteTable(shadowName(s.TableName)) + " TO " + name
+	})
+	stage.Steps = append(stage.Steps, engine.OnlineStep{
+		Kind: engine.Short, Text: "rename all of them at once", SQL: []string{"RENAME TABLE " + renames}, Unless: over,
+		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
+	})
+	stage.Back = []engine.OnlineStep{{
+		Kind: engine.Verify, Text: "there is a way back only until the tables are renamed: writes since then are in the new ones alone. Continue to the last stage, and take phase widen back",
+		SQL: []string{"SELECT COUNT(*) " + swapped},
+	}}
+	return stage
+}
+
+// counterStep raises the shadow's AUTO_INCREMENT to the table's where a program has set
+// it. The triggers raise it otherwise, a moment after the table's: an ALTER for that
+// moment could keep writers waiting for a second.
+func counterStep(s shadowed, over string) engine.OnlineStep {
+	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
+	shadow := shadowName(s.TableName)
+	raise := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
+	return engine.OnlineStep{
+		Table: s.String(), Kind: engine.Short, Text: "raise AUTO_INCREMENT of its shadow if it is behind", Unless: over,
+		SQL: []string{
+			fmt.Sprintf("SET @sqlmigrate_next = "+next, mycatalog.WhereTable(s.TableName)),
+			"DO SLEEP(0.2)",
+			fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
+			"PREPARE sqlmigrate FROM @sqlmigrate", "EXECUTE sqlmigrate", "DEALLOCATE PREPARE sqlmigrate",
+		},
+		Locks: "writers wait for a moment if it is",
+	}
+}
+
+// unchangedStep refuses what the shadow does not know of.
+func unchangedStep(s shadowed, tables []shadowed, over string) engine.OnlineStep {
+	same := slices.Concat(counts(s, tables), definitions(s))
+	return engine.OnlineStep{
+		Table: s.String(), Kind: engine.Verify, Unless: over,
+		Text: "refuse it if it has been changed since the plan: take the move back and plan it again",
+		SQL:  []string{"SELECT NOT (" + strings.Join(same, "\nAND ") + ")"},
+	}
+}
+
+// counts are conditions: nothing has been added to the table, and nothing but the move
+// has added a trigger.
+func counts(s shadowed, tables []shadowed) []string {
+	count := func(of string, n int, from string) string {
+		return fmt.Sprintf("(SELECT COUNT(%s) = %d FROM information_schema.%s)", of, n, from)
+	}
+	referring := 0
+	for _, other := range tables {
+		for _, f := range other.Foreign {
+			if f.Parent == s.TableName {
+				referring++
+			}
+		}
+	}
+	where, name := mycatalog.WhereTable(s.TableName), mycatalog.Literal(s.Name)
+	return []string{
+		count("*", len(s.Columns), "COLUMNS WHERE "+where),
+		count("*", len(s.Foreign), "TABLE_CONSTRAINTS WHERE "+where+" AND CONSTRAINT_TYPE = '"+mycatalog.ForeignKind+"'"),
+		count("*", referring, "REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = "+name),
+		count("*", 3, "TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = "+name),
+		count("DISTINCT INDEX_NAME", len(s.Indexes), "STATISTICS WHERE "+where),
+	}
+}
+
+// definitions are conditions: what the table had is as it was.
+func definitions(s shadowed) []string {
+	var same []string
+	for _, c := range s.Columns {
+		same = append(same, "("+c.Has(mycatalog.Exactly("COLUMN_TYPE", c.Type), c.Same(c.Preset), mycatalog.Exactly("COALESCE(GENERATION_EXPRESSION, '')", c.Generated))+")")
+	}
+	for _, index := range slices.Sorted(maps.Keys(s.Indexes)) {
+		same = append(same, s.IndexUnchanged(index))
+	}
+	for _, f := range s.Foreign {
+		same = append(same, f.Unchanged())
+	}
+	return same
+}
+
+// namesStep replaces each constraint by one of its old name, unchecked: the rows have
+// been checked by the other until then.
+func namesStep(s shadowed) []engine.OnlineStep {
+	if len(s.Foreign) == 0 {
+		return nil
+	}
+	var drops, adds, names []string
+	for _, f := range s.Foreign {
+		drops = append(drops, "DROP FOREIGN KEY "+mycatalog.Quote(foreignName(f)))
+		adds, names = append(adds, "ADD "+f.Text), append(names, f.Name)
+	}
+	change := "ALTER TABLE " + mycatalog.QuoteTable(s.TableName) + " " + strings.Join(append(drops, adds...), ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
+	return []engine.OnlineStep{{
+		Table: s.String(), Kind: engine.Short, Text: "foreign keys have their names again",
+		SQL:    []string{"SET SESSION foreign_key_checks = 0", change, "SET SESSION foreign_key_checks = 1"},
+		Unless: mycatalog.HasAll(s.TableName, mycatalog.ForeignKind, names...),
+		Locks:  "everybody waits for a moment",
+	}}
+}
+
+const longestName = 64
+
+// The endings of both have six letters, by which a survey of the catalog leaves the
+// tables out.
+func shadowName(t engine.TableName) engine.TableName {
+	return engine.TableName{Name: "_" + t.Name + "_sfnew"}
+}
+
+func oldName(t engine.TableName) engine.TableName {
+	return engine.TableName{Name: "_" + t.Name + "_sfold"}
+}
+
+func triggerName(t engine.TableName, event string) string {
+	return "_" + t.Name + "_sf" + strings.ToLower(event[:3])
+}
+
+// foreignName is one that no constraint of the database has.
+func foreignName(f mycatalog.ForeignKey) string {
+	sum := sha256.Sum256([]byte(f.Child.Name + "\x00" + f.Name))
+	return "_sf_" + hex.EncodeToString(sum[:])[:24]
+}
