@@ -80,15 +80,15 @@ func (r Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
 // Numbers are those of all columns of a table, by name: that of a column that is
 // wanted, and which names are taken.
 func (r Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
+	rows, err := Read[struct {
+		Name   string
+		Number int64
+	}](ctx, r, `SELECT attname, attnum FROM pg_catalog.pg_attribute
+WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table)
 	found := map[string]int64{}
-	err := r.Each(ctx, `SELECT attname, attnum FROM pg_catalog.pg_attribute
-WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, []any{table}, func(rows *sql.Rows) error {
-		var name string
-		var number int64
-		err := rows.Scan(&name, &number)
-		found[name] = number
-		return err
-	})
+	for _, row := range rows {
+		found[row.Name] = row.Number
+	}
 	return found, err
 }
 
@@ -103,13 +103,13 @@ JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att 
 // Defaults are the expressions of columns that have one.
 func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) (map[Node]string, error) {
 	tables, columns := Arrays(nodes)
+	rows, err := Read[struct {
+		Node       Node
+		Expression string
+	}](ctx, q.Reader, defaultsSQL, tables, columns)
 	found := map[Node]string{}
-	err := q.Each(ctx, defaultsSQL, []any{tables, columns}, func(rows *sql.Rows) error {
-		var n Node
-		var value string
-		err := rows.Scan(&n.Table, &n.Column, &value)
-		found[n] = value
-		return err
-	})
+	for _, row := range rows {
+		found[row.Node] = row.Expression
+	}
 	return found, err
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -83,23 +84,24 @@ func (r Reader) row(ctx context.Context, query string, args []any, into ...any) 
 	return r.failed(r.Tx.QueryRowContext(ctx, query, args...).Scan(into...))
 }
 
-// Each calls scan for each row of a query.
-func (r Reader) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	return r.failed(pgsql.Each(ctx, r.Tx, query, args, scan))
-}
-
 // Read returns the rows of a query. Each is scanned into a T, or into its fields in
 // their order; those with the tag row:"-" are left out.
 func Read[T any](ctx context.Context, r Reader, query string, args ...any) ([]T, error) {
-	var found []T
-	err := r.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var t T
-		err := rows.Scan(fields(reflect.ValueOf(&t).Elem())...)
-		found = append(found, t)
-		return err
-	})
+	rows, err := r.Tx.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return nil, r.failed(err)
+	}
+	defer rows.Close()
+	var found []T
+	for rows.Next() {
+		var row T
+		if err := rows.Scan(fields(reflect.ValueOf(&row).Elem())...); err != nil {
+			return nil, r.failed(err)
+		}
+		found = append(found, row)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, r.failed(err)
 	}
 	return found, nil
 }

@@ -5,6 +5,10 @@
 // LoadMove finds a move under way, PlanOnline plans one, and OpenMove prepares the
 // connection. Package online then calls the driver for each step, and records in the
 // journal (journal.go) how far it has come.
+//
+// A plan is made in one direction: read reads the catalog into a graph, blockers and
+// stages are functions of that, and only read takes a context. The stages are in
+// stages.go, swap.go and swapback.go, which put together the steps of steps.go.
 package pgonline
 
 import (

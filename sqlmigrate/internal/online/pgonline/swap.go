@@ -54,13 +54,13 @@ func (g *graph) swap() engine.OnlineStep {
 	for _, t := range g.tables {
 		before = append(before, t.guard())
 	}
-	return g.exchange("", before, (*table).swap, (*foreignKey).fresh)
+	return g.exchange("swap the columns of %s", before, (*table).swap, (*foreignKey).fresh)
 }
 
 // exchange gives the names of columns to others, in one transaction: change has
 // the statements for a table, and built is the name under which a foreign key has
 // been added.
-func (g *graph) exchange(back string, before []string, change func(*table) []string, built func(*foreignKey) string) engine.OnlineStep {
+func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) engine.OnlineStep {
 	all := g.all()
 	sql := append(locked("ACCESS EXCLUSIVE", all...), before...)
 	for _, k := range g.keys {
@@ -74,7 +74,7 @@ func (g *graph) exchange(back string, before []string, change func(*table) []str
 		sql = append(sql, comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 	}
 	return engine.OnlineStep{
-		Text: "swap the columns of " + joined(g.tables, ", ", nameOf) + back, Kind: engine.Short, SQL: sql,
+		Text: fmt.Sprintf(text, joined(g.tables, ", ", nameOf)), Kind: engine.Short, SQL: sql,
 		Locks: fmt.Sprintf(exclusive, joined(all, ", ", nameOf)),
 	}
 }

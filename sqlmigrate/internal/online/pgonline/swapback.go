@@ -24,7 +24,7 @@ func (g *graph) swapBack() []engine.OnlineStep {
 	for _, k := range g.keys {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
-	steps = append(slices.Concat(fits, steps), g.exchange(" back", nil, (*table).backSwap, (*foreignKey).back))
+	steps = append(slices.Concat(fits, steps), g.exchange("swap the columns of %s back", nil, (*table).backSwap, (*foreignKey).back))
 	for i := range steps {
 		steps[i].Unless = g.notSwapped()
 	}
