@@ -16,7 +16,6 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
-	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -59,10 +58,7 @@ func TestAfterApply(t *testing.T) {
 		if err := gormflake.Check(db, &afterOrder{}, &afterLine{}); err == nil || !strings.Contains(err.Error(), "sqlmigrate") {
 			t.Errorf("Check before: %v, want an error that names sqlmigrate", err)
 		}
-		plan, err := sqlmigrate.Inspect(t.Context(), db, &afterOrder{}, &afterLine{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := inspect(t, db, &afterOrder{}, &afterLine{})
 		if err := plan.Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}

@@ -30,10 +30,7 @@ func TestInspectAgainOnThePool(t *testing.T) {
 			}
 		}
 		for round := range 2 {
-			plan, err := sqlmigrate.Inspect(t.Context(), db, "parents", sqlmigrate.WithReference("notes.parent_id", "parents.id"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := inspect(t, db, "parents", sqlmigrate.WithReference("notes.parent_id", "parents.id"))
 			if len(plan.Tables) != 2 {
 				t.Errorf("round %d: tables %v, want both", round, plan.Tables)
 			}

@@ -29,10 +29,7 @@ func TestCompositeKeys(t *testing.T) {
 			t.Parallel()
 			testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 				run(t, db, "CREATE TABLE docs ("+test.columns+")", "INSERT INTO docs VALUES ('7', '8')")
-				plan, err := sqlmigrate.Inspect(t.Context(), db, "docs")
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := inspect(t, db, "docs")
 				if got := strings.Contains(strings.Join(plan.Notes, "\n"), "a key of 2 columns"); got != test.note {
 					t.Errorf("notes = %q, want one of the key: %v", plan.Notes, test.note)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // A planted column has what it is made of, and what its rows hold.
@@ -169,10 +170,7 @@ func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		plantSchema(t, db)
-		plan, err := sqlmigrate.Inspect(t.Context(), db, "users", "posts", "staff", "dense")
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := inspect(t, db, "users", "posts", "staff", "dense")
 		if db.Name() == "sqlite" { // there, every integer column holds an ID
 			if len(plan.Likely) > 0 {
 				t.Errorf("found %+v", plan.Likely)
@@ -270,6 +268,7 @@ func inspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Plan(t, db, plan)
 	return plan
 }
 

@@ -190,10 +190,7 @@ func TestSQLiteLockRetry(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	run(t, db, sqliteShop...)
-	plan, err := sqlmigrate.Inspect(t.Context(), db, "users", "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := inspect(t, db, "users", "orders")
 	pool, err := db.DB()
 	if err != nil {
 		t.Fatal(err)

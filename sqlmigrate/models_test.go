@@ -6,7 +6,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/testdb"
-	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
 type viewedOrder struct {
@@ -24,10 +23,7 @@ func TestModelOfAView(t *testing.T) {
 			"CREATE TABLE viewed_orders (id BIGINT NOT NULL PRIMARY KEY)",
 			"CREATE TABLE parts (order_id BIGINT)",
 			"CREATE VIEW order_totals AS SELECT order_id AS viewed_order_id, count(*) AS sum FROM parts GROUP BY order_id")
-		plan, err := sqlmigrate.Inspect(t.Context(), db, &viewedOrder{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := inspect(t, db, &viewedOrder{})
 		if len(plan.Tables) != 1 || plan.Tables[0].Name != "viewed_orders" {
 			t.Errorf("tables %v, want viewed_orders alone", plan.Tables)
 		}
@@ -44,10 +40,7 @@ func TestGuardIsGORMs(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, "CREATE TABLE guarded_orders (id BIGINT NOT NULL PRIMARY KEY)")
-		plan, err := sqlmigrate.Inspect(t.Context(), db, &guardedOrder{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := inspect(t, db, &guardedOrder{})
 		if err := plan.Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}

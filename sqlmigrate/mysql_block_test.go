@@ -90,10 +90,7 @@ func TestMySQLBlockers(t *testing.T) {
 				db := mysqlOpenOrSkip(t, on, test.make...)
 				mysqlExec(t, db, "CREATE TABLE fine (id int AUTO_INCREMENT PRIMARY KEY)")
 				schema := mysqlSchema(t, db)
-				plan, err := sqlmigrate.Inspect(t.Context(), db, append(test.targets, "fine")...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := inspect(t, db, append(test.targets, "fine")...)
 				if len(plan.Blockers) != 1 || plan.Blockers[0].Object != test.want || !strings.Contains(plan.Blockers[0].Reason, test.reason) {
 					t.Errorf("blockers = %+v, want one: %s", plan.Blockers, test.want)
 				}
@@ -298,10 +295,7 @@ func TestMySQLForeignKeyToNoUniqueKey(t *testing.T) {
 		schema := mysqlSchema(t, loose)
 		targets := []any{"users", sqlmigrate.WithReference("orders.user_code", "users.id")}
 		if on == testdb.MySQL {
-			plan, err := sqlmigrate.Inspect(t.Context(), strict, targets...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := inspect(t, strict, targets...)
 			if len(plan.Blockers) != 1 || plan.Blockers[0].Object != "foreign key fk_id" || !strings.Contains(plan.Blockers[0].Fix, "restrict_fk_on_non_standard_key = OFF") {
 				t.Errorf("blockers = %+v, want one: foreign key fk_id, and the variable to set", plan.Blockers)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // mysqlID is one that is issued long after the tests were written.
@@ -149,6 +150,7 @@ func mysqlInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	if err := plan.Err(); err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Plan(t, db, plan)
 	return plan
 }
 

@@ -47,10 +47,7 @@ func TestMySQLOrphansBlock(t *testing.T) {
 	eachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := mysqlSmall(t, on)
 		mysqlOrphans(t, db)
-		plan, err := sqlmigrate.Inspect(t.Context(), db, mysqlSmallTargets()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := inspect(t, db, mysqlSmallTargets()...)
 		if len(plan.Blockers) != 2 {
 			t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // pgServer is a server that its tests share; each has a database of its own.
@@ -130,6 +131,7 @@ func (d *pgDatabase) inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Plan(t, d.DB, plan)
 	return plan
 }
 

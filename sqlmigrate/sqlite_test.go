@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // eachSQLite runs fn on both drivers.
@@ -36,6 +37,7 @@ func sqliteInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Plan(t, db, plan)
 	return plan
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // mariadbServer is a server that its tests share; each has a database of its own.
@@ -180,6 +181,7 @@ func (d *mariadbDatabase) onlineOf(t *testing.T, targets ...any) *sqlmigrate.Onl
 	if err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Online(t, d.DB, online)
 	return online
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // pgServer is a server that its tests share; each has a database of its own.
@@ -134,6 +135,7 @@ func (d *pgDatabase) online(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan
 	if err != nil {
 		t.Fatal(err)
 	}
+	migratetest.Online(t, d.DB, online)
 	return online
 }
 

@@ -1,0 +1,75 @@
+package sqlmigrate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+// These plans are kept whole, for people to read what a change has changed.
+func TestPlanIsKept(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
+		run(t, db, faultySchemas[db.Name()]...)
+		plan := inspect(t, db, "users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews())
+		migratetest.Whole(t, db, nameOf(t)+".plan", strings.Join(migratetest.PlanText(t, plan)[:2], "\n"))
+	})
+}
+
+// An online plan is kept whole too, and what a database keeps of it: the plan, and
+// how far it has come.
+func TestMoveIsKept(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
+		run(t, db, "CREATE TABLE users (id int PRIMARY KEY, name varchar(40))",
+			"CREATE TABLE orders (id int PRIMARY KEY, user_id int NOT NULL, note varchar(40), CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id))",
+			"CREATE INDEX ix ON orders (user_id, note)")
+		online, err := inspect(t, db, "users").Online(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := migratetest.OnlineText(t, online)
+		if err := online.Apply(t.Context(), db, sqlmigrate.WithLastStage(sqlmigrate.StagePrepare)); err != nil {
+			t.Fatal(err)
+		}
+		migratetest.Whole(t, db, nameOf(t)+".online", strings.Join(append(parts, journalOf(t, db, parts[1])), "\n"))
+	})
+}
+
+// nameOf is the database's.
+func nameOf(t *testing.T) string {
+	_, name, _ := strings.Cut(t.Name(), "/")
+	return name
+}
+
+// journalOf is the journal's only row. Its plan is the one that is kept.
+func journalOf(t *testing.T, db *gorm.DB, kept string) string {
+	t.Helper()
+	row := map[string]any{}
+	if err := db.Table("sqlmigrate_online").Take(&row).Error; err != nil {
+		t.Fatal(err)
+	}
+	var plan engine.OnlinePlan
+	if err := json.Unmarshal([]byte(fmt.Sprint(row["plan"])), &plan); err != nil {
+		t.Fatal(err)
+	}
+	if got := migratetest.KeptText(t, plan); got != kept {
+		t.Errorf("the journal's plan is not the one that was made:\n%s", testdb.Diff(kept, got))
+	}
+	row["plan"], row["began"] = "", ""
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		fmt.Fprintf(&out, "%s: %v\n", name, row[name])
+	}
+	return out.String()
+}

@@ -1,0 +1,15 @@
+package migratetest
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+)
+
+// keptOf reads the field of an online plan that no program needs.
+func keptOf(p *sqlmigrate.OnlinePlan) *engine.Move {
+	field := reflect.ValueOf(p).Elem().FieldByName("move")
+	return *(**engine.Move)(unsafe.Pointer(field.UnsafeAddr())) //nolint:gosec // for tests, of a field of this module
+}
