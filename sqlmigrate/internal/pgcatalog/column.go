@@ -22,7 +22,7 @@ type Column struct {
 	Node
 	Name       string
 	Type       string // as the server writes it
-	Base       string // the name of the type, of a domain that of what it is over
+	Base       string // the type's name in the catalog; for a domain, its base type's
 	Domain     bool
 	Length     int  // of a string, or digits before the point; negative without a limit
 	Identity   bool // declared here or, in a partition, by its parent
@@ -49,9 +49,9 @@ func (c *Column) Bounds() (smallest, largest string) {
 	return "-2147483648", "2147483647"
 }
 
-// columnsSQL asks for the type of columns, to see which have to be widened, and for
-// what else a column can have, because another column in its place needs it too.
-// Options beside n_distinct and n_distinct_inherited are the server's own.
+// columnsSQL asks for the types of columns, to see which have to be widened, and for
+// whatever else a column can have, because a column that takes its place needs it
+// too. Of a column's options, a user sets n_distinct and n_distinct_inherited only.
 const columnsSQL = `
 SELECT node.rel::bigint, node.att, a.attname, format_type(a.atttypid, a.atttypmod), b.typname, t.typtype = 'd',
        CASE WHEN b.typname IN ('varchar', 'bpchar') THEN m.typmod - 4
@@ -71,14 +71,14 @@ CROSS JOIN LATERAL (SELECT CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.attty
 WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
-// Columns describes columns, by table and in their order there.
+// Columns describes columns, in the order of their tables and numbers.
 func (r Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
 	tables, columns := Arrays(nodes)
 	return Read[Column](ctx, r, columnsSQL, tables, columns)
 }
 
-// Numbers are those of all columns of a table, by name: that of a column that is
-// wanted, and which names are taken.
+// Numbers returns the number of each column of a table, by name. They show too which
+// names are taken.
 func (r Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
 	rows, err := Read[struct {
 		Name   string
@@ -92,15 +92,15 @@ WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table)
 	return found, err
 }
 
-// defaultsSQL asks for expressions that fill columns where a row has no value; that
-// of a generated column is none.
+// defaultsSQL asks for the expressions that fill columns where a row has no value:
+// they are dropped and set again. A generated column's expression is not a default.
 const defaultsSQL = `
 SELECT ad.adrelid::bigint, ad.adnum, pg_get_expr(ad.adbin, ad.adrelid)
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
 JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
-// Defaults are the expressions of columns that have one.
+// Defaults returns the expressions of those columns that have a default.
 func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) (map[Node]string, error) {
 	tables, columns := Arrays(nodes)
 	rows, err := Read[struct {

@@ -11,9 +11,9 @@ type Dependent struct {
 	Object          sql.NullString // NULL if it was dropped since the query began
 }
 
-// dependentsSQL asks for what uses columns and does not follow another column that
-// takes their place: anything but a default, a sequence, an index and the
-// constraints that are made of these.
+// dependentsSQL asks for objects that would go on using a column after another one
+// has taken its name. Defaults, sequences, indexes, keys and exclusions are left
+// out: the swap moves them.
 const dependentsSQL = `
 SELECT DISTINCT d.classid::regclass::text, a.attname,
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -33,14 +33,14 @@ WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint
   AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = d.refobjid AND d.objsubid = d.refobjsubid)
 ORDER BY 1, 3, 2`
 
-// Dependents are what uses columns and would stay on them if others took their
-// place.
+// Dependents returns the objects that would stay on the columns if others took their
+// names.
 func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []int64) ([]Dependent, error) {
 	return Read[Dependent](ctx, q.Reader, dependentsSQL, table, Array(columns))
 }
 
-// Users describes all that uses columns. A statement that asks again, later, knows
-// what has come.
+// Users describes all objects that use the columns. A statement that asks for the
+// same later finds what has been added.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) ([]string, error) {
 	var found Texts
 	err := q.row(ctx, `

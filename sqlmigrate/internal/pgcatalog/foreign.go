@@ -41,8 +41,8 @@ WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey && $2::text
                         OR c.confrelid = $1::bigint::oid AND c.confkey && $2::text::int2[])
 ORDER BY c.conname, c.oid`
 
-// ForeignKeys are those that one of the columns of a table refers with, or is
-// referred to by, in the order of their names.
+// ForeignKeys returns the foreign keys that have one of a table's columns on either
+// side, by name.
 func (r Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]ForeignKey, error) {
 	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, Array(columns))
 }

@@ -42,8 +42,8 @@ type IndexColumn struct {
 	Customized bool   // the class has options
 }
 
-// indexesSQL asks for all that CREATE INDEX says of the indexes of a table,
-// because the same is built with other columns, and for what it does not say.
+// indexesSQL asks for all that CREATE INDEX and ADD CONSTRAINT need to make the same
+// indexes with other columns, and for properties that these cannot state.
 const indexesSQL = `
 SELECT i.indexrelid::bigint, c.relname, m.amname, i.indisunique, NOT coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false),
        i.indisvalid, i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
@@ -57,8 +57,8 @@ LEFT JOIN pg_catalog.pg_tablespace s ON s.oid = c.reltablespace
 LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.conrelid = i.indrelid AND x.contype IN ('p', 'u', 'x')
 WHERE i.indrelid = $1::bigint::oid ORDER BY c.relname`
 
-// indexColumnsSQL asks for the columns of the indexes of a table one by one: in
-// the definition of an index, it would take a parser to replace one.
+// indexColumnsSQL asks for the columns of a table's indexes one by one, because it
+// would take a parser to replace one in the definition of an index.
 const indexColumnsSQL = `
 SELECT i.indexrelid::bigint, k.n <= i.indnkeyatts, coalesce(a.attname, ''), pg_get_indexdef(i.indexrelid, k.n::integer, false),
        coalesce(quote_ident(cn.nspname) || '.' || quote_ident(co.collname), ''),
@@ -78,7 +78,7 @@ LEFT JOIN pg_catalog.pg_collation co ON k.n <= i.indnkeyatts AND co.oid = (i.ind
 LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
 WHERE i.indrelid = $1::bigint::oid ORDER BY i.indexrelid, k.n`
 
-// Indexes are all of a table, by name.
+// Indexes returns all indexes of a table, by name.
 func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]Index, error) {
 	indexes, err := Read[Index](ctx, q.Reader, indexesSQL, table)
 	if err != nil {

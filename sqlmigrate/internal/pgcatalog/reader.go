@@ -27,7 +27,6 @@ type Reader struct {
 	Schema  string // the current one; empty without one
 	Role    string // the current one
 	Locks   int    // that the server has room for
-	Block   int64  // bytes of a page
 	Super   bool   // Role may set session_replication_role
 	Bypass  bool   // no policy hides rows from Role
 
@@ -47,18 +46,18 @@ SELECT current_setting('server_version_num')::integer, coalesce(current_schema()
        current_setting('max_locks_per_transaction')::integer * (
          SELECT sum(setting::integer) + 1 FROM pg_catalog.pg_settings WHERE name IN
          ('max_connections', 'max_prepared_transactions', 'autovacuum_max_workers', 'max_worker_processes', 'max_wal_senders')),
-       current_setting('block_size')::bigint, r.rolsuper, r.rolsuper OR r.rolbypassrls,
+       r.rolsuper, r.rolsuper OR r.rolbypassrls,
        set_config('row_security', 'off', true), set_config('jit', 'off', true)
 FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
 
-// parameterSQL asks whether a role that is no superuser may set the parameter
-// nevertheless, as PostgreSQL 15 and later allow.
+// parameterSQL asks whether the role may set the parameter although it is not a
+// superuser, which PostgreSQL 15 and later allow.
 const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
 
 // Open returns a reader for a transaction. Its errors begin with work.
 func Open(ctx context.Context, tx *sql.Tx, work string) (Reader, error) {
 	r := Reader{Tx: tx, work: work}
-	err := r.row(ctx, openSQL, nil, &r.Version, &r.Schema, &r.Role, &r.Locks, &r.Block, &r.Super, &r.Bypass, new(string), new(string))
+	err := r.row(ctx, openSQL, nil, &r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string))
 	if err == nil && r.Version >= 150000 && !r.Super {
 		err = r.row(ctx, parameterSQL, nil, &r.Super)
 	}

@@ -111,20 +111,20 @@ SELECT m.root::bigint, c.oid::bigint, CASE WHEN c.relkind = 'p' THEN 0 ELSE grea
 FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m JOIN pg_catalog.pg_class c ON c.oid = m.oid
 ORDER BY m.depth, c.oid`
 
-// Sizes measures tables and what is below them, parents first.
+// Sizes measures tables, their partitions and their children, parents first.
 func (r Reader) Sizes(ctx context.Context, tables []int64) ([]Member, error) {
 	return Read[Member](ctx, r, sizesSQL, Array(tables))
 }
 
-// Publications are those that a table is in: their subscribers apply rows by
-// column, and stop where one has another type.
+// Publications returns the publications that a table is in: their subscribers apply
+// rows by column, and stop where one is missing or has another type.
 func (r Reader) Publications(ctx context.Context, t *Relation) ([]string, error) {
 	return Read[string](ctx, r, `SELECT pubname FROM pg_catalog.pg_publication_tables
 WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`, t.Schema, t.Name)
 }
 
-// Rules are the rewrite rules of a table, by name: they apply to the statements
-// that move its rows too.
+// Rules returns the rewrite rules of a table, by name: they also apply to statements
+// that copy its rows.
 func (r Reader) Rules(ctx context.Context, table int64) ([]string, error) {
 	return Read[string](ctx, r, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
 }

@@ -59,7 +59,7 @@ LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass 
 LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
 ORDER BY n.nspname, c.relname, used.rel, used.att`
 
-// Sequences finds those of columns, by name.
+// Sequences returns the sequences of columns, by name.
 func (r Reader) Sequences(ctx context.Context, nodes []Node) ([]*Sequence, error) {
 	tables, columns := Arrays(nodes)
 	rows, err := Read[struct {

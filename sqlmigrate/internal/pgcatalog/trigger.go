@@ -25,8 +25,8 @@ func (t Trigger) ChangesRows() bool {
 // OnUpdate reports whether the trigger fires when any column is updated.
 func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
 
-// Triggers are those of a table, by name. The query asks for their functions too,
-// because those of PL/pgSQL remember the types of columns.
+// Triggers returns the triggers of a table, by name. The query asks for their
+// functions too, because PL/pgSQL remembers the types of columns in a session.
 func (q QualifiedReader) Triggers(ctx context.Context, table int64) ([]Trigger, error) {
 	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),

@@ -3,9 +3,6 @@
 package pgsql
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -28,19 +25,4 @@ func Literal(s string) string {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
-}
-
-// Each calls f for each row of a query.
-func Each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
 }

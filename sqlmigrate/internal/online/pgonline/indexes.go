@@ -39,7 +39,8 @@ func (i index) expression(t *table) string {
 	return ""
 }
 
-// create makes the same index with other columns.
+// create makes the same index under another name, with the columns that columnName
+// names.
 func (i index) create(t *table, name string, columnName naming) string {
 	unique := ""
 	if i.Unique {

@@ -8,23 +8,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// function is the one of the trigger.
+// function is the name of the trigger's function.
 func (t *table) function() string {
 	return pgsql.Qualified(t.Schema, temporary(functionFor, t.Name, t.OID))
 }
 
-// sync makes the trigger's function.
+// sync creates the trigger's function.
 func (t *table) sync(body string) string {
 	return "CREATE OR REPLACE FUNCTION " + t.function() + "() RETURNS trigger LANGUAGE plpgsql AS $gormflake$\nBEGIN\n" + body + "  RETURN NEW;\nEND\n$gormflake$"
 }
 
-// forward is until the swap.
+// forward is the function until the swap: the new columns follow the old ones.
 func (t *table) forward() string {
 	return t.sync(written(t.columns, "", "  NEW.%s := NEW.%s;\n", fresh, current))
 }
 
-// reverse is after the swap. An INSERT without a list of columns writes a key to
-// the place that it had.
+// reverse is the function after the swap: the old columns follow. An INSERT that
+// does not list its columns writes a key into the old one, which has kept its place.
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
 		written(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
@@ -91,7 +91,8 @@ func (t *table) swap() []string {
 	return append(append(sql, t.reverse()), t.touch()...)
 }
 
-// putAside makes the name of an index free. A table has one primary key.
+// putAside frees the name of an index. A table can have only one primary key, so
+// that one is dropped.
 func (t *table) putAside(i index) []string {
 	switch {
 	case i.Primary():
@@ -103,8 +104,8 @@ func (t *table) putAside(i index) []string {
 	}
 }
 
-// put gives an index that has been built the name that is free now, and the
-// constraint.
+// put gives an index that has been built the name that putAside has freed, with its
+// constraint and comments.
 func (t *table) put(i index, built string) []string {
 	var sql []string
 	kind := "UNIQUE"
@@ -120,8 +121,8 @@ func (t *table) put(i index, built string) []string {
 	return append(sql, comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
-// replace puts other columns in the place of those that have the names now, which
-// get those of aside.
+// replace gives the columns' names to others. The columns that have them now get
+// the names of aside.
 func (t *table) replace(with, aside naming) []string {
 	var sql []string
 	for _, c := range t.columns {
