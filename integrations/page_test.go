@@ -11,10 +11,11 @@ import (
 )
 
 var (
-	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	rowTest  = regexp.MustCompile("`(?:([a-z/]+)\\.)?(Test\\w+)`")
-	quoted   = regexp.MustCompile("`([^`]+)`")
-	fragment = regexp.MustCompile("(?ms)^```(?:go|yaml)\n(.*?)^```$")
+	testFunc   = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	libraryRow = regexp.MustCompile(`(?m)^- (.*?): .*?((?:\((` + "`[^`]*`(?:, )?" + `)+\))?)$`)
+	rowTest    = regexp.MustCompile("`(?:([a-z/]+)\\.)?(Test\\w+)`")
+	quoted     = regexp.MustCompile("`([^`]+)`")
+	fragment   = regexp.MustCompile("(?ms)^```(?:go|yaml)\n(.*?)^```$")
 )
 
 // TestPage compares docs/integrations.md with the tests: each row has a test that
@@ -50,23 +51,20 @@ func checkRows(t *testing.T, page string, sources map[string]string) (unused []s
 	for test := range sources {
 		unused = append(unused, test)
 	}
-	for line := range strings.Lines(page) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) != 3 || !strings.HasPrefix(cells[0], "| ") || strings.HasPrefix(cells[0], "| library") {
-			continue
-		}
-		tests := rowTest.FindAllStringSubmatch(cells[2], -1)
+	libraries, _, _ := strings.Cut(page, "## Optional IDs")
+	for _, row := range libraryRow.FindAllStringSubmatch(libraries, -1) {
+		tests := rowTest.FindAllStringSubmatch(row[2], -1)
 		if len(tests) == 0 {
-			t.Errorf("%s: want a test", line)
+			t.Errorf("%s: want a test", row[0])
 		}
 		for _, found := range tests {
 			source, exists := sources[found[2]]
 			if found[1] != "" {
 				source = readFile(t, filepath.Join("..", found[1], "main.go"))
 			} else if !exists {
-				t.Errorf("%s: there is no test %s", line, found[2])
+				t.Errorf("%s: there is no test %s", row[0], found[2])
 			}
-			checkImports(t, cells[0], source)
+			checkImports(t, row[1], source)
 			unused = slices.DeleteFunc(unused, func(test string) bool { return test == found[2] })
 		}
 	}
