@@ -32,7 +32,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
-	layout, err := layoutOf(cfg.snowflake)
+	layout, err := snowflake.CheckOptions(cfg.snowflake...)
 	if err != nil {
 		return nil, err
 	}
@@ -48,30 +48,6 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 		return nil, errors.Join(err, gen.Close(context.WithoutCancel(ctx)))
 	}
 	return gen, nil
-}
-
-// layoutOf returns the layout of the generator that [snowflake.New] creates with
-// these options and a source that leaves the choice to them.
-func layoutOf(opts []snowflake.Option) (snowflake.Layout, error) {
-	asked := layoutSource{WorkerSource: snowflake.Static(0, 0)}
-	if _, err := snowflake.New(&asked, opts...); !errors.Is(err, errAsked) {
-		return snowflake.Layout{}, err
-	}
-	return asked.layout, nil
-}
-
-// A layoutSource grants nothing, and remembers the layout for which it was asked.
-type layoutSource struct {
-	snowflake.WorkerSource
-	layout snowflake.Layout
-}
-
-var errAsked = errors.New("gormflake: asked for the layout alone")
-
-// Grant serves [snowflake.New].
-func (s *layoutSource) Grant(_ context.Context, layout snowflake.Layout) (*snowflake.Grant, error) {
-	s.layout = layout
-	return nil, errAsked
 }
 
 // use registers p. It explains GORM's error, which is one word.

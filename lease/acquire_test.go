@@ -297,6 +297,9 @@ func TestOptionErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error = %v, want %q", err, test.want)
 			}
+			if checked := lease.CheckOptions(test.layout, test.opt); checked == nil || err == nil || checked.Error() != err.Error() {
+				t.Errorf("CheckOptions = %v, want the error of Acquire: %v", checked, err)
+			}
 			if calls := store.Calls(); calls != (leasetest.Calls{}) {
 				t.Errorf("the store was called: %+v", calls)
 			}
@@ -305,6 +308,9 @@ func TestOptionErrors(t *testing.T) {
 	_, err := lease.Acquire(t.Context(), leasetest.NewMemory(), layout(), lease.WithWorker(0), lease.WithWorkers(0, 1))
 	if err == nil || !strings.Contains(err.Error(), "WithWorker together with WithWorkers") {
 		t.Errorf("error = %v", err)
+	}
+	if err := lease.CheckOptions(layout(), lease.WithWorker(1)); err != nil {
+		t.Errorf("CheckOptions = %v, want nil: the options are right", err)
 	}
 }
 

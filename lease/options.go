@@ -47,6 +47,13 @@ const (
 	maxCall = 5 * time.Second
 )
 
+// CheckOptions returns the error that [Acquire] returns for the layout and the
+// options before it asks a store, which joins all mistakes in them, or nil.
+func CheckOptions(layout snowflake.Layout, opts ...Option) error {
+	_, err := newConfig(layout, opts)
+	return err
+}
+
 // newConfig applies all options to the defaults, so that one run shows every
 // mistake.
 func newConfig(layout snowflake.Layout, opts []Option) (config, error) {

@@ -47,21 +47,38 @@ func New(src WorkerSource, opts ...Option) (*Generator, error) {
 	if src == nil {
 		return nil, errors.New("snowflake: no worker source: pass Static, FromEnv, FromStatefulSet or a lease; there is no default because two processes would share it")
 	}
-	c, err := newConfig(opts)
+	g, c, err := prepare(src, opts)
+	if err == nil {
+		err = g.openFirst(c)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return g, nil
+}
+
+// CheckOptions returns the layout of the generator that [New] creates with these
+// options and a source that leaves the layout to them, or the error that New returns
+// before it asks the source for a worker.
+func CheckOptions(opts ...Option) (Layout, error) {
+	_, c, err := prepare(Static(0, 0), opts)
+	if err != nil {
+		return Layout{}, err
+	}
+	return c.layout, nil
+}
+
+// prepare creates a generator that has no worker yet.
+func prepare(src WorkerSource, opts []Option) (*Generator, config, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, c, err
+	}
 	if err := c.adopt(src); err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	g := newGenerator(src, c)
-	if err := g.checkLifetime(); err != nil {
-		return nil, err
-	}
-	if err := g.openFirst(c); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, c, g.checkLifetime()
 }
 
 func newGenerator(src WorkerSource, c config) *Generator {

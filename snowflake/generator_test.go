@@ -410,6 +410,33 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// No worker is asked for: the options may be those of a generator with any source.
+func TestCheckOptions(t *testing.T) {
+	t.Parallel()
+	future := snowflake.TwitterLayout()
+	future.Epoch = time.Now().Add(time.Hour).Truncate(time.Hour)
+	for _, tt := range []struct {
+		name   string
+		opts   []snowflake.Option
+		layout snowflake.Layout
+		want   string
+	}{
+		{"no options", nil, snowflake.TwitterLayout(), ""},
+		{"layout", []snowflake.Option{snowflake.WithLayout(snowflake.JSSafeLayout())}, snowflake.JSSafeLayout(), ""},
+		{"logical time", []snowflake.Option{snowflake.WithLogicalTime()}, snowflake.TwitterLayout(), ""},
+		{"lag", []snowflake.Option{snowflake.WithLag(-1)}, snowflake.Layout{}, "snowflake: WithLag(-1ns): want at least 0"},
+		{"epoch", []snowflake.Option{snowflake.WithLayout(future)}, snowflake.Layout{}, "is after the clock's"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			layout, err := snowflake.CheckOptions(tt.opts...)
+			if layout != tt.layout || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, %v, want %v, %q", layout, err, tt.layout, tt.want)
+			}
+		})
+	}
+}
+
 // The same layout as the source's is no contradiction.
 func TestLayoutOfTheSourceByName(t *testing.T) {
 	t.Parallel()

@@ -106,7 +106,7 @@ func (f *Flags) leased(ctx context.Context, layout snowflake.Layout, log *slog.L
 		layout = f.layoutIn(ctx, db, layout)
 	}
 	names, options := f.leaseOptions()
-	if err := checkOptions(ctx, layout, names, options); err != nil {
+	if err := checkOptions(layout, names, options); err != nil {
 		return nil, errors.Join(err, closeDB())
 	}
 	store := sqllease.New(db, append(f.store.Options(), sqllease.WithLogger(log))...)

@@ -1,8 +1,6 @@
 package issuer
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -34,28 +32,15 @@ func (f *Flags) checkLease() error {
 	if !f.Layout.Given() {
 		names = names[:1]
 	}
-	return checkOptions(f.cmd.Context(), layout, names, options)
+	return checkOptions(layout, names, options)
 }
 
-// checkOptions has the first option that Acquire refuses, as a mistake of the
-// command line.
-func checkOptions(ctx context.Context, layout snowflake.Layout, names []string, options []lease.Option) error {
+// checkOptions returns the first mistake in the options as one of the command line.
+func checkOptions(layout snowflake.Layout, names []string, options []lease.Option) error {
 	for i, name := range names {
-		_, err := lease.Acquire(ctx, noStore{}, layout, options[:i+1]...)
-		if !errors.Is(err, errAsked) {
+		if err := lease.CheckOptions(layout, options[:i+1]...); err != nil {
 			return terminal.Usage(fmt.Errorf("--%s: %w", name, err))
 		}
 	}
 	return nil
-}
-
-var errAsked = errors.New("the options are right: the store is asked")
-
-// A noStore is for what Acquire says before it asks one.
-type noStore struct{}
-
-func (noStore) Load(context.Context) (map[int]lease.Record, error) { return nil, errAsked }
-
-func (noStore) CompareAndSwap(context.Context, int, lease.Record, lease.Record) (bool, error) {
-	return false, errAsked
 }
