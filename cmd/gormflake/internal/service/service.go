@@ -34,7 +34,7 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	if cfg.Token != "" {
 		sum := sha256.Sum256([]byte(cfg.Token))
-		s.token = &sum
+		s.token, s.workers.showOwners = &sum, true
 	}
 	metrics, err := s.metrics()
 	if err != nil {

@@ -21,8 +21,11 @@ type worker struct {
 	State      string `json:"state"`
 }
 
-// A workerList is the last one that was read.
+// A workerList is the last one that was read. It shows owners on a server that has a
+// token, which all its callers have given, and on no other.
 type workerList struct {
+	showOwners bool // constant
+
 	mu      sync.Mutex
 	workers []worker
 	at      time.Time
@@ -38,7 +41,7 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	workers, err := s.workers.get(ctx, s.Store, s.token != nil)
+	workers, err := s.workers.get(ctx, s.Store)
 	switch {
 	case r.Context().Err() != nil:
 		return errGone
@@ -49,7 +52,7 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-func (l *workerList) get(ctx context.Context, store lease.Store, owners bool) ([]worker, error) {
+func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil {
@@ -66,7 +69,7 @@ func (l *workerList) get(ctx context.Context, store lease.Store, owners bool) ([
 	workers := make([]worker, 0, len(in.Holders))
 	for _, h := range in.Holders {
 		w := worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()}
-		if !owners {
+		if !l.showOwners {
 			w.Owner = ""
 		}
 		workers = append(workers, w)
