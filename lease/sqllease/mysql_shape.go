@@ -21,11 +21,15 @@ var mysqlRepairs = repairs{
 	renameQualified: true,
 }
 
+// mysqlColumns asks for the type, the collation and the NULLs of the columns.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), COLUMN_TYPE, LOWER(DATA_TYPE),
   COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0), COALESCE(COLLATION_NAME, ''),
   IS_NULLABLE = 'YES', COALESCE(GENERATION_EXPRESSION, '') <> ''
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?`
 
+// mysqlParts asks for the schema, the kind and engine of the table, its unique indexes
+// over both key columns, and the triggers that run before a row is written.
+//
 // An account without the right TRIGGER does not see the table's. The names have
 // different collations on MySQL, which a UNION of them refuses.
 const mysqlParts = `SELECT 'schema', CONVERT(COALESCE(?, DATABASE()) USING utf8mb4), ''
@@ -89,7 +93,7 @@ func (found *shape) addMySQL(t table, part, name, text string) {
 			found.forgets = fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, text, t.quoted)
 		}
 		if text != "" && !slices.Contains(mysqlEngines, strings.ToUpper(text)) {
-			found.flaws = append(found.flaws, Flaw{"it has the engine " + text + ", which keeps no key", "InnoDB", "ALTER TABLE " + t.quoted + " ENGINE=InnoDB"})
+			found.flaws = append(found.flaws, Flaw{Found: "it has the engine " + text + ", which keeps no key", Want: "InnoDB", Fix: "ALTER TABLE " + t.quoted + " ENGINE=InnoDB"})
 		}
 	case "key":
 		found.keys = append(found.keys, uniqueKey{name, text})
@@ -98,7 +102,7 @@ func (found *shape) addMySQL(t table, part, name, text string) {
 		if t.schema != "" {
 			trigger = "`" + t.schema + "`." + trigger
 		}
-		found.flaws = append(found.flaws, Flaw{"trigger " + name + " can change what is written", "no BEFORE trigger", "DROP TRIGGER " + trigger})
+		found.flaws = append(found.flaws, Flaw{Found: "trigger " + name + " can change what is written", Want: "no BEFORE trigger", Fix: "DROP TRIGGER " + trigger})
 	}
 }
 

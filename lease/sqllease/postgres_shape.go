@@ -21,7 +21,8 @@ var postgresRepairs = repairs{
 
 var postgresCollate = regexp.MustCompile(` COLLATE .*`)
 
-// A domain is as good as the type that it is based on.
+// postgresColumns asks for the type, the collation and the NULLs of the four columns. A
+// domain is as good as the type that it is based on.
 const postgresColumns = `SELECT CAST(a.attname AS text),
   format_type(a.atttypid, a.atttypmod) || CASE WHEN collisdeterministic THEN '' ELSE ' with the nondeterministic collation ' || collname END,
   format_type(CASE typtype WHEN 'd' THEN typbasetype ELSE a.atttypid END, CASE typtype WHEN 'd' THEN typtypmod ELSE a.atttypmod END),
@@ -31,6 +32,10 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     COALESCE((SELECT l.collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation), true) AS collisdeterministic) l
 WHERE a.attrelid = to_regclass(CAST($1 AS text)) AND a.attname IN ('namespace', 'worker_id', 'bound', 'owner')`
 
+// postgresParts asks for everything but columns that could let a compare-and-swap
+// succeed twice, or a write vanish: the kind of the relation, its unique indexes over
+// both key columns, rules, triggers and row security.
+//
 // In pg_trigger.tgtype, 1 is FOR EACH ROW, 2 BEFORE, 4 INSERT and 16 UPDATE.
 // A rule or trigger that is enabled for replicas alone does not concern the
 // store.
@@ -98,11 +103,11 @@ func (found *shape) addPostgres(t table, part, name, text string) {
 	case "key":
 		found.keys = append(found.keys, uniqueKey{name, text})
 	case "rule":
-		found.flaws = append(found.flaws, Flaw{"rule " + name + " rewrites statements", "no rule", fmt.Sprintf("DROP RULE %s ON %s", name, t.quoted)})
+		found.flaws = append(found.flaws, Flaw{Found: "rule " + name + " rewrites statements", Want: "no rule", Fix: fmt.Sprintf("DROP RULE %s ON %s", name, t.quoted)})
 	case "trigger":
-		found.flaws = append(found.flaws, Flaw{"trigger " + name + " can change or suppress what is written", "no BEFORE trigger for rows", fmt.Sprintf("DROP TRIGGER %s ON %s", name, t.quoted)})
+		found.flaws = append(found.flaws, Flaw{Found: "trigger " + name + " can change or suppress what is written", Want: "no BEFORE trigger for rows", Fix: fmt.Sprintf("DROP TRIGGER %s ON %s", name, t.quoted)})
 	case "policies":
-		found.flaws = append(found.flaws, Flaw{"row level security can hide rows from this user", "all rows", fmt.Sprintf("ALTER TABLE %s DISABLE ROW LEVEL SECURITY", t.quoted)})
+		found.flaws = append(found.flaws, Flaw{Found: "row level security can hide rows from this user", Want: "all rows", Fix: fmt.Sprintf("ALTER TABLE %s DISABLE ROW LEVEL SECURITY", t.quoted)})
 	}
 }
 

@@ -93,13 +93,16 @@ func (s *store) tableError(flaws ...Flaw) error {
 func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 	if _, twice := records[worker]; twice {
 		return s.tableError(Flaw{
-			fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace), "one", s.dialect.rebuild(s.table),
+			Found: fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace),
+			Want:  "one",
+			Fix:   s.dialect.rebuild(s.table),
 		})
 	}
 	if worker < layoutKey || worker != int(int32(worker)) {
 		return s.tableError(Flaw{
-			fmt.Sprintf("namespace %q has a row of worker %d", s.namespace, worker),
-			"at least -1 and 32 bits", fmt.Sprintf("DELETE FROM %s WHERE worker_id = %d", s.table.quoted, worker),
+			Found: fmt.Sprintf("namespace %q has a row of worker %d", s.namespace, worker),
+			Want:  "at least -1 and 32 bits",
+			Fix:   fmt.Sprintf("DELETE FROM %s WHERE worker_id = %d", s.table.quoted, worker),
 		})
 	}
 	return nil
@@ -110,9 +113,9 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	switch found.kind {
 	case "":
 	case aView:
-		return []Flaw{{"it is " + aView, "a plain table", "stop every process that leases workers, and name the table that the view reads in WithTable"}}
+		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
 	default:
-		return []Flaw{{"it is " + found.kind, "a plain table", d.rebuild(t)}}
+		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: d.rebuild(t)}}
 	}
 	flaws := found.flaws
 	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {
@@ -120,8 +123,9 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	}
 	if found.columns["namespace"].pads && strings.HasSuffix(namespace, " ") {
 		flaws = append(flaws, Flaw{
-			fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
-			d.types["namespace"], d.alterColumn(t, "namespace"),
+			Found: fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
+			Want:  d.types["namespace"],
+			Fix:   d.alterColumn(t, "namespace"),
 		})
 	}
 	return append(flaws, d.keyFlaws(found.keys, t)...)
@@ -131,11 +135,11 @@ func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
 	want := d.types[name]
 	switch key := name == "namespace" || name == "worker_id"; {
 	case c.generated:
-		return []Flaw{{name + " is generated", want, d.rebuild(t)}}
+		return []Flaw{{Found: name + " is generated", Want: want, Fix: d.rebuild(t)}}
 	case !c.exact:
-		return []Flaw{{name + " is " + c.typ, want, d.alterColumn(t, name)}}
+		return []Flaw{{Found: name + " is " + c.typ, Want: want, Fix: d.alterColumn(t, name)}}
 	case key && c.nullable:
-		return []Flaw{{name + " may be NULL", want + " NOT NULL", d.alterColumn(t, name)}}
+		return []Flaw{{Found: name + " may be NULL", Want: want + " NOT NULL", Fix: d.alterColumn(t, name)}}
 	}
 	return nil
 }
@@ -152,7 +156,7 @@ func (d *dialect) keyFlaws(keys []uniqueKey, t table) []Flaw {
 	if defects != nil {
 		found = strings.Join(defects, ", ")
 	}
-	return []Flaw{{found, "UNIQUE (namespace, worker_id)", d.addKey(t)}}
+	return []Flaw{{Found: found, Want: "UNIQUE (namespace, worker_id)", Fix: d.addKey(t)}}
 }
 
 func eachRow(ctx context.Context, conn *sql.Conn, query string, args []any, scan func(*sql.Rows) error) error {

@@ -23,13 +23,16 @@ var sqliteRepairs = repairs{
 	},
 }
 
-// Names without a schema lead to the temporary tables first, and to attached
+// sqliteTable asks which table a name means. Names without a schema lead to the temporary tables first, and to attached
 // files last.
 const sqliteTable = `SELECT schema, type FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
+// sqliteColumns asks for the type and the NULLs of the columns. A column of the
+// primary key counts as one without NULL: the store writes none.
 const sqliteColumns = `SELECT lower(name), type, NOT ("notnull" OR pk), hidden > 1 FROM pragma_table_xinfo(?, ?)`
 
+// sqliteKeys asks for the unique indexes over both key columns and no other.
 const sqliteKeys = `SELECT l.name, CASE
     WHEN l.partial THEN 'is partial'
     WHEN max(x.coll <> 'BINARY') THEN 'has a collation other than BINARY'
@@ -38,7 +41,8 @@ FROM pragma_index_list(?, ?) l JOIN pragma_index_xinfo(l.name, ?) x
 WHERE l."unique" AND x.key GROUP BY l.name
 HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 'worker_id') THEN lower(x.name) END) = 2`
 
-// The catalog does not return the collation of a column, but a compound SELECT
+// sqliteCompares asks whether a column tells texts apart that differ in case, or in a
+// blank at the end. The catalog does not return the collation of a column, but a compound SELECT
 // compares by the one of its first part.
 const sqliteCompares = `SELECT count(*) = 3 FROM (SELECT %s FROM %s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a ')))`
 
@@ -116,8 +120,8 @@ func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t ta
 		err := rows.Scan(&name, &ddl)
 		if !sqliteHarmless.MatchString(ddl) {
 			found.flaws = append(found.flaws, Flaw{
-				"trigger " + name + " can change or suppress what is written", "no BEFORE trigger",
-				fmt.Sprintf(`DROP TRIGGER %s."%s"`, quoted, strings.ReplaceAll(name, `"`, `""`)),
+				Found: "trigger " + name + " can change or suppress what is written", Want: "no BEFORE trigger",
+				Fix: fmt.Sprintf(`DROP TRIGGER %s."%s"`, quoted, strings.ReplaceAll(name, `"`, `""`)),
 			})
 		}
 		return err
