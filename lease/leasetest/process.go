@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,7 +201,7 @@ func (i *issuer) generator(source snowflake.WorkerSource) (*snowflake.Generator,
 	// On a shared tick, sequences that start at zero certainly collide.
 	gen, err := snowflake.New(source, snowflake.WithSequenceStart(snowflake.StartZero))
 	if errors.Is(err, snowflake.ErrFenced) {
-		return nil, errors.Join(i.note(), errStarved)
+		return nil, errors.Join(i.noteRefusal(), errStarved)
 	}
 	return gen, err
 }
@@ -240,22 +241,26 @@ func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.I
 		return nil
 	case errors.Is(err, snowflake.ErrFenced):
 		nap(ctx, again/4)
-		return i.note()
+		return cmp.Or(i.noteRefusal(), i.starved())
 	}
 	return err
 }
 
-// note writes down that there was no window to issue in.
-func (i *issuer) note() error {
-	switch {
-	case i.refused.IsZero():
-		i.refused = time.Now()
-	case time.Since(i.refused) > i.patience:
-		return errStarved
-	default:
+// noteRefusal writes down, once, that there is no window to issue in.
+func (i *issuer) noteRefusal() error {
+	if !i.refused.IsZero() {
 		return nil
 	}
+	i.refused = time.Now()
 	return i.journal.append([]entry{markerOf(refused, 0)}, nil)
+}
+
+// starved is errStarved if there has been no window for longer than the process waits.
+func (i *issuer) starved() error {
+	if time.Since(i.refused) > i.patience {
+		return errStarved
+	}
+	return nil
 }
 
 func (i *issuer) step() []entry {
