@@ -166,7 +166,7 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
 		c.token.replaced = t.replaced // by the write that has landed
 	}
-	w := c.worker(found.key, now)
+	w := c.newWorker(found.key, now)
 	r := w.next(max(c.bound(max(now+c.settle.Milliseconds(), c.starts[found.key])), found.record.Bound))
 	c.token = w.token
 	ok, err := over.swap(ctx, found.key, found.record, r)
@@ -202,7 +202,8 @@ func (c *claim) backOff() time.Duration {
 	return rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
 }
 
-func (c *claim) worker(key int, now int64) *heldWorker {
+// newWorker is the worker that the claim is about to write.
+func (c *claim) newWorker(key int, now int64) *heldWorker {
 	datacenter, worker := numbers(c.layout, key)
 	return &heldWorker{
 		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],

@@ -125,7 +125,7 @@ func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 		w.unused = max(w.unused, unused)
 	}
 	delete(h.grants, grant)
-	h.endUnusedLocked()
+	h.endIfUnused()
 	for _, left := range h.grants {
 		h.held = left // where the generator has refused the other
 	}
@@ -140,11 +140,11 @@ func (h *holdings) remove(grant *snowflake.Grant, unused int64) *heldWorker {
 func (h *holdings) endUnused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.endUnusedLocked()
+	return h.endIfUnused()
 }
 
-// endUnusedLocked breaks off what is under way, and lets nothing new be acquired.
-func (h *holdings) endUnusedLocked() bool {
+// endIfUnused breaks off what is under way, and lets nothing new be acquired.
+func (h *holdings) endIfUnused() bool {
 	if len(h.grants) > 0 {
 		return false
 	}

@@ -112,12 +112,11 @@ func (k *keeper) release(ctx context.Context, w *heldWorker, bound int64) (*loss
 // reads as released is left as it is: should it vanish, the one before it has a higher
 // bound, and blocks nobody for longer than a window.
 func release(ctx context.Context, over records, w *heldWorker, bound int64) (*loss, error) {
+	w.token.released = true
 	var swapErr error
 	for range maxReleases {
-		next := w.next(bound)
-		next.Owner = releasedOwner(next.Owner)
 		var ok bool
-		if ok, swapErr = over.swap(ctx, w.key, w.base, next); ok {
+		if ok, swapErr = over.swap(ctx, w.key, w.base, w.next(bound)); ok {
 			return nil, nil
 		}
 		r, err := over.read(ctx, w.key)

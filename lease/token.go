@@ -84,13 +84,6 @@ func parseToken(owner string) (_ token, ok bool) {
 	return t, true
 }
 
-// releasedOwner is the owner of the same grant's record once it is released.
-func releasedOwner(owner string) string {
-	t, _ := parseToken(owner)
-	t.released = true
-	return t.owner()
-}
-
 // heldBy is who holds the record's worker, host/process/random, or empty where
 // nobody does.
 func (r Record) heldBy() string {

@@ -91,7 +91,8 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	if n > r.grant.mask {
 		return first
 	}
-	return first + mix(uint64(r.grant.id(first))^r.grant.secret)&g.startMask%(r.grant.mask+2-n)
+	start := mix(uint64(r.grant.id(first))^r.grant.secret) & g.startMask
+	return first + start%(r.grant.mask+2-n) // the block still fits into the tick
 }
 
 // waitOrFail waits for what blocks the reservation, or returns why that

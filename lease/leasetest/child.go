@@ -36,8 +36,8 @@ func (s firstWrite) Write(p []byte) (int, error) {
 
 func (c *child) String() string { return fmt.Sprintf("process %d", c.number) }
 
-func startChild(l script, number int) (*child, error) {
-	text, err := json.Marshal(l)
+func startChild(s script, number int) (*child, error) {
+	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func startChild(l script, number int) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{number: number, journal: l.Journal, ready: make(firstWrite), gone: make(chan struct{})}
+	c := &child{number: number, journal: s.Journal, ready: make(firstWrite), gone: make(chan struct{})}
 	c.command = exec.Command(program, "-test.run=^$")
 	c.command.Env = append(os.Environ(), scriptVariable+"="+string(text))
 	c.command.Stdout, c.command.Stderr = c.ready, &c.output

@@ -53,25 +53,25 @@ func play(text string, dial Dialer, breakers map[string]breaker) int {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	l, j, err := begin(text)
+	s, j, err := begin(text)
 	if err != nil {
 		return failed(err)
 	}
 	// From here on SIGTERM ends the process in order.
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
-	if err := errors.Join(l.run(ctx, j, dial, breakers[l.Breaker]), j.close()); err != nil {
+	if err := errors.Join(s.run(ctx, j, dial, breakers[s.Breaker]), j.close()); err != nil {
 		return failed(err)
 	}
 	return 0
 }
 
 func begin(text string) (*script, *journal, error) {
-	l := new(script)
-	if err := json.Unmarshal([]byte(text), l); err != nil {
+	s := new(script)
+	if err := json.Unmarshal([]byte(text), s); err != nil {
 		return nil, nil, err
 	}
-	j, err := openJournal(l.Journal)
-	return l, j, err
+	j, err := openJournal(s.Journal)
+	return s, j, err
 }
 
 func failed(err error) int {
@@ -80,23 +80,23 @@ func failed(err error) int {
 }
 
 // run issues until ctx ends. Only what must not happen is an error.
-func (l *script) run(ctx context.Context, j *journal, dial Dialer, broken breaker) error {
-	store, closeStore := l.open(ctx, dial)
+func (s *script) run(ctx context.Context, j *journal, dial Dialer, broken breaker) error {
+	store, closeStore := s.open(ctx, dial)
 	if store == nil {
 		return nil
 	}
 	if closeStore != nil {
 		defer closeStore()
 	}
-	answers := &loser{oneIn: l.LoseOneIn}
+	answers := &loser{oneIn: s.LoseOneIn}
 	store = answers.over(store)
 	if broken.store != nil {
 		store = broken.store(store)
 	}
-	clock := newClock(l.Offset, l.Skew, l.Seed)
-	i := &issuer{journal: j, clock: clock, answers: answers, random: rand.New(rand.NewPCG(l.Seed, 2)), window: l.Window}
+	clock := newClock(s.Offset, s.Skew, s.Seed)
+	i := &issuer{journal: j, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
 	for ctx.Err() == nil {
-		leased := l.acquire(ctx, store, clock)
+		leased := s.acquire(ctx, store, clock)
 		if leased == nil {
 			break
 		}
@@ -110,9 +110,9 @@ func (l *script) run(ctx context.Context, j *journal, dial Dialer, broken breake
 // again is the pause before something is tried once more.
 const again = 20 * time.Millisecond
 
-func (l *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
+func (s *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	for ctx.Err() == nil {
-		store, closeStore, err := dial(ctx, l.Address, l.Namespace)
+		store, closeStore, err := dial(ctx, s.Address, s.Namespace)
 		if err == nil {
 			return store, closeStore
 		}
@@ -121,12 +121,12 @@ func (l *script) open(ctx context.Context, dial Dialer) (lease.Store, func()) {
 	return nil, nil
 }
 
-func (l *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
+func (s *script) acquire(ctx context.Context, store lease.Store, clock *clock) *lease.Lease {
 	for ctx.Err() == nil {
 		leased, err := lease.Acquire(ctx, store, layout,
-			lease.WithWindow(l.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
+			lease.WithWindow(s.Window), lease.WithClock(clock.now), lease.WithMaxAhead(3*time.Hour),
 			lease.WithMaxSkew(24*time.Hour), // clocks are an hour off, and more through those that run ahead
-			lease.WithDatacenter(0), lease.WithWorkers(0, int64(l.Workers)-1))
+			lease.WithDatacenter(0), lease.WithWorkers(0, int64(s.Workers)-1))
 		if err == nil {
 			return leased
 		}

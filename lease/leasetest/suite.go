@@ -92,13 +92,13 @@ func (h handle) takes(key int, from, to lease.Record) {
 	h.holds(key, to)
 }
 
-// refuses expects a write not to happen, and the record to stay as it is.
-func (h handle) refuses(key int, from, to, is lease.Record) {
+// refuses expects a write not to happen, and the current record to stay.
+func (h handle) refuses(key int, from, to, current lease.Record) {
 	h.t.Helper()
 	if h.swap(key, from, to) {
-		h.t.Errorf("CompareAndSwap(%d, %+v, %+v) = true, want false: the record was %+v", key, from, to, is)
+		h.t.Errorf("CompareAndSwap(%d, %+v, %+v) = true, want false: the record was %+v", key, from, to, current)
 	}
-	h.holds(key, is)
+	h.holds(key, current)
 }
 
 func (h handle) holds(key int, want lease.Record) {

@@ -19,8 +19,9 @@ type ahead struct {
 	steps time.Duration // see follow
 }
 
-// believes reports whether the wall clock's time is to be taken: it is within
-// the limit, or the clocks have agreed on it for long enough.
+// believes reports whether the wall clock's time, which is ahead of logical time by
+// the offset, is to be taken: it is within the limit, or the clocks have agreed on it
+// for long enough.
 func (c *Clock) believes(wall time.Time, elapsed, offset time.Duration) bool {
 	if offset <= c.maxJump {
 		c.ahead = ahead{}
