@@ -3,8 +3,7 @@ package pgcatalog
 import (
 	"context"
 	"database/sql"
-
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"fmt"
 )
 
 // A Sequence gives values to columns, or is owned by one.
@@ -17,14 +16,19 @@ type Sequence struct {
 	Odd      bool // unlogged, and the table of its identity is not, or the other way round
 	Comment  sql.NullString
 	Special  bool // it has rights, a comment, a label or a user of its own
-	pgsql.Sequence
+
+	Type              string // smallint, integer or bigint
+	Start, Increment  int64
+	Smallest, Largest int64
+	Cache             int64
+	Cycle             bool
 
 	Columns []Node `row:"-"` // that take values from it
 }
 
-// sequencesSQL asks which sequences end before a bigint does, or have to change
-// hands: those that a column owns, an identity's among them, and those in a
-// default.
+// sequencesSQL asks for the sequences that columns own, an identity's among them, and
+// for those in a default: they may end before a bigint does, go with the default, or
+// need another owner.
 const sequencesSQL = `
 WITH node (rel, att) AS (
   SELECT * FROM unnest($1::text::oid[], $2::text::int2[])
@@ -79,4 +83,45 @@ func (r Reader) Sequences(ctx context.Context, nodes []Node) ([]*Sequence, error
 		}
 	}
 	return found, err
+}
+
+// Options are the clauses of CREATE SEQUENCE and of an identity. A limit that is
+// the type's is not named: it follows the type.
+func (s *Sequence) Options() string {
+	low, high := s.limits()
+	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.Start, s.Increment)
+	text += limit("MINVALUE", s.Smallest, low) + limit("MAXVALUE", s.Largest, high)
+	text += fmt.Sprintf(" CACHE %d", s.Cache)
+	if s.Cycle {
+		text += " CYCLE"
+	}
+	return text
+}
+
+func limit(word string, value, natural int64) string {
+	if value == natural {
+		return " NO " + word
+	}
+	return fmt.Sprintf(" %s %d", word, value)
+}
+
+// EndsWithType reports whether the sequence goes as far as its type does.
+func (s *Sequence) EndsWithType() bool {
+	_, high := s.limits()
+	return s.Largest == high
+}
+
+// limits are the defaults of the type.
+func (s *Sequence) limits() (low, high int64) {
+	low, high = -1<<63, 1<<63-1
+	switch s.Type {
+	case "smallint":
+		low, high = -1<<15, 1<<15-1
+	case "integer":
+		low, high = -1<<31, 1<<31-1
+	}
+	if s.Increment > 0 {
+		return 1, high
+	}
+	return low, -1
 }
