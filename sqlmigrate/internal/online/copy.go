@@ -13,12 +13,11 @@ func (r *Run) copy(ctx context.Context, t task) error {
 	if err := r.batches(ctx, t); err != nil {
 		return err
 	}
-	next := *r.move
-	next.Done, next.Position, next.Until, next.Copied = next.Done+1, 0, 0, 0
-	if err := r.driver.SaveMove(ctx, r.conn, &next); err != nil {
+	next := after(*r.move)
+	if err := r.driver.SaveMove(ctx, r.conn, next); err != nil {
 		return err
 	}
-	r.move = &next
+	r.move = next
 	return nil
 }
 

@@ -34,6 +34,12 @@ func appendTasks(all []task, stage int, steps []engine.OnlineStep) []task {
 	return all
 }
 
+// after is m with one more step done.
+func after(m engine.Move) *engine.Move {
+	m.Done, m.Position, m.Until, m.Copied = m.Done+1, 0, 0, 0
+	return &m
+}
+
 // through is how many steps the stages up to this one have.
 func through(p *engine.OnlinePlan, last engine.StageName) int {
 	n := 0

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
@@ -173,12 +172,11 @@ func (r *Run) step(ctx context.Context, t task) error {
 	if t.Kind == engine.Batches {
 		return r.copy(ctx, t)
 	}
-	next := *r.move
-	next.Done, next.Position, next.Until, next.Copied = next.Done+1, 0, 0, 0
-	if err := r.tried(ctx, t, &next); err != nil {
+	next := after(*r.move)
+	if err := r.tried(ctx, t, next); err != nil {
 		return err
 	}
-	r.move = &next
+	r.move = next
 	return nil
 }
 
@@ -208,19 +206,5 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 		if err := sleep(ctx, try.pause()); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
 	}
 }

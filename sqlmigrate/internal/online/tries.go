@@ -1,6 +1,7 @@
 package online
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
@@ -36,4 +37,18 @@ func (t *tries) over() bool { return time.Since(t.begun) >= t.patience }
 // meeting a job that comes again and again.
 func (t *tries) pause() time.Duration {
 	return 300*time.Millisecond + rand.N(300*time.Millisecond)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }
