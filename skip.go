@@ -12,7 +12,8 @@ import (
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
 // GORM then builds the statement as without the plugin, so a table that still has
-// auto-increment assigns its own keys. A types.ID that is 0 is not an error.
+// auto-increment assigns its own keys. A tagged primary key that is 0 and that the
+// database would store is an error: set it, or Omit the field.
 func Skip(ctx context.Context) context.Context {
 	return guard.Skip(ctx)
 }

@@ -44,7 +44,8 @@ func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// A serial number costs one allocation, for its text.
+// A serial number costs one allocation, for its text, and a statement a few, for the
+// keys that its numbers are of.
 func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allocations would count
 	if race.Enabled {
 		t.Skip("the race detector empties pools at random")
@@ -59,7 +60,7 @@ func TestSerialAllocations(t *testing.T) { //nolint:paralleltest // others' allo
 		plugintest.Must(t, db.Create(&byHand))
 	})
 	got := testing.AllocsPerRun(20, func() { clear(byPlugin); plugintest.Must(t, db.Create(&byPlugin)) })
-	if got > want+n {
+	if got > want+n+8 {
 		t.Errorf("%d rows: %v allocations, with serial numbers set by hand %v, want at most one more for each row", n, got, want)
 	}
 }

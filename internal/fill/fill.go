@@ -35,6 +35,7 @@ func Create(db *gorm.DB, set *model.Set) {
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
 		return
 	}
+	stmt.Settings.Delete(numberedSetting) // of a statement that is used again
 	err := returnKeys(stmt, m)
 	if err == nil {
 		err = dest(stmt, set, m, true)
@@ -44,19 +45,37 @@ func Create(db *gorm.DB, set *model.Set) {
 	}
 }
 
-// BeforeInsert runs just before the INSERT. It fills the serial numbers of rows
-// that got their keys from a parent after [Create].
+// BeforeInsert runs just before the INSERT, after all hooks. It fills the serial
+// numbers of rows that got their keys from a parent after [Create], and rejects rows
+// that lack a key.
 func BeforeInsert(db *gorm.DB, set *model.Set) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil {
+	if db.Error != nil || stmt.Schema == nil || stmt.SQL.Len() > 0 {
 		return
 	}
 	m := set.Model(stmt.Schema)
-	if !m.KeyIsForeign || guard.Skipped(stmt.Context) {
+	if len(m.Columns) == 0 {
 		return
 	}
-	if err := dest(stmt, set, m, false); err != nil {
-		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+	if guard.Skipped(stmt.Context) {
+		reject(db, lookAtSkipped(stmt, m))
+		return
+	}
+	if m.KeyIsForeign {
+		if err := dest(stmt, set, m, false); err != nil {
+			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
+			return
+		}
+	}
+	reject(db, look(stmt, m))
+}
+
+// reject ends a create. GORM builds its INSERT in spite of an error, and ToSQL would
+// return it.
+func reject(db *gorm.DB, err error) {
+	if err != nil {
+		_ = db.AddError(fmt.Errorf("gormflake: %w", err))
+		db.Statement.BuildClauses = nil
 	}
 }
 
@@ -86,6 +105,8 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	return nil
 }
 
+var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
+
 func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) error {
 	n, lack := rows.needs(g)
 	if !lack {
@@ -98,8 +119,8 @@ func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) e
 	if err != nil {
 		return err
 	}
-	if !rows.set(g, *ids) {
-		return errors.New("the rows were modified concurrently: do not share them until Create returns")
+	if !rows.fillNumbered(stmt, g, *ids) {
+		return errModified
 	}
 	set.Recycle(ids)
 	return nil

@@ -22,7 +22,6 @@ func (k *key) unsetError(stmt *gorm.Statement) error {
 func (k *key) cause(stmt *gorm.Statement) string {
 	_, registered := stmt.Plugins[PluginName]
 	_, tagged := k.field.Tag.Lookup(tagKey)
-	_, maps := Maps(stmt.Dest)
 	const (
 		noPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
 		counted  = `; if the database assigns it, add gorm:"autoIncrement"`
@@ -34,8 +33,6 @@ func (k *key) cause(stmt *gorm.Statement) string {
 		return noPlugin + counted
 	case !tagged:
 		return `the field has no tag: add snowflake:"pk"` + counted
-	case maps:
-		return "the map has 0 for it: leave it out for the plugin to fill, or set a key"
 	default:
 		return "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
 	}

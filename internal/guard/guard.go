@@ -91,7 +91,10 @@ func (k *key) omitted(stmt *gorm.Statement) bool {
 // values that GORM rejects to GORM.
 func (k *key) unset(stmt *gorm.Statement) bool {
 	if maps, ok := Maps(stmt.Dest); ok {
-		return slices.ContainsFunc(maps, k.unsetInMap)
+		return slices.ContainsFunc(maps, func(row map[string]any) bool {
+			zero, found := ZeroInMap(k.field, row)
+			return zero || !found
+		})
 	}
 	value := stmt.ReflectValue
 	switch value.Kind() {

@@ -54,7 +54,7 @@ func refusesUnset[T any](t *testing.T, db *gorm.DB, paths []plugintest.Path[T], 
 	t.Helper()
 	plugintest.Migrate(t, db, new(T))
 	for _, path := range paths {
-		if _, err := path.Run(db); err == nil || err.Error() != want {
+		if _, err := path.Run(db); err == nil || strings.Replace(err.Error(), ", row 0", "", 1) != want {
 			t.Errorf("%s: err = %v, want %s", path.Name, err, want)
 		}
 		if n := plugintest.Count(t, db, new(T)); n != 0 {
@@ -134,9 +134,9 @@ func TestKeyUnsetInMap(t *testing.T) {
 		for _, value := range []any{"0", "00", " 0 ", "-0", "0.0", []byte("0"), &zero, 0.3, 0.5, -0.9, "0.9"} {
 			for _, key := range []string{"id", "ID", "Id"} {
 				m := map[string]any{key: value, "title": "a"}
-				for _, dest := range []any{m, &m, []map[string]any{{"title": "b"}, m}} {
+				for field, dest := range map[string]any{"ID": m, "ID, row 1": []map[string]any{{"title": "b"}, m}} {
 					err := db.Model(&plugintest.Book{}).Create(dest).Error
-					if want := plugintest.Unset("Book", "ID", plugintest.ByMap); err == nil || err.Error() != want {
+					if want := plugintest.Unset("Book", field, plugintest.ByMap); err == nil || err.Error() != want {
 						t.Errorf("%T %v: err = %v, want %s", value, value, err, want)
 					}
 				}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"gorm.io/gorm/schema"
 )
 
 // Maps returns the maps of a create from maps, in the forms that GORM knows.
@@ -23,20 +25,18 @@ func Maps(dest any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// unsetInMap reports whether a map has no key. If it names the key twice, the
-// database may take either.
-func (k *key) unsetInMap(row map[string]any) bool {
-	found := false
+// ZeroInMap reports whether the map has the field, under any name that GORM accepts,
+// and whether it is NULL or 0. If it names the field twice, the database may take
+// either.
+func ZeroInMap(f *schema.Field, row map[string]any) (zero, found bool) {
 	for name, value := range row {
-		if name != k.field.DBName && k.field.Schema.LookUpField(name) != k.field {
+		if name != f.DBName && f.Schema.LookUpField(name) != f {
 			continue
 		}
-		if isZero(value) {
-			return true
-		}
+		zero = zero || isZero(value)
 		found = true
 	}
-	return !found
+	return zero, found
 }
 
 // isZero reports whether the column would be NULL or 0. What GORM or the driver

@@ -104,11 +104,11 @@ func (g *Group) Selected(s Selection) *Group {
 		return g
 	}
 	rest := *g
-	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.omits)
-	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.omits)
+	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
+	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
 	rest.Plain = false
 	// A key that is not written may be another row's.
-	if g.Primary != nil && s.omits(g.Primary) {
+	if g.Primary != nil && s.Omits(g.Primary) {
 		rest.Primary = nil
 	}
 	return &rest
@@ -173,6 +173,23 @@ func (g *Group) FillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 		}
 	}
 	return ids, true
+}
+
+// Renumber makes the serial numbers of a row again that were made from another key.
+// One that somebody else has set since stays.
+func (g *Group) Renumber(row reflect.Value, made types.ID) error {
+	id := g.Primary.Get(row)
+	for _, c := range g.Serials {
+		if v, ok := c.Find(row); !ok || c.Kind.text(v) != c.Serial.Format(made) {
+			continue
+		}
+		if !g.Representable(id) {
+			return fmt.Errorf("the key was set to %d after %s was made from %d, and has no serial number: want a key from 1 to %d, or set %s too",
+				id.Int64(), c.Field.BindName(), made.Int64(), g.last.Int64(), c.Field.BindName())
+		}
+		c.setText(row, c.Serial.Format(id))
+	}
+	return nil
 }
 
 // checkIDs checks what the generator returned.

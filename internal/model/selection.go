@@ -4,7 +4,8 @@ package model
 // statement omits it. It is nil if the statement has neither Select nor Omit.
 type Selection map[string]bool
 
-func (s Selection) omits(c *Column) bool {
+// Omits reports whether the statement omits the column.
+func (s Selection) Omits(c *Column) bool {
 	named, ok := s[c.Field.DBName]
 	return ok && !named
 }

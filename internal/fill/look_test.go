@@ -1,0 +1,297 @@
+package fill_test
+
+import (
+	"database/sql"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/types"
+)
+
+// The models lose their keys in a hook, each in a way of its own.
+type (
+	lost[K any] struct {
+		ID    K      `gorm:"primaryKey;autoIncrement:false" snowflake:"pk"`
+		Title string `gorm:"size:50"`
+	}
+	lostText struct {
+		ID    string `gorm:"primaryKey;size:20" snowflake:"pk"`
+		Title string `gorm:"size:50"`
+	}
+	lostCounted struct {
+		ID    int64  `snowflake:"pk"`
+		Title string `gorm:"size:50"`
+	}
+	lostPart struct {
+		TenantID types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ID       types.ID `gorm:"primaryKey" snowflake:"pk"`
+		Title    string   `gorm:"size:50"`
+	}
+	lostColumn struct {
+		Key   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ID    types.ID `snowflake:"id"`
+		Title string   `gorm:"size:50"`
+	}
+	lostSerial struct {
+		Key   types.ID `gorm:"primaryKey" snowflake:"pk"`
+		ID    string   `gorm:"size:40" snowflake:"serial=PAY"`
+		Title string   `gorm:"size:50"`
+	}
+)
+
+// aLoss clears the field ID of a row between the hooks and the INSERT.
+type aLoss struct {
+	name  string
+	clear func(db *gorm.DB)
+}
+
+var losses = []aLoss{
+	{"field", func(db *gorm.DB) {
+		for _, row := range rowsIn(db.Statement.ReflectValue) {
+			row.FieldByName("ID").SetZero()
+		}
+	}},
+	{"last row alone", func(db *gorm.DB) {
+		rows := rowsIn(db.Statement.ReflectValue)
+		rows[len(rows)-1].FieldByName("ID").SetZero()
+	}},
+	{"SetColumn", func(db *gorm.DB) {
+		db.Statement.SetColumn("ID", emptyOf(db.Statement.Schema.LookUpField("ID").FieldType))
+	}},
+}
+
+// emptyOf returns a value that SetColumn takes: it ignores a nil pointer.
+func emptyOf(t reflect.Type) any {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return reflect.Zero(t).Interface()
+}
+
+func rowsIn(v reflect.Value) (rows []reflect.Value) {
+	if v.Kind() == reflect.Struct {
+		return []reflect.Value{v}
+	}
+	for i := range v.Len() {
+		rows = append(rows, reflect.Indirect(v.Index(i)))
+	}
+	return rows
+}
+
+// lose makes a plugin that clears keys where a BeforeCreate does.
+func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
+	t.Helper()
+	if err := db.Callback().Create().After("gorm:before_create").Before("gorm:save_before_associations").Register("test:lose", callback); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever the kind of the key, one that is lost after the hooks is an error, and
+// nothing is stored. Without the look, each is stored, or replaced by the database.
+func TestLostKeys(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, loss := range losses {
+			lose(t, db, loss.clear)
+			losesKey[lost[types.ID]](t, db, loss)
+			losesKey[lost[*types.ID]](t, db, loss)
+			losesKey[lost[int64]](t, db, loss)
+			losesKey[lost[uint64]](t, db, loss)
+			losesKey[lost[*int64]](t, db, loss)
+			losesKey[lost[sql.NullInt64]](t, db, loss)
+			losesKey[lost[sql.Null[types.ID]]](t, db, loss)
+			losesKey[lost[plugintest.NamedInt]](t, db, loss)
+			losesKey[lostText](t, db, loss)
+			losesKey[lostCounted](t, db, loss)
+			losesKey[lostPart](t, db, loss)
+			losesKey[lostColumn](t, db, loss)
+			losesKey[lostSerial](t, db, loss)
+			if err := db.Callback().Create().Remove("test:lose"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func losesKey[T any](t *testing.T, db *gorm.DB, loss aLoss) {
+	t.Helper()
+	var rows [2]T
+	db = tableOf[T](t, db)
+	for name, create := range map[string]func(*gorm.DB) error{
+		"struct":          func(db *gorm.DB) error { return db.Create(new(T)).Error },
+		"slice":           func(db *gorm.DB) error { return db.Create(rows[:]).Error },
+		"pointers":        func(db *gorm.DB) error { return db.Create([]*T{new(T), new(T)}).Error },
+		"CreateInBatches": func(db *gorm.DB) error { return db.CreateInBatches(rows[:], 2).Error },
+		"upsert":          func(db *gorm.DB) error { return db.Clauses(clause.OnConflict{DoNothing: true}).Create(new(T)).Error },
+		"Select":          func(db *gorm.DB) error { return db.Select("Title").Create(new(T)).Error },
+		"Unscoped":        func(db *gorm.DB) error { return db.Unscoped().Create(new(T)).Error },
+	} {
+		clear(rows[:])
+		err := create(db)
+		if err == nil || !strings.Contains(err.Error(), "field ID") || !strings.Contains(err.Error(), "the row has no ") || !strings.Contains(err.Error(), "a hook or callback has set it to 0") {
+			t.Errorf("%T, %s, %s: err = %v, want that a hook has cleared it", rows[0], loss.name, name, err)
+		}
+		var n int64
+		if plugintest.Must(t, db.Count(&n)); n != 0 {
+			t.Fatalf("%T, %s, %s: %d rows were stored", rows[0], loss.name, name, n)
+		}
+	}
+}
+
+// tableOf creates a table for a type whose name, as of a generic one, is not one of a
+// table.
+func tableOf[T any](t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(reflect.TypeFor[T]().String()))
+	db = db.Table(fmt.Sprintf("lost_%x", hash.Sum32())).Session(&gorm.Session{})
+	plugintest.Migrate(t, db, new(T))
+	return db
+}
+
+// The look names the row of several.
+func TestLostKeyNamesRow(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Dry(t, gormflake.New(&plugintest.Counter{}))
+	lose(t, db, losses[1].clear)
+	tx := db.Create(make([]lost[int64], 3))
+	want := "gormflake: model lost[int64], field ID, row 2: the row has no key: a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	if tx.Error == nil || tx.Error.Error() != want || tx.Statement.SQL.Len() > 0 {
+		t.Errorf("err = %v, SQL %q, want %s", tx.Error, tx.Statement.SQL.String(), want)
+	}
+}
+
+// Without the look, the test above finds what is lost.
+func TestLostKeysControl(t *testing.T) {
+	t.Parallel()
+	db := plugintest.Memory(t, plugintest.NewPlugin(t))
+	if err := db.Callback().Create().Replace("gormflake:number", func(*gorm.DB) {}); err != nil {
+		t.Fatal(err)
+	}
+	lose(t, db, losses[0].clear)
+	plugintest.Must(t, tableOf[lost[int64]](t, db).Create(&lost[int64]{}))
+	plugintest.Must(t, tableOf[lost[sql.NullInt64]](t, db).Create(&lost[sql.NullInt64]{}))
+	for _, row := range []any{&lostText{}, &lostCounted{}, &lostPart{}, &lostColumn{}, &lostSerial{}} {
+		plugintest.Migrate(t, db, row)
+		plugintest.Must(t, db.Create(row))
+	}
+}
+
+// A map that loses its key, or has what only the database can read as one.
+func TestLostKeysInMaps(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Catalog{})
+		const expression = "the map has an SQL expression as the key, which cannot be checked"
+		for _, test := range []struct {
+			name string
+			row  map[string]any
+			lose func(*gorm.DB)
+			want string
+		}{
+			{"expression 0", map[string]any{"id": gorm.Expr("0")}, nil, "field ID: " + expression},
+			{"expression NULL", map[string]any{"ID": gorm.Expr("NULL")}, nil, "field ID: " + expression},
+			{"query", map[string]any{"id": db.Session(&gorm.Session{NewDB: true}).Model(&plugintest.Catalog{}).Select("max(id) + 1")}, nil, "field ID: " + expression},
+			{"expression of another column", map[string]any{"public": gorm.Expr("0")}, nil, "field Public: " + expression},
+			{"deleted", map[string]any{}, func(db *gorm.DB) { delete(db.Statement.Dest.(map[string]any), "id") }, "field ID: the row has no key: a hook or callback"},
+			{"set to 0", map[string]any{}, func(db *gorm.DB) { db.Statement.Dest.(map[string]any)["public"] = 0 }, "field Public: the row has no key: the map has 0"},
+			{"set to NULL", map[string]any{}, func(db *gorm.DB) { db.Statement.Dest.(map[string]any)["id"] = nil }, "field ID: the row has no key: the map has 0"},
+		} {
+			if test.lose != nil {
+				lose(t, db, test.lose)
+			}
+			test.row["title"] = "a"
+			err := db.Model(&plugintest.Catalog{}).Create(test.row).Error
+			if err == nil || !strings.HasPrefix(err.Error(), "gormflake: model Catalog, "+test.want) {
+				t.Errorf("%s: err = %v, want %s", test.name, err, test.want)
+			}
+			if test.lose != nil {
+				_ = db.Callback().Create().Remove("test:lose")
+			}
+		}
+		if n := plugintest.Count(t, db, &plugintest.Catalog{}); n != 0 {
+			t.Errorf("%d rows were stored", n)
+		}
+	})
+}
+
+// Rows under Skip are the caller's, but for a key of 0 that nobody replaces.
+func TestSkippedKeys(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Book{}, &lostCounted{})
+		skipped := db.WithContext(gormflake.Skip(t.Context()))
+		for name, create := range map[string]func() error{
+			"row":  func() error { return skipped.Create(&plugintest.Book{}).Error },
+			"rows": func() error { return skipped.Create(&[]plugintest.Book{{ID: 7}, {}}).Error },
+			"map":  func() error { return skipped.Model(&plugintest.Book{}).Create(map[string]any{"id": 0}).Error },
+		} {
+			if err := create(); err == nil || !strings.Contains(err.Error(), "model Book, field ID") || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
+				t.Errorf("%s: err = %v, want that the key is missing", name, err)
+			}
+		}
+		if n := plugintest.Count(t, db, &plugintest.Book{}); n != 0 {
+			t.Errorf("%d rows were stored", n)
+		}
+		plugintest.Must(t, skipped.Create(&plugintest.Book{ID: 5}))
+		row := lostCounted{Title: "the database assigns it"}
+		if plugintest.Must(t, skipped.Create(&row)); row.ID != 1 {
+			t.Errorf("row = %+v, want key 1", row)
+		}
+		if db.Name() == "mysql" { // a 0 makes it assign a key
+			plugintest.Must(t, skipped.Table("lost_counteds").Create(&plugintest.Book{Title: "a"}))
+			plugintest.Must(t, skipped.Exec("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',NO_AUTO_VALUE_ON_ZERO')"))
+		}
+	})
+}
+
+// renamed gives itself another key after the plugin.
+type renamed struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Number string   `gorm:"size:40" snowflake:"serial=PAY"`
+	New    types.ID `gorm:"-"`
+	Own    string   `gorm:"-"`
+}
+
+// BeforeCreate is a hook of GORM.
+func (r *renamed) BeforeCreate(tx *gorm.DB) error {
+	if r.New != 0 {
+		tx.Statement.SetColumn("ID", r.New)
+	}
+	if r.Own != "" {
+		r.Number = r.Own
+	}
+	return nil
+}
+
+// A serial number is of the key that goes into the database.
+func TestSerialOfAKeySetByHook(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &renamed{})
+		rows := []renamed{{}, {New: 77}, {New: 78, Own: "mine"}, {New: 79, Number: "before"}}
+		for i := range rows {
+			plugintest.Must(t, db.Create(&rows[i]))
+		}
+		var stored []renamed
+		plugintest.Must(t, db.Order("id").Find(&stored))
+		format := plugintest.Numbers("PAY")
+		for i, want := range []string{format.Format(77), "mine", "before", format.Format(rows[0].ID)} {
+			if stored[i].Number != want {
+				t.Errorf("row %d has number %s, want %s", stored[i].ID, stored[i].Number, want)
+			}
+		}
+		err := db.Create(&renamed{New: -5}).Error
+		if err == nil || !strings.Contains(err.Error(), "field ID: the key was set to -5 after Number was made from") {
+			t.Errorf("err = %v, want that -5 has no serial number", err)
+		}
+	})
+}
