@@ -261,3 +261,17 @@ func (r *Reader) byName(ctx context.Context, query string, key func(string) stri
 	err := Each(ctx, r.conn, query, []any{&name, &text}, func() { texts[key(name)] = append(texts[key(name)], text) })
 	return texts, err
 }
+
+// define adds what the definition has about columns and foreign keys.
+func (t *Table) define(s Server) {
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "`") {
+			if c := t.Column(QuotedNames(e)[0]); c != nil {
+				c.Definition = Definition(e)
+			}
+		} else if f, ok := parseForeignKey(t.TableName, e); ok {
+			f.Parent = s.Normal(f.Parent)
+			t.Foreign = append(t.Foreign, f)
+		}
+	}
+}

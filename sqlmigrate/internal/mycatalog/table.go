@@ -88,22 +88,13 @@ func (t *Table) IsUnique(columns []string) bool {
 // IsIndex reports whether an element is an index that need not be unique.
 func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
 
+// IndexOf is the place of the index that serves only the foreign key, or -1.
+func (t *Table) IndexOf(f ForeignKey) int {
+	return slices.IndexFunc(t.Elements, func(e string) bool { return Serves(e, f) })
+}
+
 // Serves reports whether an element is an index of the columns of the foreign key, and
 // of no others.
 func Serves(element string, f ForeignKey) bool {
 	return IsIndex(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
-}
-
-// define adds what the definition has about columns and foreign keys.
-func (t *Table) define(s Server) {
-	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "`") {
-			if c := t.Column(QuotedNames(e)[0]); c != nil {
-				c.Definition = Definition(e)
-			}
-		} else if f, ok := parseForeignKey(t.TableName, e); ok {
-			f.Parent = s.Normal(f.Parent)
-			t.Foreign = append(t.Foreign, f)
-		}
-	}
 }

@@ -70,7 +70,7 @@ const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
 	var name, value string
 	err = mycatalog.Each(ctx, conn, restrictedSQL, []any{&name, &value}, func() {
-		for _, f := range g.dropped {
+		for _, f := range g.allDropped() {
 			if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
 				found.block(g.tables[f.Child], "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 					"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
@@ -82,17 +82,10 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findi
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
 func noteUnsigned(g *graph) (found findings) {
-	var keys []string
-	for _, columns := range byTable(g.all()) {
-		for _, c := range columns {
-			if c.Integer() == mycatalog.UnsignedBigint && c.Primary {
-				keys = append(keys, c.String())
-			}
-		}
-	}
+	keys := slices.DeleteFunc(slices.Concat(byTable(g.all())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
 		found.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
-			strings.Join(keys, ", "))
+			mycatalog.Join(keys, ", ", (*column).String))
 	}
 	return found
 }

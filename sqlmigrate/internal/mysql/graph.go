@@ -60,7 +60,7 @@ type graph struct {
 	// dropped are the foreign keys that have to be absent while types change, and those
 	// that an unfinished run has dropped: by table, and in the order of their indexes,
 	// which a server may create again when they are added back.
-	dropped []mycatalog.ForeignKey
+	dropped [][]mycatalog.ForeignKey
 }
 
 func (g *graph) all() []*column { return slices.Concat(g.moved, g.resumed) }
@@ -92,25 +92,23 @@ func (g *graph) changed(f mycatalog.ForeignKey) []*column {
 	return columns
 }
 
-func (g *graph) findDropped() []mycatalog.ForeignKey {
-	var keys []mycatalog.ForeignKey
+func (g *graph) findDropped() [][]mycatalog.ForeignKey {
+	var dropped [][]mycatalog.ForeignKey
 	for _, columns := range byTable(g.all()) {
-		for _, f := range columns[0].Table.Foreign {
-			if len(g.changed(f)) > 0 || g.journal.Has(f) {
-				keys = append(keys, f)
-			}
+		t := columns[0].Table
+		keys := slices.DeleteFunc(slices.Clone(t.Foreign), func(f mycatalog.ForeignKey) bool { return len(g.changed(f)) == 0 && !g.journal.Has(f) })
+		slices.SortFunc(keys, func(a, b mycatalog.ForeignKey) int {
+			return cmp.Or(cmp.Compare(t.IndexOf(a), t.IndexOf(b)), strings.Compare(a.Name, b.Name))
+		})
+		if len(keys) > 0 {
+			dropped = append(dropped, keys)
 		}
 	}
-	slices.SortFunc(keys, func(a, b mycatalog.ForeignKey) int {
-		return cmp.Or(strings.Compare(a.Child.String(), b.Child.String()), cmp.Compare(g.indexOf(a), g.indexOf(b)), strings.Compare(a.Name, b.Name))
-	})
-	return keys
+	return dropped
 }
 
-// indexOf is the place of the index that serves only the foreign key, or -1.
-func (g *graph) indexOf(f mycatalog.ForeignKey) int {
-	return slices.IndexFunc(g.tables[f.Child].Elements, func(e string) bool { return mycatalog.Serves(e, f) })
-}
+// allDropped are those of all tables.
+func (g *graph) allDropped() []mycatalog.ForeignKey { return slices.Concat(g.dropped...) }
 
 // rebuilt are the indexes, as elements of the definition, that have to become the
 // table's own because a foreign key has brought them: the server replaces such a one
@@ -120,7 +118,7 @@ func (g *graph) indexOf(f mycatalog.ForeignKey) int {
 func (g *graph) rebuilt(t *mycatalog.Table) []string {
 	var own []string
 	for _, e := range t.Elements {
-		if mycatalog.IsIndex(e) && (len(own) > 0 || slices.ContainsFunc(g.dropped, func(f mycatalog.ForeignKey) bool {
+		if mycatalog.IsIndex(e) && (len(own) > 0 || slices.ContainsFunc(g.allDropped(), func(f mycatalog.ForeignKey) bool {
 			return f.Child == t.TableName && mycatalog.Serves(e, f)
 		})) {
 			own = append(own, e)

@@ -58,7 +58,7 @@ func missing(entries []mycatalog.Entry) []engine.Statement {
 	u := unchanged{}
 	for _, e := range entries {
 		if f, ok := e.ForeignKey(); ok {
-			u.add(f.Child, fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM `%s` WHERE id = '%s'))",
+			u[f.Child] = append(u[f.Child], fmt.Sprintf("((%s) OR (SELECT COUNT(*) = 1 FROM `%s` WHERE id = '%s'))",
 				mycatalog.HasAll(f.Child, mycatalog.ForeignKind, f.Name), mycatalog.JournalTable, e.ID()))
 		}
 	}

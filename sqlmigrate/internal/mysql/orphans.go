@@ -35,7 +35,7 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) engine.State
 // has to be added back first.
 func rejectOrphansFirst(g *graph) []engine.Statement {
 	var statements []engine.Statement
-	for _, f := range g.dropped {
+	for _, f := range g.allDropped() {
 		unless := "(" + mycatalog.HasNone(f.Child, mycatalog.ForeignKind, f.Name) + ")\nOR " +
 			mycatalog.Join(byTable(g.changed(f)), "", func(columns []*column) string { return "(" + columnsAre(columns, (*column).to) + ")\nOR " })
 		statements = append(statements, rejectOrphans(g, f, unless))
@@ -71,7 +71,7 @@ func verifyStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
 
 // blockOrphans looks for them where that takes a moment.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
-	for _, f := range g.dropped {
+	for _, f := range g.allDropped() {
 		child, parent := g.tables[f.Child], g.tables[f.Parent]
 		if g.journal.Has(f) || child.Rows > orphansFrom || parent == nil || parent.Rows > orphansFrom {
 			continue

@@ -44,7 +44,7 @@ func entriesOf(g *graph, phase engine.PhaseName) []mycatalog.Entry {
 	for _, c := range g.widened() {
 		entries = append(entries, mycatalog.Entry{Kind: mycatalog.ColumnEntry, Table: c.Table.TableName, Name: c.Name, Definition: string(c.Definition)})
 	}
-	for _, f := range g.dropped {
+	for _, f := range g.allDropped() {
 		entries = append(entries, mycatalog.Entry{Kind: mycatalog.ForeignEntry, Table: f.Child, Name: f.Name, Definition: f.Text})
 	}
 	return entries

@@ -19,8 +19,10 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.State
 			err = session.end(ctx, conn, s.Pool, err)
 		}
 	}()
-	if err := session.lockTimeout(ctx, s.LockTimeout); err != nil {
-		return err
+	if seconds := wholeSeconds(s.LockTimeout); seconds > 0 {
+		if err := session.SetTimeouts(ctx, seconds, seconds); err != nil {
+			return err
+		}
 	}
 	for _, statement := range statements {
 		if err := carryOut(ctx, conn, statement); err != nil {

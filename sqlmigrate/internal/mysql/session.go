@@ -96,15 +96,6 @@ func (s *Session) set(ctx context.Context, mode string, checks, autocommit int, 
 		mycatalog.Literal(mode), checks, autocommit, seconds)
 }
 
-// lockTimeout limits the wait for locks on tables, and on rows.
-func (s *Session) lockTimeout(ctx context.Context, d time.Duration) error {
-	seconds := wholeSeconds(d)
-	if seconds == 0 {
-		return nil
-	}
-	return s.SetTimeouts(ctx, seconds, seconds)
-}
-
 // SetTimeouts limits the wait for tables and for rows, in seconds; at zero it
 // does not wait for a table at all.
 func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {

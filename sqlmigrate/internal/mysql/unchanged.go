@@ -17,8 +17,6 @@ import (
 // unchanged are conditions by table.
 type unchanged map[engine.TableName][]string
 
-func (u unchanged) add(t engine.TableName, condition string) { u[t] = append(u[t], condition) }
-
 func (u unchanged) rejections() []engine.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), func(a, b engine.TableName) int { return strings.Compare(a.String(), b.String()) })
 	statements := make([]engine.Statement, len(tables))
@@ -34,15 +32,15 @@ func unchangedFor(g *graph, phase engine.PhaseName, down bool) []engine.Statemen
 	u := unchanged{}
 	if phase == engine.Detach {
 		for _, c := range g.assigned() {
-			u.add(c.Table.TableName, unassignedOr(c, down))
+			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOr(c, down))
 		}
 		return u.rejections()
 	}
 	for _, columns := range byTable(g.widened()) {
-		u.add(columns[0].Table.TableName, widenedOr(g, columns, down))
+		u[columns[0].Table.TableName] = append(u[columns[0].Table.TableName], widenedOr(g, columns, down))
 	}
-	for _, f := range g.dropped {
-		u.add(f.Child, f.Unchanged())
+	for _, f := range g.allDropped() {
+		u[f.Child] = append(u[f.Child], f.Unchanged())
 	}
 	return u.rejections()
 }

@@ -14,39 +14,25 @@ const widenNote = "MySQL and MariaDB cannot change the type of a column that has
 // that has one, whatever foreign_key_checks is.
 func widenPhase(g *graph) (engine.Phase, []string) {
 	phase := engine.Phase{Name: engine.Widen}
-	keys := byChild(g.dropped)
-	for _, same := range keys {
-		phase.Steps = append(phase.Steps, dropStep(g, same))
+	for _, keys := range g.dropped {
+		phase.Steps = append(phase.Steps, dropStep(g, keys))
 	}
 	for _, columns := range byTable(g.widened()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
 		phase.Check = append(phase.Check, fit(columns)...)
 	}
-	for _, same := range keys {
-		phase.Steps = append(phase.Steps, addStep(g, same))
+	for _, keys := range g.dropped {
+		phase.Steps = append(phase.Steps, addStep(g, keys))
 	}
-	for _, same := range keys {
-		phase.Steps = append(phase.Steps, verifyStep(g, same))
+	for _, keys := range g.dropped {
+		phase.Steps = append(phase.Steps, verifyStep(g, keys))
 	}
-	if len(keys) == 0 {
+	if len(g.dropped) == 0 {
 		return phase, nil
 	}
 	first := &phase.Steps[0]
-	first.Down = append(first.Down, verify(g, g.dropped)...)
+	first.Down = append(first.Down, verify(g, g.allDropped())...)
 	return phase, []string{widenNote}
-}
-
-// byChild groups sorted keys.
-func byChild(keys []mycatalog.ForeignKey) [][]mycatalog.ForeignKey {
-	var tables [][]mycatalog.ForeignKey
-	for i, f := range keys {
-		if i == 0 || f.Child != keys[i-1].Child {
-			tables = append(tables, nil)
-		}
-		last := len(tables) - 1
-		tables[last] = append(tables[last], f)
-	}
-	return tables
 }
 
 // dropStep is for the foreign keys of one table.

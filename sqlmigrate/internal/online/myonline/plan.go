@@ -123,52 +123,47 @@ func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader,
 		blockers = append(blockers, engine.Blocker{Table: mycatalog.JournalTable, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
 	}
 	for _, s := range tables {
-		found := slices.Concat(refuseTable(s.Table), refuseForeignKeys(s.Table, tables), refuseReferring(s.Table, tables, reader.Pairs))
-		for _, f := range found {
-			blockers = append(blockers, engine.Blocker{Table: s.String(), Object: f.object, Reason: f.reason, Fix: "widen it by phase widen"})
-		}
 		objects, err := readObjects(ctx, conn, s)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range objects {
-			blockers = append(blockers, engine.Blocker{Table: s.String(), Object: f.object, Reason: f.reason, Fix: "drop it, or widen the table by phase widen"})
-		}
+		blockers = slices.Concat(blockers, refuseTable(s), refuseForeignKeys(s, tables), refuseReferring(s, tables, reader.Pairs), objects)
 	}
 	return blockers, nil
 }
 
-// A refusal is an object of a table that cannot be moved, and why.
-type refusal struct{ object, reason string }
+func (s shadowed) refuse(object, reason string) engine.Blocker {
+	return engine.Blocker{Table: s.String(), Object: object, Reason: reason, Fix: "widen it by phase widen"}
+}
 
-func refuseTable(t *mycatalog.Table) (found []refusal) {
-	no := func(reason string) { found = append(found, refusal{"table " + t.String(), reason}) }
-	key := t.Key()
+func refuseTable(s shadowed) (found []engine.Blocker) {
+	no := func(reason string) { found = append(found, s.refuse("table "+s.String(), reason)) }
+	key := s.Key()
 	switch {
-	case t.Schema != "":
+	case s.Schema != "":
 		no("it is in another database")
-	case len(triggerName(t.TableName, "INSERT")) > longestName:
+	case len(triggerName(s.TableName, "INSERT")) > longestName:
 		no("its name leaves no room for the name of its shadow")
-	case t.Kind != "BASE TABLE" || !strings.EqualFold(t.Engine, "InnoDB"):
+	case s.Kind != "BASE TABLE" || !strings.EqualFold(s.Engine, "InnoDB"):
 		no("it is not a plain table of InnoDB")
-	case strings.Contains(t.Options, "PARTITION BY"):
+	case strings.Contains(s.Options, "PARTITION BY"):
 		no("it has partitions, which have no foreign keys and are not tried")
 	case len(key) == 0 || key[0].Integer().Base == "" || key[0].Integer() == mycatalog.UnsignedBigint:
 		no("the first column of its primary key is not an integer by which it could be copied in batches")
 	}
-	for _, c := range t.Columns {
+	for _, c := range s.Columns {
 		if strings.Contains(strings.ToLower(c.Type), "zerofill") {
-			found = append(found, refusal{"column " + c.Name, "it has ZEROFILL"})
+			found = append(found, s.refuse("column "+c.Name, "it has ZEROFILL"))
 		}
 	}
 	return found
 }
 
-func refuseForeignKeys(t *mycatalog.Table, tables []shadowed) (found []refusal) {
-	for _, f := range t.Foreign {
-		no := func(reason string) { found = append(found, refusal{"foreign key " + f.Name, reason}) }
+func refuseForeignKeys(s shadowed, tables []shadowed) (found []engine.Blocker) {
+	for _, f := range s.Foreign {
+		no := func(reason string) { found = append(found, s.refuse("foreign key "+f.Name, reason)) }
 		switch {
-		case f.Parent == t.TableName:
+		case f.Parent == s.TableName:
 			no("the table refers to itself")
 		case len(f.Columns) > 1:
 			no("it has several columns")
@@ -179,10 +174,10 @@ func refuseForeignKeys(t *mycatalog.Table, tables []shadowed) (found []refusal) 
 	return found
 }
 
-func refuseReferring(t *mycatalog.Table, tables []shadowed, pairs []mycatalog.Pair) (found []refusal) {
+func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (found []engine.Blocker) {
 	for _, p := range pairs {
-		if p.Parent == t.TableName && !has(tables, p.Child) {
-			found = append(found, refusal{"table " + p.Child.String(), "it refers to table " + t.String() + " and is not widened with it"})
+		if p.Parent == s.TableName && !has(tables, p.Child) {
+			found = append(found, s.refuse("table "+p.Child.String(), "it refers to table "+s.String()+" and is not widened with it"))
 		}
 	}
 	return found
@@ -193,10 +188,10 @@ func refuseReferring(t *mycatalog.Table, tables []shadowed, pairs []mycatalog.Pa
 const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
-func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []refusal, err error) {
-	var r refusal
+func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []engine.Blocker, err error) {
+	b := engine.Blocker{Table: s.String(), Fix: "drop it, or widen the table by phase widen"}
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
-	err = mycatalog.Each(ctx, conn, query, []any{&r.object, &r.reason}, func() { found = append(found, r) })
+	err = mycatalog.Each(ctx, conn, query, []any{&b.Object, &b.Reason}, func() { found = append(found, b) })
 	return found, err
 }
 

@@ -38,15 +38,17 @@ func stagesOf(tables []shadowed) []engine.OnlineStage {
 	return []engine.OnlineStage{prepare, copying, index, constrain, swapStage(tables), finish}
 }
 
+func (s shadowed) step(kind engine.StepKind, text, locks string, statements ...string) engine.OnlineStep {
+	return engine.OnlineStep{Table: s.String(), Kind: kind, Text: text, SQL: statements, Locks: locks}
+}
+
 // orphanSteps are for rows that a shadow would refuse.
 func orphanSteps(s shadowed) []engine.OnlineStep {
 	var steps []engine.OnlineStep
 	for _, f := range s.Foreign {
-		steps = append(steps, engine.OnlineStep{
-			Table: s.String(), Kind: engine.Verify, Text: "look for rows that break foreign key " + f.Name,
-			SQL:  []string{"SELECT COUNT(*) FROM (" + s.Orphans(f) + ") orphan"},
-			Rows: s.Rows, Bytes: s.Bytes, Estimate: time.Duration(s.Rows) * 2500 * time.Nanosecond,
-		})
+		step := s.step(engine.Verify, "look for rows that break foreign key "+f.Name, "", "SELECT COUNT(*) FROM ("+s.Orphans(f)+") orphan")
+		step.Rows, step.Bytes, step.Estimate = s.Rows, s.Bytes, time.Duration(s.Rows)*2500*time.Nanosecond
+		steps = append(steps, step)
 	}
 	return steps
 }
@@ -54,12 +56,9 @@ func orphanSteps(s shadowed) []engine.OnlineStep {
 // createStep repeats the definition of the table. The counter continues where the
 // original's is.
 func createStep(s shadowed) engine.OnlineStep {
-	return engine.OnlineStep{
-		Table: s.String(), Kind: engine.Long,
-		Text:  "make its shadow, in which " + mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() }),
-		SQL:   []string{"CREATE TABLE IF NOT EXISTS " + mycatalog.QuoteTable(shadowName(s.TableName)) + " (\n  " + mycatalog.Join(s.Elements, ",\n  ", s.element) + "\n)" + s.Options},
-		Locks: "nothing that programs use",
-	}
+	become := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
+	return s.step(engine.Long, "make its shadow, in which "+become, "nothing that programs use",
+		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
 
 // element is an element of the table's definition as its shadow has it: wide, and
@@ -98,11 +97,7 @@ func (s shadowed) sameKey(one, other string) string {
 func triggerStep(s shadowed) engine.OnlineStep {
 	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written()
 	upsert := "INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") VALUES (" + listed(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + listed(columns, ", ", "? = VALUES(?)")
-	step := engine.OnlineStep{
-		Table: s.String(), Kind: engine.Short, Text: "triggers repeat in the shadow what programs write",
-		SQL:   []string{"LOCK TABLES " + from + " WRITE"},
-		Locks: "everybody waits for a moment, once for all three",
-	}
+	step := s.step(engine.Short, "triggers repeat in the shadow what programs write", "everybody waits for a moment, once for all three", "LOCK TABLES "+from+" WRITE")
 	for _, trigger := range []struct{ event, body string }{
 		{"DELETE", "DELETE FROM " + shadow + " WHERE " + s.sameKey("", "OLD.")},
 		{"UPDATE", "BEGIN UPDATE " + shadow + " SET " + listed(columns, ", ", "? = NEW.?") + " WHERE " + s.sameKey("", "OLD.") + "; " + upsert + "; END"},
@@ -117,7 +112,7 @@ func triggerStep(s shadowed) engine.OnlineStep {
 }
 
 func dropTriggersStep(s shadowed) engine.OnlineStep {
-	step := engine.OnlineStep{Table: s.String(), Kind: engine.Short, Text: "drop its triggers", Locks: "everybody waits for a moment, once for each of three"}
+	step := s.step(engine.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
 	for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
 		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+mycatalog.Quote(triggerName(s.TableName, event)))
 	}
@@ -125,24 +120,20 @@ func dropTriggersStep(s shadowed) engine.OnlineStep {
 }
 
 func dropStep(s shadowed, name engine.TableName, text string) engine.OnlineStep {
-	return engine.OnlineStep{Table: s.String(), Kind: engine.Long, Text: text, SQL: []string{"DROP TABLE IF EXISTS " + mycatalog.QuoteTable(name)}, Locks: "nothing that programs use"}
+	return s.step(engine.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
 // copyStep locks the rows that it reads: what a trigger has written is never older.
 func copyStep(s shadowed) engine.OnlineStep {
 	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written(), mycatalog.Quote(s.Key()[0].Name)
-	return engine.OnlineStep{
-		Table: s.String(), Kind: engine.Batches, Text: "copy the rows that are there already",
-		SQL: []string{
-			"INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") SELECT " + listed(columns, ", ", "?") + " FROM " + from +
-				" FORCE INDEX (PRIMARY) WHERE " + first + " > ? AND " + first + " <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE " +
-				listed(columns, ", ", shadow+".? = VALUES(?)"),
-			fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?", first, from),
-			fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from),
-		},
-		Locks: "rows of a batch: their writers wait until it is done",
-		Rows:  s.Rows, Bytes: s.Bytes, Disk: s.Bytes, Log: 2 * s.Bytes, Estimate: 3 * mysql.CopyTime(s.Table, true),
-	}
+	step := s.step(engine.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
+		"INSERT INTO "+shadow+" ("+listed(columns, ", ", "?")+") SELECT "+listed(columns, ", ", "?")+" FROM "+from+
+			" FORCE INDEX (PRIMARY) WHERE "+first+" > ? AND "+first+" <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE "+
+			listed(columns, ", ", shadow+".? = VALUES(?)"),
+		fmt.Sprintf("SELECT %[1]s FROM %[2]s FORCE INDEX (PRIMARY) WHERE %[1]s > ? ORDER BY %[1]s LIMIT 1 OFFSET ?", first, from),
+		fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 1) - 1, COALESCE(MAX(%[1]s), 0) FROM %[2]s", first, from))
+	step.Rows, step.Bytes, step.Disk, step.Log, step.Estimate = s.Rows, s.Bytes, s.Bytes, 2*s.Bytes, 3*mysql.CopyTime(s.Table, true)
+	return step
 }
 
 // differing begins a comparison: rows that it finds are copied again.
@@ -158,13 +149,11 @@ func compareStep(s shadowed) engine.OnlineStep {
 		return binary + "t." + name + " <=> " + binary + "s." + name
 	})
 	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
-	return engine.OnlineStep{
-		Table: s.String(), Kind: engine.Verify, Text: "compare it with its shadow",
-		SQL: []string{differing +
-			"(SELECT COUNT(*) FROM " + from + " t LEFT JOIN " + shadow + " s ON " + s.sameKey("s.", "t.") + " WHERE s." + key + " IS NULL OR NOT (" + same + ")) + " +
-			"(SELECT COUNT(*) FROM " + shadow + " s LEFT JOIN " + from + " t ON " + s.sameKey("t.", "s.") + " WHERE t." + key + " IS NULL)"},
-		Rows: 2 * s.Rows, Bytes: 2 * s.Bytes, Estimate: time.Duration(s.Rows) * 6 * time.Microsecond,
-	}
+	step := s.step(engine.Verify, "compare it with its shadow", "", differing+
+		"(SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
+		"(SELECT COUNT(*) FROM "+shadow+" s LEFT JOIN "+from+" t ON "+s.sameKey("t.", "s.")+" WHERE t."+key+" IS NULL)")
+	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
+	return step
 }
 
 // swapStage is one RENAME.
@@ -203,26 +192,21 @@ func counterStep(s shadowed, over string) engine.OnlineStep {
 	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
 	shadow := shadowName(s.TableName)
 	raise := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
-	return engine.OnlineStep{
-		Table: s.String(), Kind: engine.Short, Text: "raise AUTO_INCREMENT of its shadow if it is behind", Unless: over,
-		SQL: []string{
-			fmt.Sprintf("SET @sqlmigrate_next = "+next, mycatalog.WhereTable(s.TableName)),
-			"DO SLEEP(0.2)",
-			fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
-			"PREPARE sqlmigrate FROM @sqlmigrate", "EXECUTE sqlmigrate", "DEALLOCATE PREPARE sqlmigrate",
-		},
-		Locks: "writers wait for a moment if it is",
-	}
+	step := s.step(engine.Short, "raise AUTO_INCREMENT of its shadow if it is behind", "writers wait for a moment if it is",
+		fmt.Sprintf("SET @sqlmigrate_next = "+next, mycatalog.WhereTable(s.TableName)),
+		"DO SLEEP(0.2)",
+		fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
+		"PREPARE sqlmigrate FROM @sqlmigrate", "EXECUTE sqlmigrate", "DEALLOCATE PREPARE sqlmigrate")
+	step.Unless = over
+	return step
 }
 
 // unchangedStep refuses what the shadow does not know of.
 func unchangedStep(s shadowed, tables []shadowed, over string) engine.OnlineStep {
-	same := slices.Concat(counts(s, tables), definitions(s))
-	return engine.OnlineStep{
-		Table: s.String(), Kind: engine.Verify, Unless: over,
-		Text: "refuse it if it has been changed since the plan: take the move back and plan it again",
-		SQL:  []string{"SELECT NOT (" + strings.Join(same, "\nAND ") + ")"},
-	}
+	same := strings.Join(slices.Concat(counts(s, tables), definitions(s)), "\nAND ")
+	step := s.step(engine.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", "SELECT NOT ("+same+")")
+	step.Unless = over
+	return step
 }
 
 // counts are conditions: nothing has been added to the table, and nothing but the move
@@ -276,12 +260,10 @@ func namesStep(s shadowed) []engine.OnlineStep {
 		adds, names = append(adds, "ADD "+f.Text), append(names, f.Name)
 	}
 	change := "ALTER TABLE " + mycatalog.QuoteTable(s.TableName) + " " + strings.Join(append(drops, adds...), ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
-	return []engine.OnlineStep{{
-		Table: s.String(), Kind: engine.Short, Text: "foreign keys have their names again",
-		SQL:    []string{"SET SESSION foreign_key_checks = 0", change, "SET SESSION foreign_key_checks = 1"},
-		Unless: mycatalog.HasAll(s.TableName, mycatalog.ForeignKind, names...),
-		Locks:  "everybody waits for a moment",
-	}}
+	step := s.step(engine.Short, "foreign keys have their names again", "everybody waits for a moment",
+		"SET SESSION foreign_key_checks = 0", change, "SET SESSION foreign_key_checks = 1")
+	step.Unless = mycatalog.HasAll(s.TableName, mycatalog.ForeignKind, names...)
+	return []engine.OnlineStep{step}
 }
 
 const longestName = 64
