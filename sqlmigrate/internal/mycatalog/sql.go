@@ -98,37 +98,29 @@ func (c *Column) Same(preset string) string {
 	return Exactly(presetIs, preset) + " AND " + Exactly(restIs, c.rest)
 }
 
+// AndChecks adds to a condition that the column has as many checks as when it was
+// inspected and, with texts, the same ones. That holds until a type changes, when the
+// server writes 1000 for 1e3.
+//
 // On MariaDB a CHECK can stand with a column, and a MODIFY takes it away unless it
-// repeats it. The catalog names such a one after its column. MySQL has only
-// constraints of the table, which a MODIFY leaves alone.
+// repeats it. The catalog names such a one after its column. MySQL has only constraints
+// of the table, which a MODIFY leaves alone.
+func (c *Column) AndChecks(texts bool) string {
+	if c.Table.checks == nil {
+		return ""
+	}
+	checks := c.Table.checks[strings.ToLower(c.Name)]
+	from := c.Table.fromChecks() + " AND CONSTRAINT_NAME = " + Literal(c.Name)
+	and := fmt.Sprintf("\nAND (SELECT COUNT(*) = %d %s)", len(checks), from)
+	if texts && len(checks) > 0 {
+		same := Join(checks, " OR ", func(check string) string { return Exactly("CHECK_CLAUSE", check) })
+		and += fmt.Sprintf("\nAND (SELECT SUM(%s) = %d %s)", same, len(checks), from)
+	}
+	return and
+}
 
 func (t *Table) fromChecks() string {
 	return fmt.Sprintf("FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s", SchemaOf(t.TableName), Literal(t.Name))
-}
-
-func (c *Column) fromChecks() string {
-	return c.Table.fromChecks() + " AND CONSTRAINT_NAME = " + Literal(c.Name)
-}
-
-func (c *Column) checks() []string { return c.Table.checks[strings.ToLower(c.Name)] }
-
-// CountsChecks are conditions: the column has as many as when it was inspected.
-func (c *Column) CountsChecks() []string {
-	if c.Table.checks == nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("(SELECT COUNT(*) = %d %s)", len(c.checks()), c.fromChecks())}
-}
-
-// RepeatsChecks are conditions: their expressions are the same too. That holds until
-// a type changes, when the server writes 1000 for 1e3.
-func (c *Column) RepeatsChecks() []string {
-	checks := c.checks()
-	if len(checks) == 0 {
-		return nil
-	}
-	same := Join(checks, " OR ", func(check string) string { return Exactly("CHECK_CLAUSE", check) })
-	return []string{fmt.Sprintf("(SELECT SUM(%s) = %d %s)", same, len(checks), c.fromChecks())}
 }
 
 // IndexUnchanged is a condition: the index exists, as it was inspected.

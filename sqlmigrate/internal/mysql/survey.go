@@ -15,12 +15,12 @@ import (
 const (
 	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
-	// tablesSQL asks for all tables, because a name such as user_id may be that of
-	// one; views are left out of the columns.
+	// tablesSQL asks for all tables: a column may be named after one. Views are left
+	// out, of the columns too.
 	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE ` + surveyed + ` ORDER BY 1, 2`
 
-	// keysSQL asks for the columns that are a primary key by themselves: a narrow one
-	// is worth a question even if the database does not assign it.
+	// keysSQL asks for the columns that are the whole primary key: their values are like
+	// those of other keys, and show nothing.
 	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS
 WHERE ` + surveyed + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 
@@ -31,15 +31,16 @@ WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'in
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
-	// typesSQL asks for owner_type beside owner_id, which refers to several tables.
+	// typesSQL asks for columns such as owner_type: owner_id then refers to several
+	// tables.
 	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
 	// foreignKeysSQL asks for references, which need no guess.
 	foreignKeysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
 FROM information_schema.KEY_COLUMN_USAGE WHERE ` + surveyed + ` AND REFERENCED_TABLE_NAME IS NOT NULL`
 
-	// viewsSQL, routineTextsSQL and triggerTextsSQL ask for SQL of the application,
-	// which shows by its joins what refers to what.
+	// The last three ask for SQL of the application, whose joins show what refers to
+	// what.
 	viewsSQL = `SELECT CONCAT('view ', TABLE_NAME), VIEW_DEFINITION FROM information_schema.VIEWS WHERE ` + surveyed + ` ORDER BY 1`
 
 	routineTextsSQL = `SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_NAME), COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES

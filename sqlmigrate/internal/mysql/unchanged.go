@@ -54,10 +54,7 @@ func widenedOr(g *graph, columns []*column, down bool) string {
 	}
 	var same []string
 	for _, c := range columns {
-		same = append(same, columnUnchanged(c, c.Definition.Auto(), c.Preset))
-		if !down {
-			same = append(same, c.RepeatsChecks()...)
-		}
+		same = append(same, columnUnchanged(c, c.Definition.Auto(), c.Preset)+c.AndChecks(!down))
 	}
 	if !down {
 		for _, e := range g.rebuilt(t) {
@@ -74,12 +71,12 @@ func unassignedOr(c *column, down bool) string {
 	with, without := isAssigned(c)
 	auto, preset := c.Definition.Auto(), c.Preset
 	if !down {
-		return "((" + without + ")\nOR " + columnUnchanged(c, auto, preset) + ")"
+		return "((" + without + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 	}
 	if !auto {
 		preset = noDefault
 	}
-	return "((" + with + ")\nOR " + columnUnchanged(c, false, preset) + ")"
+	return "((" + with + ")\nOR " + columnUnchanged(c, false, preset) + c.AndChecks(false) + ")"
 }
 
 // columnUnchanged is a condition: the column is as it was inspected, with its old type
@@ -93,6 +90,5 @@ func columnUnchanged(c *column, auto bool, preset string) string {
 	if c.widens() {
 		typ += " OR (" + c.wide.Condition() + ")"
 	}
-	is := "(" + c.Has("("+typ+")", extra, c.Same(preset)) + ")"
-	return strings.Join(append([]string{is}, c.CountsChecks()...), "\nAND ")
+	return "(" + c.Has("("+typ+")", extra, c.Same(preset)) + ")"
 }

@@ -41,7 +41,7 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ en
 }
 
 func begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engine.Move) error {
-	if err := session.SetTimeouts(ctx, 1, 1); err != nil {
+	if err := session.SetTimeouts(context.WithoutCancel(ctx), 1, 1); err != nil {
 		return err
 	}
 	if !m.Recorded {
