@@ -40,8 +40,11 @@ func unavailable(format string, args ...any) error {
 	return &problem{status: http.StatusServiceUnavailable, text: fmt.Sprintf(format, args...), passes: true}
 }
 
-// errGone: the client does not listen any more.
+// errGone: the client does not listen any more. Metrics and the log have it under
+// the status that nginx has for it.
 var errGone = errors.New("service: the client has gone")
+
+const statusGone = 499
 
 var (
 	jsonType    = []string{"application/json"}
@@ -52,8 +55,9 @@ var (
 // refuse writes the problem.
 func refuse(w http.ResponseWriter, err error) {
 	var p *problem
-	if !errors.As(err, &p) {
-		return // errGone
+	if !errors.As(err, &p) { // errGone
+		w.WriteHeader(statusGone)
+		return
 	}
 	if p.passes {
 		w.Header().Set("Retry-After", "1")

@@ -243,8 +243,8 @@ func TestClientHasGone(t *testing.T) {
 	w := httptest.NewRecorder()
 	time.AfterFunc(10*time.Millisecond, cancel)
 	open(t, gen).ServeHTTP(w, r)
-	if w.Body.Len() > 0 {
-		t.Errorf("answered %s", w.Body)
+	if w.Body.Len() > 0 || w.Code != 499 {
+		t.Errorf("answered %d, %s, want 499 for the metrics, and no text", w.Code, w.Body)
 	}
 }
 

@@ -2,11 +2,10 @@ package service
 
 import (
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // buckets reach from a request that is answered at once to the longest waits, in seconds.
@@ -20,13 +19,21 @@ func newDurations() *prometheus.HistogramVec {
 	}, []string{"route", "code"})
 }
 
-// An observed handler counts the requests of a route, and logs them if that is
-// wanted.
-type observed struct {
-	*service
-	route   string
-	handler http.Handler
-	codes   sync.Map // of int to prometheus.Observer: finding one by its labels allocates
+// observed counts the requests of a route, and logs them if that is wanted.
+func (s *service) observed(route string, handler http.Handler) http.Handler {
+	if s.AccessLog {
+		handler = s.logged(handler)
+	}
+	return promhttp.InstrumentHandlerDuration(s.durations.MustCurryWith(prometheus.Labels{"route": route}), handler)
+}
+
+func (s *service) logged(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start, rec := time.Now(), &recorder{ResponseWriter: w}
+		handler.ServeHTTP(rec, r)
+		s.Log.Info("request", "method", r.Method, "path", r.URL.Path, "status", rec.status, "bytes", rec.bytes,
+			"duration", time.Since(start), "client", r.RemoteAddr)
+	})
 }
 
 // A recorder notes what became of a request.
@@ -34,34 +41,6 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
-}
-
-var recorders = sync.Pool{New: func() any { return new(recorder) }}
-
-func (o *observed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := time.Now()
-	rec := recorders.Get().(*recorder)
-	*rec = recorder{ResponseWriter: w}
-	o.handler.ServeHTTP(rec, r)
-	took := time.Since(start)
-	if rec.status != 0 { // else the client has gone
-		o.duration(rec.status).Observe(took.Seconds())
-	}
-	if o.AccessLog {
-		o.Log.Info("request", "method", r.Method, "path", r.URL.Path, "status", rec.status, "bytes", rec.bytes,
-			"duration", took, "client", r.RemoteAddr)
-	}
-	rec.ResponseWriter = nil
-	recorders.Put(rec)
-}
-
-func (o *observed) duration(status int) prometheus.Observer {
-	if found, ok := o.codes.Load(status); ok {
-		return found.(prometheus.Observer)
-	}
-	observer := o.durations.WithLabelValues(o.route, strconv.Itoa(status))
-	o.codes.Store(status, observer)
-	return observer
 }
 
 func (r *recorder) WriteHeader(status int) {

@@ -46,7 +46,7 @@ func New(cfg Config) (http.Handler, error) {
 func (s *service) routes(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(route string, handler http.Handler) {
-		mux.Handle(route, &observed{service: s, route: route, handler: handler})
+		mux.Handle(route, s.observed(route, handler))
 	}
 	open := func(route string, answer answer) { handle(route, &endpoint{s, answer, false}) }
 	guarded := func(route string, answer answer) { handle(route, &endpoint{s, answer, true}) }
