@@ -1,3 +1,5 @@
+//go:build ncruces
+
 // Package ncruces_test shows keys under github.com/ncruces/go-sqlite3/gormlite.
 package ncruces_test
 
