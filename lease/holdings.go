@@ -166,7 +166,7 @@ func (h *holdings) takeReplacement() *heldWorker {
 	return w
 }
 
-// startRelease lets nothing more be acquired under the worker, and returns the bound
+// startRelease lets no grant of the worker be used again, and returns the bound
 // above all that was issued under it.
 func (h *holdings) startRelease(w *heldWorker) (bound int64) {
 	h.mu.Lock()

@@ -15,7 +15,7 @@ const maxHost = 36
 // releasedMark ends the owner of a record whose worker was released.
 const releasedMark = "/released"
 
-// A token is what a [Record] says of its holder. Its text is
+// A token identifies the holder of a [Record]. Its text is
 //
 //	host/process/random/writes/replaced/window[/released]
 //

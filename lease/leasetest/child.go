@@ -92,7 +92,7 @@ func (c *child) kill() {
 // endTimeout is for a process that gives its worker back on a busy machine.
 const endTimeout = 4 * closing
 
-// end tells the process to end in order, and waits for that.
+// end asks the process to end in order, and waits for that.
 func (c *child) end() error {
 	if err := c.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("%w; %w", err, c.outcome())

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// A clock is off, and steps to and fro.
+// A clock is wrong by its base, and from time to time steps to another offset within
+// the skew of that.
 type clock struct {
 	mu           sync.Mutex
 	random       *rand.Rand
 	base, offset time.Duration
-	skew         time.Duration
-	next         time.Time
+	skew         time.Duration // zero: it never steps
+	next         time.Time     // of a step
 	steps        int
 }
 

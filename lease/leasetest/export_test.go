@@ -80,7 +80,7 @@ func Examine(t *testing.T, processes ...[]Entry) *findings {
 // Judge judges findings of a torture with this config.
 func Judge(t *testing.T, f *findings, config TortureConfig) {
 	t.Helper()
-	newTorture(t, config).judge(t, f)
+	newTorture(t, config).report(t, f)
 }
 
 // Counts are the findings that tests compare.

@@ -46,7 +46,7 @@ func (f *findings) violations() int {
 	return f.duplicates + f.shared + f.falling + f.strangers + f.unreadable
 }
 
-func (c *torture) judge(t *testing.T, f *findings) {
+func (c *torture) report(t *testing.T, f *findings) {
 	t.Helper()
 	t.Log(f)
 	if f.violations() > 0 {
@@ -71,7 +71,7 @@ type issue struct {
 	grant int32
 }
 
-// A grantInfo is what a journal says of a grant.
+// A grantInfo is a grant as its journal describes it.
 type grantInfo struct {
 	process  int
 	key      int64

@@ -164,7 +164,7 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// fault counts the call and says what becomes of it. The hook is called without
+// fault counts the call and returns what becomes of it. The hook is called without
 // the lock, so that it may use the store.
 func (m *Memory) fault(c Call) Fault {
 	m.mu.Lock()
@@ -223,8 +223,8 @@ func (m *Memory) Down() { m.locked(func() { m.down = true }) }
 // Up ends [Memory.Down].
 func (m *Memory) Up() { m.locked(func() { m.down = false }) }
 
-// Deliver carries out the calls that are on [Hold], in their order, and says
-// how many there were. Callers who still wait get their answer.
+// Deliver carries out the calls that are on [Hold], in their order, and
+// returns how many there were. Callers who still wait get their answer.
 func (m *Memory) Deliver() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

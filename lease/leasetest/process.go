@@ -160,7 +160,7 @@ type issuer struct {
 // long. It then takes a worker from another, so that workers change hands.
 var errStarved = errors.New("leasetest: no window for too long")
 
-// closing is how long a process may take to give its worker back.
+// closing is how long a process may take to release its worker.
 const closing = 5 * time.Second
 
 func (i *issuer) serve(ctx context.Context, leased *lease.Lease, spoil func(*lease.Lease) snowflake.WorkerSource) error {
@@ -187,7 +187,7 @@ func (i *issuer) serve(ctx context.Context, leased *lease.Lease, spoil func(*lea
 	return err
 }
 
-// shut gives a worker back. The store may be down: then it stays taken until
+// shut releases a worker. The store may be down: then it stays leased until
 // its bound.
 func shut(f func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)

@@ -55,5 +55,5 @@ func runMain(m *testing.M, dial Dialer, breakers map[string]breaker) {
 func Torture(t *testing.T, address string, config TortureConfig) {
 	t.Helper()
 	c := newTorture(t, config)
-	c.judge(t, runTorture(t, address, c))
+	c.report(t, runTorture(t, address, c))
 }

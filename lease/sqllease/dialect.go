@@ -41,7 +41,7 @@ type dialect struct {
 	// for what other servers of the cluster have acknowledged.
 	synchronously func(ctx context.Context, conn *sql.Conn, f func() error) error
 
-	// silence says why an answer may be missing, and what to do about it.
+	// silence is why an answer may be missing, and what to do about it.
 	silence string
 
 	// version selects what the server calls itself. It is empty where that is

@@ -19,7 +19,7 @@ import (
 // for a window and more what no replica gets, and is killed.
 const Lost testcluster.Fault = "replicas cut off, leader killed"
 
-// A ClusterConfig says what [Failovers] and [TortureCluster] do to a cluster.
+// A ClusterConfig is what [Failovers] and [TortureCluster] do to a cluster.
 type ClusterConfig struct {
 	Cluster *testcluster.Cluster
 	Dial    leasetest.Dialer // of a generator

@@ -24,7 +24,7 @@ const (
 	issuePause    = time.Millisecond
 )
 
-// A FleetConfig says what the members of a fleet are like.
+// A FleetConfig describes the members of a fleet.
 type FleetConfig struct {
 	Dial           leasetest.Dialer
 	Workers        int // that they share
@@ -261,7 +261,7 @@ func (m *Member) run(ctx context.Context) {
 	shut(gen.Close)
 }
 
-// shut gives a worker back. The store may be down.
+// shut releases a worker. The store may be down.
 func shut(f func(context.Context) error) {
 	closing, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -30,7 +30,7 @@ const shares = 4
 
 const shortestToken = 16
 
-// A Config says what a service offers, and to whom.
+// A Config is what a service offers, and to whom.
 type Config struct {
 	// Layout is the layout of the IDs that are taken apart, and of the generator's.
 	Layout snowflake.Layout
@@ -81,7 +81,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Validate says everything that is wrong with the configuration in one error.
+// Validate returns everything that is wrong with the configuration in one error.
 // [New] calls it.
 func (c *Config) Validate() error {
 	errs := []error{c.Layout.Validate(), checkToken(c.Token)}

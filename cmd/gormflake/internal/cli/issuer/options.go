@@ -21,7 +21,7 @@ func (f *Flags) leaseOptions() (names []string, options []lease.Option) {
 	return names, options
 }
 
-// checkLease says what is wrong before a database is asked: no more than the
+// checkLease returns what is wrong before a database is asked: no more than the
 // window where the database may name another layout.
 func (f *Flags) checkLease() error {
 	layout, err := f.Layout.Layout()
