@@ -62,7 +62,7 @@
 //
 // Each part calls those to the right of it, and none to the left:
 //
-//	Lease --> claim, keeper, holdings --> chooser, clocks, records --> heldWorker, Record
+//	Lease --> claim --> keeper, holdings --> chooser, clocks, records --> heldWorker, Record
 //
 //	Lease      the methods of a source, the loop that renews, and the store's lock
 //	claim      looks for a worker and writes a record for it
@@ -72,8 +72,9 @@
 //	chooser    picks a worker among records; asks nobody
 //	clocks     compare this process's clock with the store's
 //	records    the calls of the store, each with its timeout
+//	heldWorker what was acknowledged, written and read of a worker
 //
 // From an ID down to the store: [snowflake.Generator] issues below the limit of its
 // grant; past it, Lease.Extend waits for Lease.renew, which has the keeper extend the
-// window, or claims another worker; heldWorker holds what was acknowledged.
+// window, or claims another worker.
 package lease

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -94,6 +95,20 @@ func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss
 	}
 	w.base = r
 	return nil, nil
+}
+
+// checkStore makes the store look again at what it is kept in before another
+// worker takes the place of the lost one: it may have been replaced by what keeps
+// no worker to one holder.
+func (k *keeper) checkStore(ctx context.Context, lost *heldWorker) error {
+	if lost.checked {
+		return nil
+	}
+	if err := k.records.check(ctx); err != nil {
+		return fmt.Errorf("lease: checking the store after the loss of %v: %w", lost, err)
+	}
+	lost.checked = true
+	return nil
 }
 
 // release frees the worker at a bound above all that was issued under it. It waits

@@ -95,18 +95,3 @@ func (l *Lease) Stats() Stats { return l.holdings.stats() }
 // within the window is not an error; see Stats.FailingSince. A probe calls
 // [snowflake.Generator.Health], which includes this.
 func (l *Lease) Health() error { return l.holdings.health() }
-
-// A storeLock is a mutex for which one can give up waiting: its holder calls the
-// store.
-type storeLock chan struct{}
-
-func (s storeLock) lock(ctx context.Context) error {
-	select {
-	case s <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s storeLock) unlock() { <-s }

@@ -89,3 +89,18 @@ func (r records) check(ctx context.Context) error {
 	defer cancel()
 	return checker.Check(ctx)
 }
+
+// A storeLock is a mutex for which one can give up waiting: its holder calls the
+// store.
+type storeLock chan struct{}
+
+func (s storeLock) lock(ctx context.Context) error {
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s storeLock) unlock() { <-s }

@@ -60,7 +60,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 			return err
 		}
 	}
-	if err := l.checkStore(ctx, w); err != nil {
+	if err := l.keeper.checkStore(ctx, w); err != nil {
 		return err
 	}
 	if l.settle > 0 && (need > 0 || l.holdings.present().attempts == 0) {
@@ -75,20 +75,6 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if need >= replacement.acknowledged {
 		return l.extend(ctx, replacement, need)
 	}
-	return nil
-}
-
-// checkStore makes the store look again at what it is kept in before another
-// worker takes the place of the lost one: it may have been replaced by what keeps
-// no worker to one holder.
-func (l *Lease) checkStore(ctx context.Context, lost *heldWorker) error {
-	if lost.checked {
-		return nil
-	}
-	if err := l.records.check(ctx); err != nil {
-		return fmt.Errorf("lease: checking the store after the loss of %v: %w", lost, err)
-	}
-	lost.checked = true
 	return nil
 }
 
