@@ -18,7 +18,7 @@ type expression struct {
 	Catalog      string // of what it belongs to
 	OID          int64
 	Object, Text string
-	Columns      fromJSON[[]string] // quoted where they have to be
+	Columns      pgcatalog.Texts // quoted where they have to be
 }
 
 // expressionsSQL asks for the expressions in which the columns are, and for the
@@ -106,7 +106,7 @@ func readExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) ([]expre
 // cast is a column that the expression casts to an integer. PostgreSQL writes
 // such casts where the column is a smallint.
 func (e *expression) cast() string {
-	for _, column := range e.Columns.it {
+	for _, column := range e.Columns {
 		if strings.Contains(e.Text, "("+column+")::integer") || strings.Contains(e.Text, "("+column+")::smallint") {
 			return column
 		}
@@ -119,13 +119,13 @@ func (e *expression) cast() string {
 // id::bigint % 10::bigint, which no query asks for. Comparisons stay.
 func (e *expression) changes() bool {
 	text := e.Text
-	for _, column := range e.Columns.it {
+	for _, column := range e.Columns {
 		quoted := regexp.QuoteMeta(column)
 		number := `(-?\d+|'-?\d+'::(smallint|integer|bigint))`
 		same := regexp.MustCompile(`\(` + quoted + ` ((=|<>|<|>|<=|>=) ` + number + `|(=|<>) (ANY|ALL) \(ARRAY\[\d+(, \d+)*\]\)|IS (NOT )?NULL)\)`)
 		text = same.ReplaceAllLiteralString(text, "")
 	}
-	return slices.ContainsFunc(e.Columns.it, func(column string) bool { return strings.Contains(text, column) })
+	return slices.ContainsFunc(e.Columns, func(column string) bool { return strings.Contains(text, column) })
 }
 
 // try asks the server to plan the expression over a row.

@@ -17,7 +17,7 @@ import (
 // is not in their definitions: that is stated again, after the change and after
 // it was taken back. What it has not forgotten may be stated twice.
 func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]string, error) {
-	indexes, err := readBuiltAgain[fromJSON[index]](ctx, q, g, indexesSQL)
+	indexes, err := readBuiltAgain[index](ctx, q, g, indexesSQL)
 	if err != nil {
 		return nil, err
 	}
@@ -77,18 +77,18 @@ type index struct {
 	pgcatalog.Named
 	Table             string
 	Parent            int64 // of a partition's index
+	Placed            bool  // the tablespace is not the database's own
 	Tablespace        string
-	Placed            bool // the tablespace is not the database's own
-	Comment           *string
+	Comment           sql.NullString
 	Constraint        string
-	ConstraintComment *string
+	ConstraintComment sql.NullString
 	Clustered         bool
 	Identity          bool
-	Options           []string // name=value
-	Targets           []target
-	Extensions        []string
+	Options           pgcatalog.Texts // name=value
+	Targets           fromJSON[[]target]
+	Extensions        pgcatalog.Texts
 
-	above *index // nil: not a partition's
+	above *index `row:"-"` // nil: not a partition's
 }
 
 // A target is how much is gathered of an expression.
@@ -96,7 +96,7 @@ type target struct{ Column, Target int64 }
 
 // commented reports whether the indexes of partitions get a comment from this
 // one.
-func (i *index) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
+func (i *index) commented() bool { return i != nil && (i.Comment.Valid || i.above.commented()) }
 
 // top is the index from whose definition PostgreSQL makes this one.
 func (i *index) top() *index {
@@ -108,22 +108,19 @@ func (i *index) top() *index {
 
 func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
-// indexJSON is what PostgreSQL forgets of an index: pg_index i, pg_class c of the
+// indexColumns is what PostgreSQL forgets of an index: pg_index i, pg_class c of the
 // index and r of its table, pg_namespace n, its constraint x, its parent h.
-const indexJSON = `jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Table', r.relname,
-  'Parent', coalesce(h.inhparent, 0)::bigint,
-  'Placed', c.reltablespace <> 0,
-  'Tablespace', (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
-    (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))),
-  'Comment', obj_description(c.oid, 'pg_class'), 'Constraint', coalesce(x.conname, ''), 'ConstraintComment', obj_description(x.oid, 'pg_constraint'),
-  'Clustered', i.indisclustered, 'Identity', i.indisreplident,
-  'Options', c.reloptions,
-  'Targets', (SELECT jsonb_agg(jsonb_build_object('Column', a.attnum, 'Target', a.attstattarget) ORDER BY a.attnum)
-              FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attstattarget >= 0),
-  'Extensions', (SELECT jsonb_agg(e.extname ORDER BY e.extname)
-                 FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
-                 WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
-                   AND d.refclassid = 'pg_catalog.pg_extension'::regclass))::text`
+const indexColumns = `c.oid::bigint, n.nspname, c.relname, r.relname, coalesce(h.inhparent, 0)::bigint, c.reltablespace <> 0,
+       (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
+         (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))),
+       obj_description(c.oid, 'pg_class'), coalesce(x.conname, ''), obj_description(x.oid, 'pg_constraint'),
+       i.indisclustered, i.indisreplident, to_json(c.reloptions)::text,
+       (SELECT json_agg(json_build_object('Column', a.attnum, 'Target', a.attstattarget) ORDER BY a.attnum)::text
+        FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attstattarget >= 0),
+       (SELECT json_agg(e.extname ORDER BY e.extname)::text
+        FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+        WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
+          AND d.refclassid = 'pg_catalog.pg_extension'::regclass)`
 
 // indexesSQL asks for the indexes that are built again, with those of
 // constraints. The index of a parent comes before its partitions' indexes.
@@ -135,7 +132,7 @@ const indexesSQL = `, index AS (
   FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
   WHERE x.contype IN ('p', 'u', 'x')
 )
-SELECT index.rel::bigint, index.att, index.oid::bigint, ` + indexJSON + `
+SELECT index.rel::bigint, index.att, index.oid::bigint, ` + indexColumns + `
 FROM index
 CROSS JOIN LATERAL (
   WITH RECURSIVE above (oid) AS (
@@ -152,12 +149,10 @@ LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid =
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 ORDER BY depth.depth, n.nspname, c.relname`
 
-func keepIndexes(read []*fromJSON[index]) []string {
-	indexes := make([]*index, len(read))
+func keepIndexes(indexes []*index) []string {
 	byOID := map[int64]*index{}
-	for n := range read {
-		i := &read[n].it
-		indexes[n], byOID[i.OID] = i, i
+	for _, i := range indexes {
+		byOID[i.OID] = i
 		i.above = byOID[i.Parent]
 	}
 	texts := renameIndexes(indexes)
@@ -212,20 +207,20 @@ func (i *index) keep() []string {
 	if i.Placed || i.top().Placed {
 		say("ALTER INDEX %s SET TABLESPACE %s", i.Target(), pgsql.Quote(i.Tablespace))
 	}
-	for _, t := range i.Targets {
+	for _, t := range i.Targets.it {
 		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.Target(), t.Column, t.Target)
 	}
 	for _, extension := range i.Extensions {
 		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.Target(), pgsql.Quote(extension))
 	}
 	switch {
-	case i.Comment != nil:
-		say("COMMENT ON INDEX %s IS %s", i.Target(), pgsql.Literal(*i.Comment))
+	case i.Comment.Valid:
+		say("COMMENT ON INDEX %s IS %s", i.Target(), pgsql.Literal(i.Comment.String))
 	case i.above.commented():
 		say("COMMENT ON INDEX %s IS NULL", i.Target())
 	}
-	if i.ConstraintComment != nil {
-		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgsql.Quote(i.Constraint), i.table(), pgsql.Literal(*i.ConstraintComment))
+	if i.ConstraintComment.Valid {
+		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgsql.Quote(i.Constraint), i.table(), pgsql.Literal(i.ConstraintComment.String))
 	}
 	if i.Clustered {
 		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgsql.Quote(i.Name))

@@ -61,13 +61,13 @@ func namesOf(columns []*column) string {
 	return join(columns, func(c *column) string { return c.Name })
 }
 
-// fromJSON scans the text of a JSON value.
+// fromJSON scans the text of a JSON value, or NULL.
 type fromJSON[T any] struct{ it T }
 
 // Scan implements [sql.Scanner].
 func (j *fromJSON[T]) Scan(text any) error {
 	var s sql.NullString
-	if err := s.Scan(text); err != nil {
+	if err := s.Scan(text); err != nil || !s.Valid {
 		return err
 	}
 	return json.Unmarshal([]byte(s.String), &j.it)

@@ -53,9 +53,10 @@ const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (
 // displayed is the schema of a name in a plan.
 const displayed = `CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END`
 
-// narrowSQL asks for columns that cannot hold an ID. It takes types apart, down to
-// integers of 16 and 32 bits: domains, arrays and composite types. A column that a
-// partition or a child has from its parent changes with that.
+// narrowSQL asks for columns that cannot hold an ID, wherever they are. It takes
+// types apart, down to integers of 16 and 32 bits: domains, arrays and composite
+// types. A column that a partition or a child has from its parent changes with
+// that, and is left out.
 const narrowSQL = `
 WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS (
   SELECT c.oid, a.attnum, ''::text COLLATE "C", a.atttypid, 0, ''::text, ''::text, 0
@@ -96,14 +97,16 @@ const (
 SELECT ` + displayed + `, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition ORDER BY 1, 2`
 
-	// typesSQL asks for columns that name a table, next to one with its keys.
+	// typesSQL asks for columns that may name a table, next to one with its keys.
+	// They refer to nothing.
 	typesSQL = `
 SELECT ` + displayed + `, c.relname, a.attname, '', '', '' FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE ` + surveyed + ` AND NOT a.attisdropped AND right(a.attname, 5) = '_type'`
 
-	// foreignKeysSQL asks what refers to what, so that nobody has to guess it.
+	// foreignKeysSQL asks what is known to refer to what, and shows how the schema
+	// names such columns.
 	foreignKeysSQL = `
 SELECT ` + displayed + `, c.relname, a.attname,
        CASE WHEN o.nspname = current_schema() THEN '' ELSE o.nspname END, p.relname, b.attname
@@ -117,8 +120,8 @@ JOIN pg_catalog.pg_namespace o ON o.oid = p.relnamespace
 JOIN pg_catalog.pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.b
 WHERE f.contype = 'f' AND ` + surveyed
 
-	// textsSQL asks for the texts of views and functions, which may cast keys to
-	// an integer. It leaves out what an extension has brought.
+	// textsSQL asks for the texts of views and functions, which compare columns
+	// with keys. It leaves out what an extension has brought.
 	textsSQL = `
 SELECT pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pg_get_viewdef(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -149,11 +152,11 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 		return nil, err
 	}
 	s := &engine.Survey{Current: r.Schema}
-	narrow, err := pgcatalog.Read[narrow](ctx, r, narrowSQL, string(list))
+	columns, err := pgcatalog.Read[surveyedColumn](ctx, r, narrowSQL, string(list))
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range narrow {
+	for _, c := range columns {
 		s.Columns = append(s.Columns, engine.NarrowColumn{
 			Table: c.Table, Name: c.Name, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: c.Alone, Change: c.change(),
 		})
@@ -171,8 +174,8 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	return s, err
 }
 
-// A narrow column, and what its type is made of.
-type narrow struct {
+// A surveyedColumn is a narrow one, and what its type is made of.
+type surveyedColumn struct {
 	Table               engine.TableName
 	Name, Type, Comment string
 	Foreign             bool
@@ -182,7 +185,7 @@ type narrow struct {
 }
 
 // change is how the column is made wide where no plan does that.
-func (c *narrow) change() string {
+func (c *surveyedColumn) change() string {
 	column, attribute, _ := strings.Cut(c.Name, ".")
 	switch {
 	case c.Foreign:

@@ -213,7 +213,7 @@ func quoteIfNeeded(name string) string {
 // viewIndexesSQL asks for the indexes of materialized views, which go with them,
 // as statements and with what these leave out.
 const viewIndexesSQL = `
-SELECT i.indrelid::bigint, pg_get_indexdef(c.oid), ` + indexJSON + `
+SELECT i.indrelid::bigint, pg_get_indexdef(c.oid), ` + indexColumns + `
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -227,11 +227,11 @@ func readViewIndexes(ctx context.Context, q pgcatalog.QualifiedReader, views map
 	rows, err := pgcatalog.Read[struct {
 		View       int64
 		Definition string
-		Index      fromJSON[index]
+		Index      index
 	}](ctx, q.Reader, viewIndexesSQL, oids)
 	for _, x := range rows {
 		v := views[x.View]
-		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Index.it.keep())
+		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Index.keep())
 	}
 	return err
 }
