@@ -61,7 +61,7 @@ func (c *column) attach(root *column) []string {
 	}
 }
 
-// create makes the sequence again, as what the column's default refers to.
+// create creates the sequence again, as what the column's default refers to.
 func (s *sequence) create(c *column) []string {
 	unlogged := ""
 	if s.Unlogged {

@@ -10,8 +10,8 @@ import (
 
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
-// detach plans that the database assigns no more keys. The keys that are to be
-// taken back are below issued.
+// detach plans that the database assigns no more keys. Those from issued on are
+// taken for Snowflake IDs, with which it cannot be taken back.
 func detach(g *graph, issued int64, locks int) (engine.Phase, findings) {
 	phase := engine.Phase{Name: engine.Detach, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ JOIN pg_catalog.pg_statistic_ext s ON used.classid = 'pg_catalog.pg_statistic_ex
 CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expression)`
 
 // tryExpressions finds expressions that do not work with a bigint, such as
-// f(id) where f takes an integer. Nothing in the catalog says so, and ALTER
+// f(id) where f takes an integer. The catalog does not show it, and ALTER
 // TABLE would after it has got its locks. The server is asked to plan them over
 // the widened columns. Those that do not come back as they were are returned.
 func tryExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) (rewritten []expression, found findings, err error) {
@@ -70,10 +71,11 @@ func tryExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) (rewritte
 		return nil, found, err
 	}
 	for _, e := range all {
-		row, table, err := readWidenedRow(ctx, r, g, e.Table)
+		row, err := readWidenedRow(ctx, r, g, e.Table)
 		if err != nil {
 			return nil, found, err
 		}
+		table := g.relations[e.Table].Display
 		if column := e.cast(); column != "" {
 			found.block(table, e.Object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.Text, column),
 				"drop it before, and create it again afterwards without that")
@@ -150,34 +152,17 @@ func ofExpression(err error) bool {
 	return state != "" && !slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, state[:2])
 }
 
-// allColumnsSQL asks for all columns of a table, since an expression may use
-// others too.
-const allColumnsSQL = `
-SELECT n.nspname, c.relname, a.attnum, a.attname
-FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE c.oid = $1::bigint::oid ORDER BY a.attnum`
-
-// readWidenedRow makes what stands after FROM to have a table's columns with the
-// types that they will have.
-func readWidenedRow(ctx context.Context, r pgcatalog.Reader, g *graph, table int64) (row, display string, err error) {
-	all, err := pgcatalog.Read[struct {
-		Schema, Table string
-		Number        int64
-		Column        string
-	}](ctx, r, allColumnsSQL, table)
-	if err != nil {
-		return "", "", err
-	}
-	columns := make([]string, len(all))
-	for i, x := range all {
-		columns[i] = pgsql.Quote(x.Column)
-		if c := g.columns[pgcatalog.Node{Table: table, Column: x.Number}]; c != nil && c.IsNarrow() {
+// readWidenedRow returns what stands after FROM to have a table's columns with the
+// types that they will have: all columns, since an expression may use others too.
+func readWidenedRow(ctx context.Context, r pgcatalog.Reader, g *graph, table int64) (string, error) {
+	numbers, err := r.Numbers(ctx, table)
+	columns := slices.Sorted(maps.Keys(numbers))
+	for i, name := range columns {
+		columns[i] = pgsql.Quote(name)
+		if c := g.columns[pgcatalog.Node{Table: table, Column: numbers[name]}]; c != nil && c.IsNarrow() {
 			columns[i] += "::bigint AS " + columns[i]
 		}
 	}
-	schema, name := all[0].Schema, all[0].Table
-	row = "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + pgsql.Qualified(schema, name) + ") AS " + pgsql.Quote(name)
-	return row, r.Display(schema, name), nil
+	t := g.relations[table]
+	return "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + t.Target() + ") AS " + pgsql.Quote(t.Name), err
 }

@@ -11,7 +11,7 @@ import (
 
 // functionsSQL asks for functions whose text the server does not understand
 // before they run: those that name one of the tables or are its triggers, and
-// use integers. Their authors have to look.
+// use integers. They may fail at the first large key.
 const functionsSQL = `
 WITH name (name) AS MATERIALIZED (
   SELECT lower(name) FROM json_array_elements_text($1::text::json) AS name

@@ -34,7 +34,8 @@ type table struct {
 type column struct {
 	pgcatalog.Column
 	relation *pgcatalog.Relation
-	root     *column
+	parents  []*column // from which a partition or child has it
+	root     *column   // the topmost of these, or the column itself
 	members  []*column // of a root: itself and below
 
 	// Of a root.
@@ -44,7 +45,7 @@ type column struct {
 	smallest sql.NullInt64 // of a key
 	largest  sql.NullInt64
 
-	// Of a member.
+	// Of each member.
 	value     string // default, as an expression; empty without one
 	sequences []*sequence
 }
@@ -63,43 +64,42 @@ func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column
 	slices.SortFunc(sorted, func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
 	})
-	parents := map[*column][]*column{}
 	for _, e := range inherited {
 		if child, parent := g.columns[e.From], g.columns[e.To]; child != nil && parent != nil {
-			parents[child] = append(parents[child], parent)
+			child.parents = append(child.parents, parent)
 		}
 	}
 	var found findings
-	tables := map[int64]*table{}
 	for _, c := range sorted {
-		c.root = c
-		for len(parents[c.root]) > 0 {
-			c.root = parents[c.root][0]
-		}
+		c.root = c.topmost()
 		c.root.members = append(c.root.members, c)
 		c.root.Key = c.root.Key || c.Key
-		if len(parents[c]) > 1 && c.IsNarrow() {
+		if len(c.parents) > 1 && c.IsNarrow() {
 			found.block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
 				"end all inheritances but one with NO INHERIT")
 		}
 		if c.root == c {
-			g.place(tables, c)
+			g.place(c)
 		}
 	}
 	return g, found
 }
 
-// place puts a root into its table.
-func (g *graph) place(tables map[int64]*table, c *column) {
-	t := tables[c.relation.OID]
-	if t == nil {
-		t = &table{Relation: c.relation}
-		tables[t.OID] = t
-		g.tables = append(g.tables, t)
+func (c *column) topmost() *column {
+	for len(c.parents) > 0 {
+		c = c.parents[0]
 	}
-	c.table = t
+	return c
+}
+
+// place puts a root into its table, after the columns before it.
+func (g *graph) place(c *column) {
+	if n := len(g.tables); n == 0 || g.tables[n-1].Relation != c.relation {
+		g.tables = append(g.tables, &table{Relation: c.relation})
+	}
+	c.table = g.tables[len(g.tables)-1]
 	if c.Node.Column > 0 {
-		t.columns = append(t.columns, c)
+		c.table.columns = append(c.table.columns, c)
 	}
 }
 

@@ -134,7 +134,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) error
 	return err
 }
 
-// plan makes the phases.
+// plan returns the phases, and what was found.
 func (f *facts) plan(r pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {

@@ -12,7 +12,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// readKept makes the statements that follow each change of a table's columns.
+// readKept returns the statements that follow each change of a table's columns.
 // PostgreSQL builds indexes, constraints and statistics again, and forgets what
 // is not in their definitions: that is stated again, after the change and after
 // it was taken back. What it has not forgotten may be stated twice.
@@ -122,7 +122,7 @@ const indexColumns = `c.oid::bigint, n.nspname, c.relname, r.relname, coalesce(h
         WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
           AND d.refclassid = 'pg_catalog.pg_extension'::regclass)`
 
-// indexesSQL asks for the indexes that are built again, with those of
+// indexesSQL asks for the indexes that are built again, also those that belong to
 // constraints. The index of a parent comes before its partitions' indexes.
 const indexesSQL = `, index AS (
   SELECT made.rel, made.att, i.indexrelid AS oid

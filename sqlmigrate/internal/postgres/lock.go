@@ -214,7 +214,7 @@ func (g *graph) connected(tables []*table) []batch {
 	return sets
 }
 
-// cut makes batches that need at most that many locks, or have one table.
+// cut cuts tables into batches that need at most that many locks, or have one table.
 func (g *graph) cut(tables batch, phase engine.PhaseName, locks int) []batch {
 	var found []batch
 	for len(tables) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// checkAll makes a statement of several of rejectIf. It is an error too if a
+// checkAll is a statement that consists of several of rejectIf. It is an error too if a
 // policy would hide rows.
 func checkAll(rejections []string) string {
 	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
@@ -30,6 +30,8 @@ func rejectAll(query, message string) string {
 		"  END IF;\n"
 }
 
+// widenCheck is for keys that fit into no narrow column, and for what would keep
+// PostgreSQL from making the columns narrow again.
 func widenCheck(g *graph, t *table, columns []*column) string {
 	rejections := []string{rejectNewUses(t, columns, g.views)}
 	for _, c := range columns {
@@ -42,13 +44,13 @@ func widenCheck(g *graph, t *table, columns []*column) string {
 	return checkAll(rejections)
 }
 
-// rejectNewReferences ends the phase with an error, and so takes it back, where
+// rejectNewReferences end phase widen with an error, and so take it back, where
 // a column that the plan does not know refers to a widened key: a foreign key
 // that was added since, or that exists in this database only. It would take
 // keys of the old kind, and fail at the first new one.
-func rejectNewReferences(g *graph, phase *engine.Phase) {
+func rejectNewReferences(tables []*table) []engine.Statement {
 	var rejections []string
-	for _, t := range g.tables {
+	for _, t := range tables {
 		for _, c := range t.narrowColumns() {
 			if !c.Key {
 				continue
@@ -63,11 +65,10 @@ func rejectNewReferences(g *graph, phase *engine.Phase) {
 					c.Name, t.Display)))
 		}
 	}
-	if len(rejections) == 0 || len(phase.Steps) == 0 {
-		return
+	if len(rejections) == 0 {
+		return nil
 	}
-	last := &phase.Steps[len(phase.Steps)-1]
-	last.Up = append(last.Up, statementsUnless("", doBlock(strings.Join(rejections, "")))...)
+	return statementsUnless("", doBlock(strings.Join(rejections, "")))
 }
 
 // rejectNewViews is for what has come to use the views that are to be dropped.

@@ -67,7 +67,7 @@ ORDER BY 3`
 
 // complete reads what takes a query for each sequence.
 func (s *sequence) complete(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	// What it has given away, which its parameters do not tell.
+	// How far it has come, which is not among its parameters.
 	err := q.Tx.QueryRowContext(ctx, "SELECT last_value, is_called FROM "+s.Target()).Scan(&s.last, &s.called)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", s.Display, err)
@@ -86,8 +86,18 @@ WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid OR
 	return s.readRights(ctx, q)
 }
 
-// rightsSQL asks for the rights on a sequence, by who has them and who granted
-// them: none are in the catalog as long as nobody has granted or revoked any.
+// A right on a sequence. Changed reports whether any has been granted or revoked since
+// it was created: before, the catalog has none.
+type right struct {
+	Owner               string
+	Changed, Own        bool // Own: it is the owner's
+	Grantee, Privileges string
+	Grantable           bool
+	Grantor             string // unless it is the owner
+}
+
+// rightsSQL asks who has rights on a sequence, and who granted them: they are lost
+// when it is dropped.
 const rightsSQL = `
 SELECT pg_get_userbyid(c.relowner), c.relacl IS NOT NULL, coalesce(a.grantee = c.relowner, false),
        coalesce(CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END, ''),
@@ -97,18 +107,26 @@ FROM pg_catalog.pg_class c LEFT JOIN LATERAL aclexplode(c.relacl) AS a ON true
 WHERE c.oid = $1::bigint::oid
 GROUP BY c.oid, a.grantee, a.is_grantable, a.grantor ORDER BY 4, 6, 7`
 
-// readRights makes the statements that grant the rights again. What a default
-// gives to others is taken away first.
+// defaultRightsSQL asks who gets rights on each new sequence of a schema that the
+// current role, or the owner, creates: the old one need not have given them these.
+const defaultRightsSQL = `
+SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+FROM pg_catalog.pg_default_acl d
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace
+CROSS JOIN LATERAL aclexplode(d.defaclacl) AS a
+WHERE d.defaclobjtype = 'S' AND (n.nspname IS NULL OR n.nspname = $1::text) AND a.grantee <> d.defaclrole
+  AND pg_get_userbyid(d.defaclrole) IN (current_user, $2::text)
+ORDER BY 1`
+
+// readRights writes the statements that give a new sequence the rights on this one.
 func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	rights, err := pgcatalog.Read[struct {
-		Owner               string
-		Changed, Own        bool
-		Grantee, Privileges string
-		Grantable           bool
-		Grantor             string
-	}](ctx, q.Reader, rightsSQL, s.OID)
+	rights, err := pgcatalog.Read[right](ctx, q.Reader, rightsSQL, s.OID)
 	if err != nil {
 		return err
+	}
+	grantees, err := pgcatalog.Read[string](ctx, q.Reader, defaultRightsSQL, s.Schema, rights[0].Owner)
+	for _, grantee := range grantees {
+		s.grants = append(s.grants, "REVOKE ALL ON SEQUENCE "+s.Target()+" FROM "+grantee)
 	}
 	var own []string
 	for _, x := range rights {
@@ -125,26 +143,11 @@ func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) 
 			s.grants = append(s.grants, grant)
 		}
 	}
-	owner := rights[0].Owner
 	for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
 		if rights[0].Changed && !slices.Contains(own, privilege) {
-			s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.Target()+" FROM "+pgsql.Quote(owner))
+			s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.Target()+" FROM "+pgsql.Quote(rights[0].Owner))
 		}
 	}
-	// Who gets rights on a new sequence that this role or the owner creates.
-	grantees, err := pgcatalog.Read[string](ctx, q.Reader, `
-SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
-FROM pg_catalog.pg_default_acl d
-LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace
-CROSS JOIN LATERAL aclexplode(d.defaclacl) AS a
-WHERE d.defaclobjtype = 'S' AND (n.nspname IS NULL OR n.nspname = $1::text) AND a.grantee <> d.defaclrole
-  AND pg_get_userbyid(d.defaclrole) IN (current_user, $2::text)
-ORDER BY 1`, s.Schema, owner)
-	revokes := make([]string, len(grantees))
-	for i, grantee := range grantees {
-		revokes[i] = "REVOKE ALL ON SEQUENCE " + s.Target() + " FROM " + grantee
-	}
-	s.grants = slices.Concat(revokes, s.grants)
 	return err
 }
 

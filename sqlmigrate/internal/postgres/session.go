@@ -49,7 +49,7 @@ EXCEPTION WHEN OTHERS THEN NULL;
 END $$`)
 }
 
-// exec asks the context itself: of one that has ended, pgx says that the
+// exec asks the context itself: of one that has ended, pgx reports that the
 // connection is bad, which database/sql then closes.
 func (s *session) exec(ctx context.Context, statement string) error {
 	if err := ctx.Err(); err != nil {

@@ -37,7 +37,8 @@ func statementsUnless(unless string, texts ...string) []engine.Statement {
 	return statements
 }
 
-// has is a condition: some of the columns are as it says of pg_attribute.
+// has is a condition of SQL: one of the columns meets the condition, which is about
+// pg_attribute.
 func has(columns []*column, condition string) string {
 	tests := make([]string, len(columns))
 	for i, c := range columns {

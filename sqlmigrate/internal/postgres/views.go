@@ -55,8 +55,8 @@ type commented struct {
 }
 
 // viewsSQL asks for views and those above them, which go first, with all that
-// makes them what they are. Whatever else uses one blocks, and so does what
-// nobody but its giver can give again.
+// makes them what they are. Whatever else uses one blocks, and so does a
+// right that only another role can grant again.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid

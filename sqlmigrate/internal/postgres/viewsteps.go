@@ -90,22 +90,16 @@ func optionList(options []string) string {
 // The views are dropped before the tables are locked, for a reader of a view
 // locks the view first.
 func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []string) []engine.Step {
-	var names, drops, lenient, creates []string
+	var names, creates []string
 	for _, v := range views {
 		names = append(names, v.Display)
 		creates = append(creates, v.create()...)
-		drops = append(drops, "DROP "+v.kind()+" "+v.Target())
-		lenient = append(lenient, "DROP "+v.kind()+" IF EXISTS "+v.Target())
 	}
 	for _, v := range views { // rules can refer to any view
 		for _, r := range v.Rules {
 			creates = append(creates, r.create("RULE", v.Target())...)
-			drops = append(drops, "DROP RULE "+pgsql.Quote(r.Name)+" ON "+v.Target())
-			lenient = append(lenient, "DROP RULE IF EXISTS "+pgsql.Quote(r.Name)+" ON "+v.Target())
 		}
 	}
-	slices.Reverse(drops)
-	slices.Reverse(lenient)
 	var columns []*column
 	for _, t := range batch {
 		columns = append(columns, t.narrowColumns()...)
@@ -116,7 +110,7 @@ func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []st
 	before := engine.Step{
 		Table: "views", Text: "drop " + text, Transaction: begin,
 		Locks: "ACCESS EXCLUSIVE on the views " + end,
-		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops, locks))),
+		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops(views, ""), locks))),
 		Down:  statementsUnless("SELECT "+narrow, creates...),
 		Check: statementsUnless("", checkAll([]string{rejectNewViews(views)})),
 	}
@@ -124,9 +118,24 @@ func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []st
 		Table: "views", Text: "create again " + text, Transaction: begin,
 		Locks: "ACCESS EXCLUSIVE on the views " + end,
 		Up:    statementsUnless("SELECT NOT "+narrow, creates...),
-		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(lenient, locks))),
+		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(drops(views, "IF EXISTS "), locks))),
 	}
 	return slices.Concat([]engine.Step{before}, steps, []engine.Step{after})
+}
+
+// drops drop the views, and their rules first, in the opposite order of creation.
+func drops(views []*view, ifExists string) []string {
+	var texts []string
+	for _, v := range views {
+		texts = append(texts, "DROP "+v.kind()+" "+ifExists+v.Target())
+	}
+	for _, v := range views {
+		for _, r := range v.Rules {
+			texts = append(texts, "DROP RULE "+ifExists+pgsql.Quote(r.Name)+" ON "+v.Target())
+		}
+	}
+	slices.Reverse(texts)
+	return texts
 }
 
 // A constant in a SELECT has no name, which PostgreSQL writes without AS, and as

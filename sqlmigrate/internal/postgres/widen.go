@@ -41,7 +41,9 @@ func widen(g *graph, lost restores, locks int) (engine.Phase, findings) {
 		}
 		phase.Steps = append(phase.Steps, steps...)
 	}
-	rejectNewReferences(g, &phase)
+	if n := len(phase.Steps); n > 0 {
+		phase.Steps[n-1].Up = append(phase.Steps[n-1].Up, rejectNewReferences(tables)...)
+	}
 	return phase, found
 }
 
