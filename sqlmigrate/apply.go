@@ -111,7 +111,7 @@ type run struct {
 
 func (r *run) apply() error {
 	for _, phase := range r.phases() {
-		if err := r.phase(phase.Name, tasksOf(phase.transactions(), transaction.upward)); err != nil {
+		if err := r.phase(phase.Name, tasksOf(transactionsOf(&phase), transaction.upward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been applied")
@@ -123,14 +123,14 @@ func (r *run) revert() error {
 	phases := r.phases()
 	slices.Reverse(phases)
 	for _, phase := range phases {
-		if err := r.phase(phase.Name, tasksOf(phase.backwards(), transaction.checking)); err != nil {
+		if err := r.phase(phase.Name, tasksOf(backwards(&phase), transaction.checking)); err != nil {
 			return err
 		}
 	}
 	for _, phase := range phases {
 		// Checked again, because on some databases this is the transaction
 		// in which the answer stays what it was.
-		if err := r.phase(phase.Name, tasksOf(phase.backwards(), transaction.downward)); err != nil {
+		if err := r.phase(phase.Name, tasksOf(backwards(&phase), transaction.downward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been taken back")
@@ -202,7 +202,7 @@ func (p *passage) attempt(end int) error {
 	if p.done < end {
 		p.report(Progress{})
 	}
-	return p.engine.Run(p.ctx, p.conn, statementsOf(p.tasks[p.done:end]), p.config.Settings, func(engine.Statement) {
+	return p.engine.Run(p.ctx, p.conn, statementsOf(p.tasks[p.done:end]), p.config.Settings, func(Statement) {
 		if p.done++; p.done < end {
 			p.report(Progress{})
 		}

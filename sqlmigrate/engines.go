@@ -5,6 +5,8 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online/myonline"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
@@ -24,40 +26,19 @@ func engineOf(dialect string) (engine.Engine, error) {
 	return e, nil
 }
 
-// planOf copies what an engine has found. Aliases of its types would hide their
-// fields in the documentation of this package.
-func planOf(dialect string, r *engine.Result) *Plan {
-	return &Plan{
-		Dialect:  dialect,
-		Tables:   converted(r.Tables, tableFrom),
-		Blockers: converted(r.Blockers, func(b engine.Blocker) Blocker { return Blocker(b) }),
-		Phases:   converted(r.Phases, phaseFrom),
-		Notes:    r.Notes,
+// onlines has one for each of GORM's dialects that can.
+var onlines = map[string]engine.Online{
+	"mysql":    myonline.Driver{},
+	"postgres": pgonline.Driver{},
+}
+
+func onlineOf(dialect string) (engine.Online, error) {
+	driver, ok := onlines[dialect]
+	if !ok {
+		return nil, fmt.Errorf("sqlmigrate: an online widening is not supported on %s: apply phase widen", dialect)
 	}
+	return driver, nil
 }
-
-func tableFrom(t engine.Table) Table {
-	return Table{
-		Schema: t.Schema, Name: t.Name,
-		Columns: converted(t.Columns, func(c engine.Column) Column { return Column(c) }),
-		Rows:    t.Rows, Bytes: t.Bytes, MaxKey: t.MaxKey, NotAnalyzed: t.NotAnalyzed,
-	}
-}
-
-func phaseFrom(p engine.Phase) Phase {
-	return Phase{Name: PhaseName(p.Name), Steps: converted(p.Steps, stepFrom), Check: converted(p.Check, statementFrom), Transaction: p.Transaction}
-}
-
-func stepFrom(s engine.Step) Step {
-	return Step{
-		Table: s.Table, Text: s.Text,
-		Up: converted(s.Up, statementFrom), Down: converted(s.Down, statementFrom),
-		Check: converted(s.Check, statementFrom), Transaction: s.Transaction,
-		Rows: s.Rows, Bytes: s.Bytes, Rewrites: s.Rewrites, Locks: s.Locks, Estimate: s.Estimate,
-	}
-}
-
-func statementFrom(s engine.Statement) Statement { return Statement(s) }
 
 func converted[From, To any](list []From, convert func(From) To) []To {
 	if list == nil {

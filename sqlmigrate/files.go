@@ -46,7 +46,7 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 	}
 	var migrations []migrationfile.Migration
 	for _, phase := range p.Phases {
-		for i, t := range phase.transactions() {
+		for i, t := range transactionsOf(&phase) {
 			name := "snowflake_" + string(phase.Name)
 			if i > 0 {
 				name += "_" + strconv.Itoa(i+1)
@@ -81,8 +81,8 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	}
 	return migrationfile.Write(dir, engine.Format(format), []migrationfile.Migration{{
 		Name: "snowflake_lease",
-		Up:   e.Script([]engine.Statement{{SQL: ddl}}, engine.Format(format)),
-		Down: leaseWarning + e.Script([]engine.Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, engine.Format(format)),
+		Up:   e.Script([]Statement{{SQL: ddl}}, engine.Format(format)),
+		Down: leaseWarning + e.Script([]Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, engine.Format(format)),
 	}})
 }
 

@@ -91,7 +91,7 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
-	plan := planOf(dialect, found)
+	plan := &Plan{Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Notes: found.Notes}
 	c.keys = plan.keys()
 	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // An OnlinePlan does what phase [Widen] does without keeping programs from the
@@ -43,52 +44,22 @@ type OnlinePlan struct {
 	move   *engine.Move
 }
 
-// StageName names a stage of an [OnlinePlan].
-type StageName string
+// What an online plan consists of is described in package plan.
+type (
+	StageName   = plan.StageName
+	OnlineStage = plan.Stage
+	OnlineStep  = plan.OnlineStep
+)
 
 // The stages, in their order.
 const (
-	StagePrepare   StageName = "prepare"   // new columns, kept equal to the old ones
-	StageCopy      StageName = "copy"      // rows that are there already
-	StageIndex     StageName = "index"     // indexes of the new columns
-	StageConstrain StageName = "constrain" // NOT NULL, foreign keys, and a comparison of all rows
-	StageSwap      StageName = "swap"      // the new columns take the place of the old ones
-	StageFinish    StageName = "finish"    // the old ones are dropped; there is no way back
+	StagePrepare   = plan.StagePrepare
+	StageCopy      = plan.StageCopy
+	StageIndex     = plan.StageIndex
+	StageConstrain = plan.StageConstrain
+	StageSwap      = plan.StageSwap
+	StageFinish    = plan.StageFinish
 )
-
-// An OnlineStage is a part of an [OnlinePlan]. Back takes it back, whether it
-// was done as a whole or in part; it is empty if there is nothing to take back,
-// or no way to.
-type OnlineStage struct {
-	Name        StageName
-	Text        string
-	Steps, Back []OnlineStep
-}
-
-// An OnlineStep is what is done between two points from which an [OnlinePlan]
-// can be resumed.
-type OnlineStep struct {
-	Table, Text string
-
-	// SQL are the statements, in order. Those of a Short step are one
-	// transaction on PostgreSQL. The one of a step in Batches is repeated, with
-	// the bounds of each batch in the place of its parameters.
-	SQL []string
-
-	// Locks says what is locked, and what has to wait.
-	Locks string
-
-	// Short steps lock out readers or writers for a moment. They wait for
-	// their locks no longer than [WithLockWait], and are tried again.
-	Short bool
-
-	// Batches are repeated until all rows are done.
-	Batches bool
-
-	Rows, Bytes int64         // that are read or written, as the database estimates them
-	Disk, Log   int64         // bytes by which the tables and the log grow
-	Estimate    time.Duration // on the machine of the measurements in docs/measurements.md, under load
-}
 
 // An OnlineStatus is how far an online widening has come.
 type OnlineStatus struct {
@@ -165,14 +136,8 @@ func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online)
 func (p *Plan) onlineTables() []engine.OnlineTable {
 	var tables []engine.OnlineTable
 	for _, t := range p.Tables {
-		table := engine.OnlineTable{Name: engine.TableName{Schema: t.Schema, Name: t.Name}}
-		wide := true
-		for _, c := range t.Columns {
-			table.Columns = append(table.Columns, engine.Column(c))
-			wide = wide && c.To == ""
-		}
-		if !wide {
-			tables = append(tables, table)
+		if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.To != "" }) {
+			tables = append(tables, engine.OnlineTable{Name: engine.TableName{Schema: t.Schema, Name: t.Name}, Columns: t.Columns})
 		}
 	}
 	return tables
@@ -180,8 +145,8 @@ func (p *Plan) onlineTables() []engine.OnlineTable {
 
 // mergedBlockers are the plan's own, and those of objects that are not among
 // them.
-func mergedBlockers(own []Blocker, more []engine.Blocker) []engine.Blocker {
-	all := converted(own, func(b Blocker) engine.Blocker { return engine.Blocker(b) })
+func mergedBlockers(own, more []Blocker) []Blocker {
+	all := slices.Clone(own)
 	for _, b := range more {
 		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
 			all = append(all, b)
@@ -273,4 +238,28 @@ func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, 
 	return withConn(ctx, db, func(conn *sql.Conn) error {
 		return do(online.New(driver, conn, o.tables, *o.move, c), ctx)
 	})
+}
+
+func onlinePlanOf(dialect string, names []engine.TableName, move *engine.Move) *OnlinePlan {
+	plan := &OnlinePlan{
+		Dialect:  dialect,
+		Stages:   move.Plan.Stages,
+		Blockers: move.Plan.Blockers,
+		Notes:    move.Plan.Notes,
+		tables:   names,
+		move:     move,
+	}
+	for _, t := range move.Plan.Tables {
+		plan.Tables = append(plan.Tables, t.String())
+	}
+	return plan
+}
+
+func statusOf(m *engine.Move) OnlineStatus {
+	at := online.At(m)
+	return OnlineStatus{
+		Begun: true, Swapped: online.Swapped(m), Reverting: m.Back,
+		Stage: at.Stage, Done: m.Done, Of: at.Of,
+		Copied: m.Copied, Began: m.Began,
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 )
 
@@ -87,7 +86,7 @@ func WithLastStage(name StageName) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		switch name {
 		case StagePrepare, StageCopy, StageIndex, StageConstrain, StageSwap:
-			c.Last = engine.StageName(name)
+			c.Last = name
 			return nil
 		}
 		return fmt.Errorf("WithLastStage: unknown stage %q: want prepare, copy, index, constrain or swap", name)
@@ -127,13 +126,7 @@ func WithOnlineProgress(fn func(OnlineProgress)) OnlineOption {
 		if fn == nil {
 			return errors.New("WithOnlineProgress(nil): want a function")
 		}
-		c.Progress = func(p online.Progress) {
-			fn(OnlineProgress{
-				Stage: StageName(p.Stage), Table: p.Table, Step: p.Step, SQL: p.SQL, Done: p.Done, Of: p.Of,
-				Rows: p.Rows, OfRows: p.OfRows, Rate: p.Rate, Batch: p.Batch,
-				Remaining: p.Remaining, Waiting: p.Waiting, Elapsed: p.Elapsed,
-			})
-		}
+		c.Progress = func(p online.Progress) { fn(OnlineProgress(p)) }
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // String is the plan for people to review: the blockers, and for each stage its
@@ -55,7 +56,7 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 			text = s.Table + ": " + text
 		}
 		out.line(2, text)
-		out.line(4, s.kind()+"; locks: "+s.Locks)
+		out.line(4, kindOf(&s)+"; locks: "+s.Locks)
 		for _, statement := range s.SQL {
 			for line := range strings.SplitSeq(statement+";", "\n") {
 				out.row("      " + line)
@@ -64,12 +65,12 @@ func (out *page) onlineSteps(steps []OnlineStep) {
 	}
 }
 
-func (s *OnlineStep) kind() string {
+func kindOf(s *OnlineStep) string {
 	of := volume(s.Rows, s.Bytes) + ", " + duration(s.Estimate)
-	switch {
-	case s.Short:
+	switch s.Kind {
+	case plan.Short:
 		return "for a moment"
-	case s.Batches:
+	case plan.Batches:
 		return "in batches, " + of
 	default:
 		return of

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const printedOnline = `postgres: 2 tables online, about 3.0 min, 1.1 MB on disk and 256 kB of log until the last stage
@@ -56,13 +57,13 @@ func handOnline() *sqlmigrate.OnlinePlan {
 		Stages: []sqlmigrate.OnlineStage{
 			{
 				Name: sqlmigrate.StagePrepare, Text: "new columns, kept equal to the old ones",
-				Steps: []sqlmigrate.OnlineStep{{Table: "orders", Text: "a column", SQL: []string{"ALTER 1", "CREATE\n  2"}, Locks: "ACCESS EXCLUSIVE", Short: true}},
-				Back:  []sqlmigrate.OnlineStep{{Table: "orders", Text: "the column goes", SQL: []string{"DROP 1"}, Locks: "ACCESS EXCLUSIVE", Short: true}},
+				Steps: []sqlmigrate.OnlineStep{{Table: "orders", Text: "a column", SQL: []string{"ALTER 1", "CREATE\n  2"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
+				Back:  []sqlmigrate.OnlineStep{{Table: "orders", Text: "the column goes", SQL: []string{"DROP 1"}, Locks: "ACCESS EXCLUSIVE", Kind: plan.Short}},
 			},
 			{
 				Name: sqlmigrate.StageCopy, Text: "rows that are there already",
 				Steps: []sqlmigrate.OnlineStep{{
-					Table: "orders", Text: "rows are copied", SQL: []string{"UPDATE"}, Locks: "the rows of a batch", Batches: true,
+					Table: "orders", Text: "rows are copied", SQL: []string{"UPDATE"}, Locks: "the rows of a batch", Kind: plan.Batches,
 					Rows: 1000, Bytes: 64_000, Disk: 128_000, Log: 256_000, Estimate: 2 * time.Minute,
 				}},
 			},

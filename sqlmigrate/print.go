@@ -156,9 +156,9 @@ func (out *page) tables(tables []Table, style Style) {
 }
 
 func (out *page) table(t *Table, style Style) {
-	line := t.qualified() + ": " + volume(t.Rows, t.Bytes)
+	line := qualified(t) + ": " + volume(t.Rows, t.Bytes)
 	if t.NotAnalyzed {
-		line = t.qualified() + ": not analyzed, " + size(t.Bytes)
+		line = qualified(t) + ": not analyzed, " + size(t.Bytes)
 	}
 	if t.MaxKey != 0 {
 		line += ", largest key " + t.MaxKey.String()
@@ -171,25 +171,7 @@ func (out *page) table(t *Table, style Style) {
 	}
 }
 
-func (t *Table) qualified() string { return engine.TableName{Schema: t.Schema, Name: t.Name}.String() }
-
-// String describes the column in one line.
-func (c Column) String() string {
-	words := []string{c.Name + " " + c.Type}
-	if c.To != "" {
-		words[0] += " -> " + c.To
-	}
-	if c.Key {
-		words = append(words, "key")
-	}
-	if c.Auto != "" {
-		words = append(words, c.Auto)
-	}
-	if len(c.Refers) > 0 {
-		words = append(words, "refers to "+strings.Join(c.Refers, " and "))
-	}
-	return strings.Join(words, ", ")
-}
+func qualified(t *Table) string { return engine.TableName{Schema: t.Schema, Name: t.Name}.String() }
 
 func (out *page) phases(phases []Phase, style Style) {
 	for i, phase := range phases {
@@ -197,17 +179,17 @@ func (out *page) phases(phases []Phase, style Style) {
 			out.row("")
 		}
 		if !style.Details {
-			out.line(0, phase.headline()+", "+engine.Count(phase.statements(), "statement"))
+			out.line(0, headlineOf(&phase)+", "+engine.Count(statementCount(&phase), "statement"))
 			continue
 		}
-		out.line(0, phase.headline())
+		out.line(0, headlineOf(&phase))
 		for _, step := range phase.Steps {
 			out.step(&step)
 		}
 	}
 }
 
-func (p *Phase) statements() int {
+func statementCount(p *Phase) int {
 	n := 0
 	for _, step := range p.Steps {
 		n += len(step.Up)
@@ -215,13 +197,13 @@ func (p *Phase) statements() int {
 	return n
 }
 
-func (p *Phase) headline() string {
-	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.estimate()))
+func headlineOf(p *Phase) string {
+	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
 
 func (out *page) step(s *Step) {
 	out.line(2, s.Table+": "+s.Text)
-	out.line(4, s.work())
+	out.line(4, workOf(s))
 	if s.Locks != "" {
 		out.line(4, "locks: "+s.Locks)
 	}
@@ -230,7 +212,7 @@ func (out *page) step(s *Step) {
 	}
 }
 
-func (s *Step) work() string {
+func workOf(s *Step) string {
 	of := volume(s.Rows, s.Bytes) + "; " + duration(s.Estimate)
 	switch {
 	case s.Rewrites:

@@ -12,15 +12,7 @@ import (
 func (p *Plan) Estimate() time.Duration {
 	var sum time.Duration
 	for _, phase := range p.Phases {
-		sum += phase.estimate()
-	}
-	return sum
-}
-
-func (p *Phase) estimate() time.Duration {
-	var sum time.Duration
-	for _, step := range p.Steps {
-		sum += step.Estimate
+		sum += phase.Estimate()
 	}
 	return sum
 }
@@ -43,16 +35,16 @@ func (p *Plan) LongestLock() (time.Duration, PhaseName) {
 	var longest time.Duration
 	var name PhaseName
 	for _, phase := range p.Phases {
-		if lock := phase.longestLock(); name == "" || lock > longest {
+		if lock := longestLock(&phase); name == "" || lock > longest {
 			longest, name = lock, phase.Name
 		}
 	}
 	return longest, name
 }
 
-func (p *Phase) longestLock() time.Duration {
+func longestLock(p *Phase) time.Duration {
 	if p.Transaction {
-		return p.estimate()
+		return p.Estimate()
 	}
 	var longest time.Duration
 	for _, step := range p.Steps {
@@ -136,7 +128,7 @@ func (p *Plan) SQL() string {
 	out.comment(0, p.headline())
 	for _, phase := range p.Phases {
 		out.row("")
-		out.comment(0, phase.headline())
+		out.comment(0, headlineOf(&phase))
 		if phase.Transaction {
 			out.row("BEGIN;")
 		}
@@ -152,7 +144,7 @@ func (p *Plan) SQL() string {
 
 func (out *page) review(s *Step, transaction bool) {
 	out.comment(0, s.Table+": "+s.Text)
-	out.comment(2, s.work())
+	out.comment(2, workOf(s))
 	if s.Locks != "" {
 		out.comment(2, "locks: "+s.Locks)
 	}

@@ -1,10 +1,6 @@
 package sqlmigrate
 
-import (
-	"slices"
-
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-)
+import "slices"
 
 // A task is a statement and what it belongs to.
 type task struct {
@@ -27,50 +23,46 @@ func (t transaction) downward() []task {
 	return slices.Concat(t.check, t.down)
 }
 
-// transactions returns the phase's transactions, in order.
-func (p *Phase) transactions() []transaction {
+// transactionsOf a phase, in order.
+func transactionsOf(p *Phase) []transaction {
 	var found []transaction
 	for i, step := range p.Steps {
 		if i == 0 || step.Transaction != p.Steps[i-1].Transaction {
 			found = append(found, transaction{})
 		}
 		t := &found[len(found)-1]
-		t.up = append(t.up, step.tasks(step.Text, step.Up)...)
-		t.check = append(t.check, checksOf(step.Check)...)
-		t.down = slices.Concat(step.tasks("take back: "+step.Text, step.Down), t.down)
+		t.up = append(t.up, tasksFor(step.Table, step.Text, step.Up)...)
+		t.check = append(t.check, checks(step.Check)...)
+		t.down = slices.Concat(tasksFor(step.Table, "take back: "+step.Text, step.Down), t.down)
 	}
 	if len(found) > 0 { // the phase's blockers come before anything is taken back
 		last := &found[len(found)-1]
-		last.check = slices.Concat(checksOf(p.Check), last.check)
+		last.check = slices.Concat(checks(p.Check), last.check)
 	}
 	return found
 }
 
 // backwards are the transactions as they are taken back.
-func (p *Phase) backwards() []transaction {
-	found := p.transactions()
+func backwards(p *Phase) []transaction {
+	found := transactionsOf(p)
 	slices.Reverse(found)
 	return found
 }
 
-func (s *Step) tasks(text string, statements []Statement) []task {
+func tasksFor(table, text string, statements []Statement) []task {
 	tasks := make([]task, len(statements))
 	for i, statement := range statements {
-		tasks[i] = task{s.Table, text, statement}
+		tasks[i] = task{table, text, statement}
 	}
 	return tasks
 }
 
-// checksOf have no table, because they change none.
-func checksOf(statements []Statement) []task {
-	tasks := make([]task, len(statements))
-	for i, statement := range statements {
-		tasks[i] = task{"", "check whether the phase can be taken back", statement}
-	}
-	return tasks
+// checks have no table, because they change none.
+func checks(statements []Statement) []task {
+	return tasksFor("", "check whether the phase can be taken back", statements)
 }
 
-// tasksOf leaves out transactions that have nothing to do.
+// tasksOf a phase leaves out transactions that have nothing to do.
 func tasksOf(transactions []transaction, direction func(transaction) []task) [][]task {
 	var found [][]task
 	for _, t := range transactions {
@@ -81,10 +73,10 @@ func tasksOf(transactions []transaction, direction func(transaction) []task) [][
 	return found
 }
 
-func statementsOf(tasks []task) []engine.Statement {
-	statements := make([]engine.Statement, len(tasks))
+func statementsOf(tasks []task) []Statement {
+	statements := make([]Statement, len(tasks))
 	for i, t := range tasks {
-		statements[i] = engine.Statement(t.statement)
+		statements[i] = t.statement
 	}
 	return statements
 }

@@ -71,64 +71,6 @@ type OnlinePlan struct {
 	Notes    []string  `json:",omitempty"`
 }
 
-// StageName names a stage.
-type StageName string
-
-// The stages, in their order.
-const (
-	StagePrepare   StageName = "prepare"
-	StageCopy      StageName = "copy"
-	StageIndex     StageName = "index"
-	StageConstrain StageName = "constrain"
-	StageSwap      StageName = "swap"
-	StageFinish    StageName = "finish"
-)
-
-// An OnlineStage is a part of an [OnlinePlan]. Back are the steps that take it
-// back, whether it has been done as a whole or in part.
-type OnlineStage struct {
-	Name  StageName
-	Text  string
-	Steps []OnlineStep
-	Back  []OnlineStep `json:",omitempty"`
-
-	// NoWayBack is why there is no Back after this stage.
-	NoWayBack string `json:",omitempty"`
-}
-
-// A StepKind is the way in which a step is carried out.
-type StepKind string
-
-// The kinds.
-const (
-	// Short holds strong locks for a moment, as one transaction where the
-	// database can. It waits for them only briefly, and is tried again.
-	Short StepKind = "short"
-
-	// Long takes its time and keeps nobody from reading or writing.
-	Long StepKind = "long"
-
-	// Batches is one statement that is repeated for some rows at a time.
-	Batches StepKind = "batches"
-
-	// Verify is one query for one row with one number, which must be 0.
-	Verify StepKind = "verify"
-)
-
-// An OnlineStep is a step of a stage.
-type OnlineStep struct {
-	Table, Text string
-	Kind        StepKind
-	SQL         []string
-	Locks       string // in words
-	Unless      string `json:",omitempty"` // a query: true if the step is over already
-	Target      string `json:",omitempty"` // of [Batches]: the table, as SQL writes it
-
-	Rows, Bytes int64         `json:",omitempty"` // that are read or written
-	Disk, Log   int64         `json:",omitempty"` // bytes that it adds to the tables, and to the log
-	Estimate    time.Duration `json:",omitempty"`
-}
-
 // A Move is an online widening under way, as the database keeps it.
 type Move struct {
 	Plan OnlinePlan

@@ -1,71 +1,45 @@
 package engine
 
-import (
-	"time"
+import "github.com/gormflake/gormflake/sqlmigrate/plan"
 
-	"github.com/gormflake/gormflake/types"
-)
-
-// A Result is what a database's part of a plan is made of. Its parts are those
-// of package sqlmigrate, where they are described.
+// A Result is what a database's part of a plan is made of.
 type Result struct {
-	Tables   []Table
-	Blockers []Blocker
-	Phases   []Phase
+	Tables   []plan.Table
+	Blockers []plan.Blocker
+	Phases   []plan.Phase
 	Notes    []string
 }
 
-// A Table is one of the connected set.
-type Table struct {
-	Schema, Name string
-	Columns      []Column
-	Rows, Bytes  int64
-	MaxKey       types.ID
-	NotAnalyzed  bool
-}
-
-// A Column is a key, or refers to one.
-type Column struct {
-	Name, Type, To string
-	Key            bool
-	Auto           string
-	Refers         []string
-}
-
-// A Blocker keeps a statement of the plan from succeeding.
-type Blocker struct{ Table, Object, Reason, Fix string }
-
-// A PhaseName names a phase.
-type PhaseName string
-
-// The phases, in their order.
-const (
-	Widen  PhaseName = "widen"
-	Detach PhaseName = "detach"
-	Guard  PhaseName = "guard"
+// The values of package plan.
+type (
+	Table       = plan.Table
+	Column      = plan.Column
+	Blocker     = plan.Blocker
+	PhaseName   = plan.PhaseName
+	Phase       = plan.Phase
+	Step        = plan.Step
+	Statement   = plan.Statement
+	StageName   = plan.StageName
+	OnlineStage = plan.Stage
+	StepKind    = plan.StepKind
+	OnlineStep  = plan.OnlineStep
 )
 
-// A Phase can be deployed apart from the next one.
-type Phase struct {
-	Name  PhaseName
-	Steps []Step
-	Check []Statement
+// The names of package plan.
+const (
+	Widen  = plan.Widen
+	Detach = plan.Detach
+	Guard  = plan.Guard
 
-	Transaction bool
-}
+	StagePrepare   = plan.StagePrepare
+	StageCopy      = plan.StageCopy
+	StageIndex     = plan.StageIndex
+	StageConstrain = plan.StageConstrain
+	StageSwap      = plan.StageSwap
+	StageFinish    = plan.StageFinish
 
-// A Step changes one table.
-type Step struct {
-	Table, Text string
-	Up, Down    []Statement
-	Check       []Statement
-	Transaction int
-	Rows, Bytes int64
-	Rewrites    bool
-	Locks       string
-	Estimate    time.Duration
-}
-
-// A Statement is one SQL statement. Unless is a query that is true if it has
-// been done already.
-type Statement struct{ SQL, Unless string }
+	Short   = plan.Short
+	Long    = plan.Long
+	Batches = plan.Batches
+	Verify  = plan.Verify
+)

@@ -1,0 +1,63 @@
+package plan
+
+import "time"
+
+// StageName names a stage of an online plan.
+type StageName string
+
+// The stages, in their order.
+const (
+	StagePrepare   StageName = "prepare"   // new columns, kept equal to the old ones
+	StageCopy      StageName = "copy"      // rows that are there already
+	StageIndex     StageName = "index"     // indexes of the new columns
+	StageConstrain StageName = "constrain" // NOT NULL, foreign keys, and a comparison of all rows
+	StageSwap      StageName = "swap"      // the new columns take the place of the old ones
+	StageFinish    StageName = "finish"    // the old ones are dropped; there is no way back
+)
+
+// A Stage is a part of an online plan. Back takes it back, whether it was done as a
+// whole or in part; it is empty if there is nothing to take back, or no way to.
+type Stage struct {
+	Name  StageName
+	Text  string
+	Steps []OnlineStep
+	Back  []OnlineStep `json:",omitempty"`
+
+	// NoWayBack is why there is no Back after this stage.
+	NoWayBack string `json:",omitempty"`
+}
+
+// A StepKind is the way in which an [OnlineStep] is carried out.
+type StepKind string
+
+// The kinds.
+const (
+	// Short locks out readers or writers for a moment, as one transaction where the
+	// database can. It waits for its locks only briefly, and is tried again.
+	Short StepKind = "short"
+
+	// Long takes its time and keeps nobody from reading or writing.
+	Long StepKind = "long"
+
+	// Batches is one statement that is repeated for some rows at a time, until all
+	// are done, with the bounds of each batch in the place of its parameters.
+	Batches StepKind = "batches"
+
+	// Verify is one query for one row with one number, which must be 0.
+	Verify StepKind = "verify"
+)
+
+// An OnlineStep is what is done between two points from which an online plan can be
+// resumed.
+type OnlineStep struct {
+	Table, Text string
+	Kind        StepKind
+	SQL         []string // the statements, in order
+	Locks       string   // in words: what is locked, and what has to wait
+	Unless      string   `json:",omitempty"` // a query: true if the step is over already
+	Target      string   `json:",omitempty"` // of [Batches]: the table, as SQL writes it
+
+	Rows, Bytes int64         `json:",omitempty"` // that are read or written, as the database estimates them
+	Disk, Log   int64         `json:",omitempty"` // bytes by which the tables and the log grow
+	Estimate    time.Duration `json:",omitempty"` // on the machine of the measurements in docs/measurements.md, under load
+}

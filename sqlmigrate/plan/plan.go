@@ -1,0 +1,124 @@
+// Package plan has the values of which a plan of package sqlmigrate consists.
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// A Table is one of the connected set.
+type Table struct {
+	Schema, Name string // Schema is empty where the database has none, or it is the current one
+	Columns      []Column
+	Rows, Bytes  int64    // as the database estimates them; with indexes
+	MaxKey       types.ID // the largest key in use, 0 if the table is empty
+
+	// NotAnalyzed: the database has no estimate of the rows, which are 0 then.
+	NotAnalyzed bool
+}
+
+// A Column is a key, or refers to one.
+type Column struct {
+	Name string
+	Type string // as the database writes it
+	To   string // what it becomes in phase widen; empty if it stays
+	Key  bool   // part of the primary key
+	Auto string // how the database assigns it: serial, identity, auto_increment, autoincrement; empty if it does not
+
+	// Refers lists the keys that the column refers to, as table.column.
+	Refers []string
+}
+
+// String describes the column in one line.
+func (c Column) String() string {
+	words := []string{c.Name + " " + c.Type}
+	if c.To != "" {
+		words[0] += " -> " + c.To
+	}
+	if c.Key {
+		words = append(words, "key")
+	}
+	if c.Auto != "" {
+		words = append(words, c.Auto)
+	}
+	if len(c.Refers) > 0 {
+		words = append(words, "refers to "+strings.Join(c.Refers, " and "))
+	}
+	return strings.Join(words, ", ")
+}
+
+// A Blocker is an object of the database that keeps a statement of the plan from
+// succeeding, or that would be broken by it.
+type Blocker struct {
+	Table  string
+	Object string // as the database describes it: view v_orders, policy p on table orders
+	Reason string
+	Fix    string
+}
+
+// PhaseName names a phase.
+type PhaseName string
+
+// The phases, in their order.
+const (
+	Widen  PhaseName = "widen"
+	Detach PhaseName = "detach"
+	Guard  PhaseName = "guard"
+)
+
+// A Phase can be deployed apart from the next one.
+type Phase struct {
+	Name  PhaseName
+	Steps []Step
+
+	// Transaction: the statements are one, so their locks are held, and copies of
+	// tables kept, until its end.
+	Transaction bool
+
+	// Check are statements that fail, with an error that says why, if the
+	// phase cannot be taken back: run before any Down, like those of the steps.
+	Check []Statement
+}
+
+// A Step changes one table. Down takes it back; the steps of a phase are taken
+// back in reverse order.
+type Step struct {
+	Table    string
+	Text     string // what is done, in words
+	Up, Down []Statement
+
+	// Check are statements that fail, with an error that says why, if the step
+	// cannot be taken back.
+	Check []Statement
+
+	// Transaction numbers the transactions of a phase, on databases that have
+	// them for such statements: successive steps of the same number are one.
+	Transaction int
+
+	Rows, Bytes int64         // that are rewritten or read; zero if the step changes the catalog only
+	Rewrites    bool          // the table is copied
+	Locks       string        // in words: what is locked, and what has to wait
+	Estimate    time.Duration // on the machine of the measurements that package sqlmigrate names
+}
+
+// A Statement is one SQL statement, without a semicolon at its end.
+type Statement struct {
+	SQL string
+
+	// Unless is a query for one row with one value: if that is true, the
+	// statement has been done already and is left out. It makes a plan
+	// resumable where the database has no transactions for such statements.
+	// Empty means: always.
+	Unless string
+}
+
+// Estimate is how long the steps of a phase take.
+func (p *Phase) Estimate() time.Duration {
+	var sum time.Duration
+	for _, step := range p.Steps {
+		sum += step.Estimate
+	}
+	return sum
+}
