@@ -83,7 +83,7 @@ func SetEngine(p *Plan, f *FakeEngine) { p.engine, f.plan = f, p }
 
 // ModelReferences are those that Inspect would look for.
 func ModelReferences(db *gorm.DB, targets ...any) ([]string, error) {
-	c, err := configure(db, targets)
+	c, err := configure(db, targets, nil)
 	if err != nil {
 		return nil, err
 	}

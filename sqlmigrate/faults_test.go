@@ -14,6 +14,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // eachFault calls do with the faults in each of its statements, or, in a minute
@@ -57,7 +58,7 @@ func eachFault(t *testing.T, db *gorm.DB, do func(faulty *gorm.DB) (string, erro
 
 func inspects(targets ...any) func(*gorm.DB) (string, error) {
 	return func(db *gorm.DB) (string, error) {
-		plan, err := sqlmigrate.Inspect(db.Statement.Context, db, targets...)
+		plan, err := migratetest.Inspect(db.Statement.Context, db, targets...)
 		if err != nil {
 			return "", err
 		}
@@ -192,7 +193,7 @@ func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	db := testdb.Open(t, target)
 	run(t, db, faultySchemas[db.Name()]...)
 	inspect := func() *sqlmigrate.Plan {
-		plan, err := sqlmigrate.Inspect(t.Context(), db, "users", "orders", sqlmigrate.WithRecreateViews())
+		plan, err := migratetest.Inspect(t.Context(), db, "users", "orders", sqlmigrate.WithRecreateViews())
 		if err != nil || plan.Err() != nil {
 			t.Fatalf("statement %d: %v, %v", n, err, plan.Err())
 		}

@@ -3,6 +3,7 @@ package sqlmigrate
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,8 +33,9 @@ const (
 //     written; a name that has a dot is put in double quotes,
 //   - a GORM model, pointer or value: its table, and the references of its
 //     associations that have no constraint, join tables and polymorphic owners
-//     included,
-//   - an [Option].
+//     included.
+//
+// [InspectWith] takes options too.
 //
 // Columns that are too narrow for a Snowflake ID, may hold keys of the tables and
 // are not connected with them are left alone, and listed in [Plan.Likely].
@@ -51,27 +53,44 @@ const (
 // db must not be a transaction. If it is pinned to one connection, as in
 // [gorm.DB.Connection], that is used.
 func Inspect(ctx context.Context, db *gorm.DB, targets ...any) (*Plan, error) {
+	return InspectWith(ctx, db, targets)
+}
+
+// InspectWith is [Inspect] with options.
+func InspectWith(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (*Plan, error) {
 	if err := checkHandle(db); err != nil {
 		return nil, err
 	}
-	dialect := db.Dialector.Name()
-	e, err := engineOf(dialect)
+	e, err := engineOf(db.Dialector.Name())
 	if err != nil {
 		return nil, err
 	}
-	c, err := configure(db, targets)
+	c, err := configure(db, targets, opts)
+	if err == nil && len(c.tables) == 0 {
+		err = errors.New("sqlmigrate: no table to move: " + accepted)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var plan *Plan
 	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		plan, err = c.inspect(ctx, conn, dialect, e)
+		plan, err = c.inspect(ctx, conn, db.Dialector.Name(), e)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return plan, nil
+}
+
+// Validate returns what [InspectWith] would find wrong with targets and options
+// without a look at the database. There may be no targets.
+func Validate(db *gorm.DB, targets []any, opts ...Option) error {
+	if err := checkHandle(db); err != nil {
+		return err
+	}
+	_, err := configure(db, targets, opts)
+	return err
 }
 
 func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine.Engine) (*Plan, error) {

@@ -62,24 +62,18 @@ func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Opt
 }
 
 func configureFind(keys []string, opts []Option) (*config, error) {
+	const prefix = "sqlmigrate: FindReferences"
 	c := &config{}
 	var errs []error
 	for _, name := range keys {
 		table, column, err := engine.ParseColumn(name)
-		errs = append(errs, err)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", prefix, err))
+		}
 		c.keys = append(c.keys, likely.Key{Table: table, Column: column})
 	}
-	for _, opt := range opts {
-		if opt == nil {
-			errs = append(errs, errors.New("option is nil"))
-			continue
-		}
-		errs = append(errs, opt.apply(c))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("sqlmigrate: FindReferences: %w", err)
-	}
-	return c, nil
+	errs = append(errs, applied(prefix, opts, func(o Option) error { return o.apply(c) }))
+	return c, errors.Join(errs...)
 }
 
 // findReferences leaves out the columns that are moved.

@@ -264,7 +264,7 @@ func likelyColumns(plan *sqlmigrate.Plan) []string {
 
 func inspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
-	plan, err := sqlmigrate.Inspect(t.Context(), db, targets...)
+	plan, err := migratetest.Inspect(t.Context(), db, targets...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 func TestMySQLBlockers(t *testing.T) {
@@ -238,7 +239,7 @@ func TestMySQLMissingTable(t *testing.T) {
 	eachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := mysqlOpen(t, on, "CREATE VIEW v AS SELECT 1 AS id")
 		for target, want := range map[string]string{"nowhere": "does not exist", "v": "it is a view", "no.where": "does not exist"} {
-			if _, err := sqlmigrate.Inspect(t.Context(), db, target); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := migratetest.Inspect(t.Context(), db, target); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Inspect(%s): %v, want an error with %q", target, err, want)
 			}
 		}

@@ -143,7 +143,7 @@ func mysqlSecond(t *testing.T, db *gorm.DB) string {
 
 func mysqlInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
-	plan, err := sqlmigrate.Inspect(t.Context(), db, targets...)
+	plan, err := migratetest.Inspect(t.Context(), db, targets...)
 	if err != nil {
 		t.Fatal(err)
 	}

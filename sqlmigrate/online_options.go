@@ -45,38 +45,8 @@ func WithStall(d time.Duration) OnlineOption {
 // database shows that. The default is 10 s; zero is no limit.
 func WithMaxLag(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
-		if d < 0 {
-			return fmt.Errorf("WithMaxLag(%v): want zero or more", d)
-		}
 		c.MaxLag = d
-		return nil
-	})
-}
-
-// WithLockWait is how long a short step, such as the swap, waits for its locks
-// before it lets all others pass and tries again: while it waits, everything
-// that comes after it waits too. The default is 200 ms. On MariaDB nobody waits
-// behind the step for as long, or for three seconds if that is longer, and then
-// everybody does for a second, the least that the server counts.
-func WithLockWait(d time.Duration) OnlineOption {
-	return onlineOptionFunc(func(c *online.Config) error {
-		if d < time.Millisecond {
-			return fmt.Errorf("WithLockWait(%v): want a millisecond or more", d)
-		}
-		c.Settings.LockWait = d
-		return nil
-	})
-}
-
-// WithLockTries is for how long a short step is tried again before its error is
-// returned. The default is 10 minutes.
-func WithLockTries(d time.Duration) OnlineOption {
-	return onlineOptionFunc(func(c *online.Config) error {
-		if d < 0 {
-			return fmt.Errorf("WithLockTries(%v): want zero or more", d)
-		}
-		c.Patience = d
-		return nil
+		return atLeast("WithMaxLag", d, 0, "zero")
 	})
 }
 
@@ -133,15 +103,6 @@ func WithOnlineProgress(fn func(OnlineProgress)) OnlineOption {
 
 func configureOnline(opts []OnlineOption) (online.Config, error) {
 	c := online.Defaults()
-	var errs []error
-	for _, opt := range opts {
-		err := errors.New("option is nil")
-		if opt != nil {
-			err = opt.applyOnline(&c)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("sqlmigrate: %w", err))
-		}
-	}
-	return c, errors.Join(errs...)
+	err := applied("sqlmigrate", opts, func(o OnlineOption) error { return o.applyOnline(&c) })
+	return c, err
 }

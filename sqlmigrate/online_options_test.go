@@ -23,8 +23,8 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 		"no stall":             {sqlmigrate.WithStall(0), "WithStall(0s): want more than zero"},
 		"stall below zero":     {sqlmigrate.WithStall(-time.Second), "WithStall(-1s): want more than zero"},
 		"lag below zero":       {sqlmigrate.WithMaxLag(-1), "WithMaxLag(-1ns): want zero or more"},
-		"tries below zero":     {sqlmigrate.WithLockTries(-1), "WithLockTries(-1ns): want zero or more"},
-		"short wait for locks": {sqlmigrate.WithLockWait(time.Millisecond - 1), "WithLockWait(999.999µs): want a millisecond or more"},
+		"tries below zero":     {sqlmigrate.WithRetryFor(-1), "WithRetryFor(-1ns): want zero or more"},
+		"short wait for locks": {sqlmigrate.WithLockTimeout(time.Millisecond - 1), "WithLockTimeout(999.999µs): want a millisecond or more"},
 		"last stage":           {sqlmigrate.WithLastStage(sqlmigrate.StageFinish), `WithLastStage: unknown stage "finish": want prepare, copy, index, constrain or swap`},
 		"unknown stage":        {sqlmigrate.WithLastStage("swapp"), `WithLastStage: unknown stage "swapp": want prepare, copy, index, constrain or swap`},
 		"no function":          {sqlmigrate.WithOnlineProgress(nil), "WithOnlineProgress(nil): want a function"},
@@ -60,7 +60,7 @@ func TestOnlineOptionsAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	err := (&sqlmigrate.OnlinePlan{Dialect: "postgres"}).Apply(t.Context(), sqlite(t),
 		sqlmigrate.WithBatchRows(1, 1), sqlmigrate.WithBatchRows(50, 10_000), sqlmigrate.WithStall(1), sqlmigrate.WithMaxLag(0),
-		sqlmigrate.WithLockTries(0), sqlmigrate.WithLockWait(time.Millisecond),
+		sqlmigrate.WithRetryFor(0), sqlmigrate.WithLockTimeout(time.Millisecond),
 		sqlmigrate.WithLastStage(sqlmigrate.StagePrepare), sqlmigrate.WithLastStage(sqlmigrate.StageCopy), sqlmigrate.WithLastStage(sqlmigrate.StageIndex),
 		sqlmigrate.WithLastStage(sqlmigrate.StageConstrain), sqlmigrate.WithLastStage(sqlmigrate.StageSwap),
 		sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) {}))

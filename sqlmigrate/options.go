@@ -9,9 +9,10 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 )
 
-// An Option changes what [Inspect] looks for. It stands among the targets.
+// An Option changes what [InspectWith] looks for.
 type Option interface {
 	apply(c *config) error
 }
@@ -120,22 +121,77 @@ func WithProgress(fn func(Progress)) ApplyOption {
 	})
 }
 
+// A RunOption is for [Plan.Apply] and [Plan.Revert], and for the methods of
+// [OnlinePlan].
+type RunOption interface {
+	ApplyOption
+	OnlineOption
+}
+
+type runOption struct {
+	applyOptionFunc
+	onlineOptionFunc
+}
+
 // defaultLockTimeout is what the files of migration tools have too.
 const defaultLockTimeout = 5 * time.Second
 
-// WithLockTimeout limits how long a statement waits for a lock to d, by default
-// 5 seconds: while it waits, everything that comes after it waits too. Then it is
-// tried again, as [WithRetryFor] says. Zero leaves it at what the database, or on
-// SQLite the connection, is set to, which may be no limit at all. MySQL and MariaDB
+// WithLockTimeout limits how long a statement waits for a lock to d: while it waits,
+// everything that comes after it waits too. Then it is tried again, as [WithRetryFor]
+// says.
+//
+// For [Plan.Apply] the default is 5 seconds. Zero leaves it at what the database, or
+// on SQLite the connection, is set to, which may be no limit at all. MySQL and MariaDB
 // count in whole seconds, rounded up.
-func WithLockTimeout(d time.Duration) ApplyOption {
-	return applyOptionFunc(func(c *applyConfig) error {
-		if d < 0 {
-			return fmt.Errorf("WithLockTimeout(%v): want zero or more", d)
-		}
-		c.LockTimeout = d
-		return nil
-	})
+//
+// For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d
+// is a millisecond or more. On MariaDB nobody waits behind the step for as long, or for
+// three seconds if that is longer, and then everybody does for a second, the least that
+// the server counts.
+func WithLockTimeout(d time.Duration) RunOption {
+	return runOption{
+		func(c *applyConfig) error {
+			c.LockTimeout = d
+			return atLeast("WithLockTimeout", d, 0, "zero")
+		},
+		func(c *online.Config) error {
+			c.Settings.LockWait = d
+			return atLeast("WithLockTimeout", d, time.Millisecond, "a millisecond")
+		},
+	}
+}
+
+const defaultRetryFor = 2 * time.Minute
+
+// WithRetryFor limits for how long is tried again what has waited too long for a lock,
+// see [WithLockTimeout], or was in a deadlock. Zero means that the first such error is
+// the last. The end of the context ends the attempts too.
+//
+// For [Plan.Apply] the default is 2 minutes. Everything up to the lock is repeated, on
+// MySQL and MariaDB the statement alone. In the pauses between attempts, which grow from
+// a quarter of a second to 15 seconds, no lock is held, and what has waited goes ahead.
+// [WithProgress] is told of each.
+//
+// For a short step of an [OnlinePlan] the default is 10 minutes.
+func WithRetryFor(d time.Duration) RunOption {
+	return runOption{
+		func(c *applyConfig) error {
+			c.retryFor = d
+			return atLeast("WithRetryFor", d, 0, "zero")
+		},
+		func(c *online.Config) error {
+			c.Patience = d
+			return atLeast("WithRetryFor", d, 0, "zero")
+		},
+	}
+}
+
+// atLeast is for the duration of an option; least is the same in words.
+func atLeast(option string, d, limit time.Duration, least string) error {
+	if d < limit {
+		return fmt.Errorf("%s(%v): want %s or more", option, d, least)
+	}
+	return nil
 }
 
 // WithPhases leaves out all phases but these. A phase that the plan does not
@@ -165,15 +221,21 @@ func configureApply(opts []ApplyOption) (applyConfig, error) {
 		progress: func(Progress) {},
 		retryFor: defaultRetryFor,
 	}
+	err := applied("sqlmigrate", opts, func(o ApplyOption) error { return o.applyTo(&c) })
+	return c, err
+}
+
+// applied calls apply for each option, and returns every mistake.
+func applied[O any](prefix string, opts []O, apply func(O) error) error {
 	var errs []error
 	for _, opt := range opts {
 		err := errors.New("option is nil")
-		if opt != nil {
-			err = opt.applyTo(&c)
+		if any(opt) != nil {
+			err = apply(opt)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("sqlmigrate: %w", err))
+			errs = append(errs, fmt.Errorf("%s: %w", prefix, err))
 		}
 	}
-	return c, errors.Join(errs...)
+	return errors.Join(errs...)
 }

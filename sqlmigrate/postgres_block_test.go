@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // In each case the plan for table t, or for the tables named, is refused because of
@@ -184,7 +185,7 @@ func postgresNotThere(t *testing.T, server *pgServer) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := sqlmigrate.Inspect(context.Background(), d.DB, test.target)
+			_, err := migratetest.Inspect(context.Background(), d.DB, test.target)
 			wantError(t, err, test.want)
 		})
 	}

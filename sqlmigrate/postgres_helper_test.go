@@ -127,7 +127,7 @@ func (d *pgDatabase) dump(t *testing.T) string {
 // inspect has a pool of its own, as a program that has just been started.
 func (d *pgDatabase) inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
-	plan, err := sqlmigrate.Inspect(context.Background(), pgOpen(t, d.url), targets...)
+	plan, err := migratetest.Inspect(context.Background(), pgOpen(t, d.url), targets...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,12 @@ const pageWidth = 100
 // A Style is how [Plan.Text] writes a plan. The zero value is a summary.
 type Style struct {
 	Details bool // also the columns, and each step with its statements, locks and estimate
-	Flags   bool // name the flags of the command gormflake, not the options of this package
 	Width   int  // most characters in a line, but for a longer word; 0: 100
+
+	// Reference and NotReference write what says that a column holds the key, or no
+	// keys. nil: the options [WithReference] and [WithoutReference].
+	Reference    func(column, key string) string
+	NotReference func(column string) string
 }
 
 // String is the plan with all details.
@@ -103,34 +107,31 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 	if len(columns) == 0 {
 		return
 	}
-	without, none := "WithoutReference(%q)", "COLUMN"
-	if style.Flags {
-		without = "--not-reference %s"
+	reference, notReference := style.Reference, style.NotReference
+	if reference == nil {
+		reference = func(column, key string) string { return fmt.Sprintf("WithReference(%q, %q)", column, key) }
+	}
+	if notReference == nil {
+		notReference = func(column string) string { return fmt.Sprintf("WithoutReference(%q)", column) }
 	}
 	out.line(0, "\nToo narrow for a Snowflake ID, may hold keys, and not moved")
 	for _, l := range columns {
-		out.line(2, fmt.Sprintf("%s %s, by %s: %s", l.Column, l.Type, l.Reason, l.fix(style)))
+		out.line(2, fmt.Sprintf("%s %s, by %s: %s", l.Column, l.Type, l.Reason, fixOf(&l, reference)))
 	}
-	out.line(2, "For a column that holds no keys: "+fmt.Sprintf(without, none))
+	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
 }
 
-// fix says how to move the column, as an option of this package or as a flag.
-func (l *LikelyReference) fix(style Style) string {
-	if l.Change != "" {
+// fixOf says how to move the column.
+func fixOf(l *LikelyReference, reference func(column, key string) string) string {
+	switch {
+	case l.Change != "":
 		return l.Change
+	case len(l.Keys) == 0:
+		return reference(l.Column, "TABLE.KEY")
+	case len(l.Keys) == 1:
+		return reference(l.Column, l.Keys[0])
 	}
-	keys := l.Keys
-	if len(keys) == 0 {
-		keys = []string{"TABLE.KEY"}
-	}
-	text := fmt.Sprintf("WithReference(%q, %q)", l.Column, keys[0])
-	if style.Flags {
-		text = "--reference " + l.Column + "=" + keys[0]
-	}
-	if len(keys) > 1 {
-		text += ", or " + strings.Join(keys[1:], ", ")
-	}
-	return text
+	return reference(l.Column, l.Keys[0]) + ", or " + strings.Join(l.Keys[1:], ", ")
 }
 
 // mostTables are listed in a summary: the largest.

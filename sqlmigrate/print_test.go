@@ -122,9 +122,13 @@ Phase guard: 1 step, at once, 1 statement
   audit.order_ids integer[], by its name: ALTER TABLE audit
   For a column that holds no keys: --not-reference COLUMN
 `
-	for style, middle := range map[sqlmigrate.Style]string{{}: options, {Flags: true}: flags} {
+	flagged := sqlmigrate.Style{
+		Reference:    func(column, key string) string { return "--reference " + column + "=" + key },
+		NotReference: func(column string) string { return "--not-reference " + column },
+	}
+	for middle, style := range map[string]sqlmigrate.Style{options: {}, flags: flagged} {
 		if got := p.Text(style); got != head+middle+tail {
-			t.Errorf("%+v:\n%s\nwant:\n%s", style, got, head+middle+tail)
+			t.Errorf("got:\n%s\nwant:\n%s", got, head+middle+tail)
 		}
 	}
 }

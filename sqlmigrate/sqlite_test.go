@@ -33,7 +33,7 @@ func eachSQLite(t *testing.T, fn func(t *testing.T, db *gorm.DB)) {
 
 func sqliteInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
 	t.Helper()
-	plan, err := sqlmigrate.Inspect(t.Context(), db, targets...)
+	plan, err := migratetest.Inspect(t.Context(), db, targets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestSQLiteRequests(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := sqlmigrate.Inspect(t.Context(), db, test.targets...)
+			_, err := migratetest.Inspect(t.Context(), db, test.targets...)
 			wantError(t, err, test.want)
 		})
 	}

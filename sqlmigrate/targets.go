@@ -13,10 +13,10 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-const accepted = `want the name of a table, a GORM model, or an option such as sqlmigrate.WithReference`
+const accepted = `want the name of a table or a GORM model`
 
-// configure reads the targets, and reports every mistake at once.
-func configure(db *gorm.DB, targets []any) (*config, error) {
+// configure reads targets and options, and reports every mistake at once.
+func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	c := &config{layout: snowflake.TwitterLayout()}
 	var errs []error
 	for i, target := range targets {
@@ -24,9 +24,7 @@ func configure(db *gorm.DB, targets []any) (*config, error) {
 			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
 		}
 	}
-	if len(errs) == 0 && len(c.tables) == 0 {
-		errs = append(errs, errors.New("sqlmigrate: no table to move: "+accepted))
-	}
+	errs = append(errs, applied("sqlmigrate", opts, func(o Option) error { return o.apply(c) }))
 	return c, errors.Join(errs...)
 }
 
@@ -41,7 +39,7 @@ func (c *config) add(db *gorm.DB, target any) error {
 	case nil:
 		return errors.New("nil: " + accepted)
 	case Option:
-		return target.apply(c)
+		return errors.New("it is an option: pass it to InspectWith: " + accepted)
 	case string:
 		table, err := engine.ParseTable(target)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // mysqlHandle is a handle of MySQL's dialect on a pool of another database.
@@ -121,7 +122,7 @@ func TestModelReferencesToNoKey(t *testing.T) {
 
 func TestBadTargets(t *testing.T) {
 	t.Parallel()
-	const accepted = "want the name of a table, a GORM model, or an option such as sqlmigrate.WithReference"
+	const accepted = "want the name of a table or a GORM model"
 	bad := snowflake.TwitterLayout()
 	bad.Tick = time.Microsecond
 	tests := []struct {
@@ -135,21 +136,34 @@ func TestBadTargets(t *testing.T) {
 		{"number", []any{7}, []string{"sqlmigrate: target 1: int: ", accepted}},
 		{"name", []any{"a..b"}, []string{`sqlmigrate: target 1: "a..b" is not the name of a table: want table or schema.table`}},
 		{"all of them", []any{"a..b", 7}, []string{"target 1: ", "target 2: "}},
-		{"layout", []any{"orders", sqlmigrate.WithLayout(bad)}, []string{"sqlmigrate: target 2: WithLayout: snowflake: layout's tick 1µs"}},
-		{"reference", []any{"orders", sqlmigrate.WithReference("audit", "orders.id")}, []string{`target 2: WithReference("audit", "orders.id"): "audit" is not the name of a column`}},
+		{"layout", []any{"orders", sqlmigrate.WithLayout(bad)}, []string{"sqlmigrate: WithLayout: snowflake: layout's tick 1µs"}},
+		{"reference", []any{"orders", sqlmigrate.WithReference("audit", "orders.id")}, []string{`sqlmigrate: WithReference("audit", "orders.id"): "audit" is not the name of a column`}},
 		{"both references", []any{sqlmigrate.WithReference("audit", "orders")}, []string{`"audit" is not`, `"orders" is not`}},
 		{"table of a model", []any{&misnamed{}}, []string{`sqlmigrate: target 1: *sqlmigrate_test.misnamed: its table is named "a.b.c": want table or schema.table`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := sqlmigrate.ModelReferences(sqlite(t), test.targets...)
+			_, err := migratetest.Inspect(t.Context(), sqlite(t), test.targets...)
 			wantError(t, err, test.want...)
 		})
 	}
-	if _, err := sqlmigrate.ModelReferences(sqlite(t), &elsewhere{}); err != nil {
-		t.Error(err)
+}
+
+// Validate finds the same mistakes without a look at the database.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	if err := sqlmigrate.Validate(db, []any{"nowhere", &elsewhere{}}, sqlmigrate.WithReference("no.where", "or.there")); err != nil {
+		t.Errorf("good names: %v", err)
 	}
+	if err := sqlmigrate.Validate(db, nil); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+	err := sqlmigrate.Validate(db, []any{"a..b", sqlmigrate.WithRecreateViews()}, nil, sqlmigrate.WithoutReference("audit"))
+	wantError(t, err, `sqlmigrate: target 1: "a..b" is not`, "sqlmigrate: target 2: it is an option: pass it to InspectWith",
+		"sqlmigrate: option is nil", `sqlmigrate: WithoutReference("audit"): `)
+	wantError(t, sqlmigrate.Validate(nil, nil), "db is nil")
 }
 
 func TestBadHandles(t *testing.T) {

@@ -200,7 +200,7 @@ func pgHeld(t *testing.T, server *pgServer) {
 	reader := &program{name: "reader", do: shopCount("t")}
 	programs := startLoad(t, pgOpen(t, d.url+"&default_query_exec_mode=exec"), reader)
 	begun, waited := time.Now(), ""
-	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLockWait(lockWait),
+	err := d.online(t, "t", "u").Apply(context.Background(), d.DB, sqlmigrate.WithLockTimeout(lockWait),
 		sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 			if waited += p.Waiting; p.Waiting != "" {
 				later()

@@ -140,7 +140,7 @@ func (d *pgDatabase) online(t *testing.T, targets ...any) *sqlmigrate.OnlinePlan
 }
 
 func tryOnline(ctx context.Context, db *gorm.DB, targets ...any) (*sqlmigrate.OnlinePlan, error) {
-	plan, err := sqlmigrate.Inspect(ctx, db, targets...)
+	plan, err := migratetest.Inspect(ctx, db, targets...)
 	if err != nil {
 		return nil, err
 	}

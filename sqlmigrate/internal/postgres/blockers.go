@@ -110,7 +110,7 @@ ORDER BY 1, 2, 3, 5`
 // reasons are those for which PostgreSQL does not change the type of a
 // column, by the catalog in which its user is.
 var reasons = map[string][2]string{
-	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews, --recreate-views) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
+	"pg_rewrite":         {"it uses column %s, whose type PostgreSQL then does not change", "let the plan do it (WithRecreateViews) if it is a view, or drop it before, and create it again afterwards with its owner, grants and comment"},
 	"pg_attrdef":         {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_class":           {"it is generated from column %s, whose type PostgreSQL then does not change", "drop it before, and add it again afterwards"},
 	"pg_trigger":         {"it names column %s in UPDATE OF or WHEN, so PostgreSQL does not change the column's type", "drop it before, and create it again afterwards"},

@@ -85,7 +85,7 @@ func isSupported(version string) bool {
 
 var notes = []string{
 	"Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.",
-	"A primary of MariaDB does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose --stall and --batch-rows so that they follow.",
+	"A primary of MariaDB does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
 	"There is no way back online after the swap, because writes are then in the new tables alone. After the last stage, phase widen of a plan that was made before can be taken back, with its locks.",
 	"A program's transaction can be the victim of a deadlock with the copy, error 1213, and has to be repeated.",
 }

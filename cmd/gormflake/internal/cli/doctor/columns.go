@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,9 +45,7 @@ func (d *doctor) checkColumns() {
 
 // checkReferences finds what is wrong with the flags whatever the database has.
 func (d *doctor) checkReferences() error {
-	ctx, cancel := context.WithCancel(d.Ctx)
-	cancel()
-	if _, err := sqlmigrate.FindReferences(ctx, d.DB, nil, d.references...); err != nil && !errors.Is(err, context.Canceled) {
+	if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
 		return terminal.Usage(flags.Named(err))
 	}
 	return nil
@@ -77,9 +73,9 @@ func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	}
 	fix := l.Change
 	if fix == "" {
-		fix = fmt.Sprintf("gormflake migrate plan --reference %s=%s %s", l.Column, key, key[:strings.LastIndex(key, ".")])
+		fix = fmt.Sprintf("gormflake migrate plan %s %s", flags.Reference(l.Column, key), key[:strings.LastIndex(key, ".")])
 	}
 	d.report.problem(columnsCheck, l.Column,
 		fmt.Sprintf("it is %s, too narrow for a Snowflake ID, and may hold %s, by %s", l.Type, what, l.Reason),
-		fix+"; if it holds no keys, --not-reference "+l.Column)
+		fix+"; if it holds no keys, "+flags.NotReference(l.Column))
 }

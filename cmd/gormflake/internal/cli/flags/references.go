@@ -48,7 +48,19 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Named replaces the names of a library's options by the flags' names.
+// Reference is the flag for a column that holds the key, and NotReference for one
+// that holds none.
+func Reference(column, key string) string { return "--reference " + column + "=" + key }
+func NotReference(column string) string   { return "--not-reference " + column }
+
+// Words replaces the names of a library's options by those of flags.
+func Words(text string) string { return words.Replace(text) }
+
+var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
+	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
+	"WithRecreateViews", "--recreate-views", "WithStall", "--stall", "WithBatchRows", "--batch-rows")
+
+// Named is an error with the names of flags.
 func Named(err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +70,5 @@ func Named(err error) error {
 
 type namedError struct{ error }
 
-var names = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference", "WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout")
-
-func (e namedError) Error() string { return names.Replace(e.error.Error()) }
+func (e namedError) Error() string { return Words(e.error.Error()) }
 func (e namedError) Unwrap() error { return e.error }

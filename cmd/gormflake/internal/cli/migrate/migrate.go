@@ -50,27 +50,17 @@ func (f *migrateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
-// targets are what the command line asks sqlmigrate for.
-func (f *migrateFlags) targets(tables []string) ([]any, error) {
+// options are what the flags ask sqlmigrate for.
+func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 	layout, err := f.layout.Layout()
 	if err != nil {
 		return nil, err
 	}
 	options, err := f.references.Options()
-	if err != nil {
-		return nil, err
-	}
-	targets := []any{sqlmigrate.WithLayout(layout)}
 	if f.recreateViews {
-		targets = append(targets, sqlmigrate.WithRecreateViews())
+		options = append(options, sqlmigrate.WithRecreateViews())
 	}
-	for _, option := range options {
-		targets = append(targets, option)
-	}
-	for _, table := range tables {
-		targets = append(targets, table)
-	}
-	return targets, nil
+	return append(options, sqlmigrate.WithLayout(layout)), err
 }
 
 // planArgs are the flags that make the plan what it is, as they were given.
@@ -84,7 +74,7 @@ func (f *migrateFlags) planArgs() []string {
 
 // withPlan opens the database, inspects it and calls do.
 func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []string, do func(*gorm.DB, *sqlmigrate.Plan) error) error {
-	targets, err := f.targets(tables)
+	options, err := f.options()
 	if err != nil {
 		return err
 	}
@@ -92,26 +82,30 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	if err != nil {
 		return err
 	}
-	if err := checkTargets(ctx, db, targets); err != nil {
-		return errors.Join(err, closeDB())
-	}
-	plan, err := sqlmigrate.Inspect(ctx, db, targets...)
-	err = flags.Named(err)
+	plan, err := inspect(ctx, db, tables, options)
 	if err == nil {
 		err = do(db, plan)
 	}
 	return errors.Join(err, closeDB())
 }
 
-// checkTargets says what no database is needed to find wrong. It relies on that
-// sqlmigrate checks the names first, and that its queries end with the context.
-func checkTargets(ctx context.Context, db *gorm.DB, targets []any) error {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := sqlmigrate.Inspect(ctx, db, targets...); err != nil && !errors.Is(err, context.Canceled) {
-		return terminal.Usage(flags.Named(err))
+// inspect makes a plan whose words are those of the command line.
+func inspect(ctx context.Context, db *gorm.DB, tables []string, options []sqlmigrate.Option) (*sqlmigrate.Plan, error) {
+	targets := make([]any, len(tables))
+	for i, table := range tables {
+		targets[i] = table
 	}
-	return nil
+	if err := sqlmigrate.Validate(db, targets, options...); err != nil {
+		return nil, terminal.Usage(flags.Named(err))
+	}
+	plan, err := sqlmigrate.InspectWith(ctx, db, targets, options...)
+	if err != nil {
+		return nil, flags.Named(err)
+	}
+	for i := range plan.Blockers {
+		plan.Blockers[i].Fix = flags.Words(plan.Blockers[i].Fix)
+	}
+	return plan, nil
 }
 
 // needTables is for commands that want one table or more.

@@ -42,6 +42,10 @@ func (f *migrateFlags) withOnline(ctx context.Context, mode string, tables []str
 		if err != nil {
 			return err
 		}
+		online.Notes = slices.Clone(online.Notes)
+		for i, note := range online.Notes {
+			online.Notes[i] = flags.Words(note)
+		}
 		return do(db, online)
 	})
 }
@@ -127,22 +131,22 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 // onlineFlags are what apply, finish and revert have in common.
 type onlineFlags struct {
 	migrateFlags
-	confirm  flags.Confirm
-	lockWait time.Duration
-	stall    time.Duration
-	maxLag   time.Duration
-	rows     []int
-	last     string
+	confirm     flags.Confirm
+	lockTimeout time.Duration
+	stall       time.Duration
+	maxLag      time.Duration
+	rows        []int
+	last        string
 }
 
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockWait, "lock-wait", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
-	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockWait(f.lockWait), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
+	options := []sqlmigrate.OnlineOption{sqlmigrate.WithLockTimeout(f.lockTimeout), sqlmigrate.WithOnlineProgress(showOnlineProgress(cmd))}
 	if f.last != "" { // of apply
 		options = append(options, sqlmigrate.WithStall(f.stall), sqlmigrate.WithMaxLag(f.maxLag), sqlmigrate.WithLastStage(sqlmigrate.StageName(f.last)))
 	}
@@ -240,8 +244,8 @@ func withRun(cmd *cobra.Command, question string, do runOnline, done string) *co
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
-	if f.lockWait < time.Millisecond {
-		return terminal.Usage(fmt.Errorf("--lock-wait %v: want 1ms or more", f.lockWait))
+	if f.lockTimeout < time.Millisecond {
+		return terminal.Usage(fmt.Errorf("--lock-timeout %v: want 1ms or more", f.lockTimeout))
 	}
 	return f.withOnline(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 		if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, `; see "gormflake migrate online plan"`); err != nil {

@@ -58,7 +58,7 @@ func TestMigrateOnlineMistakes(t *testing.T) {
 		{"--batch-rows", "5,4", "--batch-rows [5 4]: want two numbers"},
 		{"--stall", "0", "--stall 0s: want more than zero"},
 		{"--max-lag", "-1s", "--max-lag -1s: want zero or more"},
-		{"--lock-wait", "0", "--lock-wait 0s: want 1ms or more"},
+		{"--lock-timeout", "0", "--lock-timeout 0s: want 1ms or more"},
 	} {
 		got := clitest.Command(t, "migrate", "online", "apply", "--dsn", "sqlite://x", test.flag+"="+test.value, "orders")
 		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)

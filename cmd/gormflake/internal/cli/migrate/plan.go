@@ -76,7 +76,10 @@ func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	case f.sql:
 		text = plan.SQL()
 	default:
-		text = plan.Text(sqlmigrate.Style{Details: f.details, Flags: true, Width: min(terminal.Width(cmd.OutOrStdout()), 100)})
+		text = plan.Text(sqlmigrate.Style{
+			Details: f.details, Width: min(terminal.Width(cmd.OutOrStdout()), 100),
+			Reference: flags.Reference, NotReference: flags.NotReference,
+		})
 	}
 	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
 	return nil
