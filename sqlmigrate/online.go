@@ -44,11 +44,14 @@ type OnlinePlan struct {
 	move   *engine.Move
 }
 
-// What an online plan consists of is described in package plan.
 type (
-	StageName   = plan.StageName
+	// StageName names a stage of an [OnlinePlan].
+	StageName = plan.StageName
+	// An OnlineStage is a part of an [OnlinePlan].
 	OnlineStage = plan.Stage
-	OnlineStep  = plan.OnlineStep
+	// An OnlineStep is what is done between two points from which an [OnlinePlan] can be
+	// resumed.
+	OnlineStep = plan.OnlineStep
 )
 
 // The stages, in their order.

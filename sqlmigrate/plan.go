@@ -38,14 +38,20 @@ type Plan struct {
 	engine engine.Engine // nil: the one of Dialect
 }
 
-// What a plan consists of is described in package plan.
 type (
-	Table     = plan.Table
-	Column    = plan.Column
-	Blocker   = plan.Blocker
+	// A Table is one of the connected set.
+	Table = plan.Table
+	// A Column is a key, or refers to one.
+	Column = plan.Column
+	// A Blocker keeps a statement of the plan from succeeding.
+	Blocker = plan.Blocker
+	// PhaseName names a phase.
 	PhaseName = plan.PhaseName
-	Phase     = plan.Phase
-	Step      = plan.Step
+	// A Phase can be deployed apart from the next one.
+	Phase = plan.Phase
+	// A Step changes one table.
+	Step = plan.Step
+	// A Statement is one SQL statement.
 	Statement = plan.Statement
 )
 

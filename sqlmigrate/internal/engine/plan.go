@@ -10,19 +10,18 @@ type Result struct {
 	Notes    []string
 }
 
-// The values of package plan.
 type (
-	Table       = plan.Table
-	Column      = plan.Column
-	Blocker     = plan.Blocker
-	PhaseName   = plan.PhaseName
-	Phase       = plan.Phase
-	Step        = plan.Step
-	Statement   = plan.Statement
-	StageName   = plan.StageName
-	OnlineStage = plan.Stage
-	StepKind    = plan.StepKind
-	OnlineStep  = plan.OnlineStep
+	Table       = plan.Table      //nolint:revive // described there
+	Column      = plan.Column     //nolint:revive // described there
+	Blocker     = plan.Blocker    //nolint:revive // described there
+	PhaseName   = plan.PhaseName  //nolint:revive // described there
+	Phase       = plan.Phase      //nolint:revive // described there
+	Step        = plan.Step       //nolint:revive // described there
+	Statement   = plan.Statement  //nolint:revive // described there
+	StageName   = plan.StageName  //nolint:revive // described there
+	OnlineStage = plan.Stage      //nolint:revive // described there
+	StepKind    = plan.StepKind   //nolint:revive // described there
+	OnlineStep  = plan.OnlineStep //nolint:revive // described there
 )
 
 // The names of package plan.

@@ -48,10 +48,11 @@ func (f *References) Args() []string {
 	return args
 }
 
-// Reference is the flag for a column that holds the key, and NotReference for one
-// that holds none.
+// Reference is the flag for a column that holds the key.
 func Reference(column, key string) string { return "--reference " + column + "=" + key }
-func NotReference(column string) string   { return "--not-reference " + column }
+
+// NotReference is the flag for a column that holds no keys.
+func NotReference(column string) string { return "--not-reference " + column }
 
 // Words replaces the names of a library's options by those of flags.
 func Words(text string) string { return words.Replace(text) }
