@@ -42,10 +42,8 @@ func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []
 // Users describes all objects that use the columns. A statement that asks for the
 // same later finds what has been added.
 func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) ([]string, error) {
-	var found Texts
-	err := q.row(ctx, `
-SELECT json_agg(DISTINCT pg_describe_object(classid, objid, objsubid))::text FROM pg_catalog.pg_depend
-WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[])`,
-		[]any{table, Array(columns)}, &found)
-	return found, err
+	return Read[string](ctx, q.Reader, `
+SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend
+WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[]) ORDER BY 1`,
+		table, Array(columns))
 }

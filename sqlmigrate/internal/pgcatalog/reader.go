@@ -57,11 +57,11 @@ const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_repl
 // Open returns a reader for a transaction. Its errors begin with work.
 func Open(ctx context.Context, tx *sql.Tx, work string) (Reader, error) {
 	r := Reader{Tx: tx, work: work}
-	err := r.row(ctx, openSQL, nil, &r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string))
+	err := tx.QueryRowContext(ctx, openSQL).Scan(&r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string))
 	if err == nil && r.Version >= 150000 && !r.Super {
-		err = r.row(ctx, parameterSQL, nil, &r.Super)
+		err = tx.QueryRowContext(ctx, parameterSQL).Scan(&r.Super)
 	}
-	return r, err
+	return r, r.failed(err)
 }
 
 // Qualify makes the server write the schema of every name from now on. Display
@@ -76,11 +76,6 @@ func (r Reader) failed(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", r.work, err)
-}
-
-// row scans the only row of a query.
-func (r Reader) row(ctx context.Context, query string, args []any, into ...any) error {
-	return r.failed(r.Tx.QueryRowContext(ctx, query, args...).Scan(into...))
 }
 
 // Read returns the rows of a query. Each is scanned into a T, or into its fields in

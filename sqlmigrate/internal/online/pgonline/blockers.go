@@ -12,8 +12,17 @@ import (
 // findings are what speaks against a plan.
 type findings []engine.Blocker
 
+const again = "drop it before, and create it again afterwards"
+
 func (f *findings) add(t *table, object, reason, fix string) {
 	*f = append(*f, engine.Blocker{Table: t.Name, Object: object, Reason: reason, Fix: fix})
+}
+
+// when adds a blocker if it has been found.
+func (f *findings) when(found bool, t *table, object, reason, fix string) {
+	if found {
+		f.add(t, object, reason, fix)
+	}
 }
 
 // blockers finds what would not survive the move: what stays on the old column
@@ -34,12 +43,10 @@ func blockers(r pgcatalog.Reader, g *graph) []engine.Blocker {
 			f.trigger(r, t, trigger)
 		}
 		for _, d := range t.dependents {
-			if d.Object.Valid {
-				f.add(t, d.Object.String, "it uses column "+d.Column+", and would stay on the old one", "drop it before, and create it again afterwards")
-			}
+			f.when(d.Object.Valid, t, d.Object.String, "it uses column "+d.Column+", and would stay on the old one", again)
 		}
 		for _, name := range t.rules {
-			f.add(t, "rule "+name, "it would rewrite the statements that copy rows", "drop it before, and create it again afterwards")
+			f.add(t, "rule "+name, "it would rewrite the statements that copy rows", again)
 		}
 	}
 	return f
@@ -48,46 +55,26 @@ func blockers(r pgcatalog.Reader, g *graph) []engine.Blocker {
 func (f *findings) table(r pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	const offline = "apply phase widen instead, with its locks"
-	if t.Kind == "p" || t.Partition {
-		f.add(t, object, "it is partitioned, or a partition: PostgreSQL has no CONCURRENTLY, USING INDEX and NOT VALID there", offline)
-	} else if t.Inherits {
-		f.add(t, object, "it inherits from a table, or a table from it", offline)
-	}
-	if t.Typed {
-		f.add(t, object, "it is a table of a composite type, and gets no other columns", "ALTER TABLE … NOT OF")
-	}
-	if t.Kind != "r" && t.Kind != "p" {
-		f.add(t, object, "it is not an ordinary table", "leave it out")
-	}
-	if !t.Owned {
-		f.add(t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
-	}
-	if t.Owned && !t.Creates && len(t.columns) > 0 {
-		f.add(t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it", "GRANT CREATE ON SCHEMA "+pgsql.Quote(t.Schema)+" TO "+pgsql.Quote(r.Role))
-	}
-	if t.Forced && !r.Bypass {
-		f.add(t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
-	}
+	parted := t.Kind == "p" || t.Partition
+	f.when(parted, t, object, "it is partitioned, or a partition: PostgreSQL has no CONCURRENTLY, USING INDEX and NOT VALID there", offline)
+	f.when(t.Inherits && !parted, t, object, "it inherits from a table, or a table from it", offline)
+	f.when(t.Typed, t, object, "it is a table of a composite type, and gets no other columns", "ALTER TABLE … NOT OF")
+	f.when(t.Kind != "r" && t.Kind != "p", t, object, "it is not an ordinary table", "leave it out")
+	f.when(!t.Owned, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
+	f.when(t.Owned && !t.Creates && len(t.columns) > 0, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
+		"GRANT CREATE ON SCHEMA "+pgsql.Quote(t.Schema)+" TO "+pgsql.Quote(r.Role))
+	f.when(t.Forced && !r.Bypass, t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
 }
 
 func (f *findings) column(t *table, c *column) {
 	object := "column " + c.Name
-	if c.taken {
-		f.add(t, object, fmt.Sprintf("the table has a column %s or %s already", fresh(c), old(c)), "rename it, or drop it if an earlier move has left it")
-	}
-	if c.Granted {
-		f.add(t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
-	}
-	if c.Labelled {
-		f.add(t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
-	}
-	if c.Options {
-		f.add(t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
-	}
+	f.when(c.taken, t, object, fmt.Sprintf("the table has a column %s or %s already", fresh(c), old(c)), "rename it, or drop it if an earlier move has left it")
+	f.when(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
+	f.when(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
+	f.when(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
 	for _, s := range c.sequences {
-		if s.Internal && s.Special {
-			f.add(t, "sequence "+s.Name, "it is an identity's, which is created again, and has rights, a comment or a user of its own that would be lost", "take them off, and write them again afterwards")
-		}
+		f.when(s.Internal && s.Special, t, "sequence "+s.Name,
+			"it is an identity's, which is created again, and has rights, a comment or a user of its own that would be lost", "take them off, and write them again afterwards")
 	}
 }
 
@@ -98,35 +85,27 @@ func (f *findings) index(t *table, i index) {
 		f.add(t, "constraint "+i.Constraint, "an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 		return
 	case i.expression(t) != "":
-		f.add(t, object, "its expression or predicate uses column "+i.expression(t), "drop it before, and create it again afterwards")
+		f.add(t, object, "its expression or predicate uses column "+i.expression(t), again)
 	case !i.Valid:
 		f.add(t, object, "it is invalid", "REINDEX INDEX CONCURRENTLY, or drop it")
 	}
-	if i.Clustered {
-		f.add(t, object, "the table is clustered on it", "ALTER TABLE … SET WITHOUT CLUSTER, and CLUSTER ON again afterwards")
-	}
-	if i.Identity {
-		f.add(t, object, "it is the table's REPLICA IDENTITY", "ALTER TABLE … REPLICA IDENTITY DEFAULT, and again afterwards")
-	}
+	f.when(i.Clustered, t, object, "the table is clustered on it", "ALTER TABLE … SET WITHOUT CLUSTER, and CLUSTER ON again afterwards")
+	f.when(i.Identity, t, object, "it is the table's REPLICA IDENTITY", "ALTER TABLE … REPLICA IDENTITY DEFAULT, and again afterwards")
 	for _, c := range i.Columns() {
-		if c.Customized || t.widened(c.Name) != nil && !c.Widens {
-			f.add(t, object, "column "+c.Text+" has an operator class that does not go over to bigint by default", "drop it before, and create it again afterwards")
-		}
+		f.when(c.Customized || t.widened(c.Name) != nil && !c.Widens, t, object,
+			"column "+c.Text+" has an operator class that does not go over to bigint by default", again)
 	}
 }
 
 func (f *findings) trigger(r pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 	object := "trigger " + g.Name
-	if g.ChangesRows() && g.Name > triggerName {
-		f.add(t, object, "it fires after "+triggerName+", by its name, and could change a key that has been copied", "ALTER TRIGGER … RENAME TO a name that comes before")
-	}
-	if g.OnUpdate() && (!r.Super && g.Enabled != "R" || r.Super && g.Enabled != "O") {
-		f.add(t, object, "it would fire for every row that is copied",
-			"do this as a superuser, or GRANT SET ON PARAMETER session_replication_role TO "+pgsql.Quote(r.Role)+", with which triggers that are ENABLE ALWAYS or ENABLE REPLICA fire nevertheless")
-	}
-	if g.Language == "plpgsql" && !g.Owned {
-		f.add(t, object, "its function "+g.Function+" remembers the type of the keys until it is altered, which role "+r.Role+" may not do", "do this as "+g.FunctionOwner+", who owns it")
-	}
+	f.when(g.ChangesRows() && g.Name > triggerName, t, object,
+		"it fires after "+triggerName+", by its name, and could change a key that has been copied", "ALTER TRIGGER … RENAME TO a name that comes before")
+	f.when(g.OnUpdate() && (!r.Super && g.Enabled != "R" || r.Super && g.Enabled != "O"), t, object,
+		"it would fire for every row that is copied",
+		"do this as a superuser, or GRANT SET ON PARAMETER session_replication_role TO "+pgsql.Quote(r.Role)+", with which triggers that are ENABLE ALWAYS or ENABLE REPLICA fire nevertheless")
+	f.when(g.Language == "plpgsql" && !g.Owned, t, object,
+		"its function "+g.Function+" remembers the type of the keys until it is altered, which role "+r.Role+" may not do", "do this as "+g.FunctionOwner+", who owns it")
 }
 
 // notes are about what has to be done elsewhere.

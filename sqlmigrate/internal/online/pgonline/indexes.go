@@ -42,28 +42,14 @@ func (i index) expression(t *table) string {
 // create makes the same index under another name, with the columns that columnName
 // names.
 func (i index) create(t *table, name string, columnName naming) string {
-	unique := ""
-	if i.Unique {
-		unique = "UNIQUE "
-	}
-	text := fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)", unique, pgsql.Quote(name), t.Target(), i.Method,
-		joined(i.Keys, ", ", func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }))
-	if len(i.Included) > 0 {
-		text += " INCLUDE (" + joined(i.Included, ", ", func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }) + ")"
-	}
-	if !i.DistinctNulls {
-		text += " NULLS NOT DISTINCT"
-	}
-	if i.Options != "" {
-		text += " WITH (" + i.Options + ")"
-	}
-	if i.Space != "" {
-		text += " TABLESPACE " + pgsql.Quote(i.Space)
-	}
-	if i.Predicate != "" {
-		text += " WHERE " + i.Predicate
-	}
-	return text
+	define := func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }
+	return fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)",
+		only(i.Unique, "UNIQUE "), pgsql.Quote(name), t.Target(), i.Method, joined(i.Keys, ", ", define)) +
+		only(len(i.Included) > 0, " INCLUDE ("+joined(i.Included, ", ", define)+")") +
+		only(!i.DistinctNulls, " NULLS NOT DISTINCT") +
+		only(i.Options != "", " WITH ("+i.Options+")") +
+		only(i.Space != "", " TABLESPACE "+pgsql.Quote(i.Space)) +
+		only(i.Predicate != "", " WHERE "+i.Predicate)
 }
 
 // definition is the column as it stands in CREATE INDEX.
@@ -75,11 +61,5 @@ func definition(c pgcatalog.IndexColumn, t *table, columnName naming) string {
 	if c.Name == "" && !strings.HasPrefix(text, "(") {
 		text = "(" + text + ")"
 	}
-	if c.Collation != "" {
-		text += " COLLATE " + c.Collation
-	}
-	if c.Class != "" {
-		text += " " + c.Class
-	}
-	return text + c.Order
+	return text + only(c.Collation != "", " COLLATE "+c.Collation) + only(c.Class != "", " "+c.Class) + c.Order
 }

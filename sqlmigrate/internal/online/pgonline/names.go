@@ -74,6 +74,14 @@ func (t *table) alter(columns []*column, action string, columnName naming) strin
 	return "ALTER TABLE " + t.Target() + " " + written(columns, ", ", action, columnName)
 }
 
+// only is a clause that is left out where it does not apply.
+func only(applies bool, clause string) string {
+	if !applies {
+		return ""
+	}
+	return clause
+}
+
 // comment repeats a comment, if there is one.
 func comment(object string, text sql.NullString) []string {
 	if !text.Valid {

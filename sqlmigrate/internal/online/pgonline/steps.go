@@ -94,10 +94,7 @@ func (t *table) setNotNull(columnName naming) []string {
 
 // add makes the same foreign key between other columns, without looking at rows.
 func (k *foreignKey) add(name string, columnName naming) string {
-	set := ""
-	if len(k.Set) > 0 {
-		set = " (" + k.child.list(k.Set, columnName) + ")"
-	}
+	set := only(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.list(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.list(k.Refers, columnName) + ")" +
 		k.OnUpdate + k.OnDelete + set + k.Deferral + " NOT VALID"
