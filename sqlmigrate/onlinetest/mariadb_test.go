@@ -295,9 +295,9 @@ func mariadbForgotten(t *testing.T, server *mariadbServer) {
 }
 
 // mariadbBreak kills connections while they open a table. On MariaDB 10.11, 30 of
-// 1,200 kills of connections that read, wrote or made triggers left the table without
-// its triggers, whose files were whole, until FLUSH TABLES; none of 1,100 ends of a
-// client did.
+// 1,200 kills of connections that read, wrote or made triggers left the table half
+// opened, with the files of triggers whole, until FLUSH TABLES; none of 1,100 ends of
+// a client did.
 func mariadbBreak(t *testing.T, d *mariadbDatabase) bool {
 	t.Helper()
 	for range 1000 {
