@@ -1,7 +1,3 @@
-// Package postgres plans and runs the move of tables in PostgreSQL with locks.
-// What it knows flows one way: a [pgcatalog.Reader] reads the catalog, a
-// graph connects what was asked for, further readers find what blocks a plan and what a change
-// of types would lose, and functions without a context make the phases of it.
 package postgres
 
 import (
@@ -12,11 +8,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
-
-// Engine is for PostgreSQL 12 and later.
-type Engine struct{}
-
-const oldestVersion = 120000
 
 // Inspect implements [engine.Engine].
 func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {

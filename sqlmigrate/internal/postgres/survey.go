@@ -12,40 +12,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// Quote implements [engine.Engine].
-func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
-
-// FoldsNames implements [engine.Engine].
-func (Engine) FoldsNames() bool { return false }
-
-// Absent implements [engine.Engine].
-func (Engine) Absent(err error) bool {
-	state := stateOf(err)
-	return state == "42P01" || state == "3F000"
-}
-
-// Transactions implements [engine.Engine].
-func (Engine) Transactions() bool { return true }
-
-// LockTimeout implements [engine.Engine].
-func (Engine) LockTimeout(err error) bool {
-	state := stateOf(err)
-	return state == lockNotAvailable || state == deadlockDetected
-}
-
-// AfterFailure does not know how a COMMIT has ended that has failed, or whose
-// answer was lost.
-func (Engine) AfterFailure(changed int, all bool) string {
-	state := engine.NothingChanged
-	if changed > 0 {
-		state = engine.PartlyChanged(changed)
-	}
-	if all {
-		return state + ", or all of it if the connection was lost: inspect again"
-	}
-	return state
-}
-
 // surveyed are the schemas of which the columns are read. Those on the search_path
 // belong to the application, as far as the server knows.
 const surveyed = `(n.nspname = ANY (current_schemas(false)) OR n.nspname = ANY (ARRAY(SELECT json_array_elements_text($1::text::json))))`

@@ -1,0 +1,51 @@
+// Package postgres plans and runs the move of tables in PostgreSQL with locks.
+//
+// What it knows flows one way. Readers over package pgcatalog put what was asked
+// for (resolve.go), and what is connected with it (connect.go), into a graph
+// (graph.go). Others find what blocks (blockers.go, rebuilt.go, expressions.go),
+// what a change of types would lose (keep.go, recreate.go, views.go), what assigns
+// keys (sequence.go) and which keys need a CHECK (checks.go). Functions that read
+// nothing make the phases of that: widen.go, detach.go and guard.go, on lock.go.
+// inspect.go has the order of these, and run.go carries statements out.
+package postgres
+
+import "github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+
+// Engine is for PostgreSQL 12 and later.
+type Engine struct{}
+
+const oldestVersion = 120000
+
+// Quote implements [engine.Engine].
+func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
+
+// FoldsNames implements [engine.Engine].
+func (Engine) FoldsNames() bool { return false }
+
+// Absent implements [engine.Engine].
+func (Engine) Absent(err error) bool {
+	state := stateOf(err)
+	return state == "42P01" || state == "3F000"
+}
+
+// Transactions implements [engine.Engine].
+func (Engine) Transactions() bool { return true }
+
+// LockTimeout implements [engine.Engine].
+func (Engine) LockTimeout(err error) bool {
+	state := stateOf(err)
+	return state == lockNotAvailable || state == deadlockDetected
+}
+
+// AfterFailure does not know how a COMMIT has ended that has failed, or whose
+// answer was lost.
+func (Engine) AfterFailure(changed int, all bool) string {
+	state := engine.NothingChanged
+	if changed > 0 {
+		state = engine.PartlyChanged(changed)
+	}
+	if all {
+		return state + ", or all of it if the connection was lost: inspect again"
+	}
+	return state
+}
