@@ -10,7 +10,6 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -52,8 +51,7 @@ func newRaise(now func() time.Time) *cobra.Command {
 		Args: flags.NoArguments,
 		RunE: f.run,
 	}
-	f.database.RegisterOr(cmd, leasestore.Forms)
-	f.store.Register(cmd)
+	f.register(cmd)
 	f.confirm.Register(cmd)
 	set := cmd.Flags()
 	flags.TextVar(set, &f.to, "to", "", "TIME at or after the moment at which the last process stopped")
@@ -68,11 +66,7 @@ func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
-	if err != nil {
-		return err
-	}
-	return store.closed(f.raise(cmd, store, to))
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.raise(cmd, s, to) })
 }
 
 func (f *raiseFlags) time() (time.Time, error) {

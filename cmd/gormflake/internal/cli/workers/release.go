@@ -8,7 +8,6 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -41,20 +40,13 @@ func newRelease(now func() time.Time) *cobra.Command {
 		Long:    releaseHelp,
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
 		Args:    flags.OneArgument("WORKER"),
-		RunE:    f.run,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.release(cmd, s, args[0]) })
+		},
 	}
-	f.database.RegisterOr(cmd, leasestore.Forms)
-	f.store.Register(cmd)
+	f.register(cmd)
 	f.confirm.Register(cmd)
 	return cmd
-}
-
-func (f *releaseFlags) run(cmd *cobra.Command, args []string) error {
-	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
-	if err != nil {
-		return err
-	}
-	return store.closed(f.release(cmd, store, args[0]))
 }
 
 func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, name string) error {

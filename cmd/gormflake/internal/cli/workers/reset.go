@@ -97,23 +97,21 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if leasestore.Is(f.database.URL()) {
 		return terminal.Usage(errors.New("--dsn: want a database: reset searches its keys, which other stores do not have"))
 	}
-	store, err := f.openStore(cmd.Context(), flags.ReadWrite)
-	if err != nil {
-		return err
-	}
-	p, err := readonly.Open(cmd.Context(), &f.database)
-	if err != nil {
-		return store.closed(err)
-	}
-	r := &reset{Database: p, flags: f, store: store, out: cmd.ErrOrStderr()}
-	if f.dryRun {
-		r.out = cmd.OutOrStdout()
-	}
-	err = r.prepare(args[0], args[1:], columns)
-	if err == nil && !f.dryRun {
-		err = r.carryOut(cmd)
-	}
-	return store.closed(errors.Join(err, p.Close()))
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(store *workerStore) error {
+		p, err := readonly.Open(cmd.Context(), &f.database)
+		if err != nil {
+			return err
+		}
+		r := &reset{Database: p, flags: f, store: store, out: cmd.ErrOrStderr()}
+		if f.dryRun {
+			r.out = cmd.OutOrStdout()
+		}
+		err = r.prepare(args[0], args[1:], columns)
+		if err == nil && !f.dryRun {
+			err = r.carryOut(cmd)
+		}
+		return errors.Join(err, p.Close())
+	})
 }
 
 // A reset is one worker's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/spf13/cobra"
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
@@ -21,8 +22,26 @@ type workerStore struct {
 	close func() error
 }
 
-// openStore opens the database or another store, and leaves it to its caller to
-// close it. No table is created.
+// register adds the flags of commands that take any store.
+func (f *workersFlags) register(cmd *cobra.Command) {
+	f.database.RegisterOr(cmd, leasestore.Forms)
+	f.store.Register(cmd)
+}
+
+// withStore calls use with the store, which it opens and closes.
+func (f *workersFlags) withStore(ctx context.Context, mode string, use func(*workerStore) error) error {
+	store, err := f.openStore(ctx, mode)
+	if err != nil {
+		return err
+	}
+	err = use(store)
+	if closeErr := store.close(); err == nil && closeErr != nil {
+		return fmt.Errorf("close the store: %w", closeErr)
+	}
+	return err
+}
+
+// openStore opens the database or another store. No table is created.
 func (f *workersFlags) openStore(ctx context.Context, mode string) (*workerStore, error) {
 	if err := f.store.Check(); err != nil {
 		return nil, err
@@ -57,13 +76,4 @@ func (s *workerStore) inspect(ctx context.Context) (*lease.Inspection, error) {
 		err = fmt.Errorf("there is no table %s that can be read: no lease was ever taken in this database, or --table is to name another", s.flags.store.Table)
 	}
 	return in, err
-}
-
-// closed closes the store, and returns err or what has failed at that.
-func (s *workerStore) closed(err error) error {
-	closeErr := s.close()
-	if err == nil && closeErr != nil {
-		return fmt.Errorf("close the store: %w", closeErr)
-	}
-	return err
 }

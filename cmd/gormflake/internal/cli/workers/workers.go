@@ -15,7 +15,6 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/leasestore"
 	"github.com/gormflake/gormflake/lease"
 )
 
@@ -58,27 +57,24 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 		Args: cobra.NoArgs,
 		RunE: f.run,
 	}
-	f.database.RegisterOr(cmd, leasestore.Forms)
-	f.store.Register(cmd)
+	f.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, _ []string) error {
-	store, err := f.openStore(cmd.Context(), flags.ReadOnly)
-	if err != nil {
-		return err
-	}
-	in, err := store.inspect(cmd.Context())
-	if err := store.closed(err); err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
+	write := writeWorkers
 	if f.json {
-		return writeWorkersJSON(out, in, f.now())
+		write = writeWorkersJSON
 	}
-	return writeWorkers(out, in, f.now())
+	return f.withStore(cmd.Context(), flags.ReadOnly, func(s *workerStore) error {
+		in, err := s.inspect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return write(cmd.OutOrStdout(), in, f.now())
+	})
 }
 
 func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
