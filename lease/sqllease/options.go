@@ -21,6 +21,10 @@ const (
 	maxOwner      = 128
 )
 
+// ErrNoTable is wrapped by the errors of a store that finds no table of workers
+// and that [ExistingTable] keeps from creating one.
+var ErrNoTable = errors.New("no table of workers")
+
 // An Option changes a default of [New]. With a bad argument every call of the
 // store fails.
 type Option interface{ apply(*config) error }
@@ -71,9 +75,8 @@ func WithTable(name string) Option {
 
 // AllowVolatile accepts a database that may forget what it has acknowledged, or
 // an engine whose settings do not show it, such as TiDB, and which would be
-// refused otherwise. It silences the warnings too. Combine
-// it with lease.WithSettle of at least one window, or IDs can be issued twice
-// after a crash. It does not accept a table that is refused by a [TableError].
+// refused otherwise. It silences the warnings too. Combine it with lease.WithSettle
+// of at least one window, or IDs can be issued twice after a crash. It does not accept a table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
@@ -85,7 +88,7 @@ func AllowVolatile() Option {
 // db was opened with, which still determines the dialect. It must lead to the same
 // database, and stay open.
 //
-// A pool of its own keeps leases out of the queue of one that is busy: want it
+// A pool of its own keeps leases out of the queue of one that is busy: use it
 // where transactions take all connections, and are longer than a quarter of the
 // window. On SQLite it must open the same file, and still waits for the writer
 // lock. The default is the pool of db.
@@ -107,6 +110,16 @@ func WithLogger(logger *slog.Logger) Option {
 			return errors.New("sqllease: WithLogger(nil): want a logger")
 		}
 		cfg.logger = logger
+		return nil
+	})
+}
+
+// ExistingTable never creates the table, for tools that only read and for
+// applications that may not: where there is none, every call fails with
+// [ErrNoTable].
+func ExistingTable() Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.existing = true
 		return nil
 	})
 }
