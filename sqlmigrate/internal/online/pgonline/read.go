@@ -73,21 +73,23 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 	return cmp.Or(failed, err, late)
 }
 
-// readOthers finds what else the swap has to care about.
+// readOthers finds what else the move has to carry over, or could break. The first
+// error is returned: those of later queries only follow from it.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) error {
 	var errs [6]error
 	indexes, err := q.Indexes(ctx, t.OID)
+	errs[0] = err
 	for _, i := range indexes {
 		if (index{i}).uses(t) {
 			t.indexes = append(t.indexes, index{i})
 		}
 	}
-	t.triggers, errs[0] = q.Triggers(ctx, t.OID)
-	t.known, errs[1] = q.Users(ctx, t.OID, t.numbers())
-	t.dependents, errs[2] = q.Dependents(ctx, t.OID, t.numbers())
-	t.rules, errs[3] = q.Rules(ctx, t.OID)
-	t.publications, errs[4] = q.Publications(ctx, t.Relation)
-	return cmp.Or(err, cmp.Or(errs[:]...))
+	t.triggers, errs[1] = q.Triggers(ctx, t.OID)
+	t.known, errs[2] = q.Users(ctx, t.OID, t.numbers())
+	t.dependents, errs[3] = q.Dependents(ctx, t.OID, t.numbers())
+	t.rules, errs[4] = q.Rules(ctx, t.OID)
+	t.publications, errs[5] = q.Publications(ctx, t.Relation)
+	return cmp.Or(errs[:]...)
 }
 
 // connect finds the foreign keys of the columns, the tables at their other ends, and

@@ -106,7 +106,7 @@ func (g *graph) copy() []engine.OnlineStep {
 		steps = append(steps, step)
 	}
 	for _, t := range g.tables {
-		step := t.pass(engine.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", gentle,
+		step := t.pass(engine.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", shareUpdate,
 			"VACUUM (ANALYZE, TRUNCATE false) "+t.Target())
 		step.Bytes, step.Log = 2*t.heap, t.rows*vacuumLog
 		steps = append(steps, step)

@@ -8,7 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// exclusive is for a moment.
+// exclusive is what a short step locks.
 const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
 
 // locked begins a short step: the first lock keeps no program out, but waits
@@ -29,9 +29,10 @@ func (t *table) short(text string, sql ...string) engine.OnlineStep {
 	}
 }
 
+// What steps lock that go through a table.
 const (
-	gentle   = "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not"
-	harmless = "none that keeps anybody out"
+	shareUpdate = "SHARE UPDATE EXCLUSIVE: other changes of the table wait, reads and writes do not"
+	noLock      = "none that keeps anybody out"
 )
 
 // pass goes through the table, at so many rows a second.
@@ -45,7 +46,7 @@ func (t *table) pass(kind engine.StepKind, rate float64, text, locks string, sql
 // build creates an index and first drops what an earlier try has left: it is
 // invalid, and IF NOT EXISTS would take it.
 func (t *table) build(i index, name string, columnName naming) engine.OnlineStep {
-	step := t.pass(engine.Long, indexRate, "create index "+name, gentle+"; it waits for transactions that are older than itself",
+	step := t.pass(engine.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create(t, name, columnName))
 	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
 	return step
@@ -58,7 +59,7 @@ func (t *table) differs(from, to naming) string {
 
 // compare counts the rows that differ.
 func (t *table) compare(from, to naming) engine.OnlineStep {
-	return t.pass(engine.Verify, scanRate, "count the rows that differ", harmless,
+	return t.pass(engine.Verify, scanRate, "count the rows that differ", noLock,
 		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differs(from, to))
 }
 
@@ -75,7 +76,7 @@ func (t *table) hold(from, to naming) []engine.OnlineStep {
 	return []engine.OnlineStep{
 		t.short("add a CHECK that both are equal",
 			"ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
-		t.validate(sameCheck, scanRate, "compare the rows that were there before the CHECK", gentle),
+		t.validate(sameCheck, scanRate, "compare the rows that were there before the CHECK", shareUpdate),
 	}
 }
 

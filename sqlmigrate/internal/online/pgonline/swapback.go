@@ -43,7 +43,7 @@ func (t *table) fits() engine.OnlineStep {
 		low, high := c.Bounds()
 		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.Name), low, high)
 	})
-	return t.pass(engine.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", harmless,
+	return t.pass(engine.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", noLock,
 		"SELECT count(*) FROM (SELECT FROM "+t.Target()+" WHERE "+outside+" LIMIT 1) AS outside")
 }
 
