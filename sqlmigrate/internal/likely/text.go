@@ -1,11 +1,11 @@
 package likely
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
 // A column of a table, with both names in small letters.
@@ -18,12 +18,7 @@ func columnOf(table engine.TableName, name string) column {
 	return column{engine.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
 }
 
-// tokens are names, with or without quotes, comparisons, and a point, comma or
-// parenthesis. Strings and comments are left out before.
 var (
-	token   = regexp.MustCompile("\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|[\\p{L}_][\\p{L}\\p{N}_$]*|::|=|[.,;]|\\[\\]|<>|[<>!]=?|\\d+")
-	ignored = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'`)
-
 	fillers  = set("select distinct any all some")
 	keywords = set("on where join left right inner outer full cross natural using set group order having limit union and or values returning straight_join for when then do from")
 )
@@ -50,20 +45,28 @@ func joins(text string, known map[string][]engine.TableName) [][2]column {
 	return pairs
 }
 
-// wordsOfSQL leaves out parentheses, casts and what a subquery begins with, so that
-// a.b = ANY (SELECT c.d::bigint reads as a.b = c.d.
+// signs are those that mean something here.
+var signs = set(":: = . , ; < > ! <> <= >= !=")
+
+// wordsOfSQL leaves out texts, parentheses, casts and what a subquery begins with, so
+// that a.b = ANY (SELECT c.d::bigint reads as a.b = c.d.
 func wordsOfSQL(text string) []string {
 	var words []string
-	all := token.FindAllString(ignored.ReplaceAllString(text, " "), -1)
-	for i := 0; i < len(all); i++ {
-		switch word := all[i]; {
+	cast := false
+	for _, token := range sqltext.Scan(text, sqltext.Rules{Backticks: true}) {
+		word := token.Text
+		if word == ":=" {
+			word = "="
+		}
+		switch {
+		case token.Kind == sqltext.Text, token.Kind == sqltext.Sign && !signs[word]:
+		case cast: // the type
+			cast = false
+		case token.Kind == sqltext.Name:
+			words = append(words, word)
 		case word == "::":
-			i++ // the type
-		case word == "[]", fillers[strings.ToLower(word)]:
-		case strings.HasPrefix(word, `"`), strings.HasPrefix(word, "`"):
-			mark := word[:1]
-			words = append(words, strings.ReplaceAll(word[1:len(word)-1], mark+mark, mark))
-		default:
+			cast = true
+		case !fillers[strings.ToLower(word)]:
 			words = append(words, word)
 		}
 	}

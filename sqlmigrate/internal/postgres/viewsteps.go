@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
 // create are the statements that make the view what it was, but for its rules.
@@ -158,18 +159,15 @@ func keepNameless(definition string) string {
 // quoted name.
 func linesOutsideQuotes(text string) []string {
 	var lines []string
-	var quote byte
-	begin := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote = c
-		case quote == 0 && c == '\n':
-			lines = append(lines, text[begin:i])
-			begin = i + 1
+	begin, at := 0, 0
+	for _, token := range append(sqltext.Scan(text, sqltext.Rules{}), sqltext.Token{Start: len(text)}) {
+		for ; at < token.Start; at++ {
+			if text[at] == '\n' {
+				lines = append(lines, text[begin:at])
+				begin = at + 1
+			}
 		}
+		at = token.End
 	}
 	return append(lines, text[begin:])
 }

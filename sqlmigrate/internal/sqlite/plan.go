@@ -125,9 +125,9 @@ func (in *inspection) noteCascades() {
 
 // withoutRowid reads the text: old versions have no pragma for it.
 func (*inspection) withoutRowid(t *table) bool {
-	tokens := tokenize(t.text)
+	tokens := tokens(t.text)
 	for i := range len(tokens) - 1 {
-		if tokens[i].word && tokens[i].name == "without" && tokens[i+1].word && tokens[i+1].name == "rowid" {
+		if isWord(tokens[i], "without") && isWord(tokens[i+1], "rowid") {
 			return true
 		}
 	}

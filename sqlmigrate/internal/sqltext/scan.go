@@ -1,0 +1,140 @@
+// Package sqltext reads the words of SQL.
+package sqltext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Rules are what databases differ in.
+type Rules struct {
+	Backslash bool // escapes the next character of a '…' or "…"
+	Hash      bool // # begins a comment, and -- only before a blank
+	Dollar    bool // $tag$…$tag$ is a text
+	Brackets  bool // […] is a name
+	Backticks bool // `…` is a name
+}
+
+// A Kind of [Token].
+type Kind int
+
+// The kinds.
+const (
+	Word Kind = iota // a keyword, a number, or a name without quotes
+	Name             // between "…", `…` or […]
+	Text             // between '…' or $tag$…$tag$
+	Sign             // any other character, or one of ::, :=, <>, <=, >=, != and <=>
+)
+
+// A Token is text[Start:End]. Text leaves out quotes, and one of two that stand for
+// one.
+type Token struct {
+	Start, End int
+	Kind       Kind
+	Text       string
+}
+
+// Scan leaves out comments and blanks. What has no end reaches to that of the text.
+func Scan(text string, rules Rules) []Token {
+	var tokens []Token
+	for i := 0; i < len(text); {
+		if end := rules.skip(text, i); end > i {
+			i = end
+			continue
+		}
+		token := rules.token(text, i)
+		tokens = append(tokens, token)
+		i = token.End
+	}
+	return tokens
+}
+
+// skip is the end of the blank or comment at i, or i.
+func (r Rules) skip(text string, i int) int {
+	rest := text[i:]
+	switch {
+	case strings.IndexByte(" \t\n\v\f\r", text[i]) >= 0:
+		return i + 1
+	case strings.HasPrefix(rest, "--") && (!r.Hash || len(rest) == 2 || rest[2] <= ' '), r.Hash && text[i] == '#':
+		return i + endOf(rest, "\n", 0)
+	case strings.HasPrefix(rest, "/*"):
+		return i + endOf(rest, "*/", 2)
+	}
+	return i
+}
+
+// endOf is the index after the first end in s from start, or the length of s.
+func endOf(s, end string, start int) int {
+	if i := strings.Index(s[start:], end); i >= 0 {
+		return start + i + len(end)
+	}
+	return len(s)
+}
+
+func (r Rules) token(text string, i int) Token {
+	switch c := text[i]; {
+	case c == '\'':
+		return r.quoted(text, i, Text)
+	case c == '"', c == '`' && r.Backticks:
+		return r.quoted(text, i, Name)
+	case c == '[' && r.Brackets:
+		end := i + endOf(text[i:], "]", 1)
+		return Token{i, end, Name, strings.TrimSuffix(text[i+1:end], "]")}
+	}
+	if tag := dollarTag(text[i:]); r.Dollar && tag != "" {
+		end := i + endOf(text[i:], tag, len(tag))
+		return Token{i, end, Text, strings.TrimSuffix(text[i+len(tag):end], tag)}
+	}
+	if end := wordEnd(text, i); end > i {
+		return Token{i, end, Word, text[i:end]}
+	}
+	end := i + 1
+	for _, sign := range []string{"<=>", "::", ":=", "<>", "<=", ">=", "!="} {
+		if strings.HasPrefix(text[i:], sign) {
+			end = i + len(sign)
+			break
+		}
+	}
+	return Token{i, end, Sign, text[i:end]}
+}
+
+func (r Rules) quoted(text string, i int, kind Kind) Token {
+	var inner strings.Builder
+	quote, at := text[i], i+1
+	for at < len(text) {
+		switch c := text[at]; {
+		case c == '\\' && r.Backslash && quote != '`' && at+1 < len(text):
+			at++
+		case c == quote && at+1 < len(text) && text[at+1] == quote:
+			at++
+		case c == quote:
+			return Token{i, at + 1, kind, inner.String()}
+		}
+		inner.WriteByte(text[at])
+		at++
+	}
+	return Token{i, at, kind, inner.String()}
+}
+
+// dollarTag is $tag$ with which s begins, or empty.
+func dollarTag(s string) string {
+	if s[0] != '$' {
+		return ""
+	}
+	if end := strings.IndexByte(s[1:], '$'); end >= 0 && wordEnd(s, 1) >= end+1 && (end == 0 || !unicode.IsDigit(rune(s[1]))) {
+		return s[:end+2]
+	}
+	return ""
+}
+
+func wordEnd(text string, i int) int {
+	for i < len(text) {
+		c, size := utf8.DecodeRuneInString(text[i:])
+		if c < utf8.RuneSelf && c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			break
+		}
+		i += size
+	}
+	return i
+}
