@@ -13,13 +13,14 @@ import (
 // to repeat the whole definition of a column, and this text is complete on every
 // server.
 func elementsOf(create string) (elements []string, options string, err error) {
-	open := index(create, "(")
+	text := bare(create)
+	open := strings.IndexByte(text, '(')
 	if open < 0 {
 		return nil, "", errors.New("no parenthesis in it")
 	}
 	start, depth := open+1, 1
-	for i := start; i < len(create); i = nextIndex(create, i) {
-		switch c := create[i]; {
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
 		case c == '(':
 			depth++
 		case c == ')' && depth == 1, c == ',' && depth == 1:
@@ -35,44 +36,24 @@ func elementsOf(create string) (elements []string, options string, err error) {
 	return nil, "", errors.New("its parenthesis has no end")
 }
 
-// nextIndex is the index after the character, or the quoted text, at i.
-func nextIndex(s string, i int) int {
-	quote := s[i]
-	if quote != '\'' && quote != '`' && quote != '"' {
-		return i + 1
-	}
-	for i++; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && quote != '`':
-			i++
-		case s[i] == quote && i+1 < len(s) && s[i+1] == quote:
-			i++
-		case s[i] == quote:
-			return i + 1
-		}
-	}
-	return len(s)
+// quoted is a text or a name.
+var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
+
+// bare is s with an x for each byte of what is quoted.
+func bare(s string) string {
+	return quoted.ReplaceAllStringFunc(s, func(q string) string { return strings.Repeat("x", len(q)) })
 }
 
 // index is the first index of words outside quotes, or -1.
-func index(s, words string) int {
-	for i := 0; i < len(s); i = nextIndex(s, i) {
-		if strings.HasPrefix(s[i:], words) {
-			return i
-		}
-	}
-	return -1
-}
+func index(s, words string) int { return strings.Index(bare(s), words) }
 
 // QuotedNames are the names between backticks in s, in their order.
 func QuotedNames(s string) []string {
 	var names []string
-	for i := 0; i < len(s); {
-		next := nextIndex(s, i)
-		if s[i] == '`' {
-			names = append(names, strings.ReplaceAll(s[i+1:next-1], "``", "`"))
+	for _, q := range quoted.FindAllString(s, -1) {
+		if q[0] == '`' {
+			names = append(names, strings.ReplaceAll(q[1:len(q)-1], "``", "`"))
 		}
-		i = next
 	}
 	return names
 }
@@ -129,7 +110,7 @@ func (t Integer) Range() (low, high int64) {
 type Definition string
 
 func (d Definition) split() (name, rest string) {
-	end := nextIndex(string(d), 0)
+	end := quoted.FindStringIndex(string(d))[1]
 	return string(d[:end]), strings.TrimSpace(string(d[end:]))
 }
 
