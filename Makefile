@@ -151,7 +151,7 @@ failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 
 .PHONY: schemas
 schemas: ## 300 connected tables moved and taken back on every database; takes ten minutes
-	GORMFLAKE_TEST_ROWS=1000000 $(GO) test -count=1 -timeout 60m -parallel 1 -v -run 'TestPostgres$$/ThreeHundred|Test(MySQL|SQLite)Large' ./sqlmigrate
+	GORMFLAKE_TEST_ROWS=1000000 $(GO) test -p 1 -count=1 -timeout 60m -parallel 1 -v -run 'TestPostgres$$/ThreeHundred|Test(MySQL|SQLite)Large' ./sqlmigrate/internal/postgres ./sqlmigrate/internal/mysql ./sqlmigrate/internal/sqlite
 
 .PHONY: bench
 bench: ## compare with other libraries: six runs, each in a build of its own; takes six minutes

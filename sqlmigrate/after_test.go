@@ -16,6 +16,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -58,7 +59,7 @@ func TestAfterApply(t *testing.T) {
 		if err := gormflake.Check(db, &afterOrder{}, &afterLine{}); err == nil || !strings.Contains(err.Error(), "sqlmigrate") {
 			t.Errorf("Check before: %v, want an error that names sqlmigrate", err)
 		}
-		plan := inspect(t, db, &afterOrder{}, &afterLine{})
+		plan := migratetest.MustInspect(t, db, &afterOrder{}, &afterLine{})
 		if err := plan.Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}

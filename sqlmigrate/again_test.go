@@ -7,6 +7,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // A pool that has asked for the columns before they were widened must not take
@@ -30,7 +31,7 @@ func TestInspectAgainOnThePool(t *testing.T) {
 			}
 		}
 		for round := range 2 {
-			plan := inspect(t, db, "parents", sqlmigrate.WithReference("notes.parent_id", "parents.id"))
+			plan := migratetest.MustInspect(t, db, "parents", sqlmigrate.WithReference("notes.parent_id", "parents.id"))
 			if len(plan.Tables) != 2 {
 				t.Errorf("round %d: tables %v, want both", round, plan.Tables)
 			}

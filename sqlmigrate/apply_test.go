@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 func TestApplyOrder(t *testing.T) {
@@ -120,7 +121,7 @@ func TestFailure(t *testing.T) {
 			if !errors.Is(err, broken) {
 				t.Errorf("error %v, want one that wraps the engine's", err)
 			}
-			wantError(t, err, test.want)
+			migratetest.WantError(t, err, test.want)
 		})
 	}
 }
@@ -132,11 +133,11 @@ func TestFailureAfterPhase(t *testing.T) {
 	p.Phases[0].Steps = p.Phases[0].Steps[1:]
 	p.Phases[1].Steps[0].Up = append(p.Phases[1].Steps[0].Up, sqlmigrate.Statement{SQL: "up 5"})
 	err := p.Apply(t.Context(), sqlite(t))
-	wantError(t, err, "phase widen, after its last") // the fake fails there
+	migratetest.WantError(t, err, "phase widen, after its last") // the fake fails there
 	f.FailAt = 0
 	p.Phases[0].Steps[0].Up = nil
 	f.FailAt = 2
-	wantError(t, p.Apply(t.Context(), sqlite(t)), "phase guard, table orders, statement 2 of 2, up 5: broken (nothing of this phase has been changed, widen has been applied)")
+	migratetest.WantError(t, p.Apply(t.Context(), sqlite(t)), "phase guard, table orders, statement 2 of 2, up 5: broken (nothing of this phase has been changed, widen has been applied)")
 }
 
 func TestRefusesToRun(t *testing.T) {
@@ -164,15 +165,15 @@ func TestRefusesToRun(t *testing.T) {
 			t.Parallel()
 			f := &sqlmigrate.FakeEngine{}
 			sqlmigrate.SetEngine(test.plan, f)
-			wantError(t, test.plan.Apply(t.Context(), db, test.opts...), test.want)
-			wantError(t, test.plan.Revert(t.Context(), db, test.opts...), test.want)
+			migratetest.WantError(t, test.plan.Apply(t.Context(), db, test.opts...), test.want)
+			migratetest.WantError(t, test.plan.Revert(t.Context(), db, test.opts...), test.want)
 			if len(f.Runs) > 0 {
 				t.Errorf("it ran %q", f.Runs)
 			}
 		})
 	}
-	wantError(t, handPlan(nil).Apply(t.Context(), tx), "sqlmigrate: db is a transaction")
-	wantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
+	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), tx), "sqlmigrate: db is a transaction")
+	migratetest.WantError(t, handPlan(nil).Apply(t.Context(), nil), "sqlmigrate: db is nil or was not opened")
 }
 
 func TestEmptyPlan(t *testing.T) {
@@ -182,5 +183,5 @@ func TestEmptyPlan(t *testing.T) {
 	if err := p.Apply(t.Context(), sqlite(t)); err != nil {
 		t.Errorf("Apply: %v", err)
 	}
-	wantError(t, p.Revert(t.Context(), sqlite(t)), "sqlmigrate: the plan is empty, so it does not say what to take back")
+	migratetest.WantError(t, p.Revert(t.Context(), sqlite(t)), "sqlmigrate: the plan is empty, so it does not say what to take back")
 }

@@ -11,29 +11,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// run executes statements one by one.
-func run(t *testing.T, db *gorm.DB, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if err := db.Exec(s).Error; err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
-
-// wantError expects an error that contains every text.
-func wantError(t *testing.T, err error, texts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatalf("no error, want %q", texts)
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("error %q, want it to say %q", err, text)
-		}
-	}
-}
-
 // handPlan is one that was made by hand for SQLite, under an engine that
 // records.
 func handPlan(f *sqlmigrate.FakeEngine) *sqlmigrate.Plan {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // Which column of a key is meant is the same on every database.
@@ -28,8 +29,8 @@ func TestCompositeKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-				run(t, db, "CREATE TABLE docs ("+test.columns+")", "INSERT INTO docs VALUES ('7', '8')")
-				plan := inspect(t, db, "docs")
+				migratetest.Run(t, db, "CREATE TABLE docs ("+test.columns+")", "INSERT INTO docs VALUES ('7', '8')")
+				plan := migratetest.MustInspect(t, db, "docs")
 				if got := strings.Contains(strings.Join(plan.Notes, "\n"), "a key of 2 columns"); got != test.note {
 					t.Errorf("notes = %q, want one of the key: %v", plan.Notes, test.note)
 				}

@@ -127,7 +127,7 @@ func faultyTargets() []testdb.Target {
 func TestInspectFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
-		run(t, db, faultySchemas[db.Name()]...)
+		migratetest.Run(t, db, faultySchemas[db.Name()]...)
 		eachFault(t, db, inspects("users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews()),
 			testdb.Refused, testdb.Unreadable)
 	})
@@ -149,7 +149,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 		},
 	}
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
-		run(t, db, slices.Concat(faultySchemas[db.Name()], blockers[db.Name()])...)
+		migratetest.Run(t, db, slices.Concat(faultySchemas[db.Name()], blockers[db.Name()])...)
 		targets := []any{"users", "orders"}
 		if db.Name() == "mysql" {
 			targets = append(targets, "parts", sqlmigrate.WithReference("orphans.order_id", "orders.id"))
@@ -162,7 +162,7 @@ func TestInspectOfBlockersFails(t *testing.T) {
 func TestFindReferencesFails(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
-		run(t, db, faultySchemas[db.Name()]...)
+		migratetest.Run(t, db, faultySchemas[db.Name()]...)
 		eachFault(t, db, func(db *gorm.DB) (string, error) {
 			found, err := sqlmigrate.FindReferences(db.Statement.Context, db, []string{"users.id", "orders.id"}, sqlmigrate.WithReference("audit.ref", "orders.id"))
 			if err != nil && found != nil {
@@ -191,7 +191,7 @@ func TestApplyFails(t *testing.T) {
 func applyFails(t *testing.T, target testdb.Target, n int) (reached bool) {
 	t.Helper()
 	db := testdb.Open(t, target)
-	run(t, db, faultySchemas[db.Name()]...)
+	migratetest.Run(t, db, faultySchemas[db.Name()]...)
 	inspect := func() *sqlmigrate.Plan {
 		plan, err := migratetest.Inspect(t.Context(), db, "users", "orders", sqlmigrate.WithRecreateViews())
 		if err != nil || plan.Err() != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 const stampForm = "20060102150405"
@@ -127,7 +128,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 			if test.present != "" {
 				touch(t, filepath.Join(dir, test.present))
 			}
-			wantError(t, test.plan.WriteFiles(dir, test.format), test.want)
+			migratetest.WantError(t, test.plan.WriteFiles(dir, test.format), test.want)
 			wantNames(t, dir, test.present)
 		})
 	}
@@ -215,7 +216,7 @@ func TestWriteFilesTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, _ := readFiles(t, dir)
-			wantError(t, shortPlan().WriteFiles(dir, format), "_snowflake_widen", "is this migration already: remove it, or write to another directory")
+			migratetest.WantError(t, shortPlan().WriteFiles(dir, format), "_snowflake_widen", "is this migration already: remove it, or write to another directory")
 			after, _ := readFiles(t, dir)
 			wantFiles(t, after, before)
 			other := shortPlan()
@@ -265,13 +266,13 @@ func testWriteLeaseTable(t *testing.T, dialect string, format sqlmigrate.Format)
 	if want := "DROP TABLE IF EXISTS " + quote + "shop" + quote + "." + quote + "workers" + quote; !strings.Contains(down, want) {
 		t.Errorf("down:\n%s\nwant it to have %s", down, want)
 	}
-	wantError(t, sqlmigrate.WriteLeaseTable(dir, format, dialect, sqllease.WithTable("shop.workers")), "is this migration already")
+	migratetest.WantError(t, sqlmigrate.WriteLeaseTable(dir, format, dialect, sqllease.WithTable("shop.workers")), "is this migration already")
 }
 
 func TestWriteLeaseTableRefusals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	wantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "oracle"), `sqlmigrate: dialect "oracle" is not supported: want sqlite, mysql or postgres`)
-	wantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "sqlite", sqllease.WithTable("a.b.c")), `WithTable("a.b.c")`)
+	migratetest.WantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "oracle"), `sqlmigrate: dialect "oracle" is not supported: want sqlite, mysql or postgres`)
+	migratetest.WantError(t, sqlmigrate.WriteLeaseTable(dir, sqlmigrate.Goose, "sqlite", sqllease.WithTable("a.b.c")), `WithTable("a.b.c")`)
 	wantNames(t, dir)
 }

@@ -20,8 +20,8 @@ import (
 func TestPlanIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, faultyTargets(), func(t *testing.T, db *gorm.DB) {
-		run(t, db, faultySchemas[db.Name()]...)
-		plan := inspect(t, db, "users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews())
+		migratetest.Run(t, db, faultySchemas[db.Name()]...)
+		plan := migratetest.MustInspect(t, db, "users", "orders", sqlmigrate.WithReference("audit.ref", "orders.id"), sqlmigrate.WithRecreateViews())
 		migratetest.Whole(t, db, nameOf(t)+".plan", strings.Join(migratetest.PlanText(t, plan)[:2], "\n"))
 	})
 }
@@ -31,10 +31,10 @@ func TestPlanIsKept(t *testing.T) {
 func TestMoveIsKept(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
-		run(t, db, "CREATE TABLE users (id int PRIMARY KEY, name varchar(40))",
+		migratetest.Run(t, db, "CREATE TABLE users (id int PRIMARY KEY, name varchar(40))",
 			"CREATE TABLE orders (id int PRIMARY KEY, user_id int NOT NULL, note varchar(40), CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id))",
 			"CREATE INDEX ix ON orders (user_id, note)")
-		online, err := inspect(t, db, "users").Online(t.Context(), db)
+		online, err := migratetest.MustInspect(t, db, "users").Online(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,12 +9,13 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // autoKeys creates a table whose keys the database assigns.
 func autoKeys(t *testing.T, db *gorm.DB) {
 	t.Helper()
-	run(t, db, map[string]string{
+	migratetest.Run(t, db, map[string]string{
 		"sqlite":   "CREATE TABLE orders (id integer PRIMARY KEY AUTOINCREMENT, note varchar(9))",
 		"mysql":    "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, note varchar(9))",
 		"postgres": "CREATE TABLE orders (id bigserial PRIMARY KEY, note varchar(9))",
@@ -44,7 +45,7 @@ func TestKeysAheadOfTheClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, plan.Err(), "blocked by", "more than a minute ahead", "correct the clock")
+		migratetest.WantError(t, plan.Err(), "blocked by", "more than a minute ahead", "correct the clock")
 	})
 }
 
@@ -54,7 +55,7 @@ func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		autoKeys(t, db)
-		run(t, db, "INSERT INTO orders (note) VALUES ('old')")
+		migratetest.Run(t, db, "INSERT INTO orders (note) VALUES ('old')")
 		insertKey(t, db, time.Now().Add(-time.Hour))
 		plan, err := sqlmigrate.Inspect(t.Context(), db, "orders")
 		if err != nil {
@@ -64,8 +65,8 @@ func TestRevertDetachAfterSnowflakeKeys(t *testing.T) {
 		if err := plan.Apply(t.Context(), db, detach); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, plan.Revert(t.Context(), db, detach), "has Snowflake IDs")
-		run(t, db, "DELETE FROM orders WHERE note = 'new'")
+		migratetest.WantError(t, plan.Revert(t.Context(), db, detach), "has Snowflake IDs")
+		migratetest.Run(t, db, "DELETE FROM orders WHERE note = 'new'")
 		if err := plan.Revert(t.Context(), db, detach); err != nil {
 			t.Errorf("without the Snowflake IDs: %v", err)
 		}

@@ -108,7 +108,7 @@ func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string
 		for _, c := range columns {
 			parts = append(parts, c.column+" "+typ(c.typ))
 		}
-		run(t, db, "CREATE TABLE "+table+" (n int PRIMARY KEY, "+strings.Join(parts, ", ")+")")
+		migratetest.Run(t, db, "CREATE TABLE "+table+" (n int PRIMARY KEY, "+strings.Join(parts, ", ")+")")
 		var rows []string
 		for n := range 400 {
 			values := []string{fmt.Sprint(n + 1)}
@@ -117,20 +117,20 @@ func plant(t *testing.T, db *gorm.DB, columns []planted, typ func(string) string
 			}
 			rows = append(rows, "("+strings.Join(values, ",")+")")
 		}
-		run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
+		migratetest.Run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
 	}
 }
 
 func plantKeys(t *testing.T, db *gorm.DB, table, key string, most int) {
 	t.Helper()
-	run(t, db, "CREATE TABLE "+table+" ("+key+" int PRIMARY KEY)")
+	migratetest.Run(t, db, "CREATE TABLE "+table+" ("+key+" int PRIMARY KEY)")
 	var rows []string
 	for n := 1; n <= most; n++ {
 		if n%20 != 0 {
 			rows = append(rows, fmt.Sprintf("(%d)", n))
 		}
 	}
-	run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
+	migratetest.Run(t, db, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
 }
 
 func plantSchema(t *testing.T, db *gorm.DB) {
@@ -150,16 +150,16 @@ func plantSchema(t *testing.T, db *gorm.DB) {
 		}
 		return strings.TrimSuffix(typ, " COMMENT")
 	})
-	run(t, db, "CREATE TABLE dense (id int PRIMARY KEY)", "INSERT INTO dense SELECT n FROM goods WHERE n <= 300")
-	run(t, db, "CREATE VIEW seen_posts AS SELECT p.id FROM mixed AS m JOIN posts p ON (p.id = m.seen)")
+	migratetest.Run(t, db, "CREATE TABLE dense (id int PRIMARY KEY)", "INSERT INTO dense SELECT n FROM goods WHERE n <= 300")
+	migratetest.Run(t, db, "CREATE VIEW seen_posts AS SELECT p.id FROM mixed AS m JOIN posts p ON (p.id = m.seen)")
 	if db.Name() == "postgres" {
-		run(
+		migratetest.Run(
 			t, db, "COMMENT ON COLUMN mixed.about IS 'the post''s ID'",
 			"CREATE FUNCTION checked_user(n int) RETURNS bigint LANGUAGE sql AS 'SELECT u.id FROM users u WHERE u.id IN (SELECT x.checked FROM mixed x WHERE x.n = $1)'",
 		)
 	}
 	if db.Name() == "mysql" {
-		run(t, db, "CREATE FUNCTION checked_user(n int) RETURNS bigint READS SQL DATA RETURN (SELECT MAX(u.id) FROM users u WHERE u.id IN (SELECT x.checked FROM mixed x))")
+		migratetest.Run(t, db, "CREATE FUNCTION checked_user(n int) RETURNS bigint READS SQL DATA RETURN (SELECT MAX(u.id) FROM users u WHERE u.id IN (SELECT x.checked FROM mixed x))")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestLikelyReferences(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		plantSchema(t, db)
-		plan := inspect(t, db, "users", "posts", "staff", "dense")
+		plan := migratetest.MustInspect(t, db, "users", "posts", "staff", "dense")
 		if db.Name() == "sqlite" { // there, every integer column holds an ID
 			if len(plan.Likely) > 0 {
 				t.Errorf("found %+v", plan.Likely)
@@ -221,7 +221,7 @@ func TestLikelyReferencesAnswered(t *testing.T) {
 		if db.Name() == "sqlite" {
 			t.Skip("no column is too narrow")
 		}
-		run(
+		migratetest.Run(
 			t, db, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE others (id int PRIMARY KEY)",
 			"CREATE TABLE audits (order_id int, creator_id int, owner_id int, owner_type varchar(9), other_id int)",
 			"CREATE TABLE constrained (order_id int, FOREIGN KEY (order_id) REFERENCES others (id))",
@@ -230,7 +230,7 @@ func TestLikelyReferencesAnswered(t *testing.T) {
 			"CREATE VIEW recent AS SELECT creator_id FROM audits",
 		)
 		targets := []any{"orders", sqlmigrate.WithReference("audits.order_id", "orders.id")}
-		plan := inspect(t, db, targets...)
+		plan := migratetest.MustInspect(t, db, targets...)
 		if got, want := likelyColumns(plan), []string{"audits.creator_id", "audits.owner_id"}; !slices.Equal(got, want) {
 			t.Errorf("likely are %q, want %q", got, want)
 		}
@@ -239,7 +239,7 @@ func TestLikelyReferencesAnswered(t *testing.T) {
 		}
 		targets = append(targets, sqlmigrate.WithReference("audits.owner_id", "orders.id"), sqlmigrate.WithoutReference("audits.creator_id"))
 		for range 2 { // before the move and after it
-			plan = inspect(t, db, targets...)
+			plan = migratetest.MustInspect(t, db, targets...)
 			if got := likelyColumns(plan); len(got) > 0 || !slices.Equal(plan.NotReferences, []string{"audits.creator_id"}) {
 				t.Errorf("likely are %q, and left out %q", got, plan.NotReferences)
 			}
@@ -262,20 +262,10 @@ func likelyColumns(plan *sqlmigrate.Plan) []string {
 	return names
 }
 
-func inspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
-	t.Helper()
-	plan, err := migratetest.Inspect(t.Context(), db, targets...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	migratetest.Plan(t, db, plan)
-	return plan
-}
-
 func TestLikelyReferenceMistakes(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
-	run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY)")
+	migratetest.Run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY)")
 	for name, test := range map[string]struct {
 		keys []string
 		opts []sqlmigrate.Option
@@ -303,14 +293,14 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 func TestLikelyReferencesInSQLite(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
-	run(
+	migratetest.Run(
 		t, db, "CREATE TABLE orders (id integer PRIMARY KEY)",
 		"CREATE TABLE audits (order_id real, parent_order_id smallint, last_order_id double precision, total real, creator_id float REFERENCES others (id))",
 		"CREATE TABLE others (id real PRIMARY KEY)",
 		"CREATE TABLE strict (order_id int, parent_order_id real) STRICT",
 	)
 	for _, column := range []string{"order_id", "parent_order_id"} {
-		run(t, db, "INSERT INTO audits ("+column+") VALUES (2124189853926044565)")
+		migratetest.Run(t, db, "INSERT INTO audits ("+column+") VALUES (2124189853926044565)")
 	}
 	var kept []string
 	if err := db.Raw("SELECT CAST(coalesce(order_id, parent_order_id) AS text) FROM audits").Scan(&kept).Error; err != nil {
@@ -319,7 +309,7 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 	if kept[0] == "2124189853926044565" || kept[1] != "2124189853926044565" {
 		t.Errorf("the columns hold %q, want the first to be rounded", kept)
 	}
-	got := likelyColumns(inspect(t, db, "orders"))
+	got := likelyColumns(migratetest.MustInspect(t, db, "orders"))
 	if want := []string{"audits.order_id", "audits.last_order_id", "strict.parent_order_id"}; !slices.Equal(got, want) {
 		t.Errorf("likely are %q, want %q", got, want)
 	}
@@ -329,7 +319,7 @@ func TestLikelyReferencesInSQLite(t *testing.T) {
 func TestLikelyReferencesInTypes(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
-	run(
+	migratetest.Run(
 		t, db, "CREATE TABLE orders (id int PRIMARY KEY)",
 		"CREATE DOMAIN small AS int", "CREATE DOMAIN smalls AS small[]",
 		"CREATE TYPE inner_part AS (order_id int, total int)", "CREATE TYPE part AS (inside inner_part, order_ids int[])",
@@ -339,7 +329,7 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 		"INSERT INTO orders SELECT generate_series(1, 50)",
 		"INSERT INTO typed (order_ids, part) SELECT ARRAY[n], ROW(ROW(n, n)::inner_part, ARRAY[n])::part FROM generate_series(1, 50) n",
 	)
-	plan := inspect(t, db, "orders")
+	plan := migratetest.MustInspect(t, db, "orders")
 	want := []string{"parted.order_id", "typed.order_ids", "typed.last_order_id", "typed.old_order_ids", `typed."part.inside.order_id"`, `typed."part.order_ids"`, `typed."Odd.Order_id"`}
 	if got := likelyColumns(plan); !slices.Equal(got, want) {
 		t.Errorf("likely are %q, want %q", got, want)
@@ -348,14 +338,14 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 	for _, l := range plan.Likely {
 		switch {
 		case strings.HasPrefix(l.Change, "ALTER TABLE"):
-			run(t, db, l.Change)
+			migratetest.Run(t, db, l.Change)
 		case strings.Contains(l.Change, "create a type like "):
 			options = append(options, sqlmigrate.WithoutReference(l.Column))
 		default:
 			options = append(options, sqlmigrate.WithReference(l.Column, l.Keys[0]))
 		}
 	}
-	if got := likelyColumns(inspect(t, db, append(options, "orders")...)); len(got) > 0 {
+	if got := likelyColumns(migratetest.MustInspect(t, db, append(options, "orders")...)); len(got) > 0 {
 		t.Errorf("after the changes, likely are %q", got)
 	}
 }
@@ -364,15 +354,15 @@ func TestLikelyReferencesInTypes(t *testing.T) {
 // whether or not it is named.
 func TestLikelyReferencesInSchema(t *testing.T) {
 	t.Parallel()
-	eachMySQL(t, func(t *testing.T, on testdb.Target) {
-		db := mysqlOpen(t, on, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE audits (order_id int, creator_id int)")
-		second := mysqlSecond(t, db)
-		mysqlExec(t, db, "CREATE TABLE "+second+".orders (id int PRIMARY KEY)", "CREATE TABLE "+second+".lines_of (order_id int)")
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on, "CREATE TABLE orders (id int PRIMARY KEY)", "CREATE TABLE audits (order_id int, creator_id int)")
+		second := migratetest.MySQLSecond(t, db)
+		migratetest.MySQLExec(t, db, "CREATE TABLE "+second+".orders (id int PRIMARY KEY)", "CREATE TABLE "+second+".lines_of (order_id int)")
 		for target, want := range map[string][]string{
 			"orders":           {"audits.order_id", "audits.creator_id"},
 			second + ".orders": {"audits.creator_id", second + ".lines_of.order_id"},
 		} {
-			if got := likelyColumns(mysqlInspect(t, db, target)); !slices.Equal(got, want) {
+			if got := likelyColumns(migratetest.MySQLInspect(t, db, target)); !slices.Equal(got, want) {
 				t.Errorf("likely of a plan for %s: %q, want %q", target, got, want)
 			}
 		}
@@ -380,7 +370,7 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 		if err := db.Raw("SELECT DATABASE()").Scan(&current).Error; err != nil {
 			t.Fatal(err)
 		}
-		got := likelyColumns(mysqlInspect(t, db, "orders", sqlmigrate.WithoutReference(current+".audits.creator_id")))
+		got := likelyColumns(migratetest.MySQLInspect(t, db, "orders", sqlmigrate.WithoutReference(current+".audits.creator_id")))
 		if !slices.Equal(got, []string{"audits.order_id"}) {
 			t.Errorf("likely are %q, want audits.order_id alone", got)
 		}
@@ -391,20 +381,20 @@ func TestLikelyReferencesInSchema(t *testing.T) {
 func TestFixFitsType(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
-	run(t, db, "CREATE TABLE posts (id int PRIMARY KEY)", "CREATE TABLE pools (post_ids int[], post_key uuid, post_no real, post_text varchar(9))")
+	migratetest.Run(t, db, "CREATE TABLE posts (id int PRIMARY KEY)", "CREATE TABLE pools (post_ids int[], post_key uuid, post_no real, post_text varchar(9))")
 	for column, want := range map[string]string{
 		"post_ids": `TYPE bigint[]`, "post_no": `TYPE bigint`, "post_text": `TYPE varchar(19)`,
 		"post_key": "leave the reference out: values of this type are not these keys",
 	} {
 		reference := sqlmigrate.WithReference("pools."+column, "posts.id")
-		plan := inspect(t, db, "posts", reference)
+		plan := migratetest.MustInspect(t, db, "posts", reference)
 		if len(plan.Blockers) != 1 || !strings.HasSuffix(plan.Blockers[0].Fix, want) {
 			t.Errorf("%s: blockers %+v, want one with the fix %s", column, plan.Blockers, want)
 			continue
 		}
 		if _, statement, found := strings.Cut(plan.Blockers[0].Fix, ": ALTER"); found {
-			run(t, db, "ALTER"+statement)
-			if plan := inspect(t, db, "posts", reference); len(plan.Blockers) > 0 {
+			migratetest.Run(t, db, "ALTER"+statement)
+			if plan := migratetest.MustInspect(t, db, "posts", reference); len(plan.Blockers) > 0 {
 				t.Errorf("%s: after the fix, blockers %+v", column, plan.Blockers)
 			}
 		}
@@ -415,19 +405,19 @@ func TestFixFitsType(t *testing.T) {
 func TestNotAnalyzed(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
-	run(t, db, "CREATE TABLE orders (id int PRIMARY KEY) WITH (autovacuum_enabled = off)", "CREATE TABLE others (id int PRIMARY KEY)")
-	orders := func() sqlmigrate.Table { t.Helper(); return inspect(t, db, "orders").Tables[0] }
+	migratetest.Run(t, db, "CREATE TABLE orders (id int PRIMARY KEY) WITH (autovacuum_enabled = off)", "CREATE TABLE others (id int PRIMARY KEY)")
+	orders := func() sqlmigrate.Table { t.Helper(); return migratetest.MustInspect(t, db, "orders").Tables[0] }
 	if table := orders(); table.NotAnalyzed {
 		t.Errorf("an empty table: %+v", table)
 	}
-	run(t, db, "INSERT INTO orders SELECT generate_series(1, 5000)")
+	migratetest.Run(t, db, "INSERT INTO orders SELECT generate_series(1, 5000)")
 	if table := orders(); !table.NotAnalyzed || table.Rows != 0 || table.Bytes == 0 {
 		t.Errorf("before ANALYZE: %+v", table)
 	}
-	if text := inspect(t, db, "orders").String(); !strings.Contains(text, "  orders: not analyzed, ") || strings.Contains(text, "0 rows") {
+	if text := migratetest.MustInspect(t, db, "orders").String(); !strings.Contains(text, "  orders: not analyzed, ") || strings.Contains(text, "0 rows") {
 		t.Errorf("before ANALYZE:\n%s", text)
 	}
-	run(t, db, "ANALYZE orders")
+	migratetest.Run(t, db, "ANALYZE orders")
 	if table := orders(); table.NotAnalyzed || table.Rows != 5000 {
 		t.Errorf("after ANALYZE: %+v", table)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 const (
@@ -65,7 +66,7 @@ func newMillion(t *testing.T, target testdb.Target, parents int) *million {
 	if db.Name() == "mysql" {
 		key, analyze = "INT AUTO_INCREMENT", "ANALYZE TABLE "
 	}
-	run(t, db,
+	migratetest.Run(t, db,
 		"CREATE TABLE parents (id "+key+" PRIMARY KEY, leader_id INT NULL, name VARCHAR(100) NOT NULL, email VARCHAR(100) NOT NULL, "+
 			"CONSTRAINT fk_leader FOREIGN KEY (leader_id) REFERENCES parents (id))",
 		"CREATE INDEX ix_leader ON parents (leader_id)",
@@ -301,7 +302,7 @@ func (m *million) checkMoved(t *testing.T) {
 		}
 	}
 	id := snowflake.TwitterLayout().Min(time.Now()).Int64()
-	run(t, m.DB,
+	migratetest.Run(t, m.DB,
 		fmt.Sprintf("INSERT INTO parents (id, leader_id, name, email) VALUES (%d, 1, 'new', 'new')", id),
 		fmt.Sprintf("INSERT INTO children (id, parent_id) VALUES (%d, %d)", id+1, id),
 		fmt.Sprintf("DELETE FROM parents WHERE id = %d", id), // and the child with it
@@ -336,7 +337,7 @@ func (m *million) revert(t *testing.T, plan *sqlmigrate.Plan) {
 	}
 	t.Logf("Revert took %v", time.Since(begun).Round(time.Millisecond))
 	m.checkRows(t)
-	run(t, m.DB,
+	migratetest.Run(t, m.DB,
 		"INSERT INTO parents (name, email) VALUES ('next', 'next')",
 		"INSERT INTO children (parent_id) VALUES (1)",
 	)

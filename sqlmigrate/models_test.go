@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 type viewedOrder struct {
@@ -19,11 +20,11 @@ type orderTotal struct{ ViewedOrderID, Sum int64 }
 func TestModelOfAView(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		run(t, db,
+		migratetest.Run(t, db,
 			"CREATE TABLE viewed_orders (id BIGINT NOT NULL PRIMARY KEY)",
 			"CREATE TABLE parts (order_id BIGINT)",
 			"CREATE VIEW order_totals AS SELECT order_id AS viewed_order_id, count(*) AS sum FROM parts GROUP BY order_id")
-		plan := inspect(t, db, &viewedOrder{})
+		plan := migratetest.MustInspect(t, db, &viewedOrder{})
 		if len(plan.Tables) != 1 || plan.Tables[0].Name != "viewed_orders" {
 			t.Errorf("tables %v, want viewed_orders alone", plan.Tables)
 		}
@@ -39,8 +40,8 @@ type guardedOrder struct {
 func TestGuardIsGORMs(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		run(t, db, "CREATE TABLE guarded_orders (id BIGINT NOT NULL PRIMARY KEY)")
-		plan := inspect(t, db, &guardedOrder{})
+		migratetest.Run(t, db, "CREATE TABLE guarded_orders (id BIGINT NOT NULL PRIMARY KEY)")
+		plan := migratetest.MustInspect(t, db, &guardedOrder{})
 		if err := plan.Apply(t.Context(), db); err != nil {
 			t.Fatal(err)
 		}

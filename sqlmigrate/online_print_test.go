@@ -8,6 +8,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -109,7 +110,7 @@ Blocked by
 	if got := plan.String(); got != want {
 		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
 	}
-	wantError(t, plan.Err(), "view v_orders", "policy p")
+	migratetest.WantError(t, plan.Err(), "view v_orders", "policy p")
 }
 
 // A plan belongs to the database that was inspected, and is made by Plan.Online.
@@ -117,25 +118,25 @@ func TestOnlineRefusesPlans(t *testing.T) {
 	t.Parallel()
 	db := sqlite(t)
 	_, err := handPlan(nil).Online(t.Context(), db)
-	wantError(t, err, "sqlmigrate: an online widening is not supported on sqlite: apply phase widen")
+	migratetest.WantError(t, err, "sqlmigrate: an online widening is not supported on sqlite: apply phase widen")
 	for _, test := range []struct{ dialect, want string }{
 		{"sqlite", "sqlmigrate: an online widening is not supported on sqlite: apply phase widen"},
 		{"postgres", "sqlmigrate: the plan is for postgres and db is sqlite: pass the database that was inspected"},
 	} {
 		plan := &sqlmigrate.OnlinePlan{Dialect: test.dialect}
-		wantError(t, plan.Apply(t.Context(), db), test.want)
+		migratetest.WantError(t, plan.Apply(t.Context(), db), test.want)
 		_, err := plan.Status(t.Context(), db)
-		wantError(t, err, test.want)
+		migratetest.WantError(t, err, test.want)
 	}
 	_, err = handPlan(nil).Online(t.Context(), nil)
-	wantError(t, err, "sqlmigrate: db is nil or was not opened")
+	migratetest.WantError(t, err, "sqlmigrate: db is nil or was not opened")
 }
 
 func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 	t.Parallel()
 	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.Postgres}, func(t *testing.T, db *gorm.DB) {
 		plan := &sqlmigrate.OnlinePlan{Dialect: db.Name()}
-		wantError(t, plan.Apply(t.Context(), db), "sqlmigrate: the OnlinePlan was not made by Plan.Online")
+		migratetest.WantError(t, plan.Apply(t.Context(), db), "sqlmigrate: the OnlinePlan was not made by Plan.Online")
 	})
 }
 
@@ -143,9 +144,9 @@ func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 // before anything is read.
 func TestOnlineRefusesMySQL(t *testing.T) {
 	t.Parallel()
-	db := mysqlSmall(t, testdb.MySQL)
-	schema := mysqlSchema(t, db)
-	_, err := mysqlInspect(t, db, mysqlSmallTargets()...).Online(t.Context(), db)
-	wantError(t, err, "sqlmigrate: an online widening is not supported on MySQL ", ": want MariaDB 10.6 or later: apply phase widen")
-	mysqlSame(t, "schema", mysqlSchema(t, db), schema)
+	db := migratetest.MySQLSmall(t, testdb.MySQL)
+	schema := migratetest.MySQLSchema(t, db)
+	_, err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Online(t.Context(), db)
+	migratetest.WantError(t, err, "sqlmigrate: an online widening is not supported on MySQL ", ": want MariaDB 10.6 or later: apply phase widen")
+	migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
 }

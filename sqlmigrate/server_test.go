@@ -16,6 +16,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // Engines that only speak a protocol are refused by name. The version is the
@@ -33,9 +34,9 @@ func TestServerIsAnotherEngine(t *testing.T) {
 		t.Run(test.version, func(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, test.target)
-			run(t, db, "CREATE TABLE orders (id int PRIMARY KEY)")
+			migratetest.Run(t, db, "CREATE TABLE orders (id int PRIMARY KEY)")
 			_, err := sqlmigrate.Inspect(t.Context(), calling(t, db, test.version), "orders")
-			wantError(t, err, test.want)
+			migratetest.WantError(t, err, test.want)
 		})
 	}
 }

@@ -145,7 +145,7 @@ func TestBadTargets(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := migratetest.Inspect(t.Context(), sqlite(t), test.targets...)
-			wantError(t, err, test.want...)
+			migratetest.WantError(t, err, test.want...)
 		})
 	}
 }
@@ -161,9 +161,9 @@ func TestValidate(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 	err := sqlmigrate.Validate(db, []any{"a..b", sqlmigrate.WithRecreateViews()}, nil, sqlmigrate.WithoutReference("audit"))
-	wantError(t, err, `sqlmigrate: target 1: "a..b" is not`, "sqlmigrate: target 2: it is an option: pass it to InspectWith",
+	migratetest.WantError(t, err, `sqlmigrate: target 1: "a..b" is not`, "sqlmigrate: target 2: it is an option: pass it to InspectWith",
 		"sqlmigrate: option is nil", `sqlmigrate: WithoutReference("audit"): `)
-	wantError(t, sqlmigrate.Validate(nil, nil), "db is nil")
+	migratetest.WantError(t, sqlmigrate.Validate(nil, nil), "db is nil")
 }
 
 func TestBadHandles(t *testing.T) {
@@ -193,7 +193,7 @@ func TestBadHandles(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := sqlmigrate.Inspect(t.Context(), test.db, "orders")
-			wantError(t, err, test.want)
+			migratetest.WantError(t, err, test.want)
 		})
 	}
 }

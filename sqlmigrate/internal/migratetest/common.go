@@ -1,0 +1,31 @@
+package migratetest
+
+import (
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+)
+
+// Run executes statements one by one.
+func Run(t *testing.T, db *gorm.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if err := db.Exec(s).Error; err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// WantError expects an error that contains every text.
+func WantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q, want it to say %q", err, text)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package migratetest
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// A LockScene is a transaction that reads for a while, a plan that waits for it,
+// and readers that come after the plan.
+type LockScene struct {
+	DB      *gorm.DB
+	Plan    *sqlmigrate.Plan
+	Opts    []sqlmigrate.ApplyOption
+	Table   string
+	Held    time.Duration // once the plan has waited in vain
+	Longest time.Duration // that a reader may wait
+}
+
+// Play reads the table all the time while the plan is applied.
+func (s *LockScene) Play(t *testing.T) {
+	t.Helper()
+	long := s.DB.Begin()
+	rollback := sync.OnceFunc(func() { long.Rollback() })
+	defer rollback()
+	Run(t, long, "SELECT count(*) FROM "+s.Table)
+	defer time.AfterFunc(time.Minute, rollback).Stop()
+	later := sync.OnceFunc(func() { time.AfterFunc(s.Held, rollback) })
+	ended := make(chan struct{})
+	waits := make(chan time.Duration)
+	go func() { waits <- readAllTheTime(t, s.DB, s.Table, ended) }()
+	began, tries := time.Now(), 0
+	err := s.Plan.Apply(t.Context(), s.DB, slices.Concat(s.Opts, []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		tries = max(tries, p.Retry)
+		if p.Retry > 0 {
+			later()
+		}
+		if p.Retry > 0 && (p.Err == nil || p.Wait <= 0 || p.SQL == "") {
+			t.Errorf("progress of a retry lacks its error, pause or statement: %+v", p)
+		}
+	})})...)
+	took := time.Since(began)
+	close(ended)
+	waited := <-waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("a transaction of %v: applied after %v and %d retries, a reader waited %v at most", s.Held, took.Round(time.Millisecond), tries, waited.Round(time.Millisecond))
+	if tries == 0 {
+		t.Error("nothing was tried again: the scene shows nothing")
+	}
+	if waited > s.Longest {
+		t.Errorf("a reader waited %v, want %v at most", waited, s.Longest)
+	}
+}
+
+func readAllTheTime(t *testing.T, db *gorm.DB, table string, ended <-chan struct{}) (longest time.Duration) {
+	for {
+		select {
+		case <-ended:
+			return longest
+		case <-time.After(5 * time.Millisecond):
+		}
+		began := time.Now()
+		if err := db.Exec("SELECT count(*) FROM " + table).Error; err != nil {
+			t.Errorf("the reader: %v", err)
+		}
+		longest = max(longest, stall.Took(began))
+	}
+}
+
+// Slack is for the machine, and for the phase itself.
+const Slack = time.Second
+
+// PostgresLockScene is a table that a long transaction reads.
+func PostgresLockScene(t *testing.T, server *PgServer) {
+	for _, test := range []struct {
+		name  string
+		phase sqlmigrate.PhaseName
+	}{{"widen", sqlmigrate.Widen}, {"guard", sqlmigrate.Guard}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := server.Database(t, PgShop)
+			(&LockScene{
+				DB: d.DB, Plan: d.Inspect(t, "users", "orders"), Table: "orders", Held: 2 * time.Second,
+				Opts:    []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(300 * time.Millisecond), sqlmigrate.WithPhases(test.phase)},
+				Longest: 300*time.Millisecond + Slack,
+			}).Play(t)
+		})
+	}
+}
+
+// PostgresLocksTogether wants what waits behind the first of several locks to wait as long as the timeout, not
+// as long as each of the others takes.
+func PostgresLocksTogether(t *testing.T, server *PgServer) {
+	const timeout, each = 1200 * time.Millisecond, 900 * time.Millisecond
+	const views = "; CREATE VIEW v AS SELECT a.id FROM a JOIN b USING (id); CREATE VIEW w AS SELECT v.id FROM v JOIN c USING (id) JOIN e USING (id)"
+	for _, test := range []struct{ name, ddl, views string }{
+		{"apply", "", ""}, {"apply", "with views", views}, {"revert", "", ""}, {"revert", "with views", views},
+	} {
+		t.Run(strings.TrimSpace(test.name+" "+test.ddl), func(t *testing.T) {
+			t.Parallel()
+			d := server.Database(t, pgChain+test.views)
+			plan := d.Inspect(t, "a", sqlmigrate.WithRecreateViews())
+			move := plan.Apply
+			if test.name == "revert" {
+				d.Apply(t, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+				move = plan.Revert
+			}
+			var rollbacks []func()
+			for _, table := range []string{"b", "c", "e"} {
+				reader := d.Begin()
+				rollback := sync.OnceFunc(func() { reader.Rollback() })
+				defer rollback()
+				Run(t, reader, "SELECT count(*) FROM "+table)
+				rollbacks = append(rollbacks, rollback)
+			}
+			ended, waits := make(chan struct{}), make(chan time.Duration)
+			go func() { waits <- readAllTheTime(t, d.DB, "a", ended) }()
+			done := make(chan error, 1)
+			go func() {
+				done <- move(t.Context(), d.DB, sqlmigrate.WithLockTimeout(timeout), sqlmigrate.WithRetryFor(0), sqlmigrate.WithPhases(sqlmigrate.Widen))
+			}()
+			for len(done) == 0 && d.Value(t, PgWaiting) == "0" {
+				time.Sleep(time.Millisecond)
+			}
+			for i, rollback := range rollbacks { // each is free in time for a wait of its own
+				time.AfterFunc(time.Duration(i+1)*each, rollback)
+			}
+			err := <-done
+			close(ended)
+			if waited := <-waits; waited > timeout+each*2/3 {
+				t.Errorf("a reader waited %v, want %v at most", waited, timeout)
+			}
+			WantError(t, err, "55P03", "until timestamptz") // before the first table is copied
+		})
+	}
+}
+
+const pgChain = `CREATE TABLE a (id serial PRIMARY KEY);
+CREATE TABLE b (id serial PRIMARY KEY REFERENCES a); CREATE TABLE c (id serial PRIMARY KEY REFERENCES b); CREATE TABLE e (id serial PRIMARY KEY REFERENCES c)`
+
+// PostgresTimeoutAfterLocks wants the statements after the locks to have the whole timeout again, and none where
+// there was none.
+func PostgresTimeoutAfterLocks(t *testing.T, server *PgServer) {
+	for _, timeout := range []string{"5s", "0"} {
+		t.Run(timeout, func(t *testing.T) {
+			t.Parallel()
+			d := server.Database(t, pgChain)
+			lock := d.Inspect(t, "a").Phases[0].Steps[0].Up[0].SQL
+			reader := d.Begin()
+			rollback := sync.OnceFunc(func() { reader.Rollback() })
+			defer rollback()
+			Run(t, reader, "SELECT count(*) FROM b")
+			time.AfterFunc(100*time.Millisecond, rollback)
+			tx := d.Begin()
+			defer tx.Rollback()
+			Run(t, tx, "SET LOCAL lock_timeout = '"+timeout+"'", lock)
+			var got string
+			if err := tx.Raw("SELECT current_setting('lock_timeout')").Row().Scan(&got); err != nil || got != timeout {
+				t.Errorf("lock_timeout is %s, %v, want %s", got, err, timeout)
+			}
+		})
+	}
+}

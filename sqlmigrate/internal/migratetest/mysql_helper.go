@@ -1,0 +1,208 @@
+package migratetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// EachMySQL runs test on MariaDB and on MySQL.
+func EachMySQL(t *testing.T, test func(t *testing.T, on testdb.Target)) {
+	t.Helper()
+	for _, on := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {
+		t.Run(string(on), func(t *testing.T) {
+			t.Parallel()
+			test(t, on)
+		})
+	}
+}
+
+// MySQLOpen opens a database of its own and executes statements.
+func MySQLOpen(t *testing.T, on testdb.Target, statements ...string) *gorm.DB {
+	t.Helper()
+	db := MySQLWith(t, testdb.Open(t, on), nopLogger)
+	MySQLExec(t, db, statements...)
+	return db
+}
+
+func nopLogger(c *driver.Config) { c.Logger = &driver.NopLogger{} }
+
+// MySQLExec executes statements, and stops the test at the first that fails.
+func MySQLExec(t *testing.T, db *gorm.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if err := MySQLTry(t, db, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// MySQLTry executes a statement that may fail.
+func MySQLTry(t *testing.T, db *gorm.DB, statement string) error {
+	t.Helper()
+	_, err := MySQLPool(t, db).ExecContext(t.Context(), statement)
+	return err
+}
+
+// MySQLPool returns the connections of db.
+func MySQLPool(t *testing.T, db *gorm.DB) *sql.DB {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// MySQLWith connects to the database of db once more, in another way.
+func MySQLWith(t *testing.T, db *gorm.DB, change func(*driver.Config)) *gorm.DB {
+	t.Helper()
+	config := db.Dialector.(*mysql.Dialector).DSNConfig.Clone()
+	change(config)
+	return testdb.OpenWith(t, mysql.New(mysql.Config{DSNConfig: config}))
+}
+
+// MySQLAtEnd is for a Cleanup, where t's context has ended.
+func MySQLAtEnd(t *testing.T, db *gorm.DB, statement string) {
+	t.Helper()
+	if _, err := MySQLPool(t, db).ExecContext(context.Background(), statement); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}
+
+// MySQLSecond creates a second database next to the test's.
+func MySQLSecond(t *testing.T, db *gorm.DB) string {
+	t.Helper()
+	name := "gormflake_" + strings.ToLower(rand.Text())
+	MySQLExec(t, db, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4")
+	t.Cleanup(func() { MySQLAtEnd(t, db, "DROP DATABASE "+name) })
+	return name
+}
+
+// MySQLInspect plans a move, and compares the plan with the one that is kept.
+func MySQLInspect(t *testing.T, db *gorm.DB, targets ...any) *sqlmigrate.Plan {
+	t.Helper()
+	plan, err := Inspect(t.Context(), db, targets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Err(); err != nil {
+		t.Fatal(err)
+	}
+	Plan(t, db, plan)
+	return plan
+}
+
+// mysqlCounter is the option that says which key comes next. It changes as
+// soon as a table is copied, so tests ask for the next key instead.
+var mysqlCounter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+// MySQLSchema is what makes every table, view and trigger, by name.
+func MySQLSchema(t *testing.T, db *gorm.DB, more ...string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, schema := range append([]string{""}, more...) {
+		in := "DATABASE()"
+		prefix := ""
+		if schema != "" {
+			in, prefix = "'"+schema+"'", schema+"."
+		}
+		for _, name := range MySQLStrings(t, db, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+in) {
+			quoted := MySQLQuoted(name)
+			if prefix != "" {
+				quoted = schema + "." + quoted
+			}
+			found[prefix+name] = mysqlCounter.ReplaceAllString(MySQLRow(t, db, "SHOW CREATE TABLE "+quoted)[1], "")
+		}
+		for _, name := range MySQLStrings(t, db, "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = "+in) {
+			found["trigger "+prefix+name] = MySQLRow(t, db, "SHOW CREATE TRIGGER "+MySQLQuoted(name))[2]
+		}
+	}
+	return found
+}
+
+// MySQLQuoted quotes a name.
+func MySQLQuoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// MySQLRows returns the rows of a query as text.
+func MySQLRows(t *testing.T, db *gorm.DB, query string) [][]string {
+	t.Helper()
+	rows, err := MySQLPool(t, db).QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]string
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		row := make([]string, len(columns))
+		for i, v := range values {
+			row[i] = v.String
+			if !v.Valid {
+				row[i] = "NULL"
+			}
+		}
+		all = append(all, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+// MySQLRow returns the only row of a query as text.
+func MySQLRow(t *testing.T, db *gorm.DB, query string) []string {
+	t.Helper()
+	rows := MySQLRows(t, db, query)
+	if len(rows) != 1 {
+		t.Fatalf("%s: %d rows, want 1", query, len(rows))
+	}
+	return rows[0]
+}
+
+// MySQLStrings returns the first column of a query.
+func MySQLStrings(t *testing.T, db *gorm.DB, query string) []string {
+	t.Helper()
+	var found []string
+	for _, row := range MySQLRows(t, db, query) {
+		found = append(found, row[0])
+	}
+	return found
+}
+
+// MySQLSame fails where two schemas differ.
+func MySQLSame(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s, %s:\n got %s\nwant %s", what, name, got[name], want[name])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: %s is new", what, name)
+		}
+	}
+}

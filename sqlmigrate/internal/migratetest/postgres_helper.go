@@ -1,0 +1,173 @@
+package migratetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// PgServer is a server that its tests share; each has a database of its own.
+type PgServer struct {
+	Admin  *gorm.DB
+	URL    string
+	PgDump string
+	count  atomic.Int64
+}
+
+// PgOpen returns a database of its own on the shared server.
+func PgOpen(t testing.TB, url string) *gorm.DB {
+	t.Helper()
+	return testdb.OpenWith(t, postgres.Open(url))
+}
+
+// PgDatabase is one test's own.
+type PgDatabase struct {
+	*gorm.DB
+	URL    string
+	pgDump string
+}
+
+// Database creates a database.
+func (s *PgServer) Database(t *testing.T, ddl string) *PgDatabase {
+	t.Helper()
+	name := fmt.Sprintf("db%d", s.count.Add(1))
+	Run(t, s.Admin, "CREATE DATABASE "+name)
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = name
+	d := &PgDatabase{PgOpen(t, u.String()), u.String(), s.PgDump}
+	d.Script(t, ddl)
+	return d
+}
+
+// As is the database for another user.
+func (d *PgDatabase) As(t *testing.T, role string) *gorm.DB {
+	t.Helper()
+	return PgOpen(t, strings.Replace(d.URL, "postgres@", role+"@", 1))
+}
+
+// Script runs several statements at once, as golang-migrate does.
+func (d *PgDatabase) Script(t *testing.T, text string) {
+	t.Helper()
+	if err := d.TryScript(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryScript runs a script that may fail.
+func (d *PgDatabase) TryScript(text string) error {
+	pool, err := d.DB.DB()
+	if err != nil {
+		return err
+	}
+	_, err = pool.Exec(text)
+	return err
+}
+
+// Value returns the only value of a query, as text.
+func (d *PgDatabase) Value(t *testing.T, query string) string {
+	t.Helper()
+	var value string
+	if err := d.Raw("SELECT (" + query + ")::text").Row().Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// pgToken differs from dump to dump.
+var pgToken = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
+
+// Dump is the schema with grants, comments and publications, the rows, and
+// where the sequences are.
+func (d *PgDatabase) Dump(t *testing.T) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	command := exec.Command(d.pgDump, "--dbname="+d.URL)
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v\n%s", err, stderr.String())
+	}
+	return pgToken.ReplaceAllString(string(out), "")
+}
+
+// Inspect has a pool of its own, as a program that has just been started.
+func (d *PgDatabase) Inspect(t *testing.T, targets ...any) *sqlmigrate.Plan {
+	t.Helper()
+	plan, err := Inspect(context.Background(), PgOpen(t, d.URL), targets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Plan(t, d.DB, plan)
+	return plan
+}
+
+// Apply applies a plan.
+func (d *PgDatabase) Apply(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigrate.ApplyOption) {
+	t.Helper()
+	if err := plan.Apply(context.Background(), d.DB, opts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Revert takes a plan back.
+func (d *PgDatabase) Revert(t *testing.T, plan *sqlmigrate.Plan, opts ...sqlmigrate.ApplyOption) {
+	t.Helper()
+	if err := plan.Revert(context.Background(), d.DB, opts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PgSame fails where two texts differ.
+func PgSame(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n%s", what, testdb.Diff(want, got))
+	}
+}
+
+// RoundTrip applies a plan and takes it back, and leaves what it found.
+func (d *PgDatabase) RoundTrip(t *testing.T, targets ...any) *sqlmigrate.Plan {
+	t.Helper()
+	plan := d.Inspect(t, targets...)
+	before, kept := d.State(t), d.Kept(t)
+	d.Apply(t, plan)
+	PgSame(t, "after up", d.Kept(t), kept)
+	if again := d.Inspect(t, targets...); !again.Empty() || again.Err() != nil {
+		t.Errorf("after up, the plan is not empty:\n%s", again)
+	}
+	d.Revert(t, plan)
+	PgSame(t, "after down of all phases", d.State(t), before)
+	return plan
+}
+
+// PhaseByPhase does that, and compares what is there on both ways.
+func (d *PgDatabase) PhaseByPhase(t *testing.T, targets ...any) *sqlmigrate.Plan {
+	t.Helper()
+	plan := d.Inspect(t, targets...)
+	states := []string{d.State(t)}
+	for _, phase := range plan.Phases {
+		d.Apply(t, plan, sqlmigrate.WithPhases(phase.Name))
+		states = append(states, d.State(t))
+	}
+	for i, phase := range slices.Backward(plan.Phases) {
+		d.Revert(t, plan, sqlmigrate.WithPhases(phase.Name))
+		PgSame(t, "after down of "+string(phase.Name), d.State(t), states[i])
+	}
+	return plan
+}

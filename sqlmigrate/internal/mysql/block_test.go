@@ -1,0 +1,309 @@
+package mysql_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+func TestMySQLBlockers(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		tests := []struct {
+			name    string
+			make    []string
+			targets []any
+			want    string // its object
+			reason  string
+		}{
+			{"no key", []string{"CREATE TABLE t (id int)"}, []any{"t"}, "table t", "no primary key"},
+			{"text key", []string{"CREATE TABLE t (id varchar(36) PRIMARY KEY)"}, []any{"t"}, "column id", "varchar(36)"},
+			{"decimal key", []string{"CREATE TABLE t (id decimal(10,0) PRIMARY KEY)"}, []any{"t"}, "column id", "decimal(10,0)"},
+			{
+				"key above the generator's",
+				[]string{"CREATE TABLE t (id bigint AUTO_INCREMENT PRIMARY KEY)", "INSERT INTO t VALUES (9223372036854775807)"},
+				[]any{"t"},
+				"column id", "key 9223372036854775807, which is more than a minute ahead",
+			},
+			{
+				"unsigned key above all",
+				[]string{"CREATE TABLE t (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)", "INSERT INTO t VALUES (18446744073709551614)"},
+				[]any{"t"},
+				"column id", "key 18446744073709551614, which is more than a minute ahead",
+			},
+			{
+				"range partitions",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (100), PARTITION b VALUES LESS THAN (2147483647))"},
+				[]any{"t"},
+				"partition b", "partitioned by column id",
+			},
+			{
+				"range partitions by an expression",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY RANGE (id DIV 10) (PARTITION a VALUES LESS THAN (100))"},
+				[]any{"t"},
+				"partition a", "partitioned by column id",
+			},
+			{
+				"range columns partitions",
+				[]string{"CREATE TABLE t (id int, d int, PRIMARY KEY (id, d)) PARTITION BY RANGE COLUMNS (id, d) (PARTITION a VALUES LESS THAN (100, 100))", "CREATE TABLE k (id int PRIMARY KEY)"},
+				[]any{"k", sqlmigrate.WithReference("t.id", "k.id")},
+				"partition a", "partitioned by column id",
+			},
+			{
+				"list partitions",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1, 2))"},
+				[]any{"t"},
+				"partition a", "partitioned by column id",
+			},
+			{
+				"generated column",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY, next int AS (id + 1) STORED)"},
+				[]any{"t"},
+				"generated column next", "does not hold every ID",
+			},
+			{
+				"generated reference",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (a int, t_id int AS (a + 1) STORED)"},
+				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
+				"generated column t_id", "computes",
+			},
+			{
+				"short text reference",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (t_id varchar(18))"},
+				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
+				"column t_id", "varchar(18)",
+			},
+			{
+				"float reference",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (t_id double)"},
+				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
+				"column t_id", "double",
+			},
+			{"system-versioned", []string{"CREATE TABLE t (id int PRIMARY KEY) WITH SYSTEM VERSIONING"}, []any{"t"}, "table t", "system-versioned"},
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlOpenOrSkip(t, on, test.make...)
+				migratetest.MySQLExec(t, db, "CREATE TABLE fine (id int AUTO_INCREMENT PRIMARY KEY)")
+				schema := migratetest.MySQLSchema(t, db)
+				plan := migratetest.MustInspect(t, db, append(test.targets, "fine")...)
+				if len(plan.Blockers) != 1 || plan.Blockers[0].Object != test.want || !strings.Contains(plan.Blockers[0].Reason, test.reason) {
+					t.Errorf("blockers = %+v, want one: %s", plan.Blockers, test.want)
+				}
+				if err := plan.Apply(t.Context(), db); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("Apply: %v, want an error that names %s", err, test.want)
+				}
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+			})
+		}
+	})
+}
+
+func TestMySQLNotBlocked(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		tests := []struct {
+			name    string
+			make    []string
+			targets []any
+			note    string // empty: none
+		}{
+			{
+				"range partitions with a last one",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (100), PARTITION z VALUES LESS THAN MAXVALUE)"},
+				[]any{"t"},
+				"go into one partition",
+			},
+			{
+				"list partitions with a default",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION z DEFAULT)"},
+				[]any{"t"},
+				"go into one partition",
+			},
+			{
+				"partitions by another column",
+				[]string{"CREATE TABLE t (id int AUTO_INCREMENT, paid int, PRIMARY KEY (id, paid)) PARTITION BY RANGE (paid) (PARTITION a VALUES LESS THAN (100))"},
+				[]any{"t"},
+				"",
+			},
+			{
+				"range columns partitions, the key second",
+				[]string{"CREATE TABLE t (id int, d int, PRIMARY KEY (id, d)) PARTITION BY RANGE COLUMNS (d, id) (PARTITION a VALUES LESS THAN (100, 100))", "CREATE TABLE k (id int PRIMARY KEY)"},
+				[]any{"k", sqlmigrate.WithReference("t.id", "k.id")},
+				"",
+			},
+			{"hash partitions", []string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3"}, []any{"t"}, ""},
+			{
+				"wide generated column",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY, next bigint AS (id + 1) STORED)"},
+				[]any{"t"},
+				"t.next is computed",
+			},
+			{
+				"generated column of another column",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY, paid int, next int AS (paid + 1) STORED)"},
+				[]any{"t"},
+				"",
+			},
+			{
+				"trigger with a narrow variable",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
+					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x, y INT; SET x = NEW.id; END",
+				},
+				[]any{"t"},
+				"Trigger narrow",
+			},
+			{
+				"trigger with a wide variable",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
+					"CREATE TRIGGER wide AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x BIGINT; SET x = NEW.id; END",
+				},
+				[]any{"t"},
+				"",
+			},
+			{"another engine", []string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM"}, []any{"t"}, "engine MyISAM"},
+			{
+				"text references",
+				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (a varchar(19), b text)"},
+				[]any{"t", sqlmigrate.WithReference("c.a", "t.id"), sqlmigrate.WithReference("c.b", "t.id")},
+				"",
+			},
+			{"bigint unsigned", []string{"CREATE TABLE t (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)"}, []any{"t"}, "bigint unsigned, which holds every ID: t.id."},
+			{"guarded by its owner", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT mine CHECK (id > 0))"}, []any{"t"}, ""},
+			{"name of the guard is taken", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT chk_t_id CHECK (id < 99))"}, []any{"t"}, ""},
+			{
+				"composite key",
+				[]string{"CREATE TABLE t (a int, b int, PRIMARY KEY (a, b))"},
+				[]any{"t"},
+				"a key of 2 columns",
+			},
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				db := mysqlOpenOrSkip(t, on, test.make...)
+				schema := migratetest.MySQLSchema(t, db)
+				plan := migratetest.MySQLInspect(t, db, test.targets...)
+				switch notes := strings.Join(plan.Notes, "\n"); {
+				case test.note == "" && notes != "":
+					t.Errorf("notes = %s, want none", notes)
+				case !strings.Contains(notes, test.note):
+					t.Errorf("notes = %s, want one with %q", notes, test.note)
+				}
+				mysqlApply(t, db, plan)
+				if again := migratetest.MySQLInspect(t, db, test.targets...); !again.Empty() {
+					t.Errorf("a second plan is not empty:\n%s", again)
+				}
+				if !plan.Empty() {
+					mysqlRevert(t, db, plan)
+				}
+				migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), schema)
+			})
+		}
+	})
+}
+
+// Types of unsigned columns: narrow ones become what types.ID is, unless they
+// are connected with a key that stays bigint unsigned.
+func TestMySQLUnsigned(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on,
+			"CREATE TABLE narrow (id int unsigned AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE of_narrow (narrow_id int unsigned, plain_id bigint)",
+			"CREATE TABLE wide (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE of_wide (wide_id int unsigned, signed_id int)")
+		mysqlApply(t, db, migratetest.MySQLInspect(t, db, "narrow", "wide",
+			sqlmigrate.WithReference("of_narrow.narrow_id", "narrow.id"), sqlmigrate.WithReference("of_narrow.plain_id", "narrow.id"),
+			sqlmigrate.WithReference("of_wide.wide_id", "wide.id"), sqlmigrate.WithReference("of_wide.signed_id", "wide.id")))
+		for _, want := range []string{
+			"narrow.id bigint", "of_narrow.narrow_id bigint", "of_narrow.plain_id bigint",
+			"wide.id bigint unsigned", "of_wide.wide_id bigint unsigned", "of_wide.signed_id bigint",
+		} {
+			name, want, _ := strings.Cut(want, " ")
+			table, column, _ := strings.Cut(name, ".")
+			if got := mysqlColumnType(t, db, table, column); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
+func TestMySQLMissingTable(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on, "CREATE VIEW v AS SELECT 1 AS id")
+		for target, want := range map[string]string{"nowhere": "does not exist", "v": "it is a view", "no.where": "does not exist"} {
+			if _, err := migratetest.Inspect(t.Context(), db, target); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Inspect(%s): %v, want an error with %q", target, err, want)
+			}
+		}
+	})
+}
+
+// Snowflake IDs do not fit the old types, and a database that assigned
+// keys again would continue from them.
+func TestMySQLRevertRefusesLargeIDs(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		tests := []struct {
+			name, insert, want string
+			phases             []sqlmigrate.PhaseName
+		}{
+			{"key", "INSERT INTO users VALUES (%d)", "users.id has Snowflake IDs", nil},
+			{"reference", "INSERT INTO logs VALUES (%d)", "int unsigned does not hold all of logs.user_id", nil},
+			{"negative reference", "INSERT INTO logs VALUES (-5 * SIGN(%d))", "int unsigned does not hold all of logs.user_id", nil},
+			{"without widen", "INSERT INTO users VALUES (%d)", "users.id has Snowflake IDs", []sqlmigrate.PhaseName{sqlmigrate.Guard, sqlmigrate.Detach}},
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLOpen(t, on, "CREATE TABLE users (id int unsigned AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE logs (user_id int unsigned)")
+				plan := migratetest.MySQLInspect(t, db, "users", sqlmigrate.WithReference("logs.user_id", "users.id"))
+				mysqlApply(t, db, plan)
+				migratetest.MySQLExec(t, db, fmt.Sprintf(test.insert, mysqlID))
+				schema, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
+				var opts []sqlmigrate.ApplyOption
+				if test.phases != nil {
+					opts = append(opts, sqlmigrate.WithPhases(test.phases...))
+				}
+				err := plan.Revert(t.Context(), db, opts...)
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("Revert: %v, want an error with %q", err, test.want)
+				}
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+	})
+}
+
+// MySQL 8.4 and later keep a foreign key to columns that are not a unique key, but
+// add none back unless they are told, so it must not be dropped.
+func TestMySQLForeignKeyToNoUniqueKey(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		strict := migratetest.MySQLOpen(t, on)
+		loose := mysqlLoose(t, strict, on)
+		migratetest.MySQLExec(t, loose, "CREATE TABLE users (id int AUTO_INCREMENT, tenant int, code int UNIQUE, PRIMARY KEY (id, tenant))",
+			"CREATE TABLE orders (id int PRIMARY KEY, user_id int, user_code int, "+
+				"CONSTRAINT fk_id FOREIGN KEY (user_id) REFERENCES users (id), CONSTRAINT fk_code FOREIGN KEY (user_code) REFERENCES users (code))")
+		schema := migratetest.MySQLSchema(t, loose)
+		targets := []any{"users", sqlmigrate.WithReference("orders.user_code", "users.id")}
+		if on == testdb.MySQL {
+			plan := migratetest.MustInspect(t, strict, targets...)
+			if len(plan.Blockers) != 1 || plan.Blockers[0].Object != "foreign key fk_id" || !strings.Contains(plan.Blockers[0].Fix, "restrict_fk_on_non_standard_key = OFF") {
+				t.Errorf("blockers = %+v, want one: foreign key fk_id, and the variable to set", plan.Blockers)
+			}
+		}
+		plan := migratetest.MySQLInspect(t, loose, targets...)
+		mysqlApply(t, loose, plan)
+		mysqlRevert(t, loose, plan)
+		migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, loose), schema)
+	})
+}

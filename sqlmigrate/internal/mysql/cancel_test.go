@@ -1,0 +1,99 @@
+package mysql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+// mysqlAtWork are the connections to the database that are, but not the caller's.
+const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting%' AND ID <> CONNECTION_ID()"
+
+// mysqlWaits calls apply, which has to wait for a lock, ends it when it does,
+// and returns the connections that wait after that, and its error.
+func mysqlWaits(t *testing.T, db *gorm.DB, end func(waiting string), apply func() error) ([]string, error) {
+	t.Helper()
+	reader := db.Begin()
+	defer reader.Rollback()
+	migratetest.Run(t, reader, "SELECT * FROM users")
+	done := make(chan error)
+	go func() { done <- apply() }()
+	var waiting []string
+	for len(waiting) == 0 {
+		time.Sleep(time.Millisecond)
+		waiting = migratetest.MySQLStrings(t, db, mysqlAtWork)
+	}
+	end(waiting[0])
+	err := <-done
+	return migratetest.MySQLStrings(t, db, mysqlAtWork), err
+}
+
+// When Apply returns, nothing waits that others would have to wait for.
+func TestMySQLCancelled(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, test := range []struct {
+			name  string
+			conns int
+		}{{"context", 0}, {"context of the only connection", 1}} {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLSmall(t, on)
+				schema := migratetest.MySQLSchema(t, db)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				own := migratetest.MySQLWith(t, db, func(*driver.Config) {})
+				migratetest.MySQLPool(t, own).SetMaxOpenConns(test.conns)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				waiting, err := mysqlWaits(t, db, func(string) { cancel() }, func() error { return plan.Apply(ctx, own) })
+				if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "KILL") {
+					t.Errorf("error %v, want its context's alone", err)
+				}
+				if len(waiting) > 0 {
+					t.Errorf("connections %s wait after Apply has returned, want none", waiting)
+				}
+				mysqlApply(t, own, plan)
+				mysqlRevert(t, own, plan)
+				migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), schema)
+			})
+		}
+	})
+}
+
+// Without another connection there is no way to end it, and the error says so.
+func TestMySQLCancelledOnOneConnection(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		conn, err := migratetest.MySQLPool(t, db).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := gorm.Open(mysql.New(mysql.Config{Conn: conn}), &gorm.Config{Logger: logger.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var id string
+		waiting, err := mysqlWaits(t, db, func(waiting string) { id = waiting; cancel() }, func() error { return plan.Apply(ctx, one) })
+		migratetest.WantError(t, err, "the statement may still be running and blocking others", fmt.Sprintf("stop it with: KILL %s (", id), "there is no other to stop it from")
+		for _, id := range waiting {
+			if err := migratetest.MySQLTry(t, db, "KILL "+id); err != nil && !strings.Contains(err.Error(), "Error 1094") { // its wait for the lock is limited
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package mysql_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+// mysqlOrphans breaks both foreign keys of orders.
+func mysqlOrphans(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	conn, err := migratetest.MySQLPool(t, db).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, s := range []string{
+		"SET foreign_key_checks = 0", "INSERT INTO orders (id, a_id) VALUES (77, 99), (78, 98)", "INSERT INTO orders (id, b_id) VALUES (79, 97)",
+		"SET foreign_key_checks = 1",
+	} {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// mysqlFind runs the query for orphans that a text has.
+func mysqlFind(t *testing.T, db *gorm.DB, text string, want ...string) {
+	t.Helper()
+	_, query, ok := strings.Cut(text, "finds: ")
+	if !ok {
+		t.Fatalf("%q has no query for the rows", text)
+	}
+	query, _, _ = strings.Cut(query, ", and run the same")
+	if got := migratetest.MySQLStrings(t, db, query+" ORDER BY 1"); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("%s: rows %q, want %q", query, got, want)
+	}
+}
+
+func TestMySQLOrphansBlock(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		mysqlOrphans(t, db)
+		plan := migratetest.MustInspect(t, db, migratetest.MySQLSmallTargets()...)
+		if len(plan.Blockers) != 2 {
+			t.Fatalf("blockers = %+v, want one for each foreign key of orders", plan.Blockers)
+		}
+		b := plan.Blockers[1]
+		if b.Object != "foreign key fk_a" || b.Table != "orders" || !strings.Contains(b.Reason, "2 rows, for example id = 7") {
+			t.Errorf("blocker %+v, want foreign key fk_a, how many rows and one of them", b)
+		}
+		mysqlFind(t, db, b.Fix, "77", "78")
+	})
+}
+
+// Orphans that come after the inspection, or that it does not look for because
+// the table is large, are found before anything is changed.
+func TestMySQLOrphansRejectedFirst(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		_, schema, data := mysqlMoved(t, on)
+		db := migratetest.MySQLSmall(t, on)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		mysqlOrphans(t, db)
+		before := migratetest.MySQLSchema(t, db)
+		err := plan.Apply(t.Context(), db)
+		migratetest.WantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
+		mysqlFind(t, db, err.Error(), "79")
+		migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+		migratetest.MySQLExec(t, db, "DELETE FROM orders WHERE id >= 77")
+		mysqlApply(t, db, plan)
+		migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+		migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+	})
+}
+
+// A row that breaks a foreign key while that is away does not keep it away.
+func TestMySQLOrphansWhileAway(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		_, schema, data := mysqlMoved(t, on)
+		for _, again := range []string{"same plan", "new plan"} {
+			t.Run(again, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLSmall(t, on)
+				keys := mysqlForeignKeys(t, db)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				err := plan.Apply(t.Context(), db, mysqlOnce("ADD CONSTRAINT", func() { mysqlOrphans(t, db) }))
+				migratetest.WantError(t, err, "refused", "table orders", "b_id", "1 row, for example id = 79, b_id = 97")
+				mysqlFind(t, db, err.Error(), "79")
+				if got := mysqlForeignKeys(t, db); strings.Join(got, " ") != strings.Join(keys, " ") {
+					t.Errorf("foreign keys = %q, want all of %q", got, keys)
+				}
+				if err := migratetest.MySQLTry(t, db, "INSERT INTO orders (a_id) VALUES (96)"); err == nil || !strings.Contains(err.Error(), "1452") {
+					t.Errorf("another orphan: %v, want error 1452", err)
+				}
+				migratetest.MySQLExec(t, db, "DELETE FROM orders WHERE id >= 77")
+				if again == "new plan" {
+					plan = migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+					if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "stopped half-way") {
+						t.Errorf("notes = %s, want one of the run that has stopped", notes)
+					}
+				}
+				mysqlApply(t, db, plan)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+			})
+		}
+	})
+}
+
+// mysqlOnce calls do before the first statement that contains text.
+func mysqlOnce(text string, do func()) sqlmigrate.ApplyOption {
+	done := false
+	return sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		if !done && strings.Contains(p.SQL, text) {
+			done = true
+			do()
+		}
+	})
+}
+
+// The way back restores the whole schema, whatever rows have come.
+func TestMySQLRevertEndsWithOrphans(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, when := range []string{"DROP FOREIGN KEY", "ADD CONSTRAINT"} {
+			t.Run("before "+when, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLSmall(t, on)
+				before := migratetest.MySQLSchema(t, db)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				mysqlApply(t, db, plan)
+				err := plan.Revert(t.Context(), db, mysqlOnce(when, func() { mysqlOrphans(t, db) }))
+				migratetest.WantError(t, err, "refused", "table orders", "1 row, for example id = 79, b_id = 97")
+				got := migratetest.MySQLSchema(t, db)
+				delete(got, "sqlmigrate_journal")
+				migratetest.MySQLSame(t, "schema", got, before)
+				migratetest.MySQLExec(t, db, "DELETE FROM orders WHERE id >= 77")
+				mysqlRevert(t, db, plan)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+			})
+		}
+	})
+}
+
+// A parent that is deleted by a transaction older than the foreign key is seen.
+func TestMySQLOrphanOfOpenTransaction(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlDeleted(t, on)
+		migratetest.MySQLExec(t, db, "INSERT INTO users VALUES (50)", "INSERT INTO orders VALUES (80, 50)")
+		plan := migratetest.MySQLInspect(t, db, "users", "orders")
+		tx := db.Begin()
+		defer tx.Rollback()
+		waits := "LOCK TABLES"
+		if on == testdb.MySQL {
+			waits = "ALTER TABLE `orders` ADD CONSTRAINT"
+		}
+		ended := make(chan error)
+		go func() {
+			ended <- plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlOnce("ADD CONSTRAINT", func() { migratetest.Run(t, tx, "DELETE FROM users WHERE id = 50") }))
+		}()
+		var err error
+		for waiting := false; !waiting && err == nil; {
+			select {
+			case err = <-ended:
+				t.Fatalf("Apply: %v, want it to wait for the transaction", err)
+			case <-time.After(10 * time.Millisecond):
+				waiting = len(migratetest.MySQLStrings(t, db, mysqlAtWork+" AND INFO LIKE '"+waits+"%'")) > 0
+			}
+		}
+		tx.Commit()
+		err = <-ended
+		migratetest.WantError(t, err, "refused", "table orders", "user_id", "for example id = 80, user_id = 50")
+	})
+}

@@ -1,0 +1,339 @@
+package mysql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+// mysqlImplicit has indexes that come with foreign keys and have other names.
+func mysqlImplicit(t *testing.T, on testdb.Target) *gorm.DB {
+	t.Helper()
+	db := migratetest.MySQLSmall(t, on)
+	migratetest.MySQLExec(t, db, "CREATE TABLE parts (user_id int, order_id int unsigned, note int, paid int,"+
+		" FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE SET NULL, FOREIGN KEY (order_id) REFERENCES orders (id), KEY (note), KEY (paid))",
+		"INSERT INTO parts VALUES (2, 4, 1, 1)")
+	return db
+}
+
+// mysqlFailure ends what is under way when a statement is about to begin.
+type mysqlFailure struct {
+	name string
+	step int // it comes at every so many statements, from one of the first on
+	fail func(t *testing.T, db *gorm.DB, cancel context.CancelFunc)
+}
+
+func mysqlFailures(on testdb.Target) []mysqlFailure {
+	return []mysqlFailure{
+		{"context", mysqlStep(on, 2), func(_ *testing.T, _ *gorm.DB, cancel context.CancelFunc) { cancel() }},
+		{"connection", mysqlStep(on, 5), func(t *testing.T, db *gorm.DB, _ context.CancelFunc) {
+			for _, id := range migratetest.MySQLStrings(t, db, "SELECT id FROM information_schema.PROCESSLIST WHERE db = DATABASE() AND id <> CONNECTION_ID()") {
+				migratetest.MySQLExec(t, db, "KILL "+id)
+			}
+		}},
+	}
+}
+
+// mysqlFailAt is the option that lets statement n of all phases fail, counted
+// from 0, and reports through reached whether there was one.
+func mysqlFailAt(t *testing.T, db *gorm.DB, n int, f mysqlFailure, cancel context.CancelFunc, reached *bool) sqlmigrate.ApplyOption {
+	seen := 0
+	return sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		if p.SQL == "" {
+			return
+		}
+		if seen == n {
+			*reached = true
+			f.fail(t, db, cancel)
+		}
+		seen++
+	})
+}
+
+// mysqlMoved are the schema and the data that a run without a failure leaves.
+func mysqlMoved(t *testing.T, on testdb.Target) (before, schema, data map[string]string) {
+	t.Helper()
+	db := migratetest.MySQLSmall(t, on)
+	before = migratetest.MySQLSchema(t, db)
+	mysqlApply(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
+	return before, migratetest.MySQLSchema(t, db), mysqlData(t, db)
+}
+
+// After a failure at any statement, a new plan finishes what the other began,
+// and takes it back as a whole.
+func TestMySQLResumesWithNewPlan(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		before, schema, data := mysqlMoved(t, on)
+		for _, f := range mysqlFailures(on) {
+			for n := rand.IntN(f.step); ; n += f.step {
+				reached := false
+				t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
+					db := migratetest.MySQLSmall(t, on)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					first := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+					err := first.Apply(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
+					if reached == (err == nil) {
+						t.Fatalf("Apply: %v, failure injected: %v", err, reached)
+					}
+					second := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+					mysqlApply(t, db, second)
+					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+					if third := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...); !third.Empty() {
+						t.Errorf("a third plan is not empty:\n%s", third)
+					}
+					mysqlRevert(t, db, first)
+					migratetest.MySQLSame(t, "schema after down", migratetest.MySQLSchema(t, db), before)
+					migratetest.MySQLSame(t, "data after down", mysqlData(t, db), data)
+				})
+				if !reached {
+					break
+				}
+			}
+		}
+	})
+}
+
+// The plan of a phase that has stopped half-way takes back all of it.
+func TestMySQLNewPlanTakesBackWiden(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for n := rand.IntN(mysqlStep(on, 1)); ; n += mysqlStep(on, 1) {
+			reached := false
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				db := mysqlImplicit(t, on)
+				before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Apply(ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen),
+					mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached))
+				if !reached {
+					return
+				}
+				if strings.Contains(err.Error(), "DROP TABLE `sqlmigrate_journal`") {
+					return // the phase is done: what is left is to remove an empty table
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("Apply: %v, want context.Canceled", err)
+				}
+				mysqlRevert(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+			})
+			if !reached {
+				break
+			}
+		}
+	})
+}
+
+// The same plan resumes where it stopped, up and down.
+func TestMySQLResumesWithSamePlan(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		before, schema, data := mysqlMoved(t, on)
+		for _, f := range mysqlFailures(on) {
+			for n := rand.IntN(f.step); ; n += f.step {
+				reached := false
+				t.Run(fmt.Sprintf("%s at %d", f.name, n), func(t *testing.T) {
+					db := migratetest.MySQLSmall(t, on)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+					_ = plan.Apply(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
+					mysqlApply(t, db, plan)
+					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+					mysqlApply(t, db, plan) // nothing left to do
+					migratetest.MySQLSame(t, "schema after another run", migratetest.MySQLSchema(t, db), schema)
+				})
+				if !reached {
+					break
+				}
+			}
+		}
+		for _, f := range mysqlFailures(on) {
+			for n := rand.IntN(f.step); ; n += f.step {
+				reached := false
+				t.Run(fmt.Sprintf("down, %s at %d", f.name, n), func(t *testing.T) {
+					db := migratetest.MySQLSmall(t, on)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+					mysqlApply(t, db, plan)
+					_ = plan.Revert(ctx, db, mysqlFailAt(t, db, n, f, cancel, &reached))
+					if n%2 == 0 {
+						mysqlApply(t, db, migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...))
+						migratetest.MySQLSame(t, "schema of the way back up", migratetest.MySQLSchema(t, db), schema)
+					}
+					mysqlRevert(t, db, plan)
+					migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+					migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+					migratetest.MySQLExec(t, db, "INSERT INTO users (boss_id) VALUES (1)", "INSERT INTO orders (a_id) VALUES (1)")
+					if got := migratetest.MySQLRow(t, db, "SELECT (SELECT MAX(id) FROM users), (SELECT MAX(id) FROM orders)"); strings.Join(got, " ") != "3 5" {
+						t.Errorf("next keys = %s, want 3 5", got)
+					}
+				})
+				if !reached {
+					break
+				}
+			}
+		}
+	})
+}
+
+// The plan that has stopped half-way takes back what it has done. The server
+// names an index after its column, and after its foreign key when that is added
+// back.
+func TestMySQLSamePlanTakesBackWiden(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for n := rand.IntN(mysqlStep(on, 1)); ; n += mysqlStep(on, 1) {
+			reached := false
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				db := mysqlImplicit(t, on)
+				before, data := migratetest.MySQLSchema(t, db), mysqlData(t, db)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				err := plan.Apply(ctx, db, sqlmigrate.WithPhases(sqlmigrate.Widen), mysqlFailAt(t, db, n, mysqlFailures(on)[0], cancel, &reached))
+				if reached == (err == nil) {
+					t.Fatalf("Apply: %v, failure injected: %v", err, reached)
+				}
+				mysqlRevert(t, db, plan)
+				migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+				migratetest.MySQLSame(t, "data", mysqlData(t, db), data)
+			})
+			if !reached {
+				break
+			}
+		}
+	})
+}
+
+// An index that somebody has changed since stays as it is on the way down.
+func TestMySQLRevertLeavesIndex(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := mysqlImplicit(t, on)
+		before := migratetest.MySQLSchema(t, db)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		mysqlApply(t, db, plan)
+		migratetest.MySQLExec(t, db, "ALTER TABLE parts RENAME KEY user_id TO mine")
+		mysqlRevert(t, db, plan)
+		before["parts"] = strings.Replace(before["parts"], "KEY `user_id`", "KEY `mine`", 1)
+		migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), before)
+	})
+}
+
+// A plan for other tables finishes what a run has left, and no more than that.
+func TestMySQLOtherPlanFinishes(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		keys := mysqlForeignKeys(t, db)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		err := migratetest.MySQLInspect(t, db, "users").Apply(ctx, db, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+			if strings.Contains(p.SQL, "ADD CONSTRAINT") {
+				cancel()
+			}
+		}))
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("Apply: %v, want context.Canceled", err)
+		}
+		mysqlApply(t, db, migratetest.MySQLInspect(t, db, "flags"))
+		if got := mysqlForeignKeys(t, db); strings.Join(got, " ") != strings.Join(keys, " ") {
+			t.Errorf("foreign keys = %q, want %q", got, keys)
+		}
+		for _, want := range []string{"users.id bigint auto_increment", "users.boss_id bigint", "orders.a_id bigint", "orders.id int unsigned auto_increment", "flags.id bigint"} {
+			name, want, _ := strings.Cut(want, " ")
+			table, column, _ := strings.Cut(name, ".")
+			if got := mysqlColumnType(t, db, table, column); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+		if rest := migratetest.MySQLInspect(t, db, "users"); len(rest.Phases) != 2 || rest.Phases[0].Name != sqlmigrate.Detach {
+			t.Errorf("what is left is not detach and guard:\n%s", rest)
+		}
+	})
+}
+
+func TestMySQLLockTimeout(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		tx, err := migratetest.MySQLPool(t, db).BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.ExecContext(t.Context(), "INSERT INTO orders (a_id) VALUES (1)"); err != nil {
+			t.Fatal(err)
+		}
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		err = plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(1), sqlmigrate.WithRetryFor(0))
+		if err == nil || !strings.Contains(err.Error(), "1205") || !strings.Contains(err.Error(), "DROP FOREIGN KEY") {
+			t.Errorf("Apply: %v, want error 1205 and the statement", err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		mysqlApply(t, db, plan)
+	})
+}
+
+func TestMySQLOneRunAtATime(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		var second error
+		mysqlApply(t, db, plan, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+			if second == nil && strings.Contains(p.SQL, "MODIFY") {
+				second = plan.Apply(t.Context(), db, sqlmigrate.WithLockTimeout(1), sqlmigrate.WithRetryFor(0))
+			}
+		}))
+		if second == nil || !strings.Contains(second.Error(), "another run is under way") {
+			t.Errorf("Apply during another one: %v, want an error that says so", second)
+		}
+	})
+}
+
+// Without the right to create the journal, nothing is changed.
+func TestMySQLRights(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		name, user := migratetest.MySQLRow(t, db, "SELECT DATABASE()")[0], mysqlReader(t, db)
+		limited := mysqlAs(t, db, user, "x")
+		schema := migratetest.MySQLSchema(t, db)
+		plan := migratetest.MySQLInspect(t, limited, migratetest.MySQLSmallTargets()...)
+		hidden := "1142" // MySQL shows foreign keys to those who may only read
+		if mysqlMariaDB(t, db) {
+			hidden = "may not ALTER it"
+		}
+		if err := plan.Apply(t.Context(), limited); err == nil || !strings.Contains(err.Error(), hidden) {
+			t.Errorf("Apply with the right to read: %v, want an error with %q", err, hidden)
+		}
+		migratetest.MySQLExec(t, db, "GRANT ALTER ON "+name+".* TO "+user)
+		if err := plan.Apply(t.Context(), limited); err == nil || !strings.Contains(err.Error(), "1142") {
+			t.Errorf("Apply with the rights to read and alter: %v, want error 1142", err)
+		}
+		migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
+		migratetest.MySQLExec(t, db, "REVOKE SELECT, ALTER ON "+name+".* FROM "+user, "GRANT SELECT ON "+name+".users TO "+user)
+		if _, err := sqlmigrate.Inspect(t.Context(), mysqlAs(t, db, user, "x"), "orders"); err == nil || !strings.Contains(err.Error(), "no right to see it") {
+			t.Errorf("Inspect without a right: %v, want an error that says so", err)
+		}
+	})
+}

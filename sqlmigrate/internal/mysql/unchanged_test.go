@@ -1,0 +1,161 @@
+package mysql_test
+
+import (
+	"strings"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+const mysqlChanged = "has changed since it was inspected"
+
+// mysqlAnyKey lets MySQL from 8.4 on take foreign keys to what is not unique,
+// as the others do.
+const mysqlAnyKey = "SET SESSION foreign_key_checks = 0 /*!80400 , SESSION restrict_fk_on_non_standard_key = 0 */"
+
+type mysqlDrift struct{ name, table, change, fit string }
+
+// mysqlDrifts are changes to mysqlSmall that a plan from before would undo, or
+// stumble over. Each of them leaves the types alone.
+func mysqlDrifts() []mysqlDrift {
+	return []mysqlDrift{
+		{"not null, default and comment", "orders", "ALTER TABLE orders MODIFY b_id {T} NOT NULL DEFAULT 2 COMMENT 'prod'", "DELETE FROM orders WHERE b_id IS NULL"},
+		{"default", "orders", "ALTER TABLE orders MODIFY a_id {T} DEFAULT 7", ""},
+		{"letters of a comment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL {AUTO} COMMENT 'IT''s \\\\ one'", ""},
+		{"rule on delete", "orders", "ALTER TABLE orders DROP FOREIGN KEY fk_a; ALTER TABLE orders ADD CONSTRAINT fk_a FOREIGN KEY (a_id) REFERENCES users (id) ON DELETE RESTRICT", ""},
+		{"rule on update", "orders", "ALTER TABLE orders DROP FOREIGN KEY fk_b; ALTER TABLE orders ADD CONSTRAINT fk_b FOREIGN KEY (b_id) REFERENCES users (id) ON UPDATE CASCADE", ""},
+		{"columns of a foreign key", "orders", mysqlAnyKey + "; ALTER TABLE orders DROP FOREIGN KEY fk_b; ALTER TABLE orders ADD CONSTRAINT fk_b FOREIGN KEY (b_id) REFERENCES users (boss_id)", ""},
+		{"no foreign key", "users", "ALTER TABLE users DROP FOREIGN KEY fk_boss", ""},
+	}
+}
+
+func (d mysqlDrift) make(t *testing.T, db *gorm.DB, columnType, auto string) {
+	t.Helper()
+	// A foreign key keeps its columns from being changed otherwise.
+	own := migratetest.MySQLWith(t, db, mysqlUncheckedSession)
+	if d.fit != "" {
+		migratetest.MySQLExec(t, own, d.fit)
+	}
+	migratetest.MySQLExec(t, own, strings.NewReplacer("{T}", columnType, "{AUTO}", auto).Replace(d.change))
+}
+
+func mysqlWantChanged(t *testing.T, err error, table string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "table "+table+" "+mysqlChanged) {
+		t.Errorf("got %v, want an error that table %s %s", err, table, mysqlChanged)
+	}
+}
+
+// What somebody has changed since stays, and so does everything else.
+func TestMySQLRefusesChanged(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		drifts := append(mysqlDrifts(),
+			mysqlDrift{"no auto_increment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL COMMENT 'it''s \\\\ one'", ""},
+			mysqlDrift{"default of a key", "flags", "ALTER TABLE flags ALTER id SET DEFAULT 8", ""},
+			mysqlDrift{"name of an index", "orders", "ALTER TABLE orders RENAME KEY fk_a TO ix_a", ""},
+			mysqlDrift{"columns of an index", "orders", "ALTER TABLE orders DROP KEY fk_a, ADD KEY fk_a (a_id, b_id)", ""},
+			mysqlDrift{"type", "orders", "ALTER TABLE orders MODIFY id mediumint unsigned NOT NULL AUTO_INCREMENT", ""})
+		for _, d := range drifts {
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLSmall(t, on)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				up, _ := mysqlScripts(t, plan, sqlmigrate.Goose)
+				d.make(t, db, "int", "AUTO_INCREMENT")
+				schema := migratetest.MySQLSchema(t, db)
+				mysqlWantChanged(t, plan.Apply(t.Context(), db), d.table)
+				migratetest.MySQLSame(t, "schema after a refused Apply", migratetest.MySQLSchema(t, db), schema)
+				mysqlWantChanged(t, mysqlTool(t, db, up), d.table)
+				migratetest.MySQLSame(t, "schema after a refused script", migratetest.MySQLSchema(t, db), schema)
+			})
+		}
+	})
+}
+
+func TestMySQLRefusesChangedDown(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		for _, d := range mysqlDrifts() {
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				db := migratetest.MySQLSmall(t, on)
+				plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+				only := sqlmigrate.WithPhases(sqlmigrate.Widen)
+				mysqlApply(t, db, plan, only)
+				d.make(t, db, "bigint", "AUTO_INCREMENT")
+				schema := migratetest.MySQLSchema(t, db)
+				mysqlWantChanged(t, plan.Revert(t.Context(), db, only), d.table)
+				migratetest.MySQLSame(t, "schema after a refused Revert", migratetest.MySQLSchema(t, db), schema)
+			})
+		}
+	})
+}
+
+// Phase detach repeats a column too, in both directions.
+func TestMySQLRefusesChangedDetach(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		d := mysqlDrift{"comment", "users", "ALTER TABLE users MODIFY id {T} NOT NULL {AUTO} COMMENT 'prod'", ""}
+		db := migratetest.MySQLSmall(t, on)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		mysqlApply(t, db, plan, sqlmigrate.WithPhases(sqlmigrate.Widen))
+		d.make(t, db, "bigint", "AUTO_INCREMENT")
+		schema := migratetest.MySQLSchema(t, db)
+		mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
+		migratetest.MySQLSame(t, "schema after a refused Apply", migratetest.MySQLSchema(t, db), schema)
+
+		db = migratetest.MySQLSmall(t, on)
+		plan = migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		mysqlApply(t, db, plan)
+		d.make(t, db, "bigint", "")
+		if err := plan.Revert(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Guard)); err != nil {
+			t.Fatal(err)
+		}
+		only := sqlmigrate.WithPhases(sqlmigrate.Detach)
+		schema = migratetest.MySQLSchema(t, db)
+		mysqlWantChanged(t, plan.Revert(t.Context(), db, only), "users")
+		migratetest.MySQLSame(t, "schema after a refused Revert", migratetest.MySQLSchema(t, db), schema)
+	})
+}
+
+// That a journal is there does not excuse a foreign key it does not know.
+func TestMySQLRefusesMissingWithJournal(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLSmall(t, on)
+		plan := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...)
+		migratetest.MySQLExec(t, db, "CREATE TABLE sqlmigrate_journal ("+
+			"id char(64) NOT NULL PRIMARY KEY, kind varchar(16), table_schema varchar(64), table_name varchar(64), name varchar(64), definition mediumtext)",
+			"ALTER TABLE users DROP FOREIGN KEY fk_boss")
+		schema := migratetest.MySQLSchema(t, db)
+		mysqlWantChanged(t, plan.Apply(t.Context(), db), "users")
+		migratetest.MySQLSame(t, "schema after a refused Apply", migratetest.MySQLSchema(t, db), schema)
+	})
+}
+
+// A default of a ZEROFILL column is written another way when that is gone.
+func TestMySQLUnchangedZerofill(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on, "CREATE TABLE users (id int(5) unsigned zerofill NOT NULL AUTO_INCREMENT PRIMARY KEY)",
+			"CREATE TABLE orders (user_id int(5) unsigned zerofill DEFAULT 7 COMMENT 'ünï \\\\ it''s', FOREIGN KEY (user_id) REFERENCES users (id))")
+		plan := migratetest.MySQLInspect(t, db, "users")
+		for range 2 {
+			mysqlApply(t, db, plan)
+		}
+		for range 2 {
+			mysqlRevert(t, db, plan)
+		}
+	})
+}
+
+func mysqlUncheckedSession(c *driver.Config) {
+	c.MultiStatements = true
+	c.Params = map[string]string{"foreign_key_checks": "0"}
+}

@@ -1,0 +1,84 @@
+package mysql_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/types"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// The keys that GORM makes of uint, as in gorm.Model.
+type (
+	mysqlUintUser struct {
+		ID     uint
+		Orders []mysqlUintOrder `gorm:"foreignKey:UserID"`
+	}
+	mysqlUintOrder struct {
+		ID     uint
+		UserID uint
+	}
+)
+
+func (mysqlUintUser) TableName() string  { return "users" }
+func (mysqlUintOrder) TableName() string { return "orders" }
+
+// The models of the same tables afterwards, as the note of the plan wants them,
+// and one of a new table.
+type (
+	mysqlUnsignedUser struct {
+		ID     types.ID             `gorm:"type:bigint unsigned" snowflake:"pk"`
+		Orders []mysqlUnsignedOrder `gorm:"foreignKey:UserID"`
+	}
+	mysqlUnsignedOrder struct {
+		ID     types.ID `gorm:"type:bigint unsigned" snowflake:"pk"`
+		UserID types.ID
+	}
+	mysqlUnsignedParcel struct {
+		ID      types.ID `snowflake:"pk"`
+		OrderID types.ID
+		Order   *mysqlUnsignedOrder
+		Users   []mysqlUnsignedUser `gorm:"many2many:parcel_users;joinForeignKey:parcel_id;joinReferences:user_id"`
+	}
+)
+
+func (mysqlUnsignedUser) TableName() string   { return "users" }
+func (mysqlUnsignedOrder) TableName() string  { return "orders" }
+func (mysqlUnsignedParcel) TableName() string { return "parcels" }
+
+// The server refuses a foreign key between columns of which one alone is
+// unsigned: it gets the type of the key.
+func TestMySQLNewTableReferringToUnsignedKey(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on)
+		if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		mysqlApply(t, db, migratetest.MySQLInspect(t, db, "users", "orders"))
+		if err := db.AutoMigrate(&mysqlUnsignedUser{}, &mysqlUnsignedOrder{}, &mysqlUnsignedParcel{}); err != nil {
+			t.Fatal(err)
+		}
+		for table, column := range map[string]string{"users": "id", "orders": "user_id", "parcels": "order_id", "parcel_users": "user_id"} {
+			if got := mysqlColumnType(t, db, table, column); got != "bigint unsigned" {
+				t.Errorf("%s.%s is %s, want bigint unsigned", table, column, got)
+			}
+		}
+	})
+}
+
+func TestMySQLUnsignedKeysShareOneNote(t *testing.T) {
+	t.Parallel()
+	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		db := migratetest.MySQLOpen(t, on)
+		if err := db.AutoMigrate(&mysqlUintUser{}, &mysqlUintOrder{}); err != nil {
+			t.Fatal(err)
+		}
+		notes := migratetest.MySQLInspect(t, db, "users", "orders").Notes
+		if len(notes) != 1 || !strings.Contains(notes[0], ": orders.id, users.id. ") {
+			t.Errorf("notes = %q, want one that names orders.id and users.id", notes)
+		}
+	})
+}

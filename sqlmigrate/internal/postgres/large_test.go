@@ -1,0 +1,140 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+func postgresLarge(t *testing.T, server *migratetest.PgServer) {
+	schema := &migratetest.LargeSchema{Tables: 366}
+	d := server.Database(t, schema.Make())
+	limit := 30 * time.Second // on a machine that does something else, too; once it was minutes
+	if os.Getenv("GORMFLAKE_TEST_ROWS") != "" {
+		limit = 5 * time.Second
+	}
+	best := time.Hour
+	for range 3 {
+		began := time.Now()
+		plan := d.Inspect(t, schema.Targets()...)
+		took := time.Since(began)
+		t.Logf("%d tables planned in %v", len(plan.Tables), took.Round(time.Millisecond))
+		if best = min(best, took); best < limit {
+			return
+		}
+	}
+	t.Errorf("planning took %v, want %v at most", best, limit)
+}
+
+// pgForeignKeys are the foreign keys, but not those that partitions inherit.
+const pgForeignKeys = `SELECT c.conrelid::regclass, a.attname, c.confrelid::regclass, b.attname
+FROM pg_constraint c, unnest(c.conkey, c.confkey) AS k (x, y), pg_attribute a, pg_attribute b
+WHERE c.contype = 'f' AND c.conparentid = 0 AND (a.attrelid, a.attnum) = (c.conrelid, k.x) AND (b.attrelid, b.attnum) = (c.confrelid, k.y)`
+
+// Connected tables, by request three hundred, with fifty views three deep, materialized ones,
+// partitions and rules, hold Snowflake IDs afterwards, and are taken back to what
+// they were.
+func postgresThreeHundred(t *testing.T, server *migratetest.PgServer) {
+	schema := &migratetest.LargeSchema{Tables: migratetest.LargeTables(60), Views: 50}
+	d := server.Database(t, "")
+	for line := range strings.Lines(schema.Make() + schema.Rows(1)) {
+		d.Script(t, line)
+	}
+	refresh := func() {
+		for i := range schema.Views / 5 {
+			d.Script(t, fmt.Sprintf("REFRESH MATERIALIZED VIEW m%d", i))
+		}
+	}
+	refresh()
+	d.Script(t, "SELECT setval(oid, 1000) FROM pg_class WHERE relkind = 'S'")
+	before := d.Dump(t)
+	plan := d.Inspect(t, append(schema.Targets(), sqlmigrate.WithRecreateViews())...)
+	began := time.Now()
+	d.Apply(t, plan)
+	t.Logf("%d tables applied in %v, in %d transactions of phase widen", len(plan.Tables), time.Since(began).Round(time.Millisecond), 1+plan.Phases[0].Steps[len(plan.Phases[0].Steps)-1].Transaction)
+	if again := d.Inspect(t, schema.Targets()...); !again.Empty() || again.Err() != nil {
+		t.Errorf("after up, the plan is not empty:\n%s", again)
+	}
+	d.Script(t, schema.Rows(migratetest.LargeID))
+	refresh()
+	references := migratetest.ReadReferences(t, d.DB, pgForeignKeys)
+	if got, want := len(references), 3*schema.Tables-2+schema.Views/5; got != want {
+		t.Errorf("%d references, want %d", got, want)
+	}
+	migratetest.WantJoined(t, d.DB, references)
+	for _, view := range []string{"v0", "v49", "m0"} {
+		if got := d.Value(t, "SELECT max(id) FROM "+view); got < fmt.Sprint(migratetest.LargeID) {
+			t.Errorf("the largest key of %s is %s, want one from %d on", view, got, migratetest.LargeID)
+		}
+	}
+	moved := d.Dump(t)
+	migratetest.WantError(t, plan.Revert(t.Context(), d.DB), "nothing of this phase has been changed")
+	migratetest.PgSame(t, "after the refusal", d.Dump(t), moved)
+	d.Script(t, schema.Removal(migratetest.LargeID))
+	began = time.Now()
+	d.Revert(t, plan)
+	t.Logf("taken back in %v", time.Since(began).Round(time.Millisecond))
+	migratetest.PgSame(t, "after down", d.Dump(t), before)
+}
+
+// A server whose lock table is too small for all tables at once takes several
+// transactions. A run that ends between them is resumed, by the same plan or by
+// another, and the first plan takes everything back.
+func TestPostgresFewLocks(t *testing.T) {
+	t.Parallel()
+	server := &migratetest.PgServer{URL: testserver.Postgres(t, "max_connections=20", "max_locks_per_transaction=16").URL()}
+	server.Admin = migratetest.PgOpen(t, server.URL)
+	server.PgDump = pgDumpOf(t, server.Admin)
+	schema := &migratetest.LargeSchema{Tables: 40}
+	d := server.Database(t, "")
+	for line := range strings.Lines(schema.Make()) { // in several transactions, too
+		d.Script(t, line)
+	}
+	before := d.Dump(t)
+	plan := d.Inspect(t, schema.Targets()...)
+	if !strings.Contains(strings.Join(plan.Notes, "\n"), "Phase widen takes ") {
+		t.Errorf("notes %q, want one about several transactions", plan.Notes)
+	}
+	migratetest.WantError(t, inOneTransaction(*plan).Apply(t.Context(), d.DB), "out of shared memory", "Hint: ", "max_locks_per_transaction", "nothing of this phase has been changed")
+	migratetest.PgSame(t, "after a failure", d.Dump(t), before)
+
+	stop := func(at int) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return plan.Apply(ctx, d.DB, sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+			if p.Done == at {
+				cancel()
+			}
+		}))
+	}
+	migratetest.WantError(t, stop(40), "context canceled", "of this phase applied and kept")
+	migratetest.WantError(t, stop(60), "of this phase applied and kept")
+	again := d.Inspect(t, schema.Targets()...)
+	if left := len(again.Phases[0].Steps); left == 0 || left >= 40 {
+		t.Errorf("another plan has %d tables to widen, want some of 40", left)
+	}
+	d.Apply(t, again)
+	if left := d.Inspect(t, schema.Targets()...); !left.Empty() {
+		t.Errorf("after up, the plan is not empty:\n%s", left)
+	}
+	d.Revert(t, plan)
+	migratetest.PgSame(t, "after down", d.Dump(t), before)
+}
+
+// inOneTransaction is the plan as it would be with enough locks.
+func inOneTransaction(plan sqlmigrate.Plan) *sqlmigrate.Plan {
+	plan.Phases = slices.Clone(plan.Phases)
+	plan.Phases[0].Steps = slices.Clone(plan.Phases[0].Steps)
+	for i := range plan.Phases[0].Steps {
+		plan.Phases[0].Steps[i].Transaction = 0
+	}
+	return &plan
+}
