@@ -14,7 +14,7 @@ import (
 
 const (
 	// clockDifference is how far another machine's clock may be ahead before
-	// the keys it issues are blockers; "gormflake doctor" warns there too.
+	// the keys it issues are blockers.
 	clockDifference = time.Minute
 
 	// keptFree: keys that a database has counted do not reach the IDs of the
