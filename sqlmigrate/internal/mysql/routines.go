@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
 // The servers accept a change of a column that a routine copies into a narrower
@@ -308,31 +309,29 @@ func statementsOf(tokens []string) [][]string {
 	return append(all, tokens[start:])
 }
 
+var word = regexp.MustCompile(`^[\pL_@$][\pL\pN_@$]*$`)
+
 func isName(t string) bool { return word.MatchString(t) }
 
-var (
-	word  = regexp.MustCompile(`^[\pL_@$][\pL\pN_@$]*$`)
-	lexer = regexp.MustCompile("(?s)" + strings.Join([]string{
-		`/\*.*?\*/`, `--(?:[ \t][^\n]*|\n|$)`, `#[^\n]*`, // comments
-		`'(?:[^'\\]|\\.|'')*'`, `"(?:[^"\\]|\\.|"")*"`, "`(?:[^`]|``)*`",
-		`[\pL\pN_@$]+`, `<=>|:=|<=|>=|<>|!=`, `\S`,
-	}, "|"))
-)
-
-// tokensOf are the words and signs of a body, in small letters, without
-// comments. A string is a quote.
+// tokensOf are the words and signs of a body, in small letters. A string is a quote, and
+// a variable one word with its @.
 func tokensOf(body string) []string {
 	var tokens []string
-	for _, t := range lexer.FindAllString(body, -1) {
-		switch {
-		case strings.HasPrefix(t, "/*"), strings.HasPrefix(t, "--"), strings.HasPrefix(t, "#"):
-			continue
-		case t[0] == '\'', t[0] == '"':
-			t = "'"
-		case t[0] == '`' && len(t) > 2:
-			t = strings.ReplaceAll(t[1:len(t)-1], "``", "`")
+	end := -1 // of the word before
+	for _, t := range sqltext.Scan(body, sqltext.Rules{Backslash: true, Hash: true, Backticks: true}) {
+		text := strings.ToLower(t.Text)
+		if t.Kind == sqltext.Text || body[t.Start] == '"' {
+			text = "'"
 		}
-		tokens = append(tokens, strings.ToLower(t))
+		isWord := t.Kind == sqltext.Word || t.Kind == sqltext.Sign && text == "@"
+		if isWord && t.Start == end {
+			tokens[len(tokens)-1] += text
+		} else {
+			tokens = append(tokens, text)
+		}
+		if isWord {
+			end = t.End
+		}
 	}
 	return tokens
 }
