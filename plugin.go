@@ -31,6 +31,16 @@ type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }
 
+// TableGenerator is a [Generator] that learns for which tables its IDs are, as one
+// for tests that counts: see package gormflaketest. The plugin and [Assign] call
+// FillTable in the place of Fill, with the name of the model's table, and before it
+// Observe with each key that a row has already.
+type TableGenerator interface {
+	Generator
+	FillTable(ctx context.Context, table string, dst []types.ID) error
+	Observe(table string, id types.ID)
+}
+
 // Plugin is the GORM plugin; create it with [New]. It is safe for concurrent use,
 // and one Plugin may serve several databases.
 type Plugin struct {

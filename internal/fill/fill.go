@@ -108,6 +108,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
 
 func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) error {
+	rows.observe(g)
 	n, lack := rows.needs(g)
 	if !lack {
 		return nil

@@ -72,6 +72,15 @@ func (r Rows) haveParent(g *model.Group) bool {
 	return false
 }
 
+// observe shows the keys that are set to a generator for tests.
+func (r Rows) observe(g *model.Group) {
+	for i := 0; g.Observes() && i < r.N; i++ {
+		if row := r.At(i); row.IsValid() {
+			g.Observe(row)
+		}
+	}
+}
+
 // needs returns how many IDs the rows need, and whether they lack anything.
 func (r Rows) needs(g *model.Group) (ids int, lack bool) {
 	if r.plain && g.Plain {

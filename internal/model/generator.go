@@ -12,6 +12,12 @@ type Generator interface {
 	Fill(ctx context.Context, dst []types.ID) error
 }
 
+// TableGenerator is gormflake.TableGenerator.
+type TableGenerator interface {
+	FillTable(ctx context.Context, table string, dst []types.ID) error
+	Observe(table string, id types.ID)
+}
+
 // generators are found by the names that tags use; "" is the default one.
 type generators map[string]Generator
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"reflect"
@@ -25,7 +26,9 @@ type Group struct {
 
 	gen    string // name of the generator
 	source Generator
-	last   types.ID // the largest ID that the generator may return
+	table  string
+	tables TableGenerator // source, if it is one
+	last   types.ID       // the largest ID that the generator may return
 
 	// parents are the relations to which the row belongs by Primary, if it has
 	// serial numbers. GORM replaces the key when it saves such a relation.
@@ -38,7 +41,8 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	for _, c := range columns {
 		g, ok := index[c.gen]
 		if !ok {
-			g = &Group{gen: c.gen, source: c.source, last: math.MaxInt64}
+			g = &Group{gen: c.gen, source: c.source, last: math.MaxInt64, table: s.Table}
+			g.tables, _ = c.source.(TableGenerator)
 			index[c.gen] = g
 			groups = append(groups, g)
 		}
@@ -128,6 +132,26 @@ func (g *Group) Needs(row reflect.Value) (ids int, lacks bool) {
 		ids++
 	}
 	return ids, true
+}
+
+// Observes reports whether the generator wants to see keys that rows have.
+func (g *Group) Observes() bool { return g.tables != nil }
+
+// Observe shows it the keys that a row has.
+func (g *Group) Observe(row reflect.Value) {
+	for _, c := range g.Keys {
+		if id := c.Get(row); id > 0 {
+			g.tables.Observe(g.table, id)
+		}
+	}
+}
+
+// fill asks the generator for IDs.
+func (g *Group) fill(ctx context.Context, ids []types.ID) error {
+	if g.tables != nil {
+		return g.tables.FillTable(ctx, g.table, ids)
+	}
+	return g.source.Fill(ctx, ids)
 }
 
 // LacksSerial reports whether one of the row's serial numbers is unset.

@@ -50,7 +50,7 @@ func (set *Set) Generate(ctx context.Context, g *Group, n int) (*[]types.ID, err
 	}
 	// A generator that skips elements must not return the last statement's IDs.
 	clear(*ids)
-	if err := g.source.Fill(ctx, *ids); err != nil {
+	if err := g.fill(ctx, *ids); err != nil {
 		return nil, fmt.Errorf("generator%s: %w", quotedGen(g.gen), err)
 	}
 	if err := g.checkIDs(*ids); err != nil {

@@ -30,6 +30,9 @@ type rowColumn struct {
 
 func (p *countPass) row(n *node, row reflect.Value) error {
 	for i, g := range n.groups {
+		if g.Observes() {
+			g.Observe(row)
+		}
 		ids, _ := g.Needs(row)
 		if n.keyMayChange && g.LacksSerial(row) {
 			ids++ // a key set by a link may have no serial number
