@@ -248,7 +248,13 @@ func TestSkippedKeys(t *testing.T) {
 		}
 		if db.Name() == "mysql" { // a 0 makes it assign a key
 			plugintest.Must(t, skipped.Table("lost_counteds").Create(&plugintest.Book{Title: "a"}))
-			plugintest.Must(t, skipped.Exec("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',NO_AUTO_VALUE_ON_ZERO')"))
+			err := skipped.Connection(func(tx *gorm.DB) error {
+				plugintest.Must(t, tx.Exec("SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',NO_AUTO_VALUE_ON_ZERO')"))
+				return tx.Table("lost_counteds").Create(&plugintest.Book{Title: "b"}).Error
+			})
+			if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
+				t.Errorf("where 0 is a key: err = %v, want that the key is missing", err)
+			}
 		}
 	})
 }
