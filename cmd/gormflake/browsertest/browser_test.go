@@ -3,6 +3,7 @@ package browsertest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -121,16 +123,28 @@ func value[T any](p page, expression string) T {
 }
 
 // until waits for a condition. chromedp.Poll makes a function of a text, which
-// the page's policy forbids.
+// the page's policy forbids. A page that is left while it answers has not met it.
 func (p page) until(condition string) {
 	p.t.Helper()
-	for !value[bool](p, condition) {
+	for {
+		met, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](condition, chromedp.EvalAwaitPromise))
+		if err != nil && !pageLeft(err) {
+			p.t.Fatalf("%s: %v", condition, err)
+		}
+		if met {
+			return
+		}
 		select {
 		case <-p.ctx.Done():
 			p.t.Fatalf("never: %s", condition)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+func pageLeft(err error) bool {
+	e, ok := errors.AsType[*cdproto.Error](err)
+	return ok && (e.Message == "Inspected target navigated or closed" || e.Message == "Execution context was destroyed.")
 }
 
 func (p page) text(selector string) string {
