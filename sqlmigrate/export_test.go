@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Ran is one call of an engine's run.
@@ -30,7 +31,7 @@ func (*FakeEngine) Inspect(context.Context, *sql.Conn, engine.Request) (*engine.
 	return nil, errors.New("not inspected")
 }
 
-func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) error {
+func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) error {
 	f.Runs = append(f.Runs, Ran{LockTimeout: s.LockTimeout})
 	ran := &f.Runs[len(f.Runs)-1]
 	for i, statement := range statements {
@@ -46,7 +47,7 @@ func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []engine.Sta
 	return nil
 }
 
-func (*FakeEngine) Script(statements []engine.Statement, format engine.Format) string {
+func (*FakeEngine) Script(statements []plan.Statement, format engine.Format) string {
 	text := "-- " + string(format) + "\n"
 	for _, s := range statements {
 		text += s.SQL + ";\n"

@@ -6,6 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // An Engine is one database's part of the work.
@@ -19,7 +21,7 @@ type Engine interface {
 	// database has that for such statements, and else one by one, leaving out
 	// those that have been done. done is called after each, also after one
 	// that was left out; it is never nil.
-	Run(ctx context.Context, conn *sql.Conn, statements []Statement, s Settings, done func(Statement)) error
+	Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s Settings, done func(plan.Statement)) error
 
 	// Transactions reports whether Run is one, so that all of it has to be
 	// repeated after an error, or nothing of what has been done.
@@ -33,7 +35,7 @@ type Engine interface {
 	// the same under the tool of the format, on a connection over which
 	// nothing is known. The lines "-- +goose Up" and "-- +goose Down" are not
 	// part of it; "-- +goose NO TRANSACTION" is.
-	Script(statements []Statement, format Format) string
+	Script(statements []plan.Statement, format Format) string
 
 	// Quote quotes a name for use in SQL.
 	Quote(t TableName) string
@@ -66,6 +68,14 @@ const NothingChanged = "nothing of this phase has been changed"
 // PartlyChanged is for a phase of which some statements are kept.
 func PartlyChanged(changed int) string {
 	return Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
+}
+
+// A Result is what a database's part of a plan is made of.
+type Result struct {
+	Tables   []plan.Table
+	Blockers []plan.Blocker
+	Phases   []plan.Phase
+	Notes    []string
 }
 
 // A Request is what Inspect was asked for.

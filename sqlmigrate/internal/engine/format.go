@@ -1,6 +1,10 @@
 package engine
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
 
 // A Format is the format of a migration tool's files.
 type Format string
@@ -26,7 +30,7 @@ func (f Format) Script(statements []string) string {
 }
 
 // SQLOf are the texts of statements.
-func SQLOf(statements []Statement) []string {
+func SQLOf(statements []plan.Statement) []string {
 	sql := make([]string, len(statements))
 	for i, s := range statements {
 		sql[i] = s.SQL

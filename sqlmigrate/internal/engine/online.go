@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // An Online is a database's part of a widening during which programs continue.
@@ -34,19 +36,19 @@ type Online interface {
 	// CloseMove removes the record. The move has been finished or taken back.
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// RunStep carries out a step that is not [Batches], and records next, which is
+	// RunStep carries out a step that is not [plan.Batches], and records next, which is
 	// m with the step done. It tries once; a lock is waited for until s.LockWait.
-	RunStep(ctx context.Context, conn *sql.Conn, step *OnlineStep, next *Move, s OnlineSettings) error
+	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s OnlineSettings) error
 
-	// RunBatch carries out one batch of a step that is [Batches], of about that
+	// RunBatch carries out one batch of a step that is [plan.Batches], of about that
 	// many rows from next.Position on. It sets Position, Until and Copied of
 	// next, and records it.
-	RunBatch(ctx context.Context, conn *sql.Conn, step *OnlineStep, next *Move, rows int, s OnlineSettings) (Batch, error)
+	RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, rows int, s OnlineSettings) (Batch, error)
 
 	// Retry reports whether a step that failed with err may succeed if it is tried
 	// again: it had no lock in time, or was the victim of a deadlock. holder
 	// says who stands in the way, if that is known.
-	Retry(ctx context.Context, conn *sql.Conn, step *OnlineStep, err error) (again bool, holder string)
+	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
 
 	// Differs reports whether err says that rows differ, so that the batches
 	// before the step have to be repeated.
@@ -60,15 +62,15 @@ type Online interface {
 // An OnlineTable is one of the connected set, with the columns that belong to it.
 type OnlineTable struct {
 	Name    TableName
-	Columns []Column
+	Columns []plan.Column
 }
 
 // An OnlinePlan is what package sqlmigrate describes.
 type OnlinePlan struct {
 	Tables   []TableName
-	Stages   []OnlineStage
-	Blockers []Blocker `json:",omitempty"`
-	Notes    []string  `json:",omitempty"`
+	Stages   []plan.Stage
+	Blockers []plan.Blocker `json:",omitempty"`
+	Notes    []string       `json:",omitempty"`
 }
 
 // A Move is an online widening under way, as the database keeps it.

@@ -5,12 +5,12 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-func detachPhase(g *graph, issued int64) engine.Phase {
-	phase := engine.Phase{Name: engine.Detach}
+func detachPhase(g *graph, issued int64) plan.Phase {
+	phase := plan.Phase{Name: plan.Detach}
 	columns := slices.Concat(byTable(g.assigned())...)
 	for _, c := range columns {
 		phase.Steps = append(phase.Steps, detachStep(g, c))
@@ -24,20 +24,20 @@ func detachPhase(g *graph, issued int64) engine.Phase {
 
 // detachStep disables the checks of foreign keys where something refers to the column:
 // MySQL refuses the change otherwise, although the type stays.
-func detachStep(g *graph, c *column) engine.Step {
+func detachStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	with, without := isAssigned(c)
-	step := engine.Step{Table: t.String(), Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
+	step := plan.Step{Table: t.String(), Text: "the database assigns " + c.Name + " no more", Locks: "everybody waits for a moment"}
 	if !c.Definition.Auto() {
-		step.Up = unchecked(engine.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: without})
-		step.Down = unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
+		step.Up = unchecked(plan.Statement{SQL: alter(t, "ALTER COLUMN "+mycatalog.Quote(c.Name)+" DROP DEFAULT"), Unless: without})
+		step.Down = unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
 		return step
 	}
 	if !g.mariadb {
 		step = rewrite(g, t, step)
 	}
-	up := unchecked(engine.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().WithoutAuto())), Unless: without})
-	step.Up = slices.Concat([]engine.Statement{recordCounter(t)}, up, []engine.Statement{recordKeys(c)})
+	up := unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().WithoutAuto())), Unless: without})
+	step.Up = slices.Concat([]plan.Statement{recordCounter(t)}, up, []plan.Statement{recordKeys(c)})
 	step.Down = unchecked(assignAgain(c, with)...)
 	return step
 }
@@ -53,7 +53,7 @@ func isAssigned(c *column) (with, without string) {
 
 // oldKeysOnly refuses to let the database assign keys again where IDs have been
 // issued: it would continue from the largest, with IDs that are issued too.
-func oldKeysOnly(c *column, issued int64) engine.Statement {
+func oldKeysOnly(c *column, issued int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: %s has Snowflake IDs, the database would continue from them", c),
 		fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s >= %d)", mycatalog.QuoteTable(c.Table.TableName), mycatalog.Quote(c.Name), issued))
@@ -88,22 +88,22 @@ func counterRow(t *mycatalog.Table) string {
 }
 
 // recordCounter keeps where the counter stands.
-func recordCounter(t *mycatalog.Table) engine.Statement {
-	return engine.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(t) + ", COALESCE(AUTO_INCREMENT, 1) " +
+func recordCounter(t *mycatalog.Table) plan.Statement {
+	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(t) + ", COALESCE(AUTO_INCREMENT, 1) " +
 		"FROM information_schema.TABLES WHERE " + mycatalog.WhereTable(t.TableName) + raiseCounter}
 }
 
 // recordKeys is for keys that were assigned until the counter was removed.
-func recordKeys(c *column) engine.Statement {
-	return engine.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(c.Table) + ", GREATEST(COALESCE(MAX(" + mycatalog.Quote(c.Name) + "), 0), 0) + 1 " +
+func recordKeys(c *column) plan.Statement {
+	return plan.Statement{SQL: "INSERT INTO `" + counterTable + "` SELECT " + counterRow(c.Table) + ", GREATEST(COALESCE(MAX(" + mycatalog.Quote(c.Name) + "), 0), 0) + 1 " +
 		"FROM " + mycatalog.QuoteTable(c.Table.TableName) + raiseCounter}
 }
 
 // assignAgain is the change that brings AUTO_INCREMENT back, from where it stood.
-func assignAgain(c *column, with string) []engine.Statement {
+func assignAgain(c *column, with string) []plan.Statement {
 	row := counterRow(c.Table)
 	change := alter(c.Table, "MODIFY "+string(c.afterWiden())) + ", AUTO_INCREMENT = "
-	return []engine.Statement{
+	return []plan.Statement{
 		{SQL: createCounters},
 		{SQL: "INSERT INTO `" + counterTable + "` VALUES (" + row + ", " + counterOf(c.Table) + ")" + raiseCounter},
 		{SQL: fmt.Sprintf("SET @sqlmigrate = (SELECT IF((%s),\n'DO 0',\nCONCAT(%s, next)) FROM `%s` WHERE (table_schema, table_name) = (%s))",
@@ -115,29 +115,29 @@ func assignAgain(c *column, with string) []engine.Statement {
 }
 
 // counted puts the table of counters around the steps of phase detach.
-func counted(steps []engine.Step, columns []*column) []engine.Step {
-	var forget []engine.Statement
+func counted(steps []plan.Step, columns []*column) []plan.Step {
+	var forget []plan.Statement
 	for _, c := range columns {
 		if c.Definition.Auto() {
-			forget = append(forget, engine.Statement{SQL: "DELETE FROM `" + counterTable + "` WHERE (table_schema, table_name) = (" + counterRow(c.Table) + ")"})
+			forget = append(forget, plan.Statement{SQL: "DELETE FROM `" + counterTable + "` WHERE (table_schema, table_name) = (" + counterRow(c.Table) + ")"})
 		}
 	}
 	if len(forget) == 0 {
 		return steps
 	}
-	begin := engine.Step{
+	begin := plan.Step{
 		Table: counterTable, Text: "make a table for where AUTO_INCREMENT stands, which the way back needs",
-		Up: []engine.Statement{{SQL: createCounters}},
-		Down: append(forget, engine.Statement{
+		Up: []plan.Statement{{SQL: createCounters}},
+		Down: append(forget, plan.Statement{
 			SQL: "DROP TABLE `" + counterTable + "`", Unless: "SELECT COUNT(*) > 0 FROM `" + counterTable + "`",
 		}),
 	}
-	return append([]engine.Step{begin}, steps...)
+	return append([]plan.Step{begin}, steps...)
 }
 
 // counterFits refuses a type in which the counter has no next key: the server
 // would refuse every row.
-func counterFits(c *column, high int64) engine.Statement {
+func counterFits(c *column, high int64) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: AUTO_INCREMENT of %s is beyond %s: lower it with ALTER TABLE", c.Table, c.Integer()),
 		fmt.Sprintf("SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE %s AND AUTO_INCREMENT > %d + 1", mycatalog.WhereTable(c.Table.TableName), high))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -152,22 +153,22 @@ func foreignNames(keys []mycatalog.ForeignKey) []string {
 }
 
 // tablesOf describes the connected set.
-func tablesOf(g *graph) []engine.Table {
-	var tables []engine.Table
+func tablesOf(g *graph) []plan.Table {
+	var tables []plan.Table
 	for _, columns := range byTable(g.all()) {
 		t := columns[0].Table
-		table := engine.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, MaxKey: keyID(g.keys[t].largest)}
+		table := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, MaxKey: keyID(g.keys[t].largest)}
 		for _, c := range columns {
 			table.Columns = append(table.Columns, c.describe())
 		}
-		slices.SortFunc(table.Columns, func(a, b engine.Column) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(table.Columns, func(a, b plan.Column) int { return strings.Compare(a.Name, b.Name) })
 		tables = append(tables, table)
 	}
 	return tables
 }
 
-func (c *column) describe() engine.Column {
-	described := engine.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.Assigned()}
+func (c *column) describe() plan.Column {
+	described := plan.Column{Name: c.Name, Type: c.Type, Key: c.Primary, Auto: c.Assigned()}
 	if c.widens() {
 		described.To = c.wide.String()
 	}
@@ -183,12 +184,12 @@ func (c *column) describe() engine.Column {
 
 // findings are what blocks the plan, and what else people should know.
 type findings struct {
-	blockers []engine.Blocker
+	blockers []plan.Blocker
 	notes    []string
 }
 
 func (f *findings) block(t *mycatalog.Table, object, reason, fix string) {
-	f.blockers = append(f.blockers, engine.Blocker{Table: t.String(), Object: object, Reason: reason, Fix: fix})
+	f.blockers = append(f.blockers, plan.Blocker{Table: t.String(), Object: object, Reason: reason, Fix: fix})
 }
 
 func (f *findings) note(format string, args ...any) {

@@ -7,14 +7,14 @@ import (
 
 	"gorm.io/gorm/schema"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // guardPhase leaves out keys that refer to another table's, which has a guard of its
 // own.
-func guardPhase(g *graph) (engine.Phase, []string) {
-	phase := engine.Phase{Name: engine.Guard}
+func guardPhase(g *graph) (plan.Phase, []string) {
+	phase := plan.Phase{Name: plan.Guard}
 	var notes []string
 	for _, c := range slices.Concat(byTable(g.moved)...) {
 		switch {
@@ -49,16 +49,16 @@ func guardName(t *mycatalog.Table, column string) string {
 	}
 }
 
-func guardStep(g *graph, c *column) engine.Step {
+func guardStep(g *graph, c *column) plan.Step {
 	t := c.Table
 	name := guardName(t, c.Name)
-	step := rewrite(g, t, engine.Step{
+	step := rewrite(g, t, plan.Step{
 		Text: "refuse keys that are not positive",
-		Up: []engine.Statement{{
+		Up: []plan.Statement{{
 			SQL:    alter(t, "ADD CONSTRAINT "+mycatalog.Quote(name)+" CHECK ("+mycatalog.Quote(c.Name)+" > 0)"),
 			Unless: mycatalog.HasAll(t.TableName, mycatalog.CheckKind, name),
 		}},
-		Down: []engine.Statement{{
+		Down: []plan.Statement{{
 			SQL:    alter(t, "DROP CONSTRAINT "+mycatalog.Quote(name)),
 			Unless: mycatalog.HasNone(t.TableName, mycatalog.CheckKind, name),
 		}},

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // The statements that write the journal, see [mycatalog.JournalTable].
@@ -16,21 +16,21 @@ const createJournal = "CREATE TABLE IF NOT EXISTS `" + mycatalog.JournalTable + 
 	") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: what a run that is under way has to put back'"
 
 // journalled puts the journal around the steps of a phase.
-func journalled(steps []engine.Step, entries []mycatalog.Entry) []engine.Step {
+func journalled(steps []plan.Step, entries []mycatalog.Entry) []plan.Step {
 	open, end := openJournal(entries), closeJournal(entries)
 	return slices.Concat(
-		[]engine.Step{{Table: mycatalog.JournalTable, Text: "write down what a run that fails half-way would otherwise lose", Up: open, Down: end}},
+		[]plan.Step{{Table: mycatalog.JournalTable, Text: "write down what a run that fails half-way would otherwise lose", Up: open, Down: end}},
 		steps,
-		[]engine.Step{{Table: mycatalog.JournalTable, Text: "remove it: everything is in place", Up: end, Down: open}})
+		[]plan.Step{{Table: mycatalog.JournalTable, Text: "remove it: everything is in place", Up: end, Down: open}})
 }
 
-func openJournal(entries []mycatalog.Entry) []engine.Statement {
-	statements := []engine.Statement{{SQL: createJournal}}
+func openJournal(entries []mycatalog.Entry) []plan.Statement {
+	statements := []plan.Statement{{SQL: createJournal}}
 	if len(entries) == 0 {
 		return statements
 	}
 	statements = append(statements, missing(entries)...)
-	return append(statements, engine.Statement{SQL: "INSERT INTO `" + mycatalog.JournalTable +
+	return append(statements, plan.Statement{SQL: "INSERT INTO `" + mycatalog.JournalTable +
 		"` (id, kind, table_schema, table_name, name, definition) VALUES\n" +
 		mycatalog.Join(entries, ",\n", func(e mycatalog.Entry) string {
 			return "(" + mycatalog.Literals([]string{e.ID(), e.Kind, e.Table.Schema, e.Table.Name, e.Name, e.Definition}) + ")"
@@ -39,22 +39,22 @@ func openJournal(entries []mycatalog.Entry) []engine.Statement {
 }
 
 // closeJournal leaves the table to others if it has entries of theirs.
-func closeJournal(entries []mycatalog.Entry) []engine.Statement {
-	drop := engine.Statement{
+func closeJournal(entries []mycatalog.Entry) []plan.Statement {
+	drop := plan.Statement{
 		SQL:    "DROP TABLE `" + mycatalog.JournalTable + "`",
 		Unless: "SELECT COUNT(*) > 0 FROM `" + mycatalog.JournalTable + "`",
 	}
 	if len(entries) == 0 {
-		return []engine.Statement{drop}
+		return []plan.Statement{drop}
 	}
 	ids := mycatalog.Join(entries, ", ", func(e mycatalog.Entry) string { return mycatalog.Literal(e.ID()) })
-	return []engine.Statement{{SQL: "DELETE FROM `" + mycatalog.JournalTable + "` WHERE id IN (" + ids + ")"}, drop}
+	return []plan.Statement{{SQL: "DELETE FROM `" + mycatalog.JournalTable + "` WHERE id IN (" + ids + ")"}, drop}
 }
 
 // missing refuses foreign keys that are absent although no earlier run has dropped
 // them. It needs the journal to exist. It refuses only where that existed before,
 // because the others are refused already.
-func missing(entries []mycatalog.Entry) []engine.Statement {
+func missing(entries []mycatalog.Entry) []plan.Statement {
 	u := unchanged{}
 	for _, e := range entries {
 		if f, ok := e.ForeignKey(); ok {

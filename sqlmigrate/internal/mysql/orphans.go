@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Rows that break a foreign key exist if they were written under foreign_key_checks = 0,
@@ -25,7 +26,7 @@ const orphansFrom = 200_000
 // and for explain.
 const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* until here */)"
 
-func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) engine.Statement {
+func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: table %s has rows whose %s is not in table %s", f.Child, strings.Join(f.Columns, ", "), f.Parent),
 		"SELECT "+unless+orphansBegin+g.tables[f.Child].Orphans(f)+orphansEnd)
@@ -33,8 +34,8 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) engine.State
 
 // rejectOrphansFirst is before the foreign keys are dropped. One that is absent already
 // has to be added back first.
-func rejectOrphansFirst(g *graph) []engine.Statement {
-	var statements []engine.Statement
+func rejectOrphansFirst(g *graph) []plan.Statement {
+	var statements []plan.Statement
 	for _, f := range g.allDropped() {
 		unless := "(" + mycatalog.HasNone(f.Child, mycatalog.ForeignKind, f.Name) + ")\nOR " +
 			mycatalog.Join(byTable(g.changed(f)), "", func(columns []*column) string { return "(" + columnsAre(columns, (*column).to) + ")\nOR " })
@@ -45,22 +46,22 @@ func rejectOrphansFirst(g *graph) []engine.Statement {
 
 // verify is after they have been added back. A transaction that has deleted a parent
 // before that does not know of the foreign key: the lock waits for it.
-func verify(g *graph, keys []mycatalog.ForeignKey) []engine.Statement {
-	var statements, orphans []engine.Statement
+func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
+	var statements, orphans []plan.Statement
 	var parents []engine.TableName
 	for _, f := range keys {
 		if !slices.Contains(parents, f.Parent) {
 			parents = append(parents, f.Parent)
-			statements = append(statements, engine.Statement{SQL: "LOCK TABLES " + mycatalog.QuoteTable(f.Parent) + " READ"}, engine.Statement{SQL: "UNLOCK TABLES"})
+			statements = append(statements, plan.Statement{SQL: "LOCK TABLES " + mycatalog.QuoteTable(f.Parent) + " READ"}, plan.Statement{SQL: "UNLOCK TABLES"})
 		}
 		orphans = append(orphans, rejectOrphans(g, f, ""))
 	}
 	return append(statements, orphans...)
 }
 
-func verifyStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
+func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.tables[keys[0].Child]
-	return engine.Step{
+	return plan.Step{
 		Table: t.String(),
 		Text:  "look for rows that broke foreign key " + strings.Join(foreignNames(keys), ", ") + " while it was away",
 		Up:    verify(g, keys),
@@ -93,7 +94,7 @@ func orphansFix(query string) string {
 }
 
 // explain adds to the error of a statement which rows it has found.
-func explain(ctx context.Context, conn *sql.Conn, s engine.Statement, err error) error {
+func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) error {
 	_, query, ok := strings.Cut(s.Unless, orphansBegin)
 	if !ok {
 		return err

@@ -3,14 +3,14 @@ package mysql
 import (
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // phasesOf are the phases that have steps, and notes about them. The journal is put
 // around what a failure could leave half-way, and what an earlier run has left of it
 // around the first phase. Keys from issued on, if that is not 0, are Snowflake IDs.
-func phasesOf(g *graph, issued int64) ([]engine.Phase, []string) {
+func phasesOf(g *graph, issued int64) ([]plan.Phase, []string) {
 	widen, notes := widenPhase(g)
 	detach := detachPhase(g, issued)
 	guard, more := guardPhase(g)
@@ -18,7 +18,7 @@ func phasesOf(g *graph, issued int64) ([]engine.Phase, []string) {
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach
 	}
-	for _, phase := range []*engine.Phase{&widen, &detach} {
+	for _, phase := range []*plan.Phase{&widen, &detach} {
 		entries, resumes := entriesOf(g, phase.Name), g.journal.Exists && phase == first
 		if resumes {
 			entries = merge(entries, g.journal.Entries)
@@ -28,14 +28,14 @@ func phasesOf(g *graph, issued int64) ([]engine.Phase, []string) {
 		}
 		rejectChanged(g, phase)
 	}
-	phases := slices.DeleteFunc([]engine.Phase{widen, detach, guard}, func(p engine.Phase) bool { return len(p.Steps) == 0 })
+	phases := slices.DeleteFunc([]plan.Phase{widen, detach, guard}, func(p plan.Phase) bool { return len(p.Steps) == 0 })
 	return phases, append(notes, more...)
 }
 
 // entriesOf are what the journal has to keep of a phase.
-func entriesOf(g *graph, phase engine.PhaseName) []mycatalog.Entry {
+func entriesOf(g *graph, phase plan.PhaseName) []mycatalog.Entry {
 	var entries []mycatalog.Entry
-	if phase == engine.Detach {
+	if phase == plan.Detach {
 		for _, c := range g.assigned() {
 			entries = append(entries, mycatalog.Entry{Kind: mycatalog.ColumnEntry, Table: c.Table.TableName, Name: c.Name, Definition: string(c.afterWiden())})
 		}
@@ -51,13 +51,13 @@ func entriesOf(g *graph, phase engine.PhaseName) []mycatalog.Entry {
 }
 
 // rejectChanged comes before the journal.
-func rejectChanged(g *graph, phase *engine.Phase) {
+func rejectChanged(g *graph, phase *plan.Phase) {
 	if len(phase.Steps) == 0 {
 		return
 	}
 	first, last := &phase.Steps[0], &phase.Steps[len(phase.Steps)-1]
 	rejections := unchangedFor(g, phase.Name, false)
-	if phase.Name == engine.Widen {
+	if phase.Name == plan.Widen {
 		rejections = append(rejections, rejectOrphansFirst(g)...)
 	}
 	first.Up = append(rejections, first.Up...)

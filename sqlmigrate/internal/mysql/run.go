@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Run implements [engine.Engine].
-func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := OpenSession(ctx, conn, s.LockTimeout)
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.State
 	return nil
 }
 
-func carryOut(ctx context.Context, conn *sql.Conn, s engine.Statement) error {
+func carryOut(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
 	if s.Unless != "" {
 		var over bool
 		if err := conn.QueryRowContext(ctx, s.Unless).Scan(&over); err != nil {

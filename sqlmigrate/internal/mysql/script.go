@@ -5,6 +5,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // The settings of a script are restored at its end. One that has failed keeps
@@ -21,7 +22,7 @@ const (
 
 // Script needs a connection that stays the same from its first statement to
 // its last, as both tools have it.
-func (Engine) Script(statements []engine.Statement, format engine.Format) string {
+func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	var lines []string
 	guarded := false
 	for _, s := range statements {
@@ -36,7 +37,7 @@ func (Engine) Script(statements []engine.Statement, format engine.Format) string
 
 // scripted is a statement that can be run again. There is no IF outside of
 // procedures, and a procedure would be left over by a failure.
-func scripted(s engine.Statement) []string {
+func scripted(s plan.Statement) []string {
 	if s.Unless == "" {
 		return []string{s.SQL}
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 func alter(t *mycatalog.Table, changes ...string) string {
@@ -30,21 +30,21 @@ const signal = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
 
 // rejectUnless fails with text unless the query returns true. A condition has 128
 // characters for its message.
-func rejectUnless(text, unless string) engine.Statement {
+func rejectUnless(text, unless string) plan.Statement {
 	const most = 128
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most-1]) + "…"
 	}
-	return engine.Statement{SQL: signal + mycatalog.Literal(text), Unless: unless}
+	return plan.Statement{SQL: signal + mycatalog.Literal(text), Unless: unless}
 }
 
-func unchecked(s ...engine.Statement) []engine.Statement {
-	s = append([]engine.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
-	return append(s, engine.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
+func unchecked(s ...plan.Statement) []plan.Statement {
+	s = append([]plan.Statement{{SQL: "SET SESSION foreign_key_checks = 0"}}, s...)
+	return append(s, plan.Statement{SQL: "SET SESSION foreign_key_checks = 1"})
 }
 
 // rewrite is a step that copies the table.
-func rewrite(g *graph, t *mycatalog.Table, step engine.Step) engine.Step {
+func rewrite(g *graph, t *mycatalog.Table, step plan.Step) plan.Step {
 	step.Table, step.Rows, step.Bytes, step.Rewrites = t.String(), t.Rows, t.Bytes, true
 	step.Estimate = CopyTime(t, g.mariadb)
 	step.Locks = "writes to the table wait until it is copied; reads wait for a moment at its end"

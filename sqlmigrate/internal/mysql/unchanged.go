@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A MODIFY and an ADD CONSTRAINT repeat the whole of what was inspected, so they would
@@ -17,9 +18,9 @@ import (
 // unchanged are conditions by table.
 type unchanged map[engine.TableName][]string
 
-func (u unchanged) rejections() []engine.Statement {
+func (u unchanged) rejections() []plan.Statement {
 	tables := slices.SortedFunc(maps.Keys(u), func(a, b engine.TableName) int { return strings.Compare(a.String(), b.String()) })
-	statements := make([]engine.Statement, len(tables))
+	statements := make([]plan.Statement, len(tables))
 	for i, t := range tables {
 		statements[i] = rejectUnless(fmt.Sprintf("sqlmigrate: refused: table %s has changed since it was inspected: inspect it again (or the account may not ALTER it)", t),
 			"SELECT "+strings.Join(u[t], "\nAND "))
@@ -28,9 +29,9 @@ func (u unchanged) rejections() []engine.Statement {
 }
 
 // unchangedFor are the rejections of a phase, up or down.
-func unchangedFor(g *graph, phase engine.PhaseName, down bool) []engine.Statement {
+func unchangedFor(g *graph, phase plan.PhaseName, down bool) []plan.Statement {
 	u := unchanged{}
-	if phase == engine.Detach {
+	if phase == plan.Detach {
 		for _, c := range g.assigned() {
 			u[c.Table.TableName] = append(u[c.Table.TableName], unassignedOr(c, down))
 		}

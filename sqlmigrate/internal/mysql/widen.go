@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const widenNote = "MySQL and MariaDB cannot change the type of a column that has a foreign key. Phase widen drops foreign keys at its beginning and adds them back at its end: nothing checks rows that are written in between, and the children of a deleted row stay. If a row then breaks a foreign key, that is added back all the same, and the phase ends with an error that has the query for such rows: fix them, and run the same again."
 
 // widenPhase drops foreign keys first, because no server changes the type of a column
 // that has one, whatever foreign_key_checks is.
-func widenPhase(g *graph) (engine.Phase, []string) {
-	phase := engine.Phase{Name: engine.Widen}
+func widenPhase(g *graph) (plan.Phase, []string) {
+	phase := plan.Phase{Name: plan.Widen}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, dropStep(g, keys))
 	}
@@ -36,12 +36,12 @@ func widenPhase(g *graph) (engine.Phase, []string) {
 }
 
 // dropStep is for the foreign keys of one table.
-func dropStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
+func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.tables[keys[0].Child]
-	return engine.Step{
+	return plan.Step{
 		Table: t.String(),
 		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
-		Up:    []engine.Statement{drop(g, t, keys, (*column).to)},
+		Up:    []plan.Statement{drop(g, t, keys, (*column).to)},
 		Down:  addBeforeIndexes(g, t, keys),
 		Locks: "waits for transactions that use the table or the tables that it refers to; all others wait until it is done",
 	}
@@ -49,20 +49,20 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
 
 // addStep adds them unchecked: that takes a moment, where a server that checks copies
 // the table.
-func addStep(g *graph, keys []mycatalog.ForeignKey) engine.Step {
+func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 	t := g.tables[keys[0].Child]
-	return engine.Step{
+	return plan.Step{
 		Table: t.String(),
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
 		Up:    unchecked(addForeignKeys(t, keys)),
-		Down:  []engine.Statement{drop(g, t, keys, (*column).from)},
+		Down:  []plan.Statement{drop(g, t, keys, (*column).from)},
 		Locks: "waits for transactions that use the table and, on MySQL, for those that write the tables that it refers to; all others wait until it is done",
 	}
 }
 
 // drop is one statement, so that all of a table's exist or none. It is left out where
 // the columns have their new types already.
-func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) engine.Statement {
+func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func(*column) mycatalog.Integer) plan.Statement {
 	var columns []*column
 	for _, f := range keys {
 		columns = append(columns, g.changed(f)...)
@@ -73,11 +73,11 @@ func drop(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey, typeOf func
 		unless = "SELECT (" + mycatalog.HasNone(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...) + ") OR " +
 			mycatalog.Join(byTable(columns), " AND ", func(columns []*column) string { return "(" + columnsAre(columns, typeOf) + ")" })
 	}
-	return engine.Statement{SQL: alter(t, drops), Unless: unless}
+	return plan.Statement{SQL: alter(t, drops), Unless: unless}
 }
 
-func addForeignKeys(t *mycatalog.Table, keys []mycatalog.ForeignKey) engine.Statement {
-	return engine.Statement{SQL: alter(t, addClauses(keys)), Unless: mycatalog.HasAll(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...)}
+func addForeignKeys(t *mycatalog.Table, keys []mycatalog.ForeignKey) plan.Statement {
+	return plan.Statement{SQL: alter(t, addClauses(keys)), Unless: mycatalog.HasAll(t.TableName, mycatalog.ForeignKind, foreignNames(keys)...)}
 }
 
 func addClauses(keys []mycatalog.ForeignKey) string {
@@ -86,21 +86,21 @@ func addClauses(keys []mycatalog.ForeignKey) string {
 
 // addBeforeIndexes is addForeignKeys where widenStep may not have come to the indexes.
 // They are left to the server if somebody has changed them since.
-func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []engine.Statement {
+func addBeforeIndexes(g *graph, t *mycatalog.Table, keys []mycatalog.ForeignKey) []plan.Statement {
 	add := addForeignKeys(t, keys)
 	own := g.rebuilt(t)
 	if len(own) == 0 {
 		return unchecked(add)
 	}
 	unchanged := mycatalog.Join(own, " AND ", func(e string) string { return t.IndexUnchanged(nameOf(e)) })
-	both := engine.Statement{
+	both := plan.Statement{
 		SQL:    alter(t, rebuild(own), addClauses(keys)),
 		Unless: "SELECT (" + add.Unless + ") OR NOT (" + unchanged + ")",
 	}
 	return unchecked(both, add)
 }
 
-func widenStep(g *graph, columns []*column) engine.Step {
+func widenStep(g *graph, columns []*column) plan.Step {
 	var up, down []string
 	for _, c := range columns {
 		up = append(up, "MODIFY "+string(c.afterWiden()))
@@ -110,10 +110,10 @@ func widenStep(g *graph, columns []*column) engine.Step {
 	if own := g.rebuilt(t); len(own) > 0 {
 		up = append(up, rebuild(own))
 	}
-	return rewrite(g, t, engine.Step{
+	return rewrite(g, t, plan.Step{
 		Text: mycatalog.Join(columns, ", ", func(c *column) string { return c.Name + " becomes " + c.wide.String() }),
-		Up:   []engine.Statement{{SQL: alter(t, up...), Unless: columnsAre(columns, (*column).to)}},
-		Down: []engine.Statement{{SQL: alter(t, down...), Unless: columnsAre(columns, (*column).from)}},
+		Up:   []plan.Statement{{SQL: alter(t, up...), Unless: columnsAre(columns, (*column).to)}},
+		Down: []plan.Statement{{SQL: alter(t, down...), Unless: columnsAre(columns, (*column).from)}},
 	})
 }
 
@@ -122,8 +122,8 @@ func rebuild(indexes []string) string {
 }
 
 // fit refuses to go back to types that do not hold what is there.
-func fit(columns []*column) []engine.Statement {
-	var statements []engine.Statement
+func fit(columns []*column) []plan.Statement {
+	var statements []plan.Statement
 	for _, c := range columns {
 		low, high := c.Integer().Range()
 		statements = append(statements, rejectUnless(

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Config is what the options have set.
@@ -12,7 +13,7 @@ type Config struct {
 	Stall             time.Duration // that a batch may take
 	MaxLag            time.Duration // of a replica; zero: no limit
 	Patience          time.Duration // for which a step that gets no lock is tried again
-	Last              engine.StageName
+	Last              plan.StageName
 	Progress          func(Progress)
 	Settings          engine.OnlineSettings
 }
@@ -24,7 +25,7 @@ func Defaults() Config {
 		Stall:    50 * time.Millisecond,
 		MaxLag:   10 * time.Second,
 		Patience: 10 * time.Minute,
-		Last:     engine.StageSwap,
+		Last:     plan.StageSwap,
 		Progress: func(Progress) {},
 		Settings: engine.OnlineSettings{LockWait: 200 * time.Millisecond},
 	}
@@ -32,7 +33,7 @@ func Defaults() Config {
 
 // Progress is described in package sqlmigrate.
 type Progress struct {
-	Stage        engine.StageName
+	Stage        plan.StageName
 	Table, Step  string
 	SQL          []string
 	Done, Of     int

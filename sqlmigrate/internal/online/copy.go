@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // copy carries out a step in batches, from where it was left.
@@ -25,7 +26,7 @@ func (r *Run) copy(ctx context.Context, t task) error {
 // through all of them, and writes those only.
 func (r *Run) copyAgain(ctx context.Context) error {
 	for _, t := range tasks(r.move) {
-		if t.Kind != engine.Batches {
+		if t.Kind != plan.Batches {
 			continue
 		}
 		r.move.Position, r.move.Until, r.move.Copied = 0, 0, 0

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A task is a step and its stage.
 type task struct {
 	stage int
-	*engine.OnlineStep
+	*plan.OnlineStep
 }
 
 // tasks are all steps of m in the direction that it has.
@@ -27,7 +28,7 @@ func tasks(m *engine.Move) []task {
 	return all
 }
 
-func appendTasks(all []task, stage int, steps []engine.OnlineStep) []task {
+func appendTasks(all []task, stage int, steps []plan.OnlineStep) []task {
 	for i := range steps {
 		all = append(all, task{stage, &steps[i]})
 	}
@@ -41,7 +42,7 @@ func after(m engine.Move) *engine.Move {
 }
 
 // through is how many steps the stages up to this one have.
-func through(p *engine.OnlinePlan, last engine.StageName) int {
+func through(p *engine.OnlinePlan, last plan.StageName) int {
 	n := 0
 	for _, stage := range p.Stages {
 		n += len(stage.Steps)
@@ -54,7 +55,7 @@ func through(p *engine.OnlinePlan, last engine.StageName) int {
 
 // A Point is where a move is.
 type Point struct {
-	Stage engine.StageName
+	Stage plan.StageName
 	Of    int
 }
 
@@ -70,11 +71,11 @@ func At(m *engine.Move) Point {
 
 // Swapped reports whether the new columns have their places.
 func Swapped(m *engine.Move) bool {
-	swap := slices.IndexFunc(m.Plan.Stages, func(s engine.OnlineStage) bool { return s.Name == engine.StageSwap })
+	swap := slices.IndexFunc(m.Plan.Stages, func(s plan.Stage) bool { return s.Name == plan.StageSwap })
 	if m.Back {
 		return m.From >= swap && m.Done < len(backOf(m, m.From, swap))
 	}
-	return m.Done >= through(&m.Plan, engine.StageSwap)
+	return m.Done >= through(&m.Plan, plan.StageSwap)
 }
 
 // backOf are the steps that take stages back, from one down to another.

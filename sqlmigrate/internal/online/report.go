@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A reporter calls the function that the caller has given for progress.
@@ -36,7 +37,7 @@ func (r *reporter) step(m *engine.Move, t task, done int) {
 		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end,
 		Remaining: r.remaining(done),
 	}
-	if t.Kind == engine.Batches {
+	if t.Kind == plan.Batches {
 		r.now.OfRows, r.now.Rows = t.Rows, m.Copied
 	}
 	r.send()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Run is one call of Apply, Finish or Revert.
@@ -22,8 +23,8 @@ type Run struct {
 
 // New returns a run of the move that one of the tables has by then, or of a
 // plan that has not been begun.
-func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, plan engine.Move, c Config) *Run {
-	return &Run{driver: driver, conn: conn, tables: tables, move: &plan, config: c, report: newReporter(c.Progress)}
+func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, m engine.Move, c Config) *Run {
+	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: newReporter(c.Progress)}
 }
 
 // Apply carries out the stages up to the last that is wanted.
@@ -42,8 +43,8 @@ func (r *Run) Apply(ctx context.Context) error {
 // Finish carries out the last stage.
 func (r *Run) Finish(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
-		if r.move.Back || r.move.Done < through(&r.move.Plan, engine.StageSwap) {
-			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", At(r.move).Stage, engine.StageFinish)
+		if r.move.Back || r.move.Done < through(&r.move.Plan, plan.StageSwap) {
+			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", At(r.move).Stage, plan.StageFinish)
 		}
 		return r.toEnd(ctx)
 	})
@@ -106,14 +107,14 @@ func (r *Run) turn(ctx context.Context) error {
 		stage = all[back.Done].stage
 	}
 	if last := len(back.Plan.Stages) - 1; stage == last {
-		if back.Done > through(&back.Plan, engine.StageSwap) {
+		if back.Done > through(&back.Plan, plan.StageSwap) {
 			return fmt.Errorf("sqlmigrate: there is no way back: %s", back.Plan.Stages[last].NoWayBack)
 		}
 		stage = last - 1
 	}
 	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied = true, stage, 0, 0, 0, 0
 	for _, t := range tasks(&back) {
-		if t.Kind != engine.Verify {
+		if t.Kind != plan.Verify {
 			break
 		}
 		if err := r.driver.RunStep(ctx, r.conn, t.OnlineStep, r.move, r.config.Settings); err != nil {
@@ -169,7 +170,7 @@ func (r *Run) failure(t task, err error) error {
 }
 
 func (r *Run) step(ctx context.Context, t task) error {
-	if t.Kind == engine.Batches {
+	if t.Kind == plan.Batches {
 		return r.copy(ctx, t)
 	}
 	next := after(*r.move)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A fake is a driver whose steps only count, and fail when they are told to.
@@ -59,7 +60,7 @@ func (f *fake) CloseMove(context.Context, *sql.Conn, *engine.Move) error {
 	return nil
 }
 
-func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	f.waits = append(f.waits, s.LockWait)
 	if f.busy > 0 {
 		f.busy--
@@ -74,7 +75,7 @@ func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, nex
 	return nil
 }
 
-func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (engine.Batch, error) {
+func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (engine.Batch, error) {
 	f.rows, f.begun = append(f.rows, rows), append(f.begun, time.Now())
 	took := f.took(rows)
 	time.Sleep(took)
@@ -84,7 +85,7 @@ func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, ne
 	return engine.Batch{Copied: rows, Took: took, Last: next.Position >= int64(f.table)}, nil
 }
 
-func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
+func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
 	return errors.Is(err, errBusy), "somebody"
 }
 
@@ -99,15 +100,15 @@ func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
 	return lag, nil
 }
 
-func plan() engine.Move {
-	step := func(kind engine.StepKind) []engine.OnlineStep {
-		return []engine.OnlineStep{{Text: string(kind), Kind: kind}}
+func newMove() engine.Move {
+	step := func(kind plan.StepKind) []plan.OnlineStep {
+		return []plan.OnlineStep{{Text: string(kind), Kind: kind}}
 	}
-	return engine.Move{Plan: engine.OnlinePlan{Tables: []engine.TableName{{Name: "t"}}, Stages: []engine.OnlineStage{
-		{Name: engine.StagePrepare, Steps: step(engine.Short), Back: step(engine.Short)},
-		{Name: engine.StageCopy, Steps: step(engine.Batches)},
-		{Name: engine.StageSwap, Steps: step(engine.Short), Back: append(step(engine.Verify), step(engine.Short)...)},
-		{Name: engine.StageFinish, Steps: append(step(engine.Short), step(engine.Short)...), NoWayBack: "it is gone"},
+	return engine.Move{Plan: engine.OnlinePlan{Tables: []engine.TableName{{Name: "t"}}, Stages: []plan.Stage{
+		{Name: plan.StagePrepare, Steps: step(plan.Short), Back: step(plan.Short)},
+		{Name: plan.StageCopy, Steps: step(plan.Batches)},
+		{Name: plan.StageSwap, Steps: step(plan.Short), Back: append(step(plan.Verify), step(plan.Short)...)},
+		{Name: plan.StageFinish, Steps: append(step(plan.Short), step(plan.Short)...), NoWayBack: "it is gone"},
 	}}}
 }
 
@@ -115,7 +116,7 @@ func newFake() *fake {
 	return &fake{table: 100_000, took: func(rows int) time.Duration { return time.Duration(rows) * 50 * time.Microsecond }}
 }
 
-func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, plan(), c) }
+func (f *fake) run(c online.Config) *online.Run { return online.New(f, nil, nil, newMove(), c) }
 
 // A batch takes about as long as a program may be stalled, and the copy
 // rests for as long.
@@ -223,7 +224,7 @@ func TestDiffers(t *testing.T) {
 		}{{3, nil}, {4, errDiffer}} {
 			f := newFake()
 			c := online.Defaults()
-			c.Last = engine.StageCopy
+			c.Last = plan.StageCopy
 			if err := f.run(c).Apply(t.Context()); err != nil {
 				t.Fatal(err)
 			}

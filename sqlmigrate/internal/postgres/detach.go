@@ -4,30 +4,30 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
 // detach plans that the database assigns no more keys. Those from issued on are
 // taken for Snowflake IDs, with which it cannot be taken back.
-func detach(g *graph, issued int64, locks int) (engine.Phase, findings) {
-	phase := engine.Phase{Name: engine.Detach, Transaction: true}
+func detach(g *graph, issued int64, locks int) (plan.Phase, findings) {
+	phase := plan.Phase{Name: plan.Detach, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
-	batches, found := g.batches(engine.Detach, tables, locks)
+	batches, found := g.batches(plan.Detach, tables, locks)
 	for i, batch := range batches {
-		steps := stepsOf(batch, i, func(t *table) engine.Step { return detachStep(t, issued) })
+		steps := stepsOf(batch, i, func(t *table) plan.Step { return detachStep(t, issued) })
 		g.lockFirst(steps, allOf(batch, accessExclusive))
 		phase.Steps = append(phase.Steps, steps...)
 	}
 	return phase, found
 }
 
-func detachStep(t *table, issued int64) engine.Step {
+func detachStep(t *table, issued int64) plan.Step {
 	columns := t.assignedColumns()
 	assigned := has(assignedMembers(columns), "(attidentity <> '' OR atthasdef)")
-	return engine.Step{
+	return plan.Step{
 		Table: t.Display,
 		Text:  "the database assigns " + namesOf(columns) + " no more",
 		Up:    statementsUnless("SELECT NOT "+assigned, detachUp(t, columns)...),

@@ -3,17 +3,17 @@ package postgres
 import (
 	"fmt"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // findings are what an inspection has to report.
 type findings struct {
-	blockers []engine.Blocker
+	blockers []plan.Blocker
 	notes    []string
 }
 
 func (f *findings) block(table, object, reason, fix string) {
-	f.blockers = append(f.blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
+	f.blockers = append(f.blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
 func (f *findings) note(format string, args ...any) {

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -251,13 +251,13 @@ func (c *column) userOf(s *sequence) *column {
 }
 
 // result is the table as the plan lists it.
-func (t *table) result(schema string) engine.Table {
-	result := engine.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
+func (t *table) result(schema string) plan.Table {
+	result := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, NotAnalyzed: t.NotAnalyzed}
 	if t.Schema == schema {
 		result.Schema = ""
 	}
 	for _, c := range t.columns {
-		column := engine.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
+		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key, Auto: c.auto()}
 		for _, to := range c.refers {
 			column.Refers = append(column.Refers, to.relation.Display+"."+to.Name)
 		}

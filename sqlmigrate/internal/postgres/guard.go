@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Bytes per second that a CHECK reads, tables without their indexes, from
@@ -16,22 +16,22 @@ const scanRate = 500_000_000
 // guard plans a CHECK for each key: it is added in one transaction, which takes
 // no time, and what is there already is read in another, next to which programs
 // read and write.
-func guard(g *graph, checks map[*table][]check, locks int) (engine.Phase, findings) {
-	phase := engine.Phase{Name: engine.Guard, Transaction: true}
+func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, findings) {
+	phase := plan.Phase{Name: plan.Guard, Transaction: true}
 	var found findings
 	transactions := 0
 	for _, part := range []struct {
 		tables []*table
 		mode   string
-		step   func(*table, []check) engine.Step
+		step   func(*table, []check) plan.Step
 	}{
 		{keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(checks[t], isNew) }), accessExclusive, addChecks},
 		{keepIf(g.tables, func(t *table) bool { return len(checks[t]) > 0 }), shareUpdateExclusive, validateChecks},
 	} {
-		batches, more := g.batches(engine.Guard, part.tables, locks)
+		batches, more := g.batches(plan.Guard, part.tables, locks)
 		found.add(more)
 		for _, batch := range batches {
-			steps := stepsOf(batch, transactions, func(t *table) engine.Step { return part.step(t, checks[t]) })
+			steps := stepsOf(batch, transactions, func(t *table) plan.Step { return part.step(t, checks[t]) })
 			g.lockFirst(steps, allOf(batch, part.mode))
 			phase.Steps = append(phase.Steps, steps...)
 			transactions++
@@ -43,7 +43,7 @@ func guard(g *graph, checks map[*table][]check, locks int) (engine.Phase, findin
 // isNew: a run that was ended between the two transactions has added the others.
 func isNew(c check) bool { return !c.added }
 
-func addChecks(t *table, checks []check) engine.Step {
+func addChecks(t *table, checks []check) plan.Step {
 	var adds, drops []string
 	for _, c := range checks {
 		if !c.added {
@@ -52,7 +52,7 @@ func addChecks(t *table, checks []check) engine.Step {
 		}
 	}
 	there := "SELECT " + hasCheck(t, checks[0], "")
-	return engine.Step{
+	return plan.Step{
 		Table: t.Display,
 		Text:  "a CHECK refuses new " + checkedNames(checks) + " of zero and below",
 		Up:    statementsUnless(there, "ALTER TABLE "+t.Target()+" "+strings.Join(adds, ", ")),
@@ -62,7 +62,7 @@ func addChecks(t *table, checks []check) engine.Step {
 }
 
 // validateChecks has nothing to take back, unless the CHECK was there before.
-func validateChecks(t *table, checks []check) engine.Step {
+func validateChecks(t *table, checks []check) plan.Step {
 	var validates, again []string
 	for _, c := range checks {
 		validates = append(validates, "VALIDATE CONSTRAINT "+pgsql.Quote(c.name))
@@ -70,7 +70,7 @@ func validateChecks(t *table, checks []check) engine.Step {
 			again = append(again, "ALTER TABLE "+t.Target()+" DROP CONSTRAINT "+pgsql.Quote(c.name)+", "+c.add())
 		}
 	}
-	return engine.Step{
+	return plan.Step{
 		Table:    t.Display,
 		Text:     "the CHECK of " + checkedNames(checks) + " is validated: the rows that are there are read",
 		Up:       statementsUnless("SELECT "+hasCheck(t, checks[0], " AND convalidated"), "ALTER TABLE "+t.Target()+" "+strings.Join(validates, ", ")),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Inspect implements [engine.Engine].
@@ -131,7 +132,7 @@ func (f *facts) plan(r pgcatalog.Reader, want engine.Request) *engine.Result {
 	for _, t := range f.graph.tables {
 		result.Tables = append(result.Tables, t.result(r.Schema))
 	}
-	add := func(phase engine.Phase, found findings) {
+	add := func(phase plan.Phase, found findings) {
 		f.findings.add(found)
 		if len(phase.Steps) > 0 {
 			result.Phases = append(result.Phases, phase)
@@ -141,7 +142,7 @@ func (f *facts) plan(r pgcatalog.Reader, want engine.Request) *engine.Result {
 	add(detach(f.graph, want.Issued, r.Locks))
 	add(guard(f.graph, f.checks, r.Locks))
 	f.findings.add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
-	if len(result.Phases) > 0 && result.Phases[0].Name == engine.Widen {
+	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
 		f.findings.notes = append(f.findings.notes, notesOnWiden...)
 	}
 	result.Blockers, result.Notes = f.findings.blockers, f.findings.notes

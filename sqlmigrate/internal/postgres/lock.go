@@ -6,6 +6,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Modes of locks. Only the first keeps readers out.
@@ -20,7 +21,7 @@ const (
 // after. Parents come before children, as programs write them: the other way
 // round, a program that has written a parent and continues with its children
 // would wait for the phase, and the phase for it.
-func (g *graph) lockFirst(steps []engine.Step, modes map[*table]string) {
+func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 {
 		return
 	}
@@ -104,8 +105,8 @@ func (g *graph) parentsFirst(tables map[*table]string) []*table {
 type batch []*table
 
 // stepsOf plans a step for each table of a transaction.
-func stepsOf(tables batch, transaction int, step func(*table) engine.Step) []engine.Step {
-	steps := make([]engine.Step, len(tables))
+func stepsOf(tables batch, transaction int, step func(*table) plan.Step) []plan.Step {
+	steps := make([]plan.Step, len(tables))
 	for i, t := range tables {
 		steps[i] = step(t)
 		steps[i].Transaction = transaction
@@ -117,7 +118,7 @@ func stepsOf(tables batch, transaction int, step func(*table) engine.Step) []eng
 // need some too. If they do not, a set of connected tables is one, and where even
 // that does not fit, as many tables as do. After each, the plan can be resumed
 // and taken back.
-func (g *graph) batches(phase engine.PhaseName, tables []*table, locks int) (batches []batch, found findings) {
+func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches []batch, found findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
 		return []batch{tables}, found
@@ -144,13 +145,13 @@ const viewCost = 12
 // lockCount is an upper bound of the locks that a transaction takes which changes
 // tables: theirs, and while they are copied those of the tables that foreign keys
 // connect with them, and of the views above them.
-func (g *graph) lockCount(phase engine.PhaseName, tables []*table) int {
+func (g *graph) lockCount(phase plan.PhaseName, tables []*table) int {
 	sum := 0
 	own := allOf(tables, accessExclusive)
 	for t := range own {
 		sum += g.locksFor(t, phase)
 	}
-	if phase != engine.Widen {
+	if phase != plan.Widen {
 		return sum
 	}
 	near := map[*table]bool{}
@@ -172,8 +173,8 @@ func (g *graph) lockCount(phase engine.PhaseName, tables []*table) int {
 // locksFor counts what a table has. For widen this is twice because it is copied,
 // its types, and the constraints and triggers that are created again: seen were
 // 64 where this is 79.
-func (g *graph) locksFor(t *table, phase engine.PhaseName) int {
-	if phase != engine.Widen {
+func (g *graph) locksFor(t *table, phase plan.PhaseName) int {
+	if phase != plan.Widen {
 		return t.Relations + t.Constraints + 8
 	}
 	sum := 2*t.Relations + 4*len(t.members) + t.Constraints
@@ -215,7 +216,7 @@ func (g *graph) connected(tables []*table) []batch {
 }
 
 // cut cuts tables into batches that need at most that many locks, or have one table.
-func (g *graph) cut(tables batch, phase engine.PhaseName, locks int) []batch {
+func (g *graph) cut(tables batch, phase plan.PhaseName, locks int) []batch {
 	var found []batch
 	for len(tables) > 0 {
 		n := 1

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // checkAll is a statement that consists of several of rejectIf. It is an error too if a
@@ -48,7 +48,7 @@ func widenCheck(g *graph, t *table, columns []*column) string {
 // a column that the plan does not know refers to a widened key: a foreign key
 // that was added since, or that exists in this database only. It would take
 // keys of the old kind, and fail at the first new one.
-func rejectNewReferences(tables []*table) []engine.Statement {
+func rejectNewReferences(tables []*table) []plan.Statement {
 	var rejections []string
 	for _, t := range tables {
 		for _, c := range t.narrowColumns() {

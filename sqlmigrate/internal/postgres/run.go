@@ -5,10 +5,11 @@ import (
 	"database/sql"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Run takes one transaction: PostgreSQL has it for all that a plan does.
-func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	session, err := begin(ctx, conn, s.Pool)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.State
 
 // alreadyDone asks before the first statement what has been done: all of it or
 // nothing, since an earlier run was one transaction too.
-func alreadyDone(ctx context.Context, conn *sql.Conn, statements []engine.Statement) (map[string]bool, error) {
+func alreadyDone(ctx context.Context, conn *sql.Conn, statements []plan.Statement) (map[string]bool, error) {
 	over := map[string]bool{"": false}
 	for _, statement := range statements {
 		if _, asked := over[statement.Unless]; asked {
@@ -62,6 +63,6 @@ const scriptTimeout = "SET LOCAL lock_timeout = '5s'"
 
 // Script writes no BEGIN: golang-migrate sends the file at once, which makes it
 // one transaction, and goose has its own.
-func (Engine) Script(statements []engine.Statement, format engine.Format) string {
+func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(append([]string{scriptTimeout}, engine.SQLOf(statements)...))
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // doBlock makes a DO statement with a delimiter that body does not contain.
@@ -29,10 +29,10 @@ func ownerOf(kind, object, table string) string {
 }
 
 // statementsUnless returns a statement for each text, all done if unless is true.
-func statementsUnless(unless string, texts ...string) []engine.Statement {
-	statements := make([]engine.Statement, len(texts))
+func statementsUnless(unless string, texts ...string) []plan.Statement {
+	statements := make([]plan.Statement, len(texts))
 	for i, text := range texts {
-		statements[i] = engine.Statement{SQL: text, Unless: unless}
+		statements[i] = plan.Statement{SQL: text, Unless: unless}
 	}
 	return statements
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // create are the statements that make the view what it was, but for its rules.
@@ -90,7 +91,7 @@ func optionList(options []string) string {
 // withoutViews puts the steps between two that drop views and create them again.
 // The views are dropped before the tables are locked, for a reader of a view
 // locks the view first.
-func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []string) []engine.Step {
+func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
 	var names, creates []string
 	for _, v := range views {
 		names = append(names, v.Display)
@@ -108,20 +109,20 @@ func withoutViews(batch []*table, steps []engine.Step, views []*view, locks []st
 	narrow := areNarrow(columns)
 	begin, end := steps[0].Transaction, "until the end of the transaction"
 	text := engine.Count(len(views), "view") + " that would block it: " + strings.Join(names, ", ")
-	before := engine.Step{
+	before := plan.Step{
 		Table: "views", Text: "drop " + text, Transaction: begin,
 		Locks: "ACCESS EXCLUSIVE on the views " + end,
 		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops(views, ""), locks))),
 		Down:  statementsUnless("SELECT "+narrow, creates...),
 		Check: statementsUnless("", checkAll([]string{rejectNewViews(views)})),
 	}
-	after := engine.Step{
+	after := plan.Step{
 		Table: "views", Text: "create again " + text, Transaction: begin,
 		Locks: "ACCESS EXCLUSIVE on the views " + end,
 		Up:    statementsUnless("SELECT NOT "+narrow, creates...),
 		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(drops(views, "IF EXISTS "), locks))),
 	}
-	return slices.Concat([]engine.Step{before}, steps, []engine.Step{after})
+	return slices.Concat([]plan.Step{before}, steps, []plan.Step{after})
 }
 
 // drops drop the views, and their rules first, in the opposite order of creation.

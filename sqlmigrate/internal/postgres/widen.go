@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB
@@ -25,12 +25,12 @@ type restores struct {
 
 // widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
 // stay: PostgreSQL compares an integer with a bigint.
-func widen(g *graph, lost restores, locks int) (engine.Phase, findings) {
-	phase := engine.Phase{Name: engine.Widen, Transaction: true}
+func widen(g *graph, lost restores, locks int) (plan.Phase, findings) {
+	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })
-	batches, found := g.batches(engine.Widen, tables, locks)
+	batches, found := g.batches(plan.Widen, tables, locks)
 	for i, batch := range batches {
-		steps := stepsOf(batch, i, func(t *table) engine.Step {
+		steps := stepsOf(batch, i, func(t *table) plan.Step {
 			return widenStep(g, t, lost.up(t), lost.down(t), len(batches) > 1)
 		})
 		modes := g.widenModes(batch)
@@ -47,14 +47,14 @@ func widen(g *graph, lost restores, locks int) (engine.Phase, findings) {
 	return phase, found
 }
 
-func widenStep(g *graph, t *table, up, down []string, several bool) engine.Step {
+func widenStep(g *graph, t *table, up, down []string, several bool) plan.Step {
 	columns := t.narrowColumns()
 	narrow := areNarrow(columns)
 	becomes := " become bigint"
 	if len(columns) == 1 {
 		becomes = " becomes bigint"
 	}
-	return engine.Step{
+	return plan.Step{
 		Table:    t.Display,
 		Text:     namesOf(columns) + becomes,
 		Up:       statementsUnless("SELECT NOT "+narrow, up...),

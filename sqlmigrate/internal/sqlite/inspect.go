@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Engine changes the catalog only. Every integer column of SQLite holds 64
@@ -52,12 +53,12 @@ type inspection struct {
 	edges    []edge
 	moved    map[columnID]bool
 	affected []*table // the tables of moved columns, by name
-	blockers []engine.Blocker
+	blockers []plan.Blocker
 	notes    []string
 }
 
 func (in *inspection) block(table, object, reason, fix string) {
-	in.blockers = append(in.blockers, engine.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
+	in.blockers = append(in.blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
 }
 
 func (in *inspection) note(format string, args ...any) {

@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/types"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 const (
@@ -18,10 +19,10 @@ const (
 )
 
 func (in *inspection) plan() *engine.Result {
-	plan := &engine.Result{}
-	detach, guard := engine.Phase{Name: engine.Detach}, engine.Phase{Name: engine.Guard}
+	result := &engine.Result{}
+	detach, guard := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}
 	for _, t := range in.affected {
-		plan.Tables = append(plan.Tables, in.public(t))
+		result.Tables = append(result.Tables, in.public(t))
 		c := in.key(t)
 		if c == nil {
 			continue
@@ -36,29 +37,29 @@ func (in *inspection) plan() *engine.Result {
 		}
 		in.describe(t, c)
 	}
-	for _, phase := range []engine.Phase{detach, guard} {
+	for _, phase := range []plan.Phase{detach, guard} {
 		phase.Transaction = true
 		if len(phase.Steps) > 0 {
-			plan.Phases = append(plan.Phases, phase)
+			result.Phases = append(result.Phases, phase)
 		}
 	}
 	if len(detach.Steps) > 0 {
 		in.note("SQLite still assigns a key that is omitted, without AUTOINCREMENT as with it: only the trigger of phase guard refuses the row.")
 	}
-	if len(plan.Phases) > 0 {
+	if len(result.Phases) > 0 {
 		in.noteCascades()
 	}
-	plan.Blockers, plan.Notes = in.blockers, in.notes
-	return plan
+	result.Blockers, result.Notes = in.blockers, in.notes
+	return result
 }
 
-func (in *inspection) public(t *table) engine.Table {
-	table := engine.Table{Name: t.name, Rows: t.rows, MaxKey: types.ID(t.largest)}
+func (in *inspection) public(t *table) plan.Table {
+	table := plan.Table{Name: t.name, Rows: t.rows, MaxKey: types.ID(t.largest)}
 	for _, c := range t.columns {
 		if !in.moved[c.id] {
 			continue
 		}
-		column := engine.Column{Name: c.name, Type: c.typ, Key: c.key > 0}
+		column := plan.Column{Name: c.name, Type: c.typ, Key: c.key > 0}
 		if _, ok := withoutAutoincrement(t.text); ok && c.key > 0 {
 			column.Auto = "autoincrement"
 		}
@@ -134,15 +135,15 @@ func (*inspection) withoutRowid(t *table) bool {
 	return false
 }
 
-func (t *table) detach(text string) engine.Step {
+func (t *table) detach(text string) plan.Step {
 	down := rewrite(t.name, text, t.text)
 	if t.sequence.Valid {
 		// VACUUM can have removed it.
-		down = append(down, engine.Statement{SQL: fmt.Sprintf(
+		down = append(down, plan.Statement{SQL: fmt.Sprintf(
 			"INSERT INTO main.sqlite_sequence (name, seq) SELECT %[1]s, %[2]d WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = %[1]s)",
 			literal(t.name), t.sequence.Int64)})
 	}
-	return engine.Step{
+	return plan.Step{
 		Table: t.name,
 		Text:  "the key is no longer AUTOINCREMENT",
 		Up:    rewrite(t.name, t.text, text),
@@ -153,7 +154,7 @@ func (t *table) detach(text string) engine.Step {
 
 // detachCheck is for keys from which AUTOINCREMENT must not continue: they are
 // issued too.
-func (t *table) detachCheck(c *column, limit int64) []engine.Statement {
+func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.name), limit),
 		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.name, limit))
@@ -187,8 +188,8 @@ func guardText(t *table, c *column, option string) string {
 		escape(oneLine(fmt.Sprintf(guardMessage, t.name, c.name))))
 }
 
-func (t *table) guard(c *column) engine.Step {
-	return engine.Step{
+func (t *table) guard(c *column) plan.Step {
+	return plan.Step{
 		Table: t.name,
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.name),
 		Up:    statementsOf(guardText(t, c, "IF NOT EXISTS main.")),

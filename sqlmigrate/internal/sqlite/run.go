@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Run is one transaction, which begins with the writer lock: one that took it
 // later could not wait for it.
-func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []engine.Statement, s engine.Settings, done func(engine.Statement)) (err error) {
+func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
 	restore, err := busyTimeout(ctx, conn, s.LockTimeout)
 	if err != nil {
 		return err
@@ -86,6 +87,6 @@ func busyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) (restore 
 
 // Script needs no transaction of its own: either tool makes one by default, and
 // without one each statement can be repeated.
-func (Engine) Script(statements []engine.Statement, format engine.Format) string {
+func (Engine) Script(statements []plan.Statement, format engine.Format) string {
 	return format.Script(engine.SQLOf(statements))
 }

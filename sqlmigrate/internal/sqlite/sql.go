@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 func quote(name string) string { return Engine{}.Quote(engine.TableName{Name: name}) }
@@ -47,7 +48,7 @@ const requirementTable = "_sqlmigrate_requirement"
 // failUnless are statements of which one fails, with the message, unless the
 // condition holds. A CHECK is the only plain statement that says what one
 // wants.
-func failUnless(condition, message string) []engine.Statement {
+func failUnless(condition, message string) []plan.Statement {
 	return statementsOf(
 		"DROP TABLE IF EXISTS temp."+requirementTable,
 		"CREATE TEMP TABLE "+requirementTable+" (met INTEGER CONSTRAINT "+quote(oneLine(message))+" CHECK (met))",
@@ -56,10 +57,10 @@ func failUnless(condition, message string) []engine.Statement {
 	)
 }
 
-func statementsOf(texts ...string) []engine.Statement {
-	statements := make([]engine.Statement, len(texts))
+func statementsOf(texts ...string) []plan.Statement {
+	statements := make([]plan.Statement, len(texts))
 	for i, text := range texts {
-		statements[i] = engine.Statement{SQL: text}
+		statements[i] = plan.Statement{SQL: text}
 	}
 	return statements
 }
@@ -73,7 +74,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // UPDATE of it does not. It is AUTOINCREMENT, so that it brings the table
 // sqlite_sequence back if VACUUM has removed it: it does when no other table
 // is.
-func rewrite(table, from, to string) []engine.Statement {
+func rewrite(table, from, to string) []plan.Statement {
 	of := "type = 'table' AND name = " + literal(table) + " AND sql "
 	scratch := "main." + quote("_sqlmigrate_scratch")
 	require := failUnless(

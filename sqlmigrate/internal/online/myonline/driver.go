@@ -25,6 +25,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Driver is for MariaDB 10.6 and later.
@@ -36,7 +37,7 @@ var _ engine.Online = Driver{}
 func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferError{}) }
 
 // Retry implements [engine.Online].
-func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *engine.OnlineStep, err error) (bool, string) {
+func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
 	if !(mysql.Engine{}).LockTimeout(err) {
 		return false, ""
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A move fills shadows: for each table of the connected set another one with wide
@@ -44,21 +45,21 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	if err != nil {
 		return nil, err
 	}
-	plan := &engine.OnlinePlan{}
-	if plan.Blockers, err = findBlockers(ctx, conn, reader, tables); err != nil {
+	p := &engine.OnlinePlan{}
+	if p.Blockers, err = findBlockers(ctx, conn, reader, tables); err != nil {
 		return nil, err
 	}
 	sorted := sortParents(tables)
-	if sorted == nil && len(plan.Blockers) == 0 && len(tables) > 0 {
-		plan.Blockers = []engine.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
+	if sorted == nil && len(p.Blockers) == 0 && len(tables) > 0 {
+		p.Blockers = []plan.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
 	}
-	if len(plan.Blockers) == 0 && len(tables) > 0 {
-		tables, plan.Notes, plan.Stages = sorted, slices.Clone(notes), stagesOf(sorted)
+	if len(p.Blockers) == 0 && len(tables) > 0 {
+		tables, p.Notes, p.Stages = sorted, slices.Clone(notes), stagesOf(sorted)
 	}
 	for _, t := range tables {
-		plan.Tables = append(plan.Tables, t.TableName)
+		p.Tables = append(p.Tables, t.TableName)
 	}
-	return plan, nil
+	return p, nil
 }
 
 // versionSQL asks for the version, with a name for MySQL, whose own has none.
@@ -117,10 +118,10 @@ func has(tables []shadowed, name engine.TableName) bool {
 }
 
 // findBlockers refuses whatever would not survive.
-func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]engine.Blocker, error) {
-	var blockers []engine.Blocker
+func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]plan.Blocker, error) {
+	var blockers []plan.Blocker
 	if reader.Journal.Exists {
-		blockers = append(blockers, engine.Blocker{Table: mycatalog.JournalTable, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
+		blockers = append(blockers, plan.Blocker{Table: mycatalog.JournalTable, Object: "table " + mycatalog.JournalTable, Reason: "another run has stopped half-way", Fix: "complete it first, by apply or revert"})
 	}
 	for _, s := range tables {
 		objects, err := readObjects(ctx, conn, s)
@@ -132,11 +133,11 @@ func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader,
 	return blockers, nil
 }
 
-func (s shadowed) refuse(object, reason string) engine.Blocker {
-	return engine.Blocker{Table: s.String(), Object: object, Reason: reason, Fix: "widen it by phase widen"}
+func (s shadowed) refuse(object, reason string) plan.Blocker {
+	return plan.Blocker{Table: s.String(), Object: object, Reason: reason, Fix: "widen it by phase widen"}
 }
 
-func refuseTable(s shadowed) (found []engine.Blocker) {
+func refuseTable(s shadowed) (found []plan.Blocker) {
 	no := func(reason string) { found = append(found, s.refuse("table "+s.String(), reason)) }
 	key := s.Key()
 	switch {
@@ -159,7 +160,7 @@ func refuseTable(s shadowed) (found []engine.Blocker) {
 	return found
 }
 
-func refuseForeignKeys(s shadowed, tables []shadowed) (found []engine.Blocker) {
+func refuseForeignKeys(s shadowed, tables []shadowed) (found []plan.Blocker) {
 	for _, f := range s.Foreign {
 		no := func(reason string) { found = append(found, s.refuse("foreign key "+f.Name, reason)) }
 		switch {
@@ -174,7 +175,7 @@ func refuseForeignKeys(s shadowed, tables []shadowed) (found []engine.Blocker) {
 	return found
 }
 
-func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (found []engine.Blocker) {
+func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (found []plan.Blocker) {
 	for _, p := range pairs {
 		if p.Parent == s.TableName && !has(tables, p.Child) {
 			found = append(found, s.refuse("table "+p.Child.String(), "it refers to table "+s.String()+" and is not widened with it"))
@@ -188,8 +189,8 @@ func refuseReferring(s shadowed, tables []shadowed, pairs []mycatalog.Pair) (fou
 const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire in the order that it has' FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = %s " +
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
-func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []engine.Blocker, err error) {
-	b := engine.Blocker{Table: s.String(), Fix: "drop it, or widen the table by phase widen"}
+func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.Blocker, err error) {
+	b := plan.Blocker{Table: s.String(), Fix: "drop it, or widen the table by phase widen"}
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
 	err = mycatalog.Each(ctx, conn, query, []any{&b.Object, &b.Reason}, func() { found = append(found, b) })
 	return found, err

@@ -10,10 +10,11 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // RunStep implements [engine.Online].
-func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	ctx = context.WithoutCancel(ctx)
 	over := false
 	if step.Unless != "" {
@@ -32,11 +33,11 @@ func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineSt
 	return save(ctx, conn, next)
 }
 
-func carryOut(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s engine.OnlineSettings) error {
+func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.OnlineSettings) error {
 	switch step.Kind {
-	case engine.Verify:
+	case plan.Verify:
 		return verify(ctx, conn, step.SQL[0])
-	case engine.Short:
+	case plan.Short:
 		return short(ctx, conn, step, s)
 	}
 	for _, statement := range step.SQL {
@@ -48,7 +49,7 @@ func carryOut(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s en
 }
 
 // short leaves no lock and no setting of a step behind.
-func short(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, s engine.OnlineSettings) error {
+func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.OnlineSettings) error {
 	var err error
 	for _, statement := range step.SQL {
 		if err = gently(ctx, conn, statement, s.LockWait); err != nil {
@@ -92,7 +93,7 @@ func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Dur
 }
 
 // RunBatch implements [engine.Online]. Positions are keys.
-func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (b engine.Batch, err error) {
+func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if next.Position == 0 && next.Until == 0 {
 		if err := conn.QueryRowContext(ctx, step.SQL[2]).Scan(&next.Position, &next.Until); err != nil {

@@ -12,15 +12,16 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // stagesOf are the stages for tables that are sorted: parents first.
-func stagesOf(tables []shadowed) []engine.OnlineStage {
-	prepare := engine.OnlineStage{Name: engine.StagePrepare, Text: "make shadows with wide columns"}
-	copying := engine.OnlineStage{Name: engine.StageCopy, Text: "fill them by triggers and a copy, parents first"}
-	index := engine.OnlineStage{Name: engine.StageIndex, Text: "the shadows have theirs already"}
-	constrain := engine.OnlineStage{Name: engine.StageConstrain, Text: "compare all rows"}
-	finish := engine.OnlineStage{Name: engine.StageFinish, Text: "drop the old tables, and give foreign keys their names again", NoWayBack: "the old tables are dropped"}
+func stagesOf(tables []shadowed) []plan.Stage {
+	prepare := plan.Stage{Name: plan.StagePrepare, Text: "make shadows with wide columns"}
+	copying := plan.Stage{Name: plan.StageCopy, Text: "fill them by triggers and a copy, parents first"}
+	index := plan.Stage{Name: plan.StageIndex, Text: "the shadows have theirs already"}
+	constrain := plan.Stage{Name: plan.StageConstrain, Text: "compare all rows"}
+	finish := plan.Stage{Name: plan.StageFinish, Text: "drop the old tables, and give foreign keys their names again", NoWayBack: "the old tables are dropped"}
 	for _, s := range tables {
 		prepare.Steps = append(prepare.Steps, orphanSteps(s)...)
 	}
@@ -35,18 +36,18 @@ func stagesOf(tables []shadowed) []engine.OnlineStage {
 		constrain.Steps = append(constrain.Steps, compareStep(s))
 		finish.Steps = append(finish.Steps, namesStep(s)...)
 	}
-	return []engine.OnlineStage{prepare, copying, index, constrain, swapStage(tables), finish}
+	return []plan.Stage{prepare, copying, index, constrain, swapStage(tables), finish}
 }
 
-func (s shadowed) step(kind engine.StepKind, text, locks string, statements ...string) engine.OnlineStep {
-	return engine.OnlineStep{Table: s.String(), Kind: kind, Text: text, SQL: statements, Locks: locks}
+func (s shadowed) step(kind plan.StepKind, text, locks string, statements ...string) plan.OnlineStep {
+	return plan.OnlineStep{Table: s.String(), Kind: kind, Text: text, SQL: statements, Locks: locks}
 }
 
 // orphanSteps are for rows that a shadow would refuse.
-func orphanSteps(s shadowed) []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func orphanSteps(s shadowed) []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, f := range s.Foreign {
-		step := s.step(engine.Verify, "look for rows that break foreign key "+f.Name, "", "SELECT COUNT(*) FROM ("+s.Orphans(f)+") orphan")
+		step := s.step(plan.Verify, "look for rows that break foreign key "+f.Name, "", "SELECT COUNT(*) FROM ("+s.Orphans(f)+") orphan")
 		step.Rows, step.Bytes, step.Estimate = s.Rows, s.Bytes, time.Duration(s.Rows)*2500*time.Nanosecond
 		steps = append(steps, step)
 	}
@@ -55,9 +56,9 @@ func orphanSteps(s shadowed) []engine.OnlineStep {
 
 // createStep repeats the definition of the table. The counter continues where the
 // original's is.
-func createStep(s shadowed) engine.OnlineStep {
+func createStep(s shadowed) plan.OnlineStep {
 	become := mycatalog.Join(s.wide, ", ", func(w widening) string { return w.Name + " becomes " + w.to.String() })
-	return s.step(engine.Long, "make its shadow, in which "+become, "nothing that programs use",
+	return s.step(plan.Long, "make its shadow, in which "+become, "nothing that programs use",
 		"CREATE TABLE IF NOT EXISTS "+mycatalog.QuoteTable(shadowName(s.TableName))+" (\n  "+mycatalog.Join(s.Elements, ",\n  ", s.element)+"\n)"+s.Options)
 }
 
@@ -94,10 +95,10 @@ func (s shadowed) sameKey(one, other string) string {
 
 // triggerStep begins to repeat what programs write. A row that is updated before it was
 // copied is inserted, because its key may move to where the copy has been.
-func triggerStep(s shadowed) engine.OnlineStep {
+func triggerStep(s shadowed) plan.OnlineStep {
 	from, shadow, columns := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written()
 	upsert := "INSERT INTO " + shadow + " (" + listed(columns, ", ", "?") + ") VALUES (" + listed(columns, ", ", "NEW.?") + ") ON DUPLICATE KEY UPDATE " + listed(columns, ", ", "? = VALUES(?)")
-	step := s.step(engine.Short, "triggers repeat in the shadow what programs write", "everybody waits for a moment, once for all three", "LOCK TABLES "+from+" WRITE")
+	step := s.step(plan.Short, "triggers repeat in the shadow what programs write", "everybody waits for a moment, once for all three", "LOCK TABLES "+from+" WRITE")
 	for _, trigger := range []struct{ event, body string }{
 		{"DELETE", "DELETE FROM " + shadow + " WHERE " + s.sameKey("", "OLD.")},
 		{"UPDATE", "BEGIN UPDATE " + shadow + " SET " + listed(columns, ", ", "? = NEW.?") + " WHERE " + s.sameKey("", "OLD.") + "; " + upsert + "; END"},
@@ -111,22 +112,22 @@ func triggerStep(s shadowed) engine.OnlineStep {
 	return step
 }
 
-func dropTriggersStep(s shadowed) engine.OnlineStep {
-	step := s.step(engine.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
+func dropTriggersStep(s shadowed) plan.OnlineStep {
+	step := s.step(plan.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
 	for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
 		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+mycatalog.Quote(triggerName(s.TableName, event)))
 	}
 	return step
 }
 
-func dropStep(s shadowed, name engine.TableName, text string) engine.OnlineStep {
-	return s.step(engine.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
+func dropStep(s shadowed, name engine.TableName, text string) plan.OnlineStep {
+	return s.step(plan.Long, text, "nothing that programs use", "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(name))
 }
 
 // copyStep locks the rows that it reads: what a trigger has written is never older.
-func copyStep(s shadowed) engine.OnlineStep {
+func copyStep(s shadowed) plan.OnlineStep {
 	from, shadow, columns, first := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), s.written(), mycatalog.Quote(s.Key()[0].Name)
-	step := s.step(engine.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
+	step := s.step(plan.Batches, "copy the rows that are there already", "rows of a batch: their writers wait until it is done",
 		"INSERT INTO "+shadow+" ("+listed(columns, ", ", "?")+") SELECT "+listed(columns, ", ", "?")+" FROM "+from+
 			" FORCE INDEX (PRIMARY) WHERE "+first+" > ? AND "+first+" <= ? LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE "+
 			listed(columns, ", ", shadow+".? = VALUES(?)"),
@@ -140,7 +141,7 @@ func copyStep(s shadowed) engine.OnlineStep {
 const differing = "SELECT /* rows that differ */ "
 
 // compareStep compares bytes, in both directions.
-func compareStep(s shadowed) engine.OnlineStep {
+func compareStep(s shadowed) plan.OnlineStep {
 	same := mycatalog.Join(s.written(), " AND ", func(c *mycatalog.Column) string {
 		name, binary := mycatalog.Quote(c.Name), ""
 		if c.Integer().Base == "" {
@@ -149,7 +150,7 @@ func compareStep(s shadowed) engine.OnlineStep {
 		return binary + "t." + name + " <=> " + binary + "s." + name
 	})
 	from, shadow, key := mycatalog.QuoteTable(s.TableName), mycatalog.QuoteTable(shadowName(s.TableName)), mycatalog.Quote(s.Key()[0].Name)
-	step := s.step(engine.Verify, "compare it with its shadow", "", differing+
+	step := s.step(plan.Verify, "compare it with its shadow", "", differing+
 		"(SELECT COUNT(*) FROM "+from+" t LEFT JOIN "+shadow+" s ON "+s.sameKey("s.", "t.")+" WHERE s."+key+" IS NULL OR NOT ("+same+")) + "+
 		"(SELECT COUNT(*) FROM "+shadow+" s LEFT JOIN "+from+" t ON "+s.sameKey("t.", "s.")+" WHERE t."+key+" IS NULL)")
 	step.Rows, step.Bytes, step.Estimate = 2*s.Rows, 2*s.Bytes, time.Duration(s.Rows)*6*time.Microsecond
@@ -157,11 +158,11 @@ func compareStep(s shadowed) engine.OnlineStep {
 }
 
 // swapStage is one RENAME.
-func swapStage(tables []shadowed) engine.OnlineStage {
+func swapStage(tables []shadowed) plan.Stage {
 	old := mycatalog.Join(tables, ", ", func(s shadowed) string { return mycatalog.Literal(oldName(s.TableName).Name) })
 	swapped := "FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (" + old + ")"
 	over := "SELECT COUNT(*) > 0 " + swapped
-	stage := engine.OnlineStage{Name: engine.StageSwap, Text: "the shadows take the places of the tables"}
+	stage := plan.Stage{Name: plan.StageSwap, Text: "the shadows take the places of the tables"}
 	for _, s := range tables {
 		if slices.ContainsFunc(s.Columns, func(c *mycatalog.Column) bool { return c.Definition.Auto() }) {
 			stage.Steps = append(stage.Steps, counterStep(s, over))
@@ -174,12 +175,12 @@ func swapStage(tables []shadowed) engine.OnlineStage {
 		name := mycatalog.QuoteTable(s.TableName)
 		return name + " TO " + mycatalog.QuoteTable(oldName(s.TableName)) + ", " + mycatalog.QuoteTable(shadowName(s.TableName)) + " TO " + name
 	})
-	stage.Steps = append(stage.Steps, engine.OnlineStep{
-		Kind: engine.Short, Text: "rename all of them at once", SQL: []string{"RENAME TABLE " + renames}, Unless: over,
+	stage.Steps = append(stage.Steps, plan.OnlineStep{
+		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{"RENAME TABLE " + renames}, Unless: over,
 		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
 	})
-	stage.Back = []engine.OnlineStep{{
-		Kind: engine.Verify, Text: "there is a way back only until the tables are renamed: writes since then are in the new ones alone. Continue to the last stage, and take phase widen back",
+	stage.Back = []plan.OnlineStep{{
+		Kind: plan.Verify, Text: "there is a way back only until the tables are renamed: writes since then are in the new ones alone. Continue to the last stage, and take phase widen back",
 		SQL: []string{"SELECT COUNT(*) " + swapped},
 	}}
 	return stage
@@ -188,11 +189,11 @@ func swapStage(tables []shadowed) engine.OnlineStage {
 // counterStep raises the shadow's AUTO_INCREMENT to the table's where a program has set
 // it. The triggers raise it otherwise, a moment after the table's: an ALTER for that
 // moment could keep writers waiting for a second.
-func counterStep(s shadowed, over string) engine.OnlineStep {
+func counterStep(s shadowed, over string) plan.OnlineStep {
 	const next = "(SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE %s)"
 	shadow := shadowName(s.TableName)
 	raise := mycatalog.Literal("ALTER TABLE " + mycatalog.QuoteTable(shadow) + " AUTO_INCREMENT = ")
-	step := s.step(engine.Short, "raise AUTO_INCREMENT of its shadow if it is behind", "writers wait for a moment if it is",
+	step := s.step(plan.Short, "raise AUTO_INCREMENT of its shadow if it is behind", "writers wait for a moment if it is",
 		fmt.Sprintf("SET @sqlmigrate_next = "+next, mycatalog.WhereTable(s.TableName)),
 		"DO SLEEP(0.2)",
 		fmt.Sprintf("SET @sqlmigrate = IF("+next+" >= @sqlmigrate_next, 'DO 0', CONCAT(%s, @sqlmigrate_next))", mycatalog.WhereTable(shadow), raise),
@@ -202,9 +203,9 @@ func counterStep(s shadowed, over string) engine.OnlineStep {
 }
 
 // unchangedStep refuses what the shadow does not know of.
-func unchangedStep(s shadowed, tables []shadowed, over string) engine.OnlineStep {
+func unchangedStep(s shadowed, tables []shadowed, over string) plan.OnlineStep {
 	same := strings.Join(slices.Concat(counts(s, tables), definitions(s)), "\nAND ")
-	step := s.step(engine.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", "SELECT NOT ("+same+")")
+	step := s.step(plan.Verify, "refuse it if it has been changed since the plan: take the move back and plan it again", "", "SELECT NOT ("+same+")")
 	step.Unless = over
 	return step
 }
@@ -250,7 +251,7 @@ func definitions(s shadowed) []string {
 
 // namesStep replaces each constraint by one of its old name, unchecked: the rows have
 // been checked by the other until then.
-func namesStep(s shadowed) []engine.OnlineStep {
+func namesStep(s shadowed) []plan.OnlineStep {
 	if len(s.Foreign) == 0 {
 		return nil
 	}
@@ -260,10 +261,10 @@ func namesStep(s shadowed) []engine.OnlineStep {
 		adds, names = append(adds, "ADD "+f.Text), append(names, f.Name)
 	}
 	change := "ALTER TABLE " + mycatalog.QuoteTable(s.TableName) + " " + strings.Join(append(drops, adds...), ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
-	step := s.step(engine.Short, "foreign keys have their names again", "everybody waits for a moment",
+	step := s.step(plan.Short, "foreign keys have their names again", "everybody waits for a moment",
 		"SET SESSION foreign_key_checks = 0", change, "SET SESSION foreign_key_checks = 1")
 	step.Unless = mycatalog.HasAll(s.TableName, mycatalog.ForeignKind, names...)
-	return []engine.OnlineStep{step}
+	return []plan.OnlineStep{step}
 }
 
 const longestName = 64

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // findings are what speaks against a plan.
-type findings []engine.Blocker
+type findings []plan.Blocker
 
 const again = "drop it before, and create it again afterwards"
 
 func (f *findings) add(t *table, object, reason, fix string) {
-	*f = append(*f, engine.Blocker{Table: t.Name, Object: object, Reason: reason, Fix: fix})
+	*f = append(*f, plan.Blocker{Table: t.Name, Object: object, Reason: reason, Fix: fix})
 }
 
 // when adds a blocker if it has been found.
@@ -27,7 +27,7 @@ func (f *findings) when(found bool, t *table, object, reason, fix string) {
 
 // blockers finds what would not survive the move: what stays on the old column
 // in silence, and what PostgreSQL does not do without long locks.
-func blockers(r pgcatalog.Reader, g *graph) []engine.Blocker {
+func blockers(r pgcatalog.Reader, g *graph) []plan.Blocker {
 	var f findings
 	for _, t := range g.all() {
 		f.table(r, t)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Driver is for PostgreSQL 14 and later.
@@ -49,10 +50,10 @@ func (Driver) Differs(err error) bool {
 }
 
 // Retry implements [engine.Online].
-func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, err error) (bool, string) {
+func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := stateOf(err); {
 	case state == "55P03", state == "40P01", // lock_not_available, deadlock_detected
-		state == "57014" && step.Kind == engine.Short: // query_canceled; a long step is canceled on purpose
+		state == "57014" && step.Kind == plan.Short: // query_canceled; a long step is canceled on purpose
 		return true, holder(ctx, conn)
 	}
 	return false, ""

@@ -29,18 +29,18 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 	if err != nil {
 		return nil, err
 	}
-	return plan(r, g), nil
+	return newPlan(r, g), nil
 }
 
-func plan(r pgcatalog.Reader, g *graph) *engine.OnlinePlan {
-	plan := &engine.OnlinePlan{Notes: notes(g)}
+func newPlan(r pgcatalog.Reader, g *graph) *engine.OnlinePlan {
+	p := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
-	plan.Blockers = blockers(r, g)
+	p.Blockers = blockers(r, g)
 	for _, t := range g.tables {
-		plan.Tables = append(plan.Tables, engine.TableName{Schema: t.Schema, Name: t.Name})
+		p.Tables = append(p.Tables, engine.TableName{Schema: t.Schema, Name: t.Name})
 	}
-	if len(g.tables) > 0 && len(plan.Blockers) == 0 {
-		plan.Stages = g.stages()
+	if len(g.tables) > 0 && len(p.Blockers) == 0 {
+		p.Stages = g.stages()
 	}
-	return plan
+	return p
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // read finds the tables, and what belongs to their columns. Tables stay in their
@@ -46,7 +47,7 @@ func read(ctx context.Context, r pgcatalog.Reader, wanted []engine.OnlineTable) 
 }
 
 // readColumns finds those to be widened, and what gives values to them.
-func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []engine.Column) error {
+func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) error {
 	numbers, err := q.Numbers(ctx, t.OID)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // inTransaction begins one by hand: an [sql.Tx] is rolled back behind the
@@ -29,16 +30,16 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 }
 
 // RunStep implements [engine.Online].
-func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	if over, err := isOver(ctx, conn, step); err != nil {
 		return err
 	} else if over {
 		return d.SaveMove(ctx, conn, next)
 	}
 	switch step.Kind {
-	case engine.Short:
+	case plan.Short:
 		return d.short(ctx, conn, step, next, s)
-	case engine.Verify:
+	case plan.Verify:
 		if err := verify(ctx, conn, step.SQL[0]); err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *engine.Online
 	return d.SaveMove(ctx, conn, next)
 }
 
-func isOver(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep) (bool, error) {
+func isOver(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) (bool, error) {
 	if step.Unless == "" {
 		return false, nil
 	}
@@ -74,7 +75,7 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 
 // short is one transaction with the record that it is done. What follows the
 // locks is sent at once: everybody waits for as long as it takes.
-func (d Driver) short(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
 		for len(rest) > 0 && strings.HasPrefix(rest[0], "LOCK TABLE ") {
@@ -112,7 +113,7 @@ func set(name string, d time.Duration) string {
 }
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
-func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move, rows int, s engine.OnlineSettings) (engine.Batch, error) {
+func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.OnlineSettings) (engine.Batch, error) {
 	if next.Until == 0 {
 		if err := setUntil(ctx, conn, step, next); err != nil {
 			return engine.Batch{}, err
@@ -149,12 +150,12 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *engine.Onlin
 
 // setUntil finds the end of the rows that have not met the trigger. New versions
 // of rows may come to lie behind it.
-func setUntil(ctx context.Context, conn *sql.Conn, step *engine.OnlineStep, next *engine.Move) error {
+func setUntil(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move) error {
 	return conn.QueryRowContext(ctx, "SELECT pg_catalog.pg_relation_size($1::text::regclass) / current_setting('block_size')::bigint", step.Target).Scan(&next.Until)
 }
 
 // pages are those that have about so many rows.
-func pages(step *engine.OnlineStep, m *engine.Move, rows int) int64 {
+func pages(step *plan.OnlineStep, m *engine.Move, rows int) int64 {
 	const usual = 100 // rows on a page, where nothing is known
 	perPage := float64(usual)
 	if step.Rows > 0 && m.Until > 0 {

@@ -4,39 +4,39 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-func (g *graph) stages() []engine.OnlineStage {
-	return []engine.OnlineStage{
+func (g *graph) stages() []plan.Stage {
+	return []plan.Stage{
 		{
-			Name:  engine.StagePrepare,
+			Name:  plan.StagePrepare,
 			Text:  "sequences count in 64 bits; each table gets new columns, and a trigger that keeps them equal to the old ones",
 			Steps: g.prepare(), Back: g.prepareBack(),
 		},
-		{Name: engine.StageCopy, Text: "rows that were there before the trigger are copied in batches, parents before children", Steps: g.copy()},
-		{Name: engine.StageIndex, Text: "the new columns get the same indexes", Steps: g.index()},
+		{Name: plan.StageCopy, Text: "rows that were there before the trigger are copied in batches, parents before children", Steps: g.copy()},
+		{Name: plan.StageIndex, Text: "the new columns get the same indexes", Steps: g.index()},
 		{
-			Name:  engine.StageConstrain,
+			Name:  plan.StageConstrain,
 			Text:  "all rows are compared, and from then on by a CHECK; the new columns get NOT NULL and foreign keys",
 			Steps: g.constrain(), Back: g.constrainBack(),
 		},
 		{
-			Name:  engine.StageSwap,
+			Name:  plan.StageSwap,
 			Text:  "the new columns take the names, the defaults and the keys of the old ones, which a trigger keeps equal where their type allows",
-			Steps: []engine.OnlineStep{g.swap()}, Back: g.swapBack(),
+			Steps: []plan.OnlineStep{g.swap()}, Back: g.swapBack(),
 		},
 		{
-			Name:  engine.StageFinish,
+			Name:  plan.StageFinish,
 			Text:  "the old columns are dropped",
 			Steps: g.drop(old, "; there is no way back"), NoWayBack: "old columns have been dropped",
 		},
 	}
 }
 
-func (g *graph) prepare() []engine.OnlineStep {
+func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {
 		sql := []string{t.alter(t.columns, "ADD COLUMN %s bigint", fresh)}
@@ -55,8 +55,8 @@ func (g *graph) prepare() []engine.OnlineStep {
 }
 
 // retype changes the type of sequences that end before a bigint does.
-func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	seen := map[int64]bool{}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
@@ -65,8 +65,8 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []engi
 					continue
 				}
 				seen[s.OID] = true
-				steps = append(steps, engine.OnlineStep{
-					Table: t.Name, Text: "sequence " + s.Name + " " + text, Kind: engine.Short,
+				steps = append(steps, plan.OnlineStep{
+					Table: t.Name, Text: "sequence " + s.Name + " " + text, Kind: plan.Short,
 					SQL:   []string{"ALTER SEQUENCE " + s.Target() + " AS " + typ(s)},
 					Locks: "SHARE ROW EXCLUSIVE on sequence " + s.Name + " for a moment: inserts that need a value wait",
 				})
@@ -80,13 +80,13 @@ func (g *graph) retype(typ func(*pgcatalog.Sequence) string, text string) []engi
 // gets the type of its column.
 func endsEarly(s *pgcatalog.Sequence) bool { return !s.Internal && s.Type != "bigint" }
 
-func (g *graph) prepareBack() []engine.OnlineStep {
+func (g *graph) prepareBack() []plan.OnlineStep {
 	return append(g.drop(fresh, ""), g.retype(func(s *pgcatalog.Sequence) string { return s.Type }, "gets its type back")...)
 }
 
 // drop ends the copying from one column to another, children first.
-func (g *graph) drop(columnName naming, warning string) []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
 		steps = append(steps, t.short("drop the trigger and "+joined(t.columns, ", ", columnName)+warning,
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
@@ -96,17 +96,17 @@ func (g *graph) drop(columnName naming, warning string) []engine.OnlineStep {
 	return steps
 }
 
-func (g *graph) copy() []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) copy() []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, t := range g.tables {
-		step := t.pass(engine.Batches, copyRate, "copy "+joined(t.columns, ", ", current)+" to "+joined(t.columns, ", ", fresh),
+		step := t.pass(plan.Batches, copyRate, "copy "+joined(t.columns, ", ", current)+" to "+joined(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
 			t.batch()...)
 		step.Target, step.Disk, step.Log = t.Target(), t.heap, t.rows*copyLog
 		steps = append(steps, step)
 	}
 	for _, t := range g.tables {
-		step := t.pass(engine.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", shareUpdate,
+		step := t.pass(plan.Long, vacuumRate, "remove the old versions of its rows, and gather statistics", shareUpdate,
 			"VACUUM (ANALYZE, TRUNCATE false) "+t.Target())
 		step.Bytes, step.Log = 2*t.heap, t.rows*vacuumLog
 		steps = append(steps, step)
@@ -128,8 +128,8 @@ func (t *table) batch() []string {
 		"SELECT (SELECT n FROM found), (SELECT count(*) FROM copied)")
 }
 
-func (g *graph) index() []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) index() []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, t := range g.tables {
 		for _, i := range t.indexes {
 			steps = append(steps, t.build(i, i.fresh(), fresh))
@@ -138,8 +138,8 @@ func (g *graph) index() []engine.OnlineStep {
 	return steps
 }
 
-func (g *graph) constrain() []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) constrain() []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, t := range g.tables {
 		steps = append(steps, t.compare(current, fresh))
 		steps = append(steps, t.hold(current, fresh)...)
@@ -153,8 +153,8 @@ func (g *graph) constrain() []engine.OnlineStep {
 	return steps
 }
 
-func (g *graph) constrainBack() []engine.OnlineStep {
-	var steps []engine.OnlineStep
+func (g *graph) constrainBack() []plan.OnlineStep {
+	var steps []plan.OnlineStep
 	for _, k := range g.keys {
 		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
 			"ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh())))

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // exclusive is what a short step locks.
@@ -22,9 +22,9 @@ func locked(mode string, tables ...*table) []string {
 	}
 }
 
-func (t *table) short(text string, sql ...string) engine.OnlineStep {
-	return engine.OnlineStep{
-		Table: t.Name, Text: text, Kind: engine.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
+func (t *table) short(text string, sql ...string) plan.OnlineStep {
+	return plan.OnlineStep{
+		Table: t.Name, Text: text, Kind: plan.Short, SQL: append(locked("ACCESS EXCLUSIVE", t), sql...),
 		Locks: fmt.Sprintf(exclusive, t.Name),
 	}
 }
@@ -36,8 +36,8 @@ const (
 )
 
 // pass goes through the table, at so many rows a second.
-func (t *table) pass(kind engine.StepKind, rate float64, text, locks string, sql ...string) engine.OnlineStep {
-	return engine.OnlineStep{
+func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
+	return plan.OnlineStep{
 		Table: t.Name, Text: text, Kind: kind, SQL: sql, Locks: locks,
 		Rows: t.rows, Bytes: t.heap, Estimate: perRow(t.rows, rate),
 	}
@@ -45,8 +45,8 @@ func (t *table) pass(kind engine.StepKind, rate float64, text, locks string, sql
 
 // build creates an index and first drops what an earlier try has left: it is
 // invalid, and IF NOT EXISTS would take it.
-func (t *table) build(i index, name string, columnName naming) engine.OnlineStep {
-	step := t.pass(engine.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
+func (t *table) build(i index, name string, columnName naming) plan.OnlineStep {
+	step := t.pass(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create(t, name, columnName))
 	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
 	return step
@@ -58,14 +58,14 @@ func (t *table) differs(from, to naming) string {
 }
 
 // compare counts the rows that differ.
-func (t *table) compare(from, to naming) engine.OnlineStep {
-	return t.pass(engine.Verify, scanRate, "count the rows that differ", noLock,
+func (t *table) compare(from, to naming) plan.OnlineStep {
+	return t.pass(plan.Verify, scanRate, "count the rows that differ", noLock,
 		"SELECT count(*) FROM "+t.Target()+" WHERE "+t.differs(from, to))
 }
 
 // hold makes sure, until the columns are swapped, that both stay equal under every
 // write.
-func (t *table) hold(from, to naming) []engine.OnlineStep {
+func (t *table) hold(from, to naming) []plan.OnlineStep {
 	check := joined(t.columns, " AND ", func(c *column) string {
 		format := "%s IS NOT DISTINCT FROM %s"
 		if c.NotNull {
@@ -73,15 +73,15 @@ func (t *table) hold(from, to naming) []engine.OnlineStep {
 		}
 		return fmt.Sprintf(format, pgsql.Quote(to(c)), pgsql.Quote(from(c)))
 	})
-	return []engine.OnlineStep{
+	return []plan.OnlineStep{
 		t.short("add a CHECK that both are equal",
 			"ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+sameCheck+" CHECK ("+check+") NOT VALID"),
 		t.validate(sameCheck, scanRate, "compare the rows that were there before the CHECK", shareUpdate),
 	}
 }
 
-func (t *table) validate(constraint string, rate float64, text, locks string) engine.OnlineStep {
-	return t.pass(engine.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
+func (t *table) validate(constraint string, rate float64, text, locks string) plan.OnlineStep {
+	return t.pass(plan.Long, rate, text, locks, "ALTER TABLE "+t.Target()+" VALIDATE CONSTRAINT "+pgsql.Quote(constraint))
 }
 
 // setNotNull has no statement for columns that may be NULL.
@@ -102,13 +102,13 @@ func (k *foreignKey) add(name string, columnName naming) string {
 }
 
 // steps add a foreign key, and check the rows that are there.
-func (k *foreignKey) steps(name string, columnName naming) []engine.OnlineStep {
+func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 	add := k.step("add foreign key "+name, "SHARE ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE on %s for a moment: writes wait, reads do not",
 		k.add(name, columnName))
 	if !k.Valid {
-		return []engine.OnlineStep{add}
+		return []plan.OnlineStep{add}
 	}
-	return []engine.OnlineStep{add, k.child.validate(name, foreignKeyRate, "check the rows that were there before foreign key "+name,
+	return []plan.OnlineStep{add, k.child.validate(name, foreignKeyRate, "check the rows that were there before foreign key "+name,
 		"SHARE UPDATE EXCLUSIVE on "+k.child.Name+", ROW SHARE on "+k.parent.Name+": reads and writes do not wait")}
 }
 
@@ -119,9 +119,9 @@ func (k *foreignKey) both() []*table {
 	return []*table{k.parent, k.child}
 }
 
-func (k *foreignKey) step(text, mode, locks string, sql ...string) engine.OnlineStep {
-	return engine.OnlineStep{
-		Table: k.child.Name, Text: text, Kind: engine.Short, SQL: append(locked(mode, k.both()...), sql...),
+func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
+	return plan.OnlineStep{
+		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
 		Locks: fmt.Sprintf(locks, joined(k.both(), " and ", nameOf)),
 	}
 }

@@ -3,9 +3,9 @@ package pgonline
 import (
 	"fmt"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // function is the name of the trigger's function.
@@ -49,7 +49,7 @@ func (t *table) touch() []string {
 	return sql
 }
 
-func (g *graph) swap() engine.OnlineStep {
+func (g *graph) swap() plan.OnlineStep {
 	before := []string{"SET LOCAL search_path = ''"} // objects are described with their schemas
 	for _, t := range g.tables {
 		before = append(before, t.guard())
@@ -60,7 +60,7 @@ func (g *graph) swap() engine.OnlineStep {
 // exchange gives the names of columns to others, in one transaction: change has
 // the statements for a table, and built is the name under which a foreign key has
 // been added.
-func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) engine.OnlineStep {
+func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	sql := append(locked("ACCESS EXCLUSIVE", all...), before...)
 	for _, k := range g.keys {
@@ -73,8 +73,8 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 		sql = append(sql, k.child.renameConstraint(built(k), k.Name))
 		sql = append(sql, comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 	}
-	return engine.OnlineStep{
-		Text: fmt.Sprintf(text, joined(g.tables, ", ", nameOf)), Kind: engine.Short, SQL: sql,
+	return plan.OnlineStep{
+		Text: fmt.Sprintf(text, joined(g.tables, ", ", nameOf)), Kind: plan.Short, SQL: sql,
 		Locks: fmt.Sprintf(exclusive, joined(all, ", ", nameOf)),
 	}
 }

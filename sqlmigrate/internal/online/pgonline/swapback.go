@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // swapBack takes the swap back: its first steps only read, and what they find
 // speaks against it before anything is changed.
-func (g *graph) swapBack() []engine.OnlineStep {
-	var fits, steps []engine.OnlineStep
+func (g *graph) swapBack() []plan.OnlineStep {
+	var fits, steps []plan.OnlineStep
 	for _, t := range g.tables {
 		fits = append(fits, t.fits())
 		for _, i := range t.indexes {
@@ -38,12 +38,12 @@ func (g *graph) notSwapped() string {
 }
 
 // fits counts keys that have no place in the old columns, up to the first.
-func (t *table) fits() engine.OnlineStep {
+func (t *table) fits() plan.OnlineStep {
 	outside := joined(t.columns, " OR ", func(c *column) string {
 		low, high := c.Bounds()
 		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.Name), low, high)
 	})
-	return t.pass(engine.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", noLock,
+	return t.pass(plan.Verify, scanRate, "find keys of table "+t.Name+" that the old columns do not hold", noLock,
 		"SELECT count(*) FROM (SELECT FROM "+t.Target()+" WHERE "+outside+" LIMIT 1) AS outside")
 }
 
