@@ -101,14 +101,6 @@ func (s *store) classify(err error) kind {
 	return elsewhere // it may in other sessions
 }
 
-// hint is what to do about an error, where its text does not say it.
-func (s *store) hint(err error) string {
-	if s.dialect.hint == nil {
-		return ""
-	}
-	return s.dialect.hint(err)
-}
-
 // A waitError is what is left of a call whose context has ended.
 type waitError struct {
 	text  string
@@ -153,7 +145,7 @@ func bounded[T any](ctx context.Context, s *store, f func() (T, error)) (T, erro
 	go func() {
 		value, err := f()
 		if err != nil {
-			err = fmt.Errorf("sqllease: %w%s", err, s.hint(err))
+			err = fmt.Errorf("sqllease: %w%s", err, hint(err))
 		}
 		done <- answer{value, err}
 	}()

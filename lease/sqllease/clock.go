@@ -8,23 +8,11 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-// The stores of a database that has a clock of its own. SQLite's is the clock of
-// the process that asks.
-type (
-	clocked       struct{ *store }
-	pooledClocked struct{ pooled }
-)
+// clocked is a store in a database that has a clock of its own. SQLite's is the
+// clock of the process that asks.
+type clocked struct{ *store }
 
-var (
-	_ lease.Clock = clocked{}
-	_ lease.Clock = pooledClocked{}
-)
-
-// Now implements [lease.Clock].
-func (s clocked) Now(ctx context.Context) (time.Time, error) { return s.now(ctx) }
-
-// Now implements [lease.Clock].
-func (s pooledClocked) Now(ctx context.Context) (time.Time, error) { return s.now(ctx) }
+var _ lease.Clock = clocked{}
 
 func withClock(s *store) lease.Store {
 	if s.dialect.now == "" {
@@ -33,8 +21,9 @@ func withClock(s *store) lease.Store {
 	return clocked{s}
 }
 
-func (s *store) now(ctx context.Context) (time.Time, error) {
-	return bounded(ctx, s, func() (time.Time, error) {
+// Now implements [lease.Clock].
+func (s clocked) Now(ctx context.Context) (time.Time, error) {
+	return bounded(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64
 		err := s.attempt(ctx, func(conn *sql.Conn) error {
 			return conn.QueryRowContext(ctx, "SELECT "+s.dialect.now).Scan(&microseconds)

@@ -28,13 +28,8 @@ const (
 
 var errSlow = fmt.Errorf("no connection within %v: the server is slow or cannot be reached", openTimeout)
 
-// pooled is a store over any connection of its pool.
-type pooled struct{ *store }
-
-var _ lease.Connector = pooled{}
-
 // Connect implements [lease.Connector].
-func (s pooled) Connect(ctx context.Context) (lease.Store, func(), error) {
+func (s *store) Connect(ctx context.Context) (lease.Store, func(), error) {
 	conn, err := s.usable(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sqllease: %w", err)

@@ -8,30 +8,33 @@ import (
 	"strings"
 )
 
-// A dialect is what differs between the databases. In its SQL, %s is the
-// quoted table and ? a parameter.
+// A dialect is what differs between the databases. In its SQL, %s is the quoted
+// table.
 type dialect struct {
-	name   string // as GORM's dialector has it
-	quote  string
-	create string
+	name    string // as GORM's dialector has it
+	quote   string
+	text    string // the type of a column of %d characters, which compares them byte by byte
+	options string // of CREATE TABLE
+
 	insert string
 	update string
+	load   string // a row also where there is no record
+
+	// get is load by keys that are one text, with commas. Empty means load, with a
+	// condition.
+	get string
 
 	// now is an expression: the server's time in Unix microseconds. It is
 	// empty where that is the time of the process.
 	now string
 
-	// get selects as loadSQL does, by the namespace and by keys that are one text,
-	// with commas. Empty means loadSQL, with a condition.
-	get string
+	// standby is an expression: whether the server that answers is one that
+	// lags behind another.
+	standby string
 
 	// durably calls write while its connection waits for the disk. Nil means
 	// that the statements make it wait.
 	durably func(ctx context.Context, conn *sql.Conn, table table, write func() error) error
-
-	// standby is an expression: whether the server that answers is one that
-	// lags behind another.
-	standby string
 
 	// cluster selects a name and ON where the server is one of several that
 	// accept writes and may lag behind each other. Empty means that none is.
@@ -48,15 +51,10 @@ type dialect struct {
 	// the library.
 	version string
 
-	rebind   func(statement string) string
 	classify func(err error) kind
 
 	// denied is what a lack of rights means at first use.
 	denied kind
-
-	// hint continues the text of an error with what to do about it. Nil knows
-	// nothing.
-	hint func(err error) string
 
 	// inspect returns what the connection is found to be. Without a table it looks
 	// only at the session.
@@ -66,10 +64,17 @@ type dialect struct {
 	// closing the connection does.
 	rollBack string
 
-	repairs
-
 	// shape reads the catalog, as far as every user can who may read the table.
 	shape func(ctx context.Context, conn *sql.Conn, table table) (shape, error)
+
+	// addKey and alter repair a table. Alter gives a column its type and NOT NULL, by
+	// the column, the type, and the type without a collation; it is empty where the
+	// database has no statement for it.
+	addKey func(table) string
+	alter  string
+
+	// renameQualified is set where a table's new name needs its schema.
+	renameQualified bool
 }
 
 // kind is what an error means for the statement.
@@ -93,20 +98,11 @@ type table struct {
 const (
 	probeSQL = "SELECT namespace, worker_id, bound, owner FROM %s WHERE 1 = 0"
 
-	// loadSQL returns a row also where there is no record.
-	loadSQL = selectSQL + "%s ON namespace = ?"
+	loadSQL = selectSQL + "%s ON namespace = "
 
 	selectSQL = `SELECT worker_id, bound, owner, server.standby, server.clock
 FROM (SELECT %s AS standby, %s AS clock) AS server LEFT JOIN `
 
-	createSQL = `CREATE TABLE IF NOT EXISTS %%s (
-  namespace %s NOT NULL,
-  worker_id INTEGER NOT NULL,
-  bound BIGINT NOT NULL,
-  owner %s NOT NULL,
-  PRIMARY KEY (namespace, worker_id)
-)%s;
-`
 	insertSQL = "INSERT INTO %s (namespace, worker_id, bound, owner) VALUES (?, ?, ?, ?)"
 	updateSQL = "UPDATE %s SET bound = ?, owner = ? WHERE namespace = ? AND worker_id = ? AND bound = ? AND owner = ?"
 )
@@ -133,7 +129,30 @@ func DDL(dialect string, opts ...Option) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf(d.create, d.table(cfg.table).quoted), nil
+	return d.create(d.table(cfg.table)), nil
+}
+
+func (d *dialect) create(t table) string {
+	return fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
+  namespace %s NOT NULL,
+  worker_id %s NOT NULL,
+  bound %s NOT NULL,
+  owner %s NOT NULL,
+  PRIMARY KEY (namespace, worker_id)
+)%s;
+`, t.quoted, d.typeOf("namespace"), d.typeOf("worker_id"), d.typeOf("bound"), d.typeOf("owner"), d.options)
+}
+
+func (d *dialect) typeOf(column string) string {
+	switch column {
+	case "namespace":
+		return fmt.Sprintf(d.text, maxNamespace)
+	case "owner":
+		return fmt.Sprintf(d.text, maxOwner)
+	case "bound":
+		return "BIGINT"
+	}
+	return "INTEGER"
 }
 
 func (d *dialect) table(name string) table {
@@ -151,12 +170,5 @@ func (d *dialect) qualified(schema, name string) table {
 
 // reads completes one of the dialect's statements that read records.
 func (d *dialect) reads(format string, t table) string {
-	return d.rebind(fmt.Sprintf(format, d.standby, cmp.Or(d.now, "NULL"), t.quoted))
+	return fmt.Sprintf(format, d.standby, cmp.Or(d.now, "NULL"), t.quoted)
 }
-
-// statement completes one of the dialect's other statements.
-func (d *dialect) statement(format string, t table) string {
-	return d.rebind(fmt.Sprintf(format, t.quoted))
-}
-
-func unchanged(statement string) string { return statement }

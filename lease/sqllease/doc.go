@@ -4,9 +4,8 @@
 //	store := sqllease.New(db)
 //
 // The records are rows of one table, snowflake_workers, which is created at
-// first use if it is absent; [DDL] returns the statement for teams whose DBAs create tables. A lease
-// costs one small UPDATE per third of its window: with the default of a minute,
-// 1,024 processes write about 51 rows per second, one process 0.05.
+// first use if it is absent; see [DDL]. A lease costs one small UPDATE per third of its
+// window: with the default of a minute, 1,024 processes write about 51 rows per second.
 //
 // # Connections
 //
@@ -56,10 +55,9 @@
 // # What counts as written
 //
 // Only a write that the database has acknowledged. After any other answer, such
-// as a connection that broke, the write is an error, whatever the table shows
-// then: PostgreSQL shows a commit that still waits for its standby, InnoDB one
-// that is not yet in its log on disk, and both may vanish. A statement is
-// repeated only after an error by which the database has not applied it.
+// as a connection that broke, the write is an error, whatever the table shows:
+// PostgreSQL shows a commit that still waits for its standby, InnoDB one that is
+// not yet in its log on disk, and both may vanish.
 //
 // One case cannot be seen. An administrator who ends a backend's wait for a
 // synchronous standby by pg_cancel_backend makes PostgreSQL answer success, with
@@ -110,7 +108,5 @@
 // TiDB, CockroachDB and YugabyteDB are refused by name: the settings above exist
 // there and mean nothing, and no test of this package has run on them.
 //
-// [AllowVolatile] accepts what would be refused; use it with
-// [github.com/gormflake/gormflake/lease.WithSettle], as for every database that
-// can forget.
+// [AllowVolatile] accepts what would be refused.
 package sqllease

@@ -3,11 +3,10 @@ package sqllease
 import (
 	"context"
 	"database/sql"
-	"strconv"
+	"fmt"
 )
 
-// durably calls write while the connection is set to wait for the disk, and
-// then sets it back: the pool is the application's.
+// durably calls write while the connection is set to wait for the disk.
 func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
 	if s.dialect.durably == nil || s.volatile {
 		return write()
@@ -15,32 +14,22 @@ func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func
 	return s.dialect.durably(ctx, conn, t, write)
 }
 
-// synchronousExtra is the one setting under which SQLite loses no commit when
-// the power fails, whatever the journal is. FULL is as much with a write-ahead
-// log, but not with a journal whose deletion commits, and may be undone.
-const synchronousExtra = 3
-
-func durablySQLite(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
-	pragma := "PRAGMA synchronous"
-	if t.schema != "" {
-		pragma = `PRAGMA "` + t.schema + `".synchronous`
-	}
+// while calls f while a setting of the connection, which get selects, is what change
+// makes of it, and then sets it back: the pool is the application's.
+func while(ctx context.Context, conn *sql.Conn, get, set string, change func(int) int, f func() error) error {
 	var before int
-	if err := conn.QueryRowContext(ctx, pragma).Scan(&before); err != nil {
+	if err := conn.QueryRowContext(ctx, get).Scan(&before); err != nil {
 		return err
 	}
-	if before >= synchronousExtra {
-		return write()
+	during := change(before)
+	if during == before {
+		return f()
 	}
-	set := func(ctx context.Context, level int) error {
-		_, err := conn.ExecContext(ctx, pragma+" = "+strconv.Itoa(level))
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, during)); err != nil {
 		return err
 	}
-	if err := set(ctx, synchronousExtra); err != nil {
-		return err
-	}
-	err := write()
-	if set(context.WithoutCancel(ctx), before) != nil {
+	err := f()
+	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, before)); failed != nil {
 		discard(conn)
 	}
 	return err

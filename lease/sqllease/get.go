@@ -67,7 +67,7 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 // the session's, which MySQL has too.
 func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-	statement, args = s.dialect.reads(loadSQL, t), []any{s.namespace}
+	statement, args = s.dialect.reads(s.dialect.load, t), []any{s.namespace}
 	switch {
 	case len(keys) == 0:
 	case s.dialect.get == "":
@@ -80,7 +80,7 @@ func (s *store) selection(t table, keys []int) (statement string, args []any) {
 
 // Enter implements [lease.Queue]. Go serves those that wait for a channel in their
 // order.
-func (s pooled) Enter(ctx context.Context) (leave func(), err error) {
+func (s *store) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case s.turns <- struct{}{}:
 		return func() { <-s.turns }, nil

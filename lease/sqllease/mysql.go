@@ -13,7 +13,9 @@ import (
 var mysqlDialect = &dialect{
 	name:     "mysql",
 	quote:    "`",
-	create:   fmt.Sprintf(createSQL, "VARBINARY(64)", "VARBINARY(128)", " ENGINE=InnoDB"),
+	text:     "VARBINARY(%d)",
+	options:  " ENGINE=InnoDB",
+	load:     loadSQL + "?",
 	insert:   insertSQL,
 	update:   updateSQL,
 	now:      "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // UNIX_TIMESTAMP() is an hour off when daylight saving ends
@@ -21,14 +23,17 @@ var mysqlDialect = &dialect{
 	cluster:  "SHOW GLOBAL VARIABLES LIKE 'wsrep\\_on'",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT VERSION()",
-	rebind:   unchanged,
 	classify: classifyMySQL,
 	denied:   missing, // where there is no right to know that there is none
 	inspect:  inspectMySQL,
-	repairs:  mysqlRepairs,
 	shape:    mysqlShape,
+	addKey: func(t table) string {
+		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
+	},
+	alter: "ALTER TABLE %[1]s MODIFY %[2]s %[3]s NOT NULL",
 
-	synchronously: synchronouslyMySQL,
+	renameQualified: true,
+	synchronously:   synchronouslyMySQL,
 }
 
 // mysqlNumber finds the number in the text of an error: the drivers have types
@@ -110,25 +115,7 @@ func isTemporary(ctx context.Context, conn *sql.Conn, t table) (bool, error) {
 // DELETE, INSERT and REPLACE.
 const waitForAll = 1 | 2 | 4
 
-// synchronouslyMySQL sets the session back: the pool is the application's.
 func synchronouslyMySQL(ctx context.Context, conn *sql.Conn, f func() error) error {
-	var before int
-	if err := conn.QueryRowContext(ctx, "SELECT @@SESSION.wsrep_sync_wait").Scan(&before); err != nil {
-		return err
-	}
-	if before&waitForAll == waitForAll {
-		return f()
-	}
-	set := func(ctx context.Context, wait int) error {
-		_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION wsrep_sync_wait = %d", wait))
-		return err
-	}
-	if err := set(ctx, before|waitForAll); err != nil {
-		return err
-	}
-	err := f()
-	if set(context.WithoutCancel(ctx), before) != nil {
-		discard(conn)
-	}
-	return err
+	all := func(wait int) int { return wait | waitForAll }
+	return while(ctx, conn, "SELECT @@SESSION.wsrep_sync_wait", "SET SESSION wsrep_sync_wait = %d", all, f)
 }

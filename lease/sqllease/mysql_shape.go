@@ -8,19 +8,6 @@ import (
 	"strings"
 )
 
-var mysqlRepairs = repairs{
-	types: map[string]string{
-		"namespace": "VARBINARY(64)", "worker_id": "INTEGER", "bound": "BIGINT", "owner": "VARBINARY(128)",
-	},
-	addKey: func(t table) string {
-		return fmt.Sprintf("ALTER TABLE %s MODIFY namespace VARBINARY(64) NOT NULL, ADD UNIQUE (namespace, worker_id)", t.quoted)
-	},
-	alter: func(quoted, column, typ string) string {
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s NOT NULL", quoted, column, typ)
-	},
-	renameQualified: true,
-}
-
 // mysqlColumns asks for the type, the collation and the NULLs of the columns.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), COLUMN_TYPE, LOWER(DATA_TYPE),
   COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0), COALESCE(COLLATION_NAME, ''),
@@ -73,7 +60,7 @@ func (found *shape) scanMySQLColumn(rows *sql.Rows) error {
 	var size, scale int64
 	var c column
 	err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &collation, &c.nullable, &c.generated)
-	c.exact = mysqlHolds(name, typ, size, scale) && !strings.Contains(c.typ, "unsigned")
+	c.exact = holds(name, mysqlType(typ), size, scale) && !strings.Contains(c.typ, "unsigned")
 	if collation != "" {
 		c.typ += " with the collation " + collation
 		c.exact = c.exact && strings.HasSuffix(collation, "_bin")
@@ -88,7 +75,10 @@ func (found *shape) addMySQL(t table, part, name, text string) {
 	case "schema":
 		found.schema = name
 	case "table":
-		found.kind = mysqlKind(name)
+		kind, known := mysqlKinds[strings.ToUpper(name)]
+		if found.kind = kind; !known {
+			found.kind = "of the type " + name
+		}
 		if text != "" && !strings.EqualFold(text, "InnoDB") {
 			found.forgets = fmt.Sprintf("table %s has the engine %s, which can forget writes: ALTER TABLE %s ENGINE=InnoDB", t.quoted, text, t.quoted)
 		}
@@ -106,34 +96,20 @@ func (found *shape) addMySQL(t table, part, name, text string) {
 	}
 }
 
-func mysqlKind(tableType string) string {
-	switch strings.ToUpper(tableType) {
-	case "BASE TABLE":
-		return ""
-	case "VIEW":
-		return aView
-	case "TEMPORARY":
-		return temporary
-	}
-	return "of the type " + tableType
-}
+var mysqlKinds = map[string]string{"BASE TABLE": "", "VIEW": aView, "TEMPORARY": temporary}
 
 // mysqlEngines keep a unique key themselves. Whether they forget is not the
 // question here.
 var mysqlEngines = []string{"INNODB", "MYISAM", "ARIA", "MEMORY", "ROCKSDB", "TOKUDB", "NDBCLUSTER", "NDB"}
 
-// mysqlHolds reports whether a column of the type holds all values. CHAR and
-// BINARY do not: what they return has lost or gained characters at its end.
-func mysqlHolds(column, typ string, size, scale int64) bool {
-	text := strings.HasPrefix(typ, "var") || strings.HasSuffix(typ, "text") || strings.HasSuffix(typ, "blob")
-	switch column {
-	case "worker_id":
-		return typ == "int" || typ == "bigint" || typ == "decimal" && scale == 0 && size >= workerDigits
-	case "bound":
-		return typ == "bigint" || typ == "decimal" && scale == 0 && size >= boundDigits
-	case "namespace":
-		return text && size >= maxNamespace
-	default:
-		return text && size >= maxOwner
+// mysqlType is the name of a type for [holds]. CHAR and BINARY are no text: what they
+// return has lost or gained characters at its end.
+func mysqlType(typ string) string {
+	switch {
+	case typ == "int":
+		return "integer"
+	case strings.HasPrefix(typ, "var"), strings.HasSuffix(typ, "text"), strings.HasSuffix(typ, "blob"):
+		return "text"
 	}
+	return typ
 }

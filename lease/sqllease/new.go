@@ -24,10 +24,7 @@ func New(db *gorm.DB, opts ...Option) lease.Store {
 	if err != nil {
 		return refusal{err}
 	}
-	if s.dialect.now == "" {
-		return pooled{s}
-	}
-	return pooledClocked{pooled{s}}
+	return withClock(s)
 }
 
 func newStore(db *gorm.DB, opts []Option) (*store, error) {

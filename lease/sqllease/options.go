@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"regexp"
 
 	"github.com/gormflake/gormflake/internal/option"
 )
@@ -19,6 +19,11 @@ const (
 	maxIdentifier = 63
 	maxNamespace  = 64
 	maxOwner      = 128
+)
+
+var (
+	validTable  = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%[1]d}(\.[A-Za-z0-9_-]{1,%[1]d})?$`, maxIdentifier))
+	unprintable = regexp.MustCompile(`[^ -~]`) // or not ASCII
 )
 
 // ErrNoTable is wrapped by the errors of a store that finds no table of workers
@@ -48,7 +53,7 @@ func (f optionFunc) apply(cfg *config) error { return f(cfg) }
 // "default".
 func WithNamespace(name string) Option {
 	return optionFunc(func(cfg *config) error {
-		if name == "" || len(name) > maxNamespace || !printable(name) {
+		if name == "" || len(name) > maxNamespace || unprintable.MatchString(name) {
 			return fmt.Errorf("sqllease: WithNamespace(%q): want 1 to %d characters of printable ASCII", name, maxNamespace)
 		}
 		cfg.namespace = name
@@ -62,11 +67,8 @@ func WithNamespace(name string) Option {
 // naming strategy does not apply. The default is "snowflake_workers".
 func WithTable(name string) Option {
 	return optionFunc(func(cfg *config) error {
-		parts := strings.Split(name, ".")
-		for _, part := range parts {
-			if len(parts) > 2 || !isIdentifier(part) {
-				return fmt.Errorf("sqllease: WithTable(%q): want a table or schema.table, each of up to %d ASCII letters, digits, hyphens and underscores", name, maxIdentifier)
-			}
+		if !validTable.MatchString(name) {
+			return fmt.Errorf("sqllease: WithTable(%q): want a table or schema.table, each of up to %d ASCII letters, digits, hyphens and underscores", name, maxIdentifier)
 		}
 		cfg.table = name
 		return nil
@@ -74,9 +76,9 @@ func WithTable(name string) Option {
 }
 
 // AllowVolatile accepts a database that may forget what it has acknowledged, or
-// an engine whose settings do not show it, such as TiDB, and which would be
-// refused otherwise. It silences the warnings too. Combine it with lease.WithSettle
-// of at least one window, or IDs can be issued twice after a crash. It does not accept a table that is refused by a [TableError].
+// an engine whose settings do not show it, such as TiDB, and silences the warnings.
+// Combine it with lease.WithSettle of at least one window, or IDs can be issued twice
+// after a crash. It does not accept a table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true
@@ -86,12 +88,9 @@ func AllowVolatile() Option {
 
 // WithPool sends the store's statements over this pool instead of the one that
 // db was opened with, which still determines the dialect. It must lead to the same
-// database, and stay open.
-//
-// A pool of its own keeps leases out of the queue of one that is busy: use it
-// where transactions take all connections, and are longer than a quarter of the
-// window. On SQLite it must open the same file, and still waits for the writer
-// lock. The default is the pool of db.
+// database, or SQLite file, and stay open. Use it where transactions take all
+// connections of db, and are longer than a quarter of the window: see Connections in
+// the package's documentation. The default is the pool of db.
 func WithPool(pool *sql.DB) Option {
 	return optionFunc(func(cfg *config) error {
 		if pool == nil {
@@ -127,24 +126,4 @@ func ExistingTable() Option {
 func configure(opts []Option) (config, error) {
 	cfg := config{namespace: defaultNamespace, table: defaultTable, logger: slog.Default()}
 	return cfg, option.Apply("sqllease", opts, func(opt Option) error { return opt.apply(&cfg) })
-}
-
-func printable(s string) bool {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-func isIdentifier(s string) bool {
-	for _, c := range []byte(s) {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		digit := '0' <= c && c <= '9'
-		if !letter && !digit && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxIdentifier
 }

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // durable makes the commit of its own statement wait for the disk, whatever
@@ -24,36 +22,24 @@ const getPostgres = selectSQL + `(unnest(CAST(string_to_array(CAST($2 AS text), 
 // The collation "C" compares bytes, and an index under it does not depend on
 // the operating system's version.
 var postgresDialect = &dialect{
-	name:   "postgres",
-	quote:  `"`,
-	create: fmt.Sprintf(createSQL, `VARCHAR(64) COLLATE "C"`, `VARCHAR(128) COLLATE "C"`, ""),
+	name:  "postgres",
+	quote: `"`,
+	text:  `VARCHAR(%d) COLLATE "C"`,
 	insert: durable + `INSERT INTO %s (namespace, worker_id, bound, owner)
-SELECT ?, ?, ?, ? FROM durable WHERE durable.is = 'on'`,
-	update: durable + `UPDATE %s SET bound = ?, owner = ? FROM durable
-WHERE durable.is = 'on' AND namespace = ? AND worker_id = ? AND bound = ? AND owner = ?`,
+SELECT $1, $2, $3, $4 FROM durable WHERE durable.is = 'on'`,
+	update: durable + `UPDATE %s SET bound = $1, owner = $2 FROM durable
+WHERE durable.is = 'on' AND namespace = $3 AND worker_id = $4 AND bound = $5 AND owner = $6`,
+	load:     loadSQL + "$1",
 	get:      getPostgres,
 	now:      "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 	standby:  "pg_is_in_recovery()",
 	silence:  "the server is slow or cannot be reached, or a transaction holds a lock on the row",
 	version:  "SELECT version()",
-	rebind:   dollars,
 	classify: classifyPostgres,
-	hint:     hintPostgres,
 	inspect:  inspectPostgres,
-	repairs:  postgresRepairs,
 	shape:    postgresShape,
-}
-
-// dollars numbers the parameters, as PostgreSQL wants them.
-func dollars(statement string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(statement, "?") {
-		if i > 0 {
-			b.WriteString("$" + strconv.Itoa(i))
-		}
-		b.WriteString(part)
-	}
-	return b.String()
+	addKey:   func(t table) string { return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted) },
+	alter:    "ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL",
 }
 
 func stateOf(err error) string {
@@ -64,9 +50,10 @@ func stateOf(err error) string {
 	return state.SQLState()
 }
 
-// hintPostgres knows the errors of statements that were prepared over one
-// connection of the server and used over another.
-func hintPostgres(err error) string {
+// hint is what to do about an error where its text does not say it: about those of
+// statements that were prepared over one connection of a PostgreSQL server and used
+// over another. No other database's errors have such a state.
+func hint(err error) string {
 	switch stateOf(err) {
 	case "26000", "42P05": // no such prepared statement, or another
 		return "; behind a pooler in transaction mode, such as PgBouncer, add default_query_exec_mode=exec to the DSN, or set the pooler's max_prepared_statements"

@@ -1,25 +1,14 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 )
-
-var postgresRepairs = repairs{
-	types: map[string]string{
-		"namespace": `VARCHAR(64) COLLATE "C"`, "worker_id": "INTEGER", "bound": "BIGINT", "owner": `VARCHAR(128) COLLATE "C"`,
-	},
-	addKey: func(t table) string { return fmt.Sprintf("CREATE UNIQUE INDEX ON %s (namespace, worker_id)", t.quoted) },
-	alter: func(quoted, column, typ string) string {
-		cast := postgresCollate.ReplaceAllString(typ, "")
-		return fmt.Sprintf("ALTER TABLE %[1]s ALTER COLUMN %[2]s TYPE %[3]s USING CAST(%[2]s AS %[4]s), ALTER COLUMN %[2]s SET NOT NULL", quoted, column, typ, cast)
-	},
-}
-
-var postgresCollate = regexp.MustCompile(` COLLATE .*`)
 
 // postgresColumns asks for the type, the collation and the NULLs of the four columns. A
 // domain is as good as the type that it is based on.
@@ -78,7 +67,7 @@ func postgresShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) 
 		var name, base string
 		var c column
 		err := rows.Scan(&name, &c.typ, &base, &c.exact, &c.nullable, &c.generated)
-		c.exact = c.exact && postgresHolds(name, base)
+		c.exact = c.exact && holdsPostgres(name, base)
 		found.columns[name] = c
 		return err
 	})
@@ -113,23 +102,18 @@ func (found *shape) addPostgres(t table, part, name, text string) {
 
 var postgresType = regexp.MustCompile(`^([a-z ]+)(?:\((\d+)(?:,(\d+))?\))?$`)
 
-// postgresHolds reports whether a column of the type holds all values. The
-// type bytea does not: a driver may send text for it, with escapes.
-func postgresHolds(column, typ string) bool {
+// holdsPostgres is [holds] of a type with its size, or without one. The type bytea
+// holds nothing: a driver may send text for it, with escapes.
+func holdsPostgres(column, typ string) bool {
 	match := postgresType.FindStringSubmatch(typ)
 	if match == nil {
 		return false
 	}
-	size, _ := strconv.Atoi(match[2]) // 0 is unlimited
-	scale, _ := strconv.Atoi(match[3])
-	switch base := match[1]; column {
-	case "worker_id":
-		return base == "integer" || base == "bigint" || base == "numeric" && scale == 0 && (size == 0 || size >= workerDigits)
-	case "bound":
-		return base == "bigint" || base == "numeric" && scale == 0 && (size == 0 || size >= boundDigits)
-	case "namespace":
-		return base == "text" || base == "character varying" && (size == 0 || size >= maxNamespace)
-	default:
-		return base == "text" || base == "character varying" && (size == 0 || size >= maxOwner)
+	base := cmp.Or(map[string]string{"character varying": "text", "numeric": "decimal"}[match[1]], match[1])
+	size, err := strconv.ParseInt(match[2], 10, 64)
+	if err != nil {
+		size = math.MaxInt64 // without a limit
 	}
+	scale, _ := strconv.ParseInt(match[3], 10, 64)
+	return holds(column, base, size, scale)
 }

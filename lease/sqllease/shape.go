@@ -12,15 +12,9 @@ import (
 // layoutKey is the lowest key of a record: the lease's own.
 const layoutKey = -1
 
-// Digits of the largest numbers that the columns must hold.
-const (
-	workerDigits = 10
-	boundDigits  = 19
-)
-
 // A TableError is the error of a store whose table cannot keep two processes
 // from holding one worker, or already holds two records of one. Nothing has
-// been written. [AllowVolatile] does not accept such a table.
+// been written.
 type TableError struct {
 	Table string // as it is written in SQL
 	Flaws []Flaw // at least one
@@ -68,6 +62,25 @@ type column struct {
 
 // A uniqueKey covers namespace and worker_id, and no other column.
 type uniqueKey struct{ name, defect string }
+
+// sizes are the characters or digits of the longest value of each column.
+var sizes = map[string]int64{"namespace": maxNamespace, "worker_id": 10, "bound": 19, "owner": maxOwner}
+
+// holds reports whether a column of this type holds all values of the store.
+func holds(column, typ string, size, scale int64) bool {
+	number := column == "worker_id" || column == "bound"
+	switch typ {
+	case "text":
+		return !number && size >= sizes[column]
+	case "integer":
+		return column == "worker_id"
+	case "bigint":
+		return number
+	case "decimal":
+		return number && scale == 0 && size >= sizes[column]
+	}
+	return false
+}
 
 // checkShape refuses a table in which a compare-and-swap could succeed twice.
 func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
@@ -124,7 +137,7 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	if found.columns["namespace"].pads && strings.HasSuffix(namespace, " ") {
 		flaws = append(flaws, Flaw{
 			Found: fmt.Sprintf("namespace is %s, which ignores the blank at the end of %q", found.columns["namespace"].typ, namespace),
-			Want:  d.types["namespace"],
+			Want:  d.typeOf("namespace"),
 			Fix:   d.alterColumn(t, "namespace"),
 		})
 	}
@@ -132,7 +145,7 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 }
 
 func (d *dialect) columnFlaws(c column, t table, name string) []Flaw {
-	want := d.types[name]
+	want := d.typeOf(name)
 	switch key := name == "namespace" || name == "worker_id"; {
 	case c.generated:
 		return []Flaw{{Found: name + " is generated", Want: want, Fix: d.rebuild(t)}}

@@ -11,19 +11,19 @@ import (
 var sqliteDialect = &dialect{
 	name:    "sqlite",
 	quote:   `"`,
-	create:  fmt.Sprintf(createSQL, "VARCHAR(64)", "VARCHAR(128)", ""),
+	text:    "VARCHAR(%d)",
+	load:    loadSQL + "?",
 	insert:  insertSQL,
 	update:  updateSQL,
 	durably: durablySQLite,
 	standby: "0",
 	silence: "a transaction of the application, or of another process, holds SQLite's writer lock: " +
 		"end it sooner, or make the window longer",
-	rebind:   unchanged,
 	classify: classifySQLite,
 	inspect:  inspectSQLite,
 	rollBack: "ROLLBACK", // closing would drop a database in memory
-	repairs:  sqliteRepairs,
 	shape:    sqliteShape,
+	addKey:   addKeySQLite,
 }
 
 // classifySQLite goes by SQLite's own texts, which the drivers pass on. Both
@@ -54,4 +54,26 @@ func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session,
 		found.dirt, err = err, nil
 	}
 	return found, err
+}
+
+// synchronousExtra is the one setting under which SQLite loses no commit when
+// the power fails, whatever the journal is. FULL is as much with a write-ahead
+// log, but not with a journal whose deletion commits, and may be undone.
+const synchronousExtra = 3
+
+func durablySQLite(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
+	pragma := "PRAGMA synchronous"
+	if t.schema != "" {
+		pragma = `PRAGMA "` + t.schema + `".synchronous`
+	}
+	extra := func(level int) int { return max(level, synchronousExtra) }
+	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
+}
+
+func addKeySQLite(t table) string {
+	index := `"` + t.name + `_key"`
+	if t.schema != "" {
+		index = `"` + t.schema + `".` + index
+	}
+	return fmt.Sprintf(`CREATE UNIQUE INDEX %s ON "%s" (namespace, worker_id)`, index, t.name)
 }

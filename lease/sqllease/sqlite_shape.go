@@ -9,20 +9,6 @@ import (
 	"strings"
 )
 
-// SQLite changes no column: a table is built again.
-var sqliteRepairs = repairs{
-	types: map[string]string{
-		"namespace": "VARCHAR(64)", "worker_id": "INTEGER", "bound": "BIGINT", "owner": "VARCHAR(128)",
-	},
-	addKey: func(t table) string {
-		index := `"` + t.name + `_key"`
-		if t.schema != "" {
-			index = `"` + t.schema + `".` + index
-		}
-		return fmt.Sprintf(`CREATE UNIQUE INDEX %s ON "%s" (namespace, worker_id)`, index, t.name)
-	},
-}
-
 // sqliteTable asks which table a name means. Names without a schema lead to the temporary tables first, and to attached
 // files last.
 const sqliteTable = `SELECT schema, type FROM pragma_table_list
@@ -53,8 +39,13 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	if err := conn.QueryRowContext(ctx, sqliteTable, t.name, t.schema, t.schema).Scan(&schema, &kind); err != nil {
 		return shape{}, err
 	}
-	found := shape{schema: schema, columns: map[string]column{}, kind: sqliteKind(schema, kind)}
-	if found.kind != "" {
+	found := shape{schema: schema, columns: map[string]column{}}
+	switch {
+	case schema == "temp":
+		found.kind = temporary
+		return found, nil
+	case kind != "table":
+		found.kind = "a " + kind
 		return found, nil
 	}
 	return found, errors.Join(
@@ -62,16 +53,6 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 		found.readSQLiteKeys(ctx, conn, t, schema),
 		found.readSQLiteTriggers(ctx, conn, t, schema),
 	)
-}
-
-func sqliteKind(schema, kind string) string {
-	switch {
-	case schema == "temp":
-		return temporary
-	case kind != "table":
-		return "a " + kind
-	}
-	return ""
 }
 
 func (found *shape) readSQLiteColumns(ctx context.Context, conn *sql.Conn, t table, schema string) error {

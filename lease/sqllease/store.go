@@ -18,7 +18,14 @@ type store struct {
 	pin *pin // nil: any connection of the pool
 }
 
-// shared is what a store has in common with those that [pooled.Connect] makes
+var (
+	_ lease.Connector = (*store)(nil)
+	_ lease.Getter    = (*store)(nil)
+	_ lease.Queue     = (*store)(nil)
+	_ lease.Checker   = (*store)(nil)
+)
+
+// shared is what a store has in common with those that [store.Connect] makes
 // of it.
 type shared struct {
 	config
@@ -66,7 +73,7 @@ func storable(worker int, from, to lease.Record) error {
 	if worker != int(int32(worker)) {
 		return fmt.Errorf("sqllease: worker %d is out of range: want 32 bits", worker)
 	}
-	if len(to.Owner) > maxOwner || !printable(to.Owner) {
+	if len(to.Owner) > maxOwner || unprintable.MatchString(to.Owner) {
 		return fmt.Errorf("sqllease: owner %q: want at most %d characters of printable ASCII", to.Owner, maxOwner)
 	}
 	if from == to {
@@ -93,7 +100,7 @@ func (s *store) write(ctx context.Context, t table, worker int, from, to lease.R
 
 func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
-		rows, err := exec(ctx, conn, s.dialect.statement(s.dialect.insert, t), s.namespace, worker, to.Bound, to.Owner)
+		rows, err := exec(ctx, conn, fmt.Sprintf(s.dialect.insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
 		switch {
 		case err == nil && rows == 1:
 			return true, nil
@@ -116,7 +123,7 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 // caught up can tell that the record differs.
 func (s *store) replace(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
 	update := func() (err error) {
-		rows, err = exec(ctx, conn, s.dialect.statement(s.dialect.update, t), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		rows, err = exec(ctx, conn, fmt.Sprintf(s.dialect.update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
 	if err = update(); err == nil && rows == 0 && s.clustered.Load() {

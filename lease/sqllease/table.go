@@ -11,17 +11,13 @@ import (
 // store: a table that vanishes later has forgotten what it held, and an error
 // says more than an empty one.
 func (s *store) prepare(ctx context.Context) (table, error) {
-	if ready := s.ready.Load(); ready != nil {
-		return *ready, nil
-	}
-	if s.pin != nil { // must not wait for one that waits for this connection
-		return s.setUp(ctx)
-	}
-	select {
-	case s.gate <- struct{}{}:
-		defer func() { <-s.gate }()
-	case <-ctx.Done():
-		return table{}, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
+	if s.pin == nil && s.ready.Load() == nil { // one with a pin must not wait for one that waits for its connection
+		select {
+		case s.gate <- struct{}{}:
+			defer func() { <-s.gate }()
+		case <-ctx.Done():
+			return table{}, fmt.Errorf("waiting for another call to create and check table %s: %w", s.table.quoted, context.Cause(ctx))
+		}
 	}
 	if ready := s.ready.Load(); ready != nil {
 		return *ready, nil
@@ -60,7 +56,7 @@ func (s *store) ensureTable(ctx context.Context) error {
 		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
 	}
 	createErr := s.attempt(ctx, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, fmt.Sprintf(s.dialect.create, s.table.quoted))
+		_, err := conn.ExecContext(ctx, s.dialect.create(s.table))
 		return err
 	})
 	if err = s.probe(ctx); err == nil || createErr == nil {
@@ -72,7 +68,7 @@ func (s *store) ensureTable(ctx context.Context) error {
 
 func (s *store) probe(ctx context.Context) error {
 	return s.attempt(ctx, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, s.dialect.statement(probeSQL, s.table))
+		_, err := conn.ExecContext(ctx, fmt.Sprintf(probeSQL, s.table.quoted))
 		return err
 	})
 }
