@@ -14,7 +14,6 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
@@ -66,10 +65,8 @@ func (c *checker) model(value any) []error {
 	s := stmt.Schema
 	errs := checkJSON(s)
 	m := c.set.Model(s)
-	if m.Err != nil {
-		return append(errs, m.Err)
-	}
-	if len(m.Columns) == 0 {
+	errs = append(errs, m.Err)
+	if len(m.Columns) == 0 && m.Err == nil {
 		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name))
 	}
 	for _, column := range m.Columns {
@@ -78,24 +75,38 @@ func (c *checker) model(value any) []error {
 	return append(errs, c.references(s)...)
 }
 
-// column checks a tagged column, in the model and in its table.
+// column checks a tagged column in its table or, while that does not exist, in the
+// model.
 func (c *checker) column(column *model.Column) []error {
-	errs := []error{checkAssigned(column)}
-	narrow := checkDeclared(c.db, column)
-	errs = append(errs, narrow)
 	live, err := c.live(column)
+	errs := []error{checkAssigned(column), err}
+	var narrow error
+	if text := declared(c.db.Name(), column); text != "" {
+		narrow = mistake(column, text)
+	}
+	narrow = c.width(column, live, narrow)
+	errs = append(errs, narrow)
 	if live == nil {
-		return append(errs, err)
+		return errs
 	}
 	errs = append(errs, checkAutoAssigned(column, live))
-	if narrow == nil {
-		narrow = checkWidth(c.db, column, live)
-		errs = append(errs, narrow)
-	}
 	if narrow == nil {
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
 	return errs
+}
+
+// width returns what is wrong with the width of a column in its table, and narrow
+// while that does not exist. The model is to blame if it declares the column so.
+func (c *checker) width(column *model.Column, live *liveColumn, narrow error) error {
+	if live == nil {
+		return narrow
+	}
+	err := checkWidth(c.db, column, live)
+	if err != nil && narrow != nil {
+		return narrow
+	}
+	return err
 }
 
 // live returns the column in the table, nil if there is none. That the table does
@@ -121,10 +132,4 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 
 func mistake(c *model.Column, text string) error {
 	return fmt.Errorf("gormflake: model %s, field %s: %s", c.Field.Schema.Name, c.Field.BindName(), text)
-}
-
-// locked reads a field that GORM may change when it parses another model.
-func locked[T any](s *schema.Schema, read func() T) T {
-	defer model.ReadLock(s)()
-	return read()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
@@ -26,28 +25,22 @@ func checkAssigned(c *model.Column) error {
 	return nil
 }
 
-// checkDeclared finds a column that the model declares too narrow. The parser of
-// tags has checked serial numbers.
-func checkDeclared(db *gorm.DB, c *model.Column) error {
-	if c.Serial != nil {
-		return nil
-	}
-	defer model.ReadLock(c.Field.Schema)()
-	if text := declared(db.Name(), c); text != "" {
-		return mistake(c, text)
-	}
-	return nil
-}
-
 // declared returns what is wrong with the size or the type that the model gives
 // the column of a key or a foreign key. A string without a size has the dialect's
-// default.
+// default, and one that refers to an integer has an integer's column. The parser of
+// tags has checked serial numbers.
 func declared(dialect string, c *model.Column) string {
 	f := c.Field
+	defer model.ReadLock(f.Schema)()
 	switch size := f.Size; {
-	case f.DataType == schema.Int || f.DataType == schema.Uint || strings.EqualFold(string(f.DataType), "bigint"):
+	case c.Serial != nil:
+	case f.DataType == schema.Int || f.DataType == schema.Uint:
+		if size > 0 && (size <= 32 || size < 64 && !c.Kind.IsString()) {
+			return tooFewBits(size)
+		}
+	case strings.EqualFold(string(f.DataType), "bigint"):
 		if size > 0 && size < 64 && !c.Kind.IsString() {
-			return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
+			return tooFewBits(size)
 		}
 	case f.DataType == schema.String && c.Kind.IsString():
 		if size > 0 && size < model.IDDigits {
@@ -59,6 +52,10 @@ func declared(dialect string, c *model.Column) string {
 		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", f.DataType)
 	}
 	return ""
+}
+
+func tooFewBits(size int) string {
+	return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
 }
 
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"

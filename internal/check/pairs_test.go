@@ -301,24 +301,120 @@ func TestNarrowColumn(t *testing.T) {
 		{"int to ID", &idParent{Children: make([]intChild, 1)}, `field ParentID, foreign key to idParent: the column has 32 bits, an ID needs 64: remove gorm:"size"`},
 		{"integer column of a string", &textParent{Children: make([]textChild, 1)}, `field ParentID, foreign key to textParent: the column has 20 bits, an ID needs 64: remove gorm:"size"`},
 		{"short string", &shortParent{Children: make([]shortChild, 1)}, `field ParentID, foreign key to shortParent: the column has 18 characters, an ID needs 19: raise gorm:"size"`},
-		{"uint32 of a model without tags", &untagged{Book: &plugintest.Book{}}, "model untagged, field BookID, foreign key to Book: type uint32 has 32 bits, an ID needs 64: use types.ID or int64"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			gen := &plugintest.Counter{}
-			db := plugintest.Dry(t, gormflake.New(gen))
-			for path, err := range map[string]error{
-				"Create": db.Create(test.row).Error,
-				"Assign": gormflake.Assign(db, test.row),
-				"Check":  gormflake.Check(db, test.row),
-			} {
-				if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-					t.Errorf("%s: got %v\nwant %s", path, err, test.want)
+			db := plugintest.Memory(t, plugintest.NewPlugin(t))
+			plugintest.Wants(t, gormflake.Check(db, test.row), []string{test.want})
+			dry := db.Session(&gorm.Session{DryRun: true})
+			for path, err := range map[string]error{"Create": dry.Create(test.row).Error, "Assign": gormflake.Assign(db, test.row)} {
+				if err != nil {
+					t.Errorf("%s, whose table may be wider than the model says: %v", path, err)
 				}
-			}
-			if gen.Calls != 0 {
-				t.Errorf("%d calls of the generator", gen.Calls)
 			}
 		})
 	}
+	untaggedRow := &untagged{Book: &plugintest.Book{}}
+	gen := &plugintest.Counter{}
+	db := plugintest.Dry(t, gormflake.New(gen))
+	for path, err := range map[string]error{"Create": db.Create(untaggedRow).Error, "Assign": gormflake.Assign(db, untaggedRow)} {
+		if err == nil || !strings.Contains(err.Error(), "model untagged, field BookID, foreign key to Book: type uint32 has 32 bits, an ID needs 64: use types.ID or int64") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if gen.Calls != 0 {
+		t.Errorf("%d calls of the generator", gen.Calls)
+	}
+}
+
+type (
+	sizedKey struct {
+		ID       types.ID     `gorm:"size:32" snowflake:"pk"`
+		Children []sizedChild `gorm:"foreignKey:ParentID"`
+	}
+	sizedChild struct {
+		ID       types.ID `snowflake:"pk"`
+		ParentID int64    `gorm:"size:32"`
+		Other    int64    `gorm:"size:16" snowflake:"id"`
+	}
+)
+
+// Check names all that is too narrow, keys and foreign keys alike, and believes the
+// table where it exists.
+func TestCheckNamesAllThatIsNarrow(t *testing.T) {
+	t.Parallel()
+	models := []any{&sizedKey{}, &sizedChild{}}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Wants(t, gormflake.Check(db, models...),
+			[]string{"model sizedKey, field ID: the column has 32 bits"},
+			[]string{"model sizedChild, field ParentID, foreign key to sizedKey: the column has 32 bits"},
+			[]string{"model sizedChild, field Other: the column has 16 bits"})
+		for _, ddl := range []string{
+			"CREATE TABLE sized_keys (id bigint PRIMARY KEY)",
+			"CREATE TABLE sized_children (id bigint PRIMARY KEY, parent_id bigint, other bigint)",
+		} {
+			if err := db.Exec(ddl).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := gormflake.Check(db, models...); err != nil {
+			t.Errorf("tables of bigint: %v", err)
+		}
+		row := sizedKey{Children: []sizedChild{{}}}
+		if err := db.Create(&row).Error; err != nil || row.ID == 0 || row.Children[0].ParentID != int64(row.ID) {
+			t.Errorf("%+v: %v", row, err)
+		}
+	})
+}
+
+type (
+	cautious struct {
+		ID       types.ID       `snowflake:"pk"`
+		Children []narrowChild  `gorm:"foreignKey:ParentID"`
+		Only     *narrowChild   `gorm:"foreignKey:OnlyID"`
+		Pointers []*narrowChild `gorm:"foreignKey:ParentID"`
+	}
+	narrowChild struct {
+		ID       types.ID `snowflake:"pk"`
+		ParentID int32
+		OnlyID   int32
+	}
+)
+
+// A bad foreign key of a child is no reason to reject a parent without one.
+func TestNarrowChildrenThatAreNot(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &cautious{}, &narrowChild{})
+		for name, rows := range map[string]any{
+			"none":  &cautious{},
+			"empty": &[]cautious{{Children: []narrowChild{}}, {}},
+			"map":   map[string]any{"id": types.ID(1)},
+		} {
+			if err := db.Model(&cautious{}).Create(rows).Error; err != nil {
+				t.Errorf("Create, %s: %v", name, err)
+			}
+			if _, ok := rows.(map[string]any); ok {
+				continue
+			}
+			if err := gormflake.Assign(db, rows); err != nil {
+				t.Errorf("Assign, %s: %v", name, err)
+			}
+		}
+		if err := db.Omit("Children").Create(&cautious{Children: make([]narrowChild, 1)}).Error; err != nil {
+			t.Errorf("omitted: %v", err)
+		}
+		for name, row := range map[string]*cautious{
+			"children": {Children: make([]narrowChild, 1)},
+			"one":      {Only: &narrowChild{}},
+			"pointers": {Pointers: []*narrowChild{{}}},
+		} {
+			for path, err := range map[string]error{"Create": db.Create(row).Error, "Assign": gormflake.Assign(db, row)} {
+				if err == nil || !strings.HasPrefix(err.Error(), "gormflake: ") || !strings.Contains(err.Error(), "model narrowChild, field") ||
+					!strings.Contains(err.Error(), "foreign key to cautious: type int32 has 32 bits") || row.ID != 0 {
+					t.Errorf("%s, %s: key %d, %v", path, name, row.ID, err)
+				}
+			}
+		}
+	})
 }

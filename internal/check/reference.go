@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -10,68 +11,70 @@ import (
 	"github.com/gormflake/gormflake/internal/model"
 )
 
-// references finds foreign keys that cannot hold the serial numbers that they
-// refer to, or that the database refuses, and those whose columns are too narrow
-// in the table. Other foreign keys that cannot hold a key are an error of the
-// model.
+// references finds foreign keys that cannot hold the keys or serial numbers to which
+// they refer.
 func (c *checker) references(s *schema.Schema) []error {
 	var errs []error
 	for _, ref := range model.TaggedReferences(s) {
-		foreign, text, err := c.foreign(ref)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case text != "":
-			errs = append(errs, model.ReferenceError(ref, text))
-		case foreign != nil:
-			errs = append(errs, c.foreignColumn(foreign))
+		if err := model.CheckReference(ref); err != nil {
+			errs = append(errs, fmt.Errorf("gormflake: %w", err))
+			continue
 		}
+		errs = append(errs, c.reference(ref))
 	}
 	return errs
 }
 
-// foreign returns the foreign key as a column that holds what it refers to, or
-// what is wrong with it. It returns neither if it is of a type with a Scan of its
-// own, or refers to a model with an error.
-func (c *checker) foreign(ref *schema.Reference) (foreign *model.Column, text string, err error) {
+// reference checks the column of a foreign key whose type is right: in its table or,
+// while that does not exist, in the model.
+func (c *checker) reference(ref *schema.Reference) error {
+	key, err := c.key(ref)
+	if key == nil {
+		return err
+	}
+	foreign, err := foreignColumn(ref, key)
+	switch {
+	case err != nil:
+		return fmt.Errorf("gormflake: %w", model.ReferenceError(ref, err.Error()))
+	case foreign == nil:
+		return nil
+	}
+	live, err := c.live(foreign)
+	var narrow error
+	if text := declared(c.db.Name(), foreign); text != "" {
+		narrow = fmt.Errorf("gormflake: %w", model.ReferenceError(ref, text))
+	}
+	return errors.Join(err, c.width(foreign, live, narrow))
+}
+
+// foreignColumn returns the foreign key as a column that holds what key holds, nil if
+// it is of a type with a Scan of its own.
+func foreignColumn(ref *schema.Reference, key *model.Column) (foreign *model.Column, err error) {
+	foreign = model.NewColumn(ref.ForeignKey)
+	if foreign.Serial = key.Serial; key.Serial == nil {
+		if foreign.Kind, err = model.KindOf(ref.ForeignKey.FieldType); err != nil {
+			return nil, nil
+		}
+		return foreign, nil
+	}
+	if foreign.Kind, err = model.SerialKindOf(ref.ForeignKey.FieldType); err != nil {
+		return nil, err
+	}
+	return foreign, key.CheckWidth(ref.ForeignKey)
+}
+
+// key returns the column to which the foreign key refers, nil if its model has an
+// error there.
+func (c *checker) key(ref *schema.Reference) (*model.Column, error) {
 	// Another goroutine may still be parsing the schema in ref. Parse waits for it.
 	stmt := &gorm.Statement{DB: c.db}
 	if err := stmt.Parse(reflect.New(ref.PrimaryKey.Schema.ModelType).Interface()); err != nil {
-		return nil, "", fmt.Errorf("gormflake: check model %s: %w", ref.ForeignKey.Schema.Name, err)
+		return nil, fmt.Errorf("gormflake: check model %s: %w", ref.ForeignKey.Schema.Name, err)
 	}
 	for _, key := range c.set.Model(stmt.Schema).Columns {
-		if key.Field.DBName != ref.PrimaryKey.DBName {
-			continue
+		if key.Field.DBName == ref.PrimaryKey.DBName {
+			return key, nil
 		}
-		foreign = model.NewColumn(ref.ForeignKey)
-		foreign.Serial = key.Serial
-		if key.Serial != nil {
-			return foreign, serialText(key, foreign), nil
-		}
-		if foreign.Kind, err = model.KindOf(ref.ForeignKey.FieldType); err != nil {
-			return nil, "", nil
-		}
-		return foreign, locked(ref.ForeignKey.Schema, func() string { return declared(c.db.Name(), foreign) }), nil
 	}
-	return nil, "", nil
-}
-
-// serialText returns what is wrong with a foreign key to serial numbers.
-func serialText(key, foreign *model.Column) string {
-	var err error
-	if foreign.Kind, err = model.SerialKindOf(foreign.Field.FieldType); err != nil {
-		return err.Error()
-	}
-	if err := key.CheckWidth(foreign.Field); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-func (c *checker) foreignColumn(foreign *model.Column) error {
-	live, err := c.live(foreign)
-	if live == nil {
-		return err
-	}
-	return checkWidth(c.db, foreign, live)
+	return nil, nil
 }

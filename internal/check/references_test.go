@@ -83,14 +83,6 @@ type (
 		ID      types.ID `snowflake:"pk"`
 		GuildID protest  `gorm:"type:bigint"`
 	}
-	thread struct {
-		ID    types.ID     `snowflake:"pk"`
-		Knots []threadKnot `gorm:"foreignKey:ThreadID"`
-	}
-	threadKnot struct {
-		ID       types.ID `snowflake:"pk"`
-		ThreadID int64    `gorm:"size:1"`
-	}
 )
 
 // The error names types that exist, and each mistake once.
@@ -100,9 +92,8 @@ func TestReferenceErrors(t *testing.T) {
 		row  any
 		want string
 	}{
-		{&labelledPointer{}, "gormflake: model textLabel, field OwnerID, foreign key to labelledPointer: GORM would store one character of a string instead of the ID: use types.ID or *types.ID here, or sql.NullString for text"},
-		{&guild{}, "gormflake: model guildMember, field GuildID, foreign key to guild: type check_test.protest cannot hold an ID: use types.ID, int64, uint64 or string"},
-		{&thread{}, `gormflake: model threadKnot, field ThreadID, foreign key to thread: the column has 1 bits, an ID needs 64: remove gorm:"size"`},
+		{&labelledPointer{Labels: make([]textLabel, 1)}, "gormflake: model textLabel, field OwnerID, foreign key to labelledPointer: GORM would store one character of a string instead of the ID: use types.ID or *types.ID here, or sql.NullString for text"},
+		{&guild{Members: make([]guildMember, 1)}, "gormflake: model guildMember, field GuildID, foreign key to guild: type check_test.protest cannot hold an ID: use types.ID, int64, uint64 or string"},
 		{&narrowTree{}, "gormflake: model narrowTree, field UpperID, foreign key to narrowTree: type int32 has 32 bits, an ID needs 64: use types.ID or int64"},
 	} {
 		if err := plugintest.Dry(t, gormflake.New(&plugintest.Counter{})).Create(test.row).Error; err == nil || err.Error() != test.want {

@@ -28,8 +28,8 @@ func Create(db *gorm.DB, set *model.Set) {
 		return
 	}
 	m := set.Model(stmt.Schema)
-	if m.Err != nil {
-		_ = db.AddError(m.Err)
+	if err := errors.Join(m.Err, checkRelated(stmt, m)); err != nil {
+		_ = db.AddError(err)
 		return
 	}
 	if len(m.Columns) == 0 || guard.Skipped(stmt.Context) {
@@ -43,6 +43,25 @@ func Create(db *gorm.DB, set *model.Set) {
 	if err != nil {
 		_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 	}
+}
+
+// checkRelated rejects rows whose related rows cannot hold their keys, if GORM is to
+// save these.
+func checkRelated(stmt *gorm.Statement, m *model.Model) error {
+	if len(m.Refused) == 0 {
+		return nil
+	}
+	rows, err := rowsOf(stmt)
+	if err != nil {
+		return nil // see dest
+	}
+	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	for _, relation := range m.Refused {
+		if saved, ok := named[relation.Name]; (saved || !ok && !restricted) && rows.have(&relation) {
+			return fmt.Errorf("gormflake: %w", relation.Err)
+		}
+	}
+	return nil
 }
 
 // BeforeInsert runs just before the INSERT, after all hooks. It fills the serial

@@ -72,6 +72,15 @@ func (r Rows) haveParent(g *model.Group) bool {
 	return false
 }
 
+func (r Rows) have(relation *model.RefusedRelation) bool {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() && relation.In(row) {
+			return true
+		}
+	}
+	return false
+}
+
 // observe shows the keys that are set to a generator for tests.
 func (r Rows) observe(g *model.Group) {
 	for i := 0; g.Observes() && i < r.N; i++ {

@@ -23,7 +23,10 @@ import (
 type Model struct {
 	Columns []*Column
 	Groups  []*Group // the columns by generator
-	Err     error    // all mistakes in the tags, joined
+	Err     error    // all mistakes in the tags and in foreign keys of its own, joined
+
+	// Refused are the relations in which a related row cannot hold the model's key.
+	Refused []RefusedRelation
 
 	// KeyIsForeign reports whether the model has a relation for which
 	// [Model.KeyReplacedBy] is true.
@@ -36,16 +39,24 @@ func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 	return slices.ContainsFunc(m.Groups, func(g *Group) bool { return g.keyReplacedBy(rel) })
 }
 
+// RefusedBy returns the error of rows that have related rows by rel, nil if there is none.
+func (m *Model) RefusedBy(rel *schema.Relationship) error {
+	for _, r := range m.Refused {
+		if r.Name == rel.Name {
+			return r.Err
+		}
+	}
+	return nil
+}
+
 func parse(s *schema.Schema, gens generators) *Model {
 	if isJoinTable(s) {
 		return &Model{}
 	}
 	columns, errs := taggedColumns(s, gens)
-	errs = append(errs, lossyReferences(s)...)
-	if err := errors.Join(errs...); err != nil {
-		return &Model{Err: err}
-	}
-	m := &Model{Columns: columns, Groups: newGroups(s, columns)}
+	own, refused := lossyReferences(s)
+	m := &Model{Columns: columns, Err: errors.Join(append(errs, own...)...), Refused: refused}
+	m.Groups = newGroups(s, columns)
 	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
 	return m
 }

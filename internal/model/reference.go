@@ -45,24 +45,53 @@ func toTagged(ref *schema.Reference) bool {
 
 // ReferenceError reports that a foreign key cannot hold the key that it refers to.
 func ReferenceError(ref *schema.Reference, reason string) error {
-	return fmt.Errorf("gormflake: model %s, field %s, foreign key to %s: %s",
+	return fmt.Errorf("model %s, field %s, foreign key to %s: %s",
 		ref.ForeignKey.Schema.Name, ref.ForeignKey.BindName(), ref.PrimaryKey.Schema.Name, reason)
 }
 
-// lossyReferences finds foreign keys in which GORM or the database would lose
-// the key. Serial numbers are exempt: they are strings, which GORM converts or
-// rejects.
-func lossyReferences(s *schema.Schema) []error {
-	var errs []error
-	for _, ref := range TaggedReferences(s) {
-		if err := checkReference(ref); err != nil {
-			errs = append(errs, ReferenceError(ref, err.Error()))
-		}
-	}
-	return errs
+// RefusedRelation is a relation whose rows cannot refer to the row that has them. Only
+// a row that has some is refused.
+type RefusedRelation struct {
+	Name string
+	Err  error
+	rows *Column
 }
 
-func checkReference(ref *schema.Reference) error {
+// In reports whether the row has related rows.
+func (r *RefusedRelation) In(row reflect.Value) bool {
+	v, ok := r.rows.Find(row)
+	if ok && v.Kind() == reflect.Slice {
+		return v.Len() > 0
+	}
+	return ok && !v.IsZero()
+}
+
+// lossyReferences finds foreign keys in which GORM or the database would lose the
+// key: those of s itself, and those of models to which s is related.
+func lossyReferences(s *schema.Schema) (own []error, refused []RefusedRelation) {
+	defer ReadLock(s)()
+	r := &s.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		for _, ref := range rel.References {
+			err := CheckReference(ref)
+			switch {
+			case err == nil:
+			case rel.Type == schema.BelongsTo:
+				own = append(own, fmt.Errorf("gormflake: %w", err))
+			default:
+				refused = append(refused, RefusedRelation{rel.Name, err, NewColumn(rel.Field)})
+			}
+		}
+	}
+	return own, refused
+}
+
+// CheckReference returns an error if GORM would lose a tagged key in the foreign key.
+// Serial numbers are exempt: they are strings, which GORM converts or rejects.
+func CheckReference(ref *schema.Reference) error {
+	if !toTagged(ref) {
+		return nil
+	}
 	t, err := parseTag(ref.PrimaryKey.Tag.Get(tagKey))
 	if err != nil || t.serial != "" {
 		return nil
@@ -72,9 +101,9 @@ func checkReference(ref *schema.Reference) error {
 		return nil // an error of the key's model
 	}
 	if err := checkConversion(key, ref); err != nil {
-		return err
+		return ReferenceError(ref, err.Error())
 	}
-	return checkColumn(ref.ForeignKey)
+	return nil
 }
 
 // probe is an ID that no narrower type holds.
@@ -132,24 +161,6 @@ func textOf(v driver.Value) string {
 
 // IDDigits is the length of the largest ID in decimal.
 const IDDigits = 19
-
-// checkColumn finds a foreign key whose column is declared too narrow. GORM gives
-// it the type of the key's column, which is an integer of that size even for text.
-func checkColumn(f *schema.Field) error {
-	defer ReadLock(f.Schema)()
-	k, err := KindOf(f.FieldType)
-	if err != nil || f.Size <= 0 {
-		return nil // a type with a Scan of its own, or the dialect's default
-	}
-	integer := f.DataType == schema.Int || f.DataType == schema.Uint
-	switch {
-	case f.Size <= 32 && (integer || !k.IsString()):
-		return fmt.Errorf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", f.Size)
-	case f.Size < IDDigits && k.IsString():
-		return fmt.Errorf("the column has %d characters, an ID needs %d: raise gorm:\"size\"", f.Size, IDDigits)
-	}
-	return nil
-}
 
 func indirect(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {

@@ -102,8 +102,8 @@ func TestAssignRejects(t *testing.T) {
 		{"unset part of a chain", &assignRevision{Blobs: make([]assignBlob, 1)}, "assignRevision.TenantID is unset and not tagged"},
 		{"chain without its start", &assignExtension{Parts: make([]assignExtensionPart, 1)}, "assignExtension.OrderID is unset and not tagged"},
 		{"word into number", &assignWord{Word: "x", Children: make([]assignWordChild, 1)}, "Assign: assignWord.Children: set assignWordChild.Word: "},
-		{"narrow foreign key", &assignNarrow{}, "gormflake: model assignNarrowChild, field NarrowID, foreign key to assignNarrow: type int32 has 32 bits, an ID needs 64"},
-		{"foreign key of no use", &assignTimed{}, "gormflake: model assignTimedChild, field TimedID, foreign key to assignTimed: type time.Time cannot hold an ID"},
+		{"narrow foreign key", &assignNarrow{Children: make([]assignNarrowChild, 1)}, "gormflake: Assign: model assignNarrowChild, field NarrowID, foreign key to assignNarrow: type int32 has 32 bits, an ID needs 64"},
+		{"foreign key of no use", &assignTimed{Children: make([]assignTimedChild, 1)}, "gormflake: Assign: model assignTimedChild, field TimedID, foreign key to assignTimed: type time.Time cannot hold an ID"},
 		{"bad tag", &assignBadTag{}, `gormflake: model assignBadInner, field ID, tag snowflake:"primary"`},
 	}
 	db := plugintest.NoDatabase(t, plugintest.NewAssignGenerator())

@@ -73,6 +73,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
+		e.refused = m.RefusedBy(rel)
 		e.target.shared = e.target.shared || throughPointer(rel.Field.FieldType)
 		e.target.keyMayChange = e.target.keyMayChange || e.mayChangeKey()
 		n.edges = append(n.edges, e)

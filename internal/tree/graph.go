@@ -45,6 +45,7 @@ type edge struct {
 	target    *node
 	belongsTo bool
 	links     []*link
+	refused   error // for rows of the relation, which cannot hold a key
 
 	rowSize uintptr // of rows in slices that two parents may share unseen, else 0
 	backs   []*edge // relations of the target that are this one, seen from there

@@ -104,6 +104,9 @@ func (w *walk) rows(e *edge, owner, v reflect.Value) error {
 }
 
 func (w *walk) related(e *edge, owner, row reflect.Value) error {
+	if e.refused != nil {
+		return e.refused
+	}
 	if e.belongsTo {
 		if err := w.row(e, row); err != nil {
 			return err
