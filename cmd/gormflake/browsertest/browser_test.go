@@ -143,8 +143,8 @@ func (p page) until(condition string) {
 }
 
 func pageLeft(err error) bool {
-	e, ok := errors.AsType[*cdproto.Error](err)
-	return ok && (e.Message == "Inspected target navigated or closed" || e.Message == "Execution context was destroyed.")
+	var e *cdproto.Error
+	return errors.As(err, &e) && (e.Message == "Inspected target navigated or closed" || e.Message == "Execution context was destroyed.")
 }
 
 func (p page) text(selector string) string {
