@@ -1,21 +1,6 @@
 package pgcatalog
 
-import (
-	"context"
-	"database/sql"
-)
-
-// A Node is a column: the table's OID and the column's number.
-type Node struct{ Table, Column int64 }
-
-// Arrays are nodes as the texts of two arrays of the same length.
-func Arrays(nodes []Node) (tables, columns string) {
-	var t, c []int64
-	for _, n := range nodes {
-		t, c = append(t, n.Table), append(c, n.Column)
-	}
-	return Array(t), Array(c)
-}
+import "context"
 
 // A Column is what the catalog knows of one.
 type Column struct {
@@ -30,7 +15,7 @@ type Column struct {
 	Key        bool // part of the primary key
 	NotNull    bool
 	Statistics int // negative: the default
-	Comment    sql.NullString
+	Comment    *string
 	Granted    bool // rights were granted on it
 	Options    bool // that the planner uses
 	Labelled   bool // it has a security label
@@ -72,24 +57,22 @@ WHERE a.attnum > 0
 ORDER BY node.rel, node.att`
 
 // Columns describes columns, in the order of their tables and numbers.
-func (r Reader) Columns(ctx context.Context, nodes []Node) ([]Column, error) {
-	tables, columns := Arrays(nodes)
-	return Read[Column](ctx, r, columnsSQL, tables, columns)
+func (r *Reader) Columns(ctx context.Context, nodes []Node) []Column {
+	return Read[Column](ctx, r, columnsSQL, nodes)
 }
 
 // Numbers returns the number of each column of a table, by name. They show too which
 // names are taken.
-func (r Reader) Numbers(ctx context.Context, table int64) (map[string]int64, error) {
-	rows, err := Read[struct {
+func (r *Reader) Numbers(ctx context.Context, table int64) map[string]int64 {
+	found := map[string]int64{}
+	for _, row := range Read[struct {
 		Name   string
 		Number int64
 	}](ctx, r, `SELECT attname, attnum FROM pg_catalog.pg_attribute
-WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table)
-	found := map[string]int64{}
-	for _, row := range rows {
+WHERE attrelid = $1::bigint::oid AND attnum > 0 AND NOT attisdropped`, table) {
 		found[row.Name] = row.Number
 	}
-	return found, err
+	return found
 }
 
 // defaultsSQL asks for the expressions that fill columns where a row has no value:
@@ -101,15 +84,13 @@ JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att AND a.attgenerated = ''`
 
 // Defaults returns the expressions of those columns that have a default.
-func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) (map[Node]string, error) {
-	tables, columns := Arrays(nodes)
-	rows, err := Read[struct {
+func (q QualifiedReader) Defaults(ctx context.Context, nodes []Node) map[Node]string {
+	found := map[Node]string{}
+	for _, row := range Read[struct {
 		Node       Node
 		Expression string
-	}](ctx, q.Reader, defaultsSQL, tables, columns)
-	found := map[Node]string{}
-	for _, row := range rows {
+	}](ctx, q.Reader, defaultsSQL, nodes) {
 		found[row.Node] = row.Expression
 	}
-	return found, err
+	return found
 }

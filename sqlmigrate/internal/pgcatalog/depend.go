@@ -35,15 +35,15 @@ ORDER BY 1, 3, 2`
 
 // Dependents returns the objects that would stay on the columns if others took their
 // names.
-func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []int64) ([]Dependent, error) {
-	return Read[Dependent](ctx, q.Reader, dependentsSQL, table, Array(columns))
+func (q QualifiedReader) Dependents(ctx context.Context, table int64, columns []int64) []Dependent {
+	return Read[Dependent](ctx, q.Reader, dependentsSQL, table, columns)
 }
 
 // Users describes all objects that use the columns. A statement that asks for the
 // same later finds what has been added.
-func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) ([]string, error) {
+func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
 	return Read[string](ctx, q.Reader, `
 SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend
 WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[]) ORDER BY 1`,
-		table, Array(columns))
+		table, columns)
 }

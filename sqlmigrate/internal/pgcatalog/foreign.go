@@ -1,20 +1,17 @@
 package pgcatalog
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // A ForeignKey is one with its clauses.
 type ForeignKey struct {
 	OID                          int64
 	Name                         string
 	Child, Parent                int64 // OIDs of tables; the child's columns refer to the parent's
-	Columns, Refers              Texts
-	Set                          Texts  // columns of SET NULL or SET DEFAULT; all if empty
-	OnUpdate, OnDelete, Deferral string // clauses; MATCH FULL is in OnUpdate
+	Columns, Refers              []string
+	Set                          []string // columns of SET NULL or SET DEFAULT; all if empty
+	OnUpdate, OnDelete, Deferral string   // clauses; MATCH FULL is in OnUpdate
 	Valid                        bool
-	Comment                      sql.NullString
+	Comment                      *string
 }
 
 // foreignKeysSQL asks for all that the definition of a foreign key says, because
@@ -43,6 +40,6 @@ ORDER BY c.conname, c.oid`
 
 // ForeignKeys returns the foreign keys that have one of a table's columns on either
 // side, by name.
-func (r Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) ([]ForeignKey, error) {
-	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, Array(columns))
+func (r *Reader) ForeignKeys(ctx context.Context, table int64, columns []int64) []ForeignKey {
+	return Read[ForeignKey](ctx, r, foreignKeysSQL, table, columns)
 }

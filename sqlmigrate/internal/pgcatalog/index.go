@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 )
 
@@ -16,10 +15,10 @@ type Index struct {
 	Clustered, Identity bool // the table is clustered on it, or its replica identity
 	Predicate           string
 	Options, Space      string // Space is the tablespace
-	Comment             sql.NullString
+	Comment             *string
 	Constraint          string // its name; empty without one
 	Kind                string // of the constraint: p, u or x
-	ConstraintComment   sql.NullString
+	ConstraintComment   *string
 	Deferral            string // clause of the constraint
 
 	Keys, Included []IndexColumn `row:"-"`
@@ -79,12 +78,9 @@ LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
 WHERE i.indrelid = $1::bigint::oid ORDER BY i.indexrelid, k.n`
 
 // Indexes returns all indexes of a table, by name.
-func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]Index, error) {
-	indexes, err := Read[Index](ctx, q.Reader, indexesSQL, table)
-	if err != nil {
-		return nil, err
-	}
-	columns, err := Read[struct {
+func (q QualifiedReader) Indexes(ctx context.Context, table int64) []Index {
+	indexes := Read[Index](ctx, q.Reader, indexesSQL, table)
+	columns := Read[struct {
 		OID int64
 		Key bool
 		IndexColumn
@@ -101,5 +97,5 @@ func (q QualifiedReader) Indexes(ctx context.Context, table int64) ([]Index, err
 			}
 		}
 	}
-	return indexes, err
+	return indexes
 }

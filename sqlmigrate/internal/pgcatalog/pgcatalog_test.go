@@ -1,7 +1,6 @@
 package pgcatalog_test
 
 import (
-	"database/sql"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,10 +10,12 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
+var said, seen = "said", "seen" // comments
+
 func TestMain(m *testing.M) { testdb.Main(m) }
 
 // open returns a reader of a schema of its own, in which ddl has been run.
-func open(t *testing.T, ddl string) pgcatalog.Reader {
+func open(t *testing.T, ddl string) *pgcatalog.Reader {
 	t.Helper()
 	db, err := testdb.Open(t, testdb.Postgres).DB()
 	if err != nil {
@@ -25,43 +26,32 @@ func open(t *testing.T, ddl string) pgcatalog.Reader {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tx.Rollback() })
-	r, err := pgcatalog.Open(t.Context(), tx, "test")
+	t.Cleanup(func() { _ = conn.Close() })
+	r, err := pgcatalog.Open(t.Context(), conn, "test", 120000)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(r.Close)
 	return r
 }
 
 // table returns the OID of a table, and its columns by name.
-func table(t *testing.T, r pgcatalog.Reader, name string) (int64, map[string]pgcatalog.Node) {
+func table(t *testing.T, r *pgcatalog.Reader, name string) (int64, map[string]pgcatalog.Node) {
 	t.Helper()
-	found, err := r.Resolve(t.Context(), []engine.TableName{{Name: name}})
-	if err != nil || found[0] == nil {
-		t.Fatalf("table %s: %v, %v", name, found, err)
+	found := r.Resolve(t.Context(), []engine.TableName{{Name: name}})
+	if found[0] == nil {
+		t.Fatalf("table %s: %v", name, r.Err())
 	}
-	numbers, err := r.Numbers(t.Context(), found[0].OID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	numbers := r.Numbers(t.Context(), found[0].OID)
 	nodes := map[string]pgcatalog.Node{}
 	for name, n := range numbers {
 		nodes[name] = pgcatalog.Node{Table: found[0].OID, Column: n}
 	}
 	return found[0].OID, nodes
-}
-
-func qualify(t *testing.T, r pgcatalog.Reader) pgcatalog.QualifiedReader {
-	t.Helper()
-	q, err := r.Qualify(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
 }
 
 // equal compares what was read with what is wanted.
@@ -100,9 +90,9 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 	for _, test := range tests {
 		names = append(names, engine.TableName{Name: test.name})
 	}
-	found, err := r.Resolve(t.Context(), names)
-	if err != nil {
-		t.Fatal(err)
+	found := r.Resolve(t.Context(), names)
+	if r.Err() != nil {
+		t.Fatal(r.Err())
 	}
 	if found[0] != nil {
 		t.Errorf("a table that does not exist: %+v", found[0])
@@ -116,8 +106,8 @@ CREATE TYPE shape AS (id integer); CREATE TABLE typed OF shape; ALTER TABLE plai
 		}
 		oids = append(oids, got.OID)
 	}
-	again, err := r.ByOID(t.Context(), oids)
-	equal(t, "by OID", again, err, found)
+	again := r.ByOID(t.Context(), oids)
+	equal(t, "by OID", again, r.Err(), found)
 	if catalog := r.Display("pg_catalog", "pg_class"); catalog != "pg_catalog.pg_class" {
 		t.Errorf("a table of another schema is displayed as %s", catalog)
 	}
@@ -133,7 +123,7 @@ COMMENT ON COLUMN t.h IS 'said'; GRANT SELECT (h) ON t TO PUBLIC; ALTER TABLE t 
 	for name := range strings.SplitSeq("h a b c d e f g", " ") {
 		all = append(all, nodes[name])
 	}
-	columns, err := r.Columns(t.Context(), all)
+	columns := r.Columns(t.Context(), all)
 	want := []pgcatalog.Column{
 		{Name: "a", Type: "smallint", Base: "int2", Length: -1, Statistics: -1},
 		{Name: "b", Type: "number", Base: "int4", Domain: true, Length: -1, Statistics: -1},
@@ -144,13 +134,13 @@ COMMENT ON COLUMN t.h IS 'said'; GRANT SELECT (h) ON t TO PUBLIC; ALTER TABLE t 
 		{Name: "g", Type: "bigint", Base: "int8", Length: -1, Identity: true, NotNull: true, Statistics: -1},
 		{
 			Name: "h", Type: "integer", Base: "int4", Length: -1, NotNull: true, Statistics: 7,
-			Comment: sql.NullString{String: "said", Valid: true}, Granted: true, Options: true,
+			Comment: &said, Granted: true, Options: true,
 		},
 	}
 	for i := range want {
 		want[i].Node = nodes[want[i].Name]
 	}
-	equal(t, "columns", columns, err, want)
+	equal(t, "columns", columns, r.Err(), want)
 	narrow := ""
 	for _, c := range columns {
 		if c.IsNarrow() {
@@ -167,8 +157,8 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	r := open(t, "CREATE TABLE t (a serial, b integer, c integer GENERATED ALWAYS AS (b + 1) STORED)")
 	_, nodes := table(t, r, "t")
-	values, err := qualify(t, r).Defaults(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"]})
-	equal(t, "defaults", values, err, map[pgcatalog.Node]string{nodes["a"]: "nextval('" + r.Schema + ".t_a_seq'::regclass)"})
+	values := r.Qualify(t.Context()).Defaults(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"]})
+	equal(t, "defaults", values, r.Err(), map[pgcatalog.Node]string{nodes["a"]: "nextval('" + r.Schema + ".t_a_seq'::regclass)"})
 }
 
 func TestSequences(t *testing.T) {
@@ -182,19 +172,20 @@ COMMENT ON SEQUENCE held IS 'said'`)
 		internal, special bool
 		owner             pgcatalog.Node
 		givesTo           []pgcatalog.Node
-		typ, comment      string
+		typ               string
+		comment           *string
 		increment, cache  int64
 	}
-	found, err := r.Sequences(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"], nodes["d"]})
+	found := r.Sequences(t.Context(), []pgcatalog.Node{nodes["a"], nodes["b"], nodes["c"], nodes["d"]})
 	var got []facts
 	for _, s := range found {
-		got = append(got, facts{s.Display, s.Internal, s.Special, s.Owner, s.Columns, s.Type, s.Comment.String, s.Increment, s.Cache})
+		got = append(got, facts{s.Display, s.Internal, s.Special, s.Owner, s.Columns, s.Type, s.Comment, s.Increment, s.Cache})
 	}
-	equal(t, "sequences", got, err, []facts{
-		{"free", false, true, pgcatalog.Node{}, []pgcatalog.Node{nodes["c"], nodes["d"]}, "bigint", "", 1, 1},
-		{"held", false, true, nodes["c"], nil, "bigint", "said", 1, 1},
-		{"t_a_seq", false, true, nodes["a"], []pgcatalog.Node{nodes["a"]}, "smallint", "", 1, 1},
-		{"t_b_seq", true, false, nodes["b"], []pgcatalog.Node{nodes["b"]}, "integer", "", 5, 3},
+	equal(t, "sequences", got, r.Err(), []facts{
+		{"free", false, true, pgcatalog.Node{}, []pgcatalog.Node{nodes["c"], nodes["d"]}, "bigint", nil, 1, 1},
+		{"held", false, true, nodes["c"], nil, "bigint", &said, 1, 1},
+		{"t_a_seq", false, true, nodes["a"], []pgcatalog.Node{nodes["a"]}, "smallint", nil, 1, 1},
+		{"t_b_seq", true, false, nodes["b"], []pgcatalog.Node{nodes["b"]}, "integer", nil, 5, 3},
 	})
 }
 
@@ -206,9 +197,9 @@ CREATE TABLE p2 PARTITION OF p DEFAULT; INSERT INTO p SELECT n FROM generate_ser
 	p, _ := table(t, r, "p")
 	p1, _ := table(t, r, "p1")
 	p2, _ := table(t, r, "p2")
-	sizes, err := r.Sizes(t.Context(), []int64{p})
-	if err != nil || len(sizes) != 3 {
-		t.Fatalf("%+v, %v", sizes, err)
+	sizes := r.Sizes(t.Context(), []int64{p})
+	if r.Err() != nil || len(sizes) != 3 {
+		t.Fatalf("%+v, %v", sizes, r.Err())
 	}
 	for i, want := range []struct {
 		oid, rows   int64
@@ -231,14 +222,14 @@ func TestIndexes(t *testing.T) {
 CREATE UNIQUE INDEX i ON t (b DESC NULLS LAST, lower(a) COLLATE "C", a text_pattern_ops) INCLUDE (id) WITH (fillfactor = 70) WHERE b > 0;
 COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 	oid, _ := table(t, r, "t")
-	found, err := qualify(t, r).Indexes(t.Context(), oid)
+	found := r.Qualify(t.Context()).Indexes(t.Context(), oid)
 	for i := range found {
 		found[i].OID = 0
 	}
-	equal(t, "indexes", found, err, []pgcatalog.Index{
+	equal(t, "indexes", found, r.Err(), []pgcatalog.Index{
 		{
 			Name: "i", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Predicate: "(b > 0)", Options: "fillfactor=70",
-			Comment: sql.NullString{String: "seen", Valid: true},
+			Comment: &seen,
 			Keys: []pgcatalog.IndexColumn{
 				{Name: "b", Text: "b", Widens: true, Order: " DESC NULLS LAST"},
 				{Text: "lower(a)", Collation: `pg_catalog."C"`, Widens: true},
@@ -248,7 +239,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 		},
 		{
 			Name: "key", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Constraint: "key", Kind: "p",
-			ConstraintComment: sql.NullString{String: "said", Valid: true}, Deferral: " DEFERRABLE",
+			ConstraintComment: &said, Deferral: " DEFERRABLE",
 			Keys: []pgcatalog.IndexColumn{{Name: "id", Text: "id", Widens: true}},
 		},
 	})
@@ -266,9 +257,9 @@ CREATE TABLE b (p integer, q integer, z integer); ALTER TABLE b ADD CONSTRAINT f
 	a, keys := table(t, r, "a")
 	b, columns := table(t, r, "b")
 	want := []pgcatalog.ForeignKey{{
-		Name: "f", Child: b, Parent: a, Columns: pgcatalog.Texts{"q", "p"}, Refers: pgcatalog.Texts{"y", "x"},
+		Name: "f", Child: b, Parent: a, Columns: []string{"q", "p"}, Refers: []string{"y", "x"},
 		OnUpdate: " MATCH FULL ON UPDATE CASCADE", OnDelete: " ON DELETE SET NULL", Deferral: " DEFERRABLE INITIALLY DEFERRED",
-		Comment: sql.NullString{String: "said", Valid: true},
+		Comment: &said,
 	}}
 	for _, test := range []struct {
 		name   string
@@ -276,11 +267,11 @@ CREATE TABLE b (p integer, q integer, z integer); ALTER TABLE b ADD CONSTRAINT f
 		column pgcatalog.Node
 		want   []pgcatalog.ForeignKey
 	}{{"child", b, columns["p"], want}, {"parent", a, keys["y"], want}, {"another column", b, columns["z"], nil}} {
-		found, err := r.ForeignKeys(t.Context(), test.table, []int64{test.column.Column})
+		found := r.ForeignKeys(t.Context(), test.table, []int64{test.column.Column})
 		for i := range found {
 			found[i].OID = 0
 		}
-		equal(t, test.name, found, err, test.want)
+		equal(t, test.name, found, r.Err(), test.want)
 	}
 }
 
@@ -291,7 +282,7 @@ CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f(); CREATE TR
 CREATE TRIGGER c BEFORE UPDATE OF id ON t FOR EACH ROW EXECUTE FUNCTION f(); CREATE TRIGGER d BEFORE DELETE OR UPDATE ON t EXECUTE FUNCTION f();
 ALTER TABLE t DISABLE TRIGGER d`)
 	oid, _ := table(t, r, "t")
-	found, err := qualify(t, r).Triggers(t.Context(), oid)
+	found := r.Qualify(t.Context()).Triggers(t.Context(), oid)
 	type facts struct {
 		name, enabled     string
 		changes, onUpdate bool
@@ -303,7 +294,7 @@ ALTER TABLE t DISABLE TRIGGER d`)
 			t.Errorf("%+v", g)
 		}
 	}
-	equal(t, "triggers", got, err, []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
+	equal(t, "triggers", got, r.Err(), []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
 }
 
 // What follows a column by its name, or by an index, is no dependent.
@@ -312,34 +303,70 @@ func TestDependents(t *testing.T) {
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);
 CREATE VIEW v AS SELECT id FROM t; CREATE RULE r AS ON DELETE TO t DO ALSO NOTHING; CREATE VIEW w AS SELECT other FROM t`)
 	oid, nodes := table(t, r, "t")
-	q, schema := qualify(t, r), r.Schema
-	dependents, err := q.Dependents(t.Context(), oid, []int64{nodes["id"].Column})
+	q, schema := r.Qualify(t.Context()), r.Schema
+	dependents := q.Dependents(t.Context(), oid, []int64{nodes["id"].Column})
 	var got []string
 	for _, d := range dependents {
 		got = append(got, d.Catalog+": "+d.Object.String+" uses "+d.Column)
 	}
-	equal(t, "dependents", got, err, []string{
+	equal(t, "dependents", got, r.Err(), []string{
 		"pg_attrdef: column twice of table " + schema + ".t uses id",
 		"pg_constraint: constraint t_id_check on table " + schema + ".t uses id",
 		"pg_rewrite: view " + schema + ".v uses id",
 	})
-	users, err := q.Users(t.Context(), oid, []int64{nodes["other"].Column})
-	equal(t, "users", users, err, []string{"constraint t_other_fkey on table " + schema + ".t", "rule _RETURN on view " + schema + ".w"})
-	none, err := q.Users(t.Context(), oid, nil)
-	equal(t, "users of no column", none, err, nil)
-	rules, err := q.Rules(t.Context(), oid)
-	equal(t, "rules", rules, err, []string{"r"})
+	users := q.Users(t.Context(), oid, []int64{nodes["other"].Column})
+	equal(t, "users", users, r.Err(), []string{"constraint t_other_fkey on table " + schema + ".t", "rule _RETURN on view " + schema + ".w"})
+	none := q.Users(t.Context(), oid, nil)
+	equal(t, "users of no column", none, r.Err(), nil)
+	rules := q.Rules(t.Context(), oid)
+	equal(t, "rules", rules, r.Err(), []string{"r"})
 }
 
 // An error says during what it happened, and leaves no rows that were read in part.
+// After it, nothing more is read.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	r := open(t, "SELECT 1")
-	if found, err := pgcatalog.Read[int64](t.Context(), r, "SELECT n FROM (VALUES (1), (NULL)) AS v (n)"); err == nil ||
-		!strings.HasPrefix(err.Error(), "test: ") || found != nil {
-		t.Errorf("%v, %v", found, err)
+	for _, test := range []struct {
+		name string
+		read func(r *pgcatalog.Reader) int
+		want string
+	}{
+		{"a row that does not fit", func(r *pgcatalog.Reader) int {
+			return len(pgcatalog.Read[int64](t.Context(), r, "SELECT n FROM (VALUES (1), (NULL)) AS v (n)"))
+		}, "test: sql: Scan error"},
+		{"a number that is no OID", func(r *pgcatalog.Reader) int { return len(r.Rules(t.Context(), -1)) }, "test: "},
+		{"one row that is not there", func(r *pgcatalog.Reader) int {
+			return pgcatalog.One[int](t.Context(), r, "the answer", "SELECT 1 WHERE false")
+		}, "test: the answer: sql: no rows"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, "SELECT 1")
+			if got := test.read(r); got != 0 || r.Err() == nil || !strings.HasPrefix(r.Err().Error(), test.want) {
+				t.Errorf("%d, %v, want %s", got, r.Err(), test.want)
+			}
+			first := r.Err()
+			if found := pgcatalog.Read[int64](t.Context(), r, "SELECT 1"); found != nil || r.Err() != first { //nolint:errorlint // the same error
+				t.Errorf("read %v after that, %v", found, r.Err())
+			}
+		})
 	}
-	if _, err := r.Rules(t.Context(), -1); err == nil || !strings.HasPrefix(err.Error(), "test: ") {
-		t.Errorf("a number that is no OID: %v", err)
+}
+
+// A server that is too old is refused.
+func TestOldest(t *testing.T) {
+	t.Parallel()
+	db, err := testdb.Open(t, testdb.Postgres).DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = pgcatalog.Open(t.Context(), conn, "test", 990000)
+	if err == nil || !strings.Contains(err.Error(), "want PostgreSQL 99 or later") {
+		t.Errorf("%v, want it refused", err)
 	}
 }

@@ -10,17 +10,15 @@ package pgcatalog
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"strconv"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A Reader reads one snapshot of the catalog.
+// A Reader reads one snapshot of the catalog. Like the transaction that it has, it
+// reads nothing any more after an error. Ask [Reader.Err] before anything is decided
+// by what was read.
 type Reader struct {
 	Tx      *sql.Tx
 	Version int    // 140005 is 14.5
@@ -30,13 +28,14 @@ type Reader struct {
 	Super   bool   // Role may set session_replication_role
 	Bypass  bool   // no policy hides rows from Role
 
-	work string // begins each error
+	work string // begins the error
+	err  error
 }
 
 // A QualifiedReader is a Reader for which the server writes the schema of every
 // name, so that what it writes means the same on a connection with another
 // search_path.
-type QualifiedReader struct{ Reader }
+type QualifiedReader struct{ *Reader }
 
 // openSQL asks what the server and the role are capable of. It sets two
 // parameters for the transaction: a policy would hide rows, and with them the
@@ -54,70 +53,96 @@ FROM pg_catalog.pg_roles r WHERE r.rolname = current_user`
 // superuser, which PostgreSQL 15 and later allow.
 const parameterSQL = `SELECT has_parameter_privilege(current_user, 'session_replication_role', 'SET')`
 
-// Open returns a reader for a transaction. Its errors begin with work.
-func Open(ctx context.Context, tx *sql.Tx, work string) (Reader, error) {
-	r := Reader{Tx: tx, work: work}
-	err := tx.QueryRowContext(ctx, openSQL).Scan(&r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string))
-	if err == nil && r.Version >= 150000 && !r.Super {
-		err = tx.QueryRowContext(ctx, parameterSQL).Scan(&r.Super)
+// Open begins a transaction, which is read-only, on a server that is not older than
+// oldest. Its error, and that of the reader, begins with work.
+func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader, error) {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", work, err)
 	}
-	return r, r.failed(err)
+	r := &Reader{Tx: tx, work: work}
+	r.Fail(tx.QueryRowContext(ctx, openSQL).Scan(&r.Version, &r.Schema, &r.Role, &r.Locks, &r.Super, &r.Bypass, new(string), new(string)))
+	if r.err == nil && r.Version < oldest {
+		r.Fail(fmt.Errorf("the server's version is %d: want PostgreSQL %d or later", r.Version/10000, oldest/10000))
+	}
+	if r.Version >= 150000 && !r.Super {
+		r.Super = One[bool](ctx, r, "the rights of role "+r.Role, parameterSQL)
+	}
+	if r.err != nil {
+		r.Close()
+	}
+	return r, r.err
+}
+
+// Close ends the transaction.
+func (r *Reader) Close() { _ = r.Tx.Rollback() }
+
+// Err is the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Fail keeps an error, unless there was one before.
+func (r *Reader) Fail(err error) {
+	if r.err == nil && err != nil {
+		r.err = fmt.Errorf("%s: %w", r.work, err)
+	}
 }
 
 // Qualify makes the server write the schema of every name from now on. Display
 // and [Reader.Resolve] are for before.
-func (r Reader) Qualify(ctx context.Context) (QualifiedReader, error) {
-	_, err := r.Tx.ExecContext(ctx, "SET LOCAL search_path = ''")
-	return QualifiedReader{r}, r.failed(err)
+func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
+	if r.err == nil {
+		_, err := r.Tx.ExecContext(ctx, "SET LOCAL search_path = ''")
+		r.Fail(err)
+	}
+	return QualifiedReader{r}
 }
 
-func (r Reader) failed(err error) error {
-	if err == nil {
+// Read returns the rows of a query, none after an error. Each is scanned into a T, or
+// into its fields in their order. For what it does with lists see [params] and [fields].
+func Read[T any](ctx context.Context, r *Reader, query string, args ...any) []T {
+	if r.err != nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", r.work, err)
+	found, err := read[T](ctx, r.Tx, query, params(args))
+	r.Fail(err)
+	return found
 }
 
-// Read returns the rows of a query. Each is scanned into a T, or into its fields in
-// their order; those with the tag row:"-" are left out.
-func Read[T any](ctx context.Context, r Reader, query string, args ...any) ([]T, error) {
-	rows, err := r.Tx.QueryContext(ctx, query, args...)
+func read[T any](ctx context.Context, tx *sql.Tx, query string, args []any) ([]T, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, r.failed(err)
+		return nil, err
 	}
 	defer rows.Close()
 	var found []T
 	for rows.Next() {
 		var row T
-		if err := rows.Scan(fields(reflect.ValueOf(&row).Elem())...); err != nil {
-			return nil, r.failed(err)
+		if err := rows.Scan(fieldsOf(&row)...); err != nil {
+			return nil, err
 		}
 		found = append(found, row)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, r.failed(err)
+		return nil, err
 	}
 	return found, nil
 }
 
-// fields are what a row is scanned into. A struct stands for its fields.
-func fields(v reflect.Value) []any {
-	into := v.Addr().Interface()
-	if _, scans := into.(sql.Scanner); scans || v.Kind() != reflect.Struct {
-		return []any{into}
+// One returns the only row of a query, zero after an error. what it is about is named
+// in the error.
+func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
+	if r.err != nil {
+		return row
 	}
-	var found []any
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("row") != "-" {
-			found = append(found, fields(v.Field(i))...)
-		}
+	if err := r.Tx.QueryRowContext(ctx, query).Scan(fieldsOf(&row)...); err != nil {
+		r.Fail(fmt.Errorf("%s: %w", what, err))
 	}
-	return found
+	return row
 }
 
 // Display is the name of an object in messages: without the schema if that is the
 // current one.
-func (r Reader) Display(schema, name string) string {
+func (r *Reader) Display(schema, name string) string {
 	if schema == r.Schema {
 		return name
 	}
@@ -132,25 +157,3 @@ type Named struct {
 
 // Target is the name in statements.
 func (n *Named) Target() string { return pgsql.Qualified(n.Schema, n.Name) }
-
-// Array is the text of an array of numbers, for drivers that do not know arrays.
-func Array[T ~int64](values []T) string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = strconv.FormatInt(int64(v), 10)
-	}
-	return "{" + strings.Join(texts, ",") + "}"
-}
-
-// Texts are scanned from the JSON text of an array, for drivers that do not know
-// arrays. They may be NULL.
-type Texts []string
-
-// Scan implements [sql.Scanner].
-func (t *Texts) Scan(value any) error {
-	var text sql.NullString
-	if err := text.Scan(value); err != nil || !text.Valid {
-		return err
-	}
-	return json.Unmarshal([]byte(text.String), (*[]string)(t))
-}

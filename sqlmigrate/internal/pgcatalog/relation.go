@@ -2,7 +2,6 @@ package pgcatalog
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -42,38 +41,30 @@ WITH source AS (SELECT * FROM unnest($1::text::oid[]) WITH ORDINALITY)` + relati
 
 // Resolve finds relations by the search path, in the order of their names. One
 // that does not exist is nil.
-func (r Reader) Resolve(ctx context.Context, names []engine.TableName) ([]*Relation, error) {
+func (r *Reader) Resolve(ctx context.Context, names []engine.TableName) []*Relation {
 	quoted := make([]string, len(names))
 	for i, t := range names {
 		quoted[i] = pgsql.Qualified(t.Schema, t.Name)
 	}
-	text, err := json.Marshal(quoted)
-	if err != nil {
-		return nil, r.failed(err)
-	}
-	return r.relations(ctx, namedSQL, string(text), len(names))
+	return r.relations(ctx, namedSQL, quoted, len(names))
 }
 
 // ByOID finds relations, in the order of their OIDs. One that does not exist is
 // nil.
-func (r Reader) ByOID(ctx context.Context, oids []int64) ([]*Relation, error) {
-	return r.relations(ctx, numberedSQL, Array(oids), len(oids))
+func (r *Reader) ByOID(ctx context.Context, oids []int64) []*Relation {
+	return r.relations(ctx, numberedSQL, oids, len(oids))
 }
 
-func (r Reader) relations(ctx context.Context, query, arg string, n int) ([]*Relation, error) {
-	rows, err := Read[struct {
+func (r *Reader) relations(ctx context.Context, query string, list any, n int) []*Relation {
+	found := make([]*Relation, n)
+	for _, row := range Read[struct {
 		Index int
 		Relation
-	}](ctx, r, query, arg)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]*Relation, n)
-	for _, row := range rows {
+	}](ctx, r, query, list) {
 		row.Display = r.Display(row.Schema, row.Name)
 		found[row.Index] = &row.Relation
 	}
-	return found, nil
+	return found
 }
 
 // A Size is how large tables are.
@@ -112,19 +103,19 @@ FROM (SELECT root, oid, max(depth) AS depth FROM member GROUP BY root, oid) AS m
 ORDER BY m.depth, c.oid`
 
 // Sizes measures tables, their partitions and their children, parents first.
-func (r Reader) Sizes(ctx context.Context, tables []int64) ([]Member, error) {
-	return Read[Member](ctx, r, sizesSQL, Array(tables))
+func (r *Reader) Sizes(ctx context.Context, tables []int64) []Member {
+	return Read[Member](ctx, r, sizesSQL, tables)
 }
 
 // Publications returns the publications that a table is in: their subscribers apply
 // rows by column, and stop where one is missing or has another type.
-func (r Reader) Publications(ctx context.Context, t *Relation) ([]string, error) {
+func (r *Reader) Publications(ctx context.Context, t *Relation) []string {
 	return Read[string](ctx, r, `SELECT pubname FROM pg_catalog.pg_publication_tables
 WHERE schemaname = $1::text AND tablename = $2::text ORDER BY pubname`, t.Schema, t.Name)
 }
 
 // Rules returns the rewrite rules of a table, by name: they also apply to statements
 // that copy its rows.
-func (r Reader) Rules(ctx context.Context, table int64) ([]string, error) {
+func (r *Reader) Rules(ctx context.Context, table int64) []string {
 	return Read[string](ctx, r, `SELECT rulename FROM pg_catalog.pg_rewrite WHERE ev_class = $1::bigint::oid ORDER BY rulename`, table)
 }

@@ -2,8 +2,9 @@ package pgcatalog
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // A Sequence gives values to columns, or is owned by one.
@@ -14,7 +15,7 @@ type Sequence struct {
 	Owner    Node // the column with which it is dropped; zero without one
 	Unlogged bool
 	Odd      bool // unlogged, and the table of its identity is not, or the other way round
-	Comment  sql.NullString
+	Comment  *string
 	Special  bool // it has rights, a comment, a label or a user of its own
 
 	Type              string // smallint, integer or bigint
@@ -64,15 +65,13 @@ LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
 ORDER BY n.nspname, c.relname, used.rel, used.att`
 
 // Sequences returns the sequences of columns, by name.
-func (r Reader) Sequences(ctx context.Context, nodes []Node) ([]*Sequence, error) {
-	tables, columns := Arrays(nodes)
-	rows, err := Read[struct {
+func (r *Reader) Sequences(ctx context.Context, nodes []Node) []*Sequence {
+	var found []*Sequence
+	for _, row := range Read[struct {
 		Node  Node
 		Gives bool
 		Sequence
-	}](ctx, r, sequencesSQL, tables, columns)
-	var found []*Sequence
-	for _, row := range rows {
+	}](ctx, r, sequencesSQL, nodes) {
 		if n := len(found); n == 0 || found[n-1].OID != row.OID {
 			row.Display = r.Display(row.Schema, row.Name)
 			found = append(found, &row.Sequence)
@@ -82,20 +81,25 @@ func (r Reader) Sequences(ctx context.Context, nodes []Node) ([]*Sequence, error
 			s.Columns = append(s.Columns, row.Node)
 		}
 	}
-	return found, err
+	return found
+}
+
+// Identity is the clause of ALTER COLUMN that makes an identity with this sequence.
+func (s *Sequence) Identity(always bool) string {
+	kind := "BY DEFAULT"
+	if always {
+		kind = "ALWAYS"
+	}
+	return fmt.Sprintf("ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s)", kind, s.Target(), s.Options())
 }
 
 // Options are the clauses of CREATE SEQUENCE and of an identity. A limit that is
 // the type's is not named: it follows the type.
 func (s *Sequence) Options() string {
 	low, high := s.limits()
-	text := fmt.Sprintf("START WITH %d INCREMENT BY %d", s.Start, s.Increment)
-	text += limit("MINVALUE", s.Smallest, low) + limit("MAXVALUE", s.Largest, high)
-	text += fmt.Sprintf(" CACHE %d", s.Cache)
-	if s.Cycle {
-		text += " CYCLE"
-	}
-	return text
+	return fmt.Sprintf("START WITH %d INCREMENT BY %d", s.Start, s.Increment) +
+		limit("MINVALUE", s.Smallest, low) + limit("MAXVALUE", s.Largest, high) +
+		fmt.Sprintf(" CACHE %d", s.Cache) + pgsql.If(s.Cycle, " CYCLE")
 }
 
 func limit(word string, value, natural int64) string {

@@ -27,7 +27,7 @@ func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && 
 
 // Triggers returns the triggers of a table, by name. The query asks for their
 // functions too, because PL/pgSQL remembers the types of columns in a session.
-func (q QualifiedReader) Triggers(ctx context.Context, table int64) ([]Trigger, error) {
+func (q QualifiedReader) Triggers(ctx context.Context, table int64) []Trigger {
 	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),
        f.oid::regprocedure::text, l.lanname, f.procost::text, pg_get_userbyid(f.proowner), pg_has_role(f.proowner, 'USAGE')

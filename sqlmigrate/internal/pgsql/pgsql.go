@@ -1,8 +1,9 @@
-// Package pgsql writes the parts of PostgreSQL's SQL that both ways of moving
-// tables need, with locks and online.
+// Package pgsql has the parts of PostgreSQL's SQL that both ways of moving tables
+// need, with locks and online, and the states of errors.
 package pgsql
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -25,4 +26,50 @@ func Literal(s string) string {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", "\n", `\n`, "\r", `\r`).Replace(s) + "'"
+}
+
+// Join joins the texts of things, with a separator.
+func Join[T any](list []T, separator string, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, separator)
+}
+
+// If is a clause that is left out where it does not apply.
+func If(applies bool, clause string) string {
+	if !applies {
+		return ""
+	}
+	return clause
+}
+
+// Comment repeats the comment on an object, if there is one.
+func Comment(object string, text *string) []string {
+	if text == nil {
+		return nil
+	}
+	return []string{"COMMENT ON " + object + " IS " + Literal(*text)}
+}
+
+// SQLSTATEs.
+const (
+	LockNotAvailable      = "55P03"
+	DeadlockDetected      = "40P01"
+	QueryCanceled         = "57014"
+	CheckViolation        = "23514"
+	InsufficientPrivilege = "42501"
+	UndefinedTable        = "42P01"
+	InvalidSchemaName     = "3F000"
+)
+
+// State is the SQLSTATE of an error of the server, which both drivers for PostgreSQL
+// have, or empty.
+func State(err error) string {
+	var server interface{ SQLState() string }
+	if !errors.As(err, &server) {
+		return ""
+	}
+	return server.SQLState()
 }

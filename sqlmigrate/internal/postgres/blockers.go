@@ -32,8 +32,8 @@ const digits = 19
 func blockColumn(c *column, ahead int64) findings {
 	var found findings
 	block := func(reason, fix string) { found.block(c.relation.Display, "column "+c.Name, reason, fix) }
-	if c.Key && ahead > 0 && c.largest.Int64 >= ahead {
-		block(fmt.Sprintf(engine.AheadReason, c.largest.Int64), engine.AheadFix)
+	if c.Key && ahead > 0 && c.keys.Largest.Int64 >= ahead {
+		block(fmt.Sprintf(engine.AheadReason, c.keys.Largest.Int64), engine.AheadFix)
 	}
 	switch {
 	case c.Base == "int8":
@@ -127,11 +127,6 @@ type use struct {
 	Object  string
 }
 
-func readUses(ctx context.Context, r pgcatalog.Reader, g *graph) ([]use, error) {
-	tables, columns := g.narrowNodes()
-	return pgcatalog.Read[use](ctx, r, usesSQL, tables, columns)
-}
-
 // blockUses has one blocker for an object, whichever columns it uses.
 func blockUses(g *graph, uses []use) findings {
 	columns := map[string][]*column{}
@@ -180,17 +175,14 @@ WHERE node.att = ANY (t.partattrs::int2[])
                 AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
 ORDER BY 1, 2`
 
-func blockPartitionKeys(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
-	tables, columns := g.narrowNodes()
-	nodes, err := pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, tables, columns)
-	var found findings
-	for _, n := range nodes {
+func blockPartitionKeys(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+	for _, n := range pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, g.narrowNodes()) {
 		c := g.columns[n]
 		found.block(c.relation.Display, "partition key of table "+c.relation.Display,
 			"it has column "+c.Name+", whose type PostgreSQL then does not change",
 			"create a table that is partitioned by a bigint, and copy the rows")
 	}
-	return found, err
+	return found
 }
 
 // rowTypesSQL asks for columns whose type is a table's row, directly or in an
@@ -198,7 +190,9 @@ func blockPartitionKeys(ctx context.Context, r pgcatalog.Reader, g *graph) (find
 // It goes by pg_depend, which has an index for that.
 const rowTypesSQL = `
 WITH RECURSIVE uses (rel, type) AS (
-  SELECT oid, reltype FROM pg_catalog.pg_class WHERE oid = ANY ($1::text::oid[]) AND reltype <> 0
+  SELECT c.oid, c.reltype
+  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_class c ON c.oid = node.rel
+  WHERE c.reltype <> 0
   UNION
   SELECT uses.rel, coalesce(c.reltype, d.objid)
   FROM uses
@@ -213,16 +207,13 @@ JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND
 JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
 ORDER BY 1, 2`
 
-func blockRowTypes(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
-	tables, _ := g.narrowNodes()
-	rows, err := pgcatalog.Read[struct {
+func blockRowTypes(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+	for _, x := range pgcatalog.Read[struct {
 		Table  int64
 		Object string
-	}](ctx, r, rowTypesSQL, tables)
-	var found findings
-	for _, x := range rows {
+	}](ctx, r, rowTypesSQL, g.narrowNodes()) {
 		found.block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
 			"drop it before, and add it again afterwards")
 	}
-	return found, err
+	return found
 }

@@ -42,33 +42,29 @@ type constraintNames struct {
 
 // readChecks finds keys that need a CHECK. One that refers to another key has its
 // in that table.
-func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, findings, error) {
+func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, findings) {
 	var found findings
-	names, err := readConstraintNames(ctx, q, g)
-	if err != nil {
-		return nil, found, err
-	}
-	checks := map[*table][]check{}
+	names, checks := readConstraintNames(ctx, q, g), map[*table][]check{}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			if !c.Key || c.enforced || !c.IsNarrow() && c.Base != "int8" {
+			if !c.Key || c.enforced || !c.isInteger() {
 				continue
 			}
 			name, added, needed := names[t].choose(c)
 			switch {
 			case !needed:
-			case !c.smallest.Valid || c.smallest.Int64 > 0:
+			case !c.keys.Smallest.Valid || c.keys.Smallest.Int64 > 0:
 				names[t].taken[name] = true
 				checks[t] = append(checks[t], check{c, name, added})
 			case !added:
-				found.note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.smallest.Int64)
+				found.note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.keys.Smallest.Int64)
 			}
 		}
 	}
-	return checks, found, nil
+	return checks, found
 }
 
-func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table]*constraintNames, error) {
+func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table]*constraintNames {
 	found, tables := map[*table]*constraintNames{}, map[int64][]*table{}
 	var oids []int64
 	for _, t := range g.tables {
@@ -78,13 +74,12 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 			tables[member] = append(tables[member], t)
 		}
 	}
-	rows, err := pgcatalog.Read[struct {
+	for _, x := range pgcatalog.Read[struct {
 		Table   int64
 		Name    string
 		Pending bool
 		Column  int64
-	}](ctx, q.Reader, checksSQL, pgcatalog.Array(oids))
-	for _, x := range rows {
+	}](ctx, q.Reader, checksSQL, oids) {
 		for _, t := range tables[x.Table] {
 			names := found[t]
 			names.taken[x.Name] = true
@@ -97,7 +92,7 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 			}
 		}
 	}
-	return found, err
+	return found
 }
 
 // choose names the check of a column that needs one, or finds that which this

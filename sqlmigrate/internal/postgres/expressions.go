@@ -19,7 +19,7 @@ type expression struct {
 	Catalog      string // of what it belongs to
 	OID          int64
 	Object, Text string
-	Columns      pgcatalog.Texts // quoted where they have to be
+	Columns      []string // quoted where they have to be
 }
 
 // expressionsSQL asks for the expressions in which the columns are, and for the
@@ -65,27 +65,15 @@ CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expr
 // f(id) where f takes an integer. The catalog does not show it, and ALTER
 // TABLE would after it has got its locks. The server is asked to plan them over
 // the widened columns. Those that do not come back as they were are returned.
-func tryExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) (rewritten []expression, found findings, err error) {
-	all, err := readExpressions(ctx, r, g)
-	if err != nil {
-		return nil, found, err
-	}
-	for _, e := range all {
-		row, err := readWidenedRow(ctx, r, g, e.Table)
-		if err != nil {
-			return nil, found, err
-		}
+func tryExpressions(ctx context.Context, r *pgcatalog.Reader, g *graph) (rewritten []expression, found findings) {
+	for _, e := range readExpressions(ctx, r, g) {
 		table := g.relations[e.Table].Display
 		if column := e.cast(); column != "" {
 			found.block(table, e.Object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.Text, column),
 				"drop it before, and create it again afterwards without that")
 			continue
 		}
-		refused, err := e.try(ctx, r, row)
-		if err != nil {
-			return nil, found, err
-		}
-		if refused != nil {
+		if refused := e.try(ctx, r, readWidenedRow(ctx, r, g, e.Table)); refused != nil {
 			found.block(table, e.Object, fmt.Sprintf("%s does not take a bigint: %v", e.Text, refused),
 				"drop it before, or give the function a bigint")
 		}
@@ -93,16 +81,15 @@ func tryExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) (rewritte
 			rewritten = append(rewritten, e)
 		}
 	}
-	return rewritten, found, nil
+	return rewritten, found
 }
 
-func readExpressions(ctx context.Context, r pgcatalog.Reader, g *graph) ([]expression, error) {
-	tables, numbers := g.narrowNodes()
+func readExpressions(ctx context.Context, r *pgcatalog.Reader, g *graph) []expression {
 	query := expressionsSQL
 	if r.Version >= 140000 {
 		query += statisticsExpressionsSQL
 	}
-	return pgcatalog.Read[expression](ctx, r, query+" ORDER BY 1, 4, 5", tables, numbers)
+	return pgcatalog.Read[expression](ctx, r, query+" ORDER BY 1, 4, 5", g.narrowNodes())
 }
 
 // cast is a column that the expression casts to an integer. PostgreSQL writes
@@ -130,32 +117,33 @@ func (e *expression) changes() bool {
 	return slices.ContainsFunc(e.Columns, func(column string) bool { return strings.Contains(text, column) })
 }
 
-// try asks the server to plan the expression over a row.
-func (e *expression) try(ctx context.Context, r pgcatalog.Reader, row string) (refused, err error) {
-	if _, err := r.Tx.ExecContext(ctx, "SAVEPOINT expression"); err != nil {
-		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
+// try asks the server to plan the expression over a row, and returns why it does not.
+func (e *expression) try(ctx context.Context, r *pgcatalog.Reader, row string) error {
+	if r.Err() != nil {
+		return nil
 	}
-	_, refused = r.Tx.ExecContext(ctx, "EXPLAIN SELECT "+e.Text+" FROM "+row)
-	if _, err := r.Tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT expression"); err != nil {
-		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
+	_, err := r.Tx.ExecContext(ctx, "SAVEPOINT expression")
+	r.Fail(err)
+	_, refused := r.Tx.ExecContext(ctx, "EXPLAIN SELECT "+e.Text+" FROM "+row)
+	_, err = r.Tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT expression")
+	r.Fail(err)
 	if refused != nil && !ofExpression(refused) {
-		return nil, fmt.Errorf("sqlmigrate: inspect: plan %s: %w", e.Text, refused)
+		r.Fail(fmt.Errorf("plan %s: %w", e.Text, refused))
 	}
-	return refused, nil
+	return refused
 }
 
 // ofExpression reports whether the server rejects an expression: not if it was not
 // asked, or was kept from an answer by a timeout, a lock or its end.
 func ofExpression(err error) bool {
-	state := stateOf(err)
+	state := pgsql.State(err)
 	return state != "" && !slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, state[:2])
 }
 
 // readWidenedRow returns what stands after FROM to have a table's columns with the
 // types that they will have: all columns, since an expression may use others too.
-func readWidenedRow(ctx context.Context, r pgcatalog.Reader, g *graph, table int64) (string, error) {
-	numbers, err := r.Numbers(ctx, table)
+func readWidenedRow(ctx context.Context, r *pgcatalog.Reader, g *graph, table int64) string {
+	numbers := r.Numbers(ctx, table)
 	columns := slices.Sorted(maps.Keys(numbers))
 	for i, name := range columns {
 		columns[i] = pgsql.Quote(name)
@@ -164,5 +152,5 @@ func readWidenedRow(ctx context.Context, r pgcatalog.Reader, g *graph, table int
 		}
 	}
 	t := g.relations[table]
-	return "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + t.Target() + ") AS " + pgsql.Quote(t.Name), err
+	return "(SELECT " + strings.Join(columns, ", ") + ", tableoid FROM " + t.Target() + ") AS " + pgsql.Quote(t.Name)
 }

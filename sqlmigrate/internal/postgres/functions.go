@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -39,15 +37,11 @@ const (
 // The OIDs of smallint and integer and of their arrays are fixed.
 const integerOIDs = "{21,23,1005,1007}"
 
-func readFunctions(ctx context.Context, r pgcatalog.Reader, names []string, tables []int64, pattern string) ([]string, error) {
-	list, err := json.Marshal(append([]string{}, names...))
-	if err != nil {
-		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
-	return pgcatalog.Read[string](ctx, r, functionsSQL, string(list), pgcatalog.Array(tables), pattern, integerOIDs)
+func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tables []int64, pattern string) []string {
+	return pgcatalog.Read[string](ctx, r, functionsSQL, names, tables, pattern, integerOIDs)
 }
 
-func noteFunctions(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
+func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
 	var names []string
 	var tables []int64
 	for _, t := range g.tables {
@@ -55,17 +49,15 @@ func noteFunctions(ctx context.Context, r pgcatalog.Reader, g *graph) (findings,
 			names, tables = append(names, t.Name), append(tables, t.members...)
 		}
 	}
-	functions, err := readFunctions(ctx, r, names, tables, integerWords)
-	var found findings
-	if len(functions) > 0 {
+	if functions := readFunctions(ctx, r, names, tables, integerWords); len(functions) > 0 {
 		found.note("These use a table to be widened, and integers; see that they can do with a bigint, because PostgreSQL only finds out when they run: %s.",
 			strings.Join(functions, ", "))
 	}
-	return found, err
+	return found
 }
 
 // noteSequenceFunctions is about sequences that functions name in their text.
-func noteSequenceFunctions(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
+func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
 	var gone []*sequence
 	var names []string
 	for _, t := range g.tables {
@@ -77,37 +69,26 @@ func noteSequenceFunctions(ctx context.Context, r pgcatalog.Reader, g *graph) (f
 			}
 		}
 	}
-	var found findings
-	all, err := readFunctions(ctx, r, names, nil, anyText)
-	if err != nil || len(all) == 0 {
-		return found, err
+	if len(readFunctions(ctx, r, names, nil, anyText)) == 0 {
+		return found
 	}
 	for _, s := range gone {
-		functions, err := readFunctions(ctx, r, []string{s.Name}, nil, anyText)
-		if err != nil {
-			return found, err
-		}
-		if len(functions) > 0 {
+		if functions := readFunctions(ctx, r, []string{s.Name}, nil, anyText); len(functions) > 0 {
 			found.note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, strings.Join(functions, ", "))
 		}
 	}
-	return found, nil
+	return found
 }
 
 // notePublications is about replicas that apply rows by column.
-func notePublications(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
-	var found findings
+func notePublications(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
 	for _, t := range g.tables {
 		if len(t.narrowColumns()) == 0 {
 			continue
 		}
-		names, err := r.Publications(ctx, t.Relation)
-		if err != nil {
-			return found, err
-		}
-		if len(names) > 0 {
+		if names := r.Publications(ctx, t.Relation); len(names) > 0 {
 			found.note("Table %s is in publication %s: widen the columns of the subscribers first.", t.Display, strings.Join(names, ", "))
 		}
 	}
-	return found, nil
+	return found
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"database/sql"
+	"maps"
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -41,20 +42,22 @@ type column struct {
 	// Of a root.
 	table    *table
 	refers   []*column
-	enforced bool          // by a foreign key to another column
-	smallest sql.NullInt64 // of a key
-	largest  sql.NullInt64
+	enforced bool // by a foreign key to another column
+	keys     keyRange
 
 	// Of each member.
 	value     string // default, as an expression; empty without one
 	sequences []*sequence
 }
 
+// A keyRange has both ends of the keys in use.
+type keyRange struct{ Smallest, Largest sql.NullInt64 }
+
 // A foreignKey is a pair of columns of one, by their roots.
 type foreignKey struct{ from, to *column }
 
 // arrange puts columns under their parents' columns, and these into tables.
-func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, inherited []edge) (*graph, findings) {
+func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, edges []edge) (*graph, findings) {
 	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
 	var sorted []*column
 	for _, c := range columns {
@@ -64,9 +67,9 @@ func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column
 	slices.SortFunc(sorted, func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.relation.Name, b.relation.Name), cmp.Compare(a.relation.Schema, b.relation.Schema), cmp.Compare(a.Node.Column, b.Node.Column))
 	})
-	for _, e := range inherited {
-		if child, parent := g.columns[e.From], g.columns[e.To]; child != nil && parent != nil {
-			child.parents = append(child.parents, parent)
+	for _, e := range edges {
+		if e.Inherited {
+			g.columns[e.From].parents = append(g.columns[e.From].parents, g.columns[e.To])
 		}
 	}
 	var found findings
@@ -104,43 +107,36 @@ func (g *graph) place(c *column) {
 }
 
 // refer fills in which keys a column refers to.
-func (g *graph) refer(references []reference) {
-	seen := map[foreignKey]bool{}
-	for _, r := range references {
-		from, to := g.columns[r.Edge.From], g.columns[r.Edge.To]
-		if from == nil || to == nil {
+func (g *graph) refer(edges []edge) {
+	for _, e := range edges {
+		if e.Inherited {
 			continue
 		}
-		f := foreignKey{from.root, to.root}
-		if r.Foreign {
+		f := foreignKey{g.columns[e.From].root, g.columns[e.To].root}
+		if e.Foreign {
 			g.foreign = append(g.foreign, f)
 		}
-		f.from.enforced = f.from.enforced || r.Valid && f.from != f.to
-		if !seen[f] {
-			seen[f] = true
+		f.from.enforced = f.from.enforced || e.Valid && f.from != f.to
+		if !slices.Contains(f.from.refers, f.to) {
 			f.from.refers = append(f.from.refers, f.to)
 		}
 	}
 }
 
 // nodes are all columns.
-func (g *graph) nodes() []pgcatalog.Node {
-	var nodes []pgcatalog.Node
-	for n := range g.columns {
-		nodes = append(nodes, n)
-	}
-	return nodes
-}
+func (g *graph) nodes() []pgcatalog.Node { return slices.Collect(maps.Keys(g.columns)) }
 
-// narrowMembers are all columns to be widened, with those below them.
-func (g *graph) narrowMembers() []*column {
-	var found []*column
+// narrowNodes are all columns to be widened, with those below them.
+func (g *graph) narrowNodes() []pgcatalog.Node {
+	var nodes []pgcatalog.Node
 	for _, t := range g.tables {
 		for _, c := range t.narrowColumns() {
-			found = append(found, c.members...)
+			for _, m := range c.members {
+				nodes = append(nodes, m.Node)
+			}
 		}
 	}
-	return found
+	return nodes
 }
 
 // viewsOf are the views above the tables' columns.
@@ -150,14 +146,8 @@ func (g *graph) viewsOf(tables []*table) []*view {
 	})
 }
 
-// narrowNodes are the same, as arrays.
-func (g *graph) narrowNodes() (tables, columns string) {
-	var nodes []pgcatalog.Node
-	for _, c := range g.narrowMembers() {
-		nodes = append(nodes, c.Node)
-	}
-	return pgcatalog.Arrays(nodes)
-}
+// isInteger reports whether the type is an integer of any size.
+func (c *column) isInteger() bool { return c.IsNarrow() || c.Base == "int8" }
 
 // narrowColumns are to be widened.
 func (t *table) narrowColumns() []*column {
@@ -265,7 +255,7 @@ func (t *table) result(schema string) plan.Table {
 			column.To = "bigint"
 		}
 		result.Columns = append(result.Columns, column)
-		result.MaxKey = max(result.MaxKey, types.ID(c.largest.Int64))
+		result.MaxKey = max(result.MaxKey, types.ID(c.keys.Largest.Int64))
 	}
 	return result
 }

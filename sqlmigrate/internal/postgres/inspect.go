@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -15,32 +14,25 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
 		return nil, err
 	}
-	// One snapshot of the catalog; that it is read-only is a promise to DBAs.
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	r, err := pgcatalog.Open(ctx, tx, "sqlmigrate: inspect")
+	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
-	if r.Version < oldestVersion {
-		return nil, fmt.Errorf("sqlmigrate: the server's version is %d: want PostgreSQL %d or later", r.Version/10000, oldestVersion/10000)
-	}
-	f, err := readFacts(ctx, r, want)
+	defer r.Close()
+	asked, err := resolve(ctx, r, want)
 	if err != nil {
 		return nil, err
 	}
-	q, err := r.Qualify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.complete(ctx, q); err != nil {
-		return nil, err
+	f := readFacts(ctx, r, asked, want)
+	f.complete(ctx, r.Qualify(ctx))
+	if r.Err() != nil {
+		return nil, r.Err()
 	}
 	return f.plan(r, want), nil
 }
+
+// inspecting begins errors.
+const inspecting = "sqlmigrate: inspect"
 
 // facts are all that a plan is made of.
 type facts struct {
@@ -55,79 +47,46 @@ type facts struct {
 
 // readFacts reads the graph, and finds what blocks: names are without the current
 // schema, as they are displayed.
-func readFacts(ctx context.Context, r pgcatalog.Reader, want engine.Request) (*facts, error) {
-	asked, found, err := resolve(ctx, r, want)
-	if err != nil {
-		return nil, err
-	}
-	g, more, err := readGraph(ctx, r, asked)
-	if err != nil {
-		return nil, err
-	}
-	f := &facts{asked: asked, graph: g, findings: found}
-	f.findings.add(more)
-	uses, err := readUses(ctx, r, g)
-	if err != nil {
-		return nil, err
-	}
+func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
+	g, found := readGraph(ctx, r, asked)
+	f := &facts{asked: asked, graph: g, findings: asked.findings}
+	f.findings.add(found)
+	uses := pgcatalog.Read[use](ctx, r, usesSQL, g.narrowNodes())
 	if want.RecreateViews {
 		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
 		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
 	}
 	f.findings.add(blockTables(g, want.Ahead))
 	f.findings.add(blockUses(g, uses))
-	for _, find := range []func(context.Context, pgcatalog.Reader, *graph) (findings, error){
+	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) findings{
 		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
 	} {
-		more, err := find(ctx, r, g)
-		if err != nil {
-			return nil, err
-		}
-		f.findings.add(more)
+		f.findings.add(find(ctx, r, g))
 	}
-	f.rewritten, more, err = tryExpressions(ctx, r, g)
-	f.findings.add(more)
-	return f, err
+	f.rewritten, found = tryExpressions(ctx, r, g)
+	f.findings.add(found)
+	return f
 }
 
 // complete reads what becomes a part of statements: definitions and expressions,
 // in which every name has its schema.
-func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) error {
+func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	g := f.graph
-	defaults, err := q.Defaults(ctx, g.nodes())
-	if err != nil {
-		return err
-	}
-	for n, value := range defaults {
+	for n, value := range q.Defaults(ctx, g.nodes()) {
 		g.columns[n].value = value
 	}
-	if f.lost.recreated, err = readRecreated(ctx, q, g, f.rewritten); err != nil {
-		return err
-	}
+	f.lost = restores{kept: readKept(ctx, q, g), recreated: readRecreated(ctx, q, g, f.rewritten)}
 	var found findings
-	if g.views, found, err = readViews(ctx, q, g, f.views); err != nil {
-		return err
-	}
+	g.views, found = readViews(ctx, q, g, f.views)
 	f.findings.add(found)
-	if f.lost.kept, err = readKept(ctx, q, g); err != nil {
-		return err
-	}
-	sequences, err := readSequences(ctx, q, g.nodes())
-	if err != nil {
-		return err
-	}
-	f.findings.add(g.link(sequences))
-	if found, err = noteSequenceFunctions(ctx, q.Reader, g); err != nil {
-		return err
-	}
+	f.findings.add(g.link(readSequences(ctx, q, g.nodes())))
+	f.findings.add(noteSequenceFunctions(ctx, q.Reader, g))
+	f.checks, found = readChecks(ctx, q, g)
 	f.findings.add(found)
-	f.checks, found, err = readChecks(ctx, q, g)
-	f.findings.add(found)
-	return err
 }
 
 // plan returns the phases, and what was found.
-func (f *facts) plan(r pgcatalog.Reader, want engine.Request) *engine.Result {
+func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	result := &engine.Result{}
 	for _, t := range f.graph.tables {
 		result.Tables = append(result.Tables, t.result(r.Schema))

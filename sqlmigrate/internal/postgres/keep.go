@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,16 +15,10 @@ import (
 // PostgreSQL builds indexes, constraints and statistics again, and forgets what
 // is not in their definitions: that is stated again, after the change and after
 // it was taken back. What it has not forgotten may be stated twice.
-func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]string, error) {
-	indexes, err := readBuiltAgain[index](ctx, q, g, indexesSQL)
-	if err != nil {
-		return nil, err
-	}
-	constraints, err := readBuiltAgain[keptConstraint](ctx, q, g, constraintsSQL)
-	if err != nil {
-		return nil, err
-	}
-	statistics, err := readBuiltAgain[keptStatistics](ctx, q, g, statisticsSQL)
+func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table][]string {
+	indexes := readBuiltAgain[index](ctx, q, g, indexesSQL)
+	constraints := readBuiltAgain[keptConstraint](ctx, q, g, constraintsSQL)
+	statistics := readBuiltAgain[keptStatistics](ctx, q, g, statisticsSQL)
 	kept := map[*table][]string{}
 	for _, t := range g.tables {
 		kept[t] = slices.Concat(keepIndexes(indexes[t]), keepConstraints(constraints[t]))
@@ -33,42 +26,29 @@ func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*
 			kept[t] = append(kept[t], s.keep()...)
 		}
 	}
-	return kept, err
+	return kept
 }
-
-// keptSQL asks for the objects that are built again when the columns change their
-// type, and because of which column each is.
-const keptSQL = `
-WITH RECURSIVE made AS (
-  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-)`
 
 // readBuiltAgain reads objects by the tables with which they are built again,
 // each once for a table. A row begins with a column and the OID of the object.
-func readBuiltAgain[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) (map[*table][]*T, error) {
-	tables, columns := g.narrowNodes()
-	rows, err := pgcatalog.Read[struct {
-		Node   pgcatalog.Node
-		OID    int64
-		Object T
-	}](ctx, q.Reader, keptSQL+query, tables, columns)
+func readBuiltAgain[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) map[*table][]*T {
 	type pair struct {
 		table *table
 		oid   int64
 	}
 	seen := map[pair]bool{}
 	found := map[*table][]*T{}
-	for i := range rows {
-		x := &rows[i]
-		t := g.columns[x.Node].root.table
-		if !seen[pair{t, x.OID}] {
-			seen[pair{t, x.OID}] = true
-			found[t] = append(found[t], &x.Object)
+	for _, x := range pgcatalog.Read[struct {
+		Node   pgcatalog.Node
+		OID    int64
+		Object T
+	}](ctx, q.Reader, builtAgainSQL+query, g.narrowNodes()) {
+		if of := (pair{g.columns[x.Node].root.table, x.OID}); !seen[of] {
+			seen[of] = true
+			found[of.table] = append(found[of.table], &x.Object)
 		}
 	}
-	return found, err
+	return found
 }
 
 // An index is one that is built again.
@@ -79,14 +59,14 @@ type index struct {
 	Parent            int64 // of a partition's index
 	Placed            bool  // the tablespace is not the database's own
 	Tablespace        string
-	Comment           sql.NullString
+	Comment           *string
 	Constraint        string
-	ConstraintComment sql.NullString
+	ConstraintComment *string
 	Clustered         bool
 	Identity          bool
-	Options           pgcatalog.Texts // name=value
-	Targets           fromJSON[[]target]
-	Extensions        pgcatalog.Texts
+	Options           []string // name=value
+	Targets           []target
+	Extensions        []string
 
 	above *index `row:"-"` // nil: not a partition's
 }
@@ -96,7 +76,7 @@ type target struct{ Column, Target int64 }
 
 // commented reports whether the indexes of partitions get a comment from this
 // one.
-func (i *index) commented() bool { return i != nil && (i.Comment.Valid || i.above.commented()) }
+func (i *index) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
 
 // top is the index from whose definition PostgreSQL makes this one.
 func (i *index) top() *index {
@@ -207,21 +187,17 @@ func (i *index) keep() []string {
 	if i.Placed || i.top().Placed {
 		say("ALTER INDEX %s SET TABLESPACE %s", i.Target(), pgsql.Quote(i.Tablespace))
 	}
-	for _, t := range i.Targets.it {
+	for _, t := range i.Targets {
 		say("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", i.Target(), t.Column, t.Target)
 	}
 	for _, extension := range i.Extensions {
 		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.Target(), pgsql.Quote(extension))
 	}
-	switch {
-	case i.Comment.Valid:
-		say("COMMENT ON INDEX %s IS %s", i.Target(), pgsql.Literal(i.Comment.String))
-	case i.above.commented():
+	texts = append(texts, pgsql.Comment("INDEX "+i.Target(), i.Comment)...)
+	if i.Comment == nil && i.above.commented() {
 		say("COMMENT ON INDEX %s IS NULL", i.Target())
 	}
-	if i.ConstraintComment.Valid {
-		say("COMMENT ON CONSTRAINT %s ON %s IS %s", pgsql.Quote(i.Constraint), i.table(), pgsql.Literal(i.ConstraintComment.String))
-	}
+	texts = append(texts, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+i.table(), i.ConstraintComment)...)
 	if i.Clustered {
 		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgsql.Quote(i.Name))
 	}
@@ -236,20 +212,20 @@ func (i *index) keepOptions() []string {
 	if slices.Equal(i.Options, i.top().Options) {
 		return nil
 	}
-	var texts, names, values []string
-	for _, option := range i.top().Options {
+	var texts []string
+	names := pgsql.Join(i.top().Options, ", ", func(option string) string {
 		name, _, _ := strings.Cut(option, "=")
-		names = append(names, pgsql.Quote(name))
-	}
-	for _, option := range i.Options {
+		return pgsql.Quote(name)
+	})
+	values := pgsql.Join(i.Options, ", ", func(option string) string {
 		name, value, _ := strings.Cut(option, "=")
-		values = append(values, pgsql.Quote(name)+" = "+pgsql.Literal(value))
+		return pgsql.Quote(name) + " = " + pgsql.Literal(value)
+	})
+	if names != "" {
+		texts = append(texts, "ALTER INDEX "+i.Target()+" RESET ("+names+")")
 	}
-	if len(names) > 0 {
-		texts = append(texts, "ALTER INDEX "+i.Target()+" RESET ("+strings.Join(names, ", ")+")")
-	}
-	if len(values) > 0 {
-		texts = append(texts, "ALTER INDEX "+i.Target()+" SET ("+strings.Join(values, ", ")+")")
+	if values != "" {
+		texts = append(texts, "ALTER INDEX "+i.Target()+" SET ("+values+")")
 	}
 	return texts
 }
@@ -283,7 +259,7 @@ ORDER BY depth.depth, n.nspname, r.relname, c.conname`
 type keptConstraint struct {
 	OID                               int64
 	Schema, Table, Name               string
-	Comment                           sql.NullString
+	Comment                           *string
 	Refers                            string // of a foreign key
 	ParentSchema, ParentTable, Parent string
 	ParentOID, Above                  int64
@@ -293,9 +269,7 @@ func keepConstraints(constraints []*keptConstraint) []string {
 	var r renaming
 	var comments []string
 	for _, c := range constraints {
-		if c.Comment.Valid {
-			comments = append(comments, "COMMENT ON CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+pgsql.Qualified(c.Schema, c.Table)+" IS "+pgsql.Literal(c.Comment.String))
-		}
+		comments = append(comments, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+pgsql.Qualified(c.Schema, c.Table), c.Comment)...)
 		if c.ParentOID != 0 {
 			c.rename(&r)
 		}
@@ -335,7 +309,7 @@ type keptStatistics struct {
 	Same                bool // the owner is the table's
 	TableSchema, Table  string
 	Target              int
-	Comment             sql.NullString
+	Comment             *string
 }
 
 func (s *keptStatistics) keep() []string {
@@ -344,9 +318,7 @@ func (s *keptStatistics) keep() []string {
 	if s.Target >= 0 {
 		texts = append(texts, fmt.Sprintf("ALTER STATISTICS %s SET STATISTICS %d", statistics, s.Target))
 	}
-	if s.Comment.Valid {
-		texts = append(texts, "COMMENT ON STATISTICS "+statistics+" IS "+pgsql.Literal(s.Comment.String))
-	}
+	texts = append(texts, pgsql.Comment("STATISTICS "+statistics, s.Comment)...)
 	if s.Same {
 		return append(texts, doBlock(ownerOf("STATISTICS", statistics, pgsql.Qualified(s.TableSchema, s.Table))))
 	}

@@ -8,36 +8,31 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// rebuiltSQL asks for the indexes, constraints and statistics that PostgreSQL
-// builds again when the columns change their type: those that depend on one.
-const rebuiltSQL = `
+// builtAgainSQL asks for the indexes, constraints and statistics that PostgreSQL
+// builds again when the columns change their type, which are those that depend on one,
+// and because of which column each is.
+const builtAgainSQL = `
 WITH RECURSIVE made AS (
-  SELECT DISTINCT d.classid, d.objid
+  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
   FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
 // blockRebuilt finds those that would not come back as they are, whatever
 // statements follow.
-func blockRebuilt(ctx context.Context, r pgcatalog.Reader, g *graph) (findings, error) {
-	tables, columns := g.narrowNodes()
-	var found findings
+func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
 	for _, b := range rebuilt {
-		rows, err := pgcatalog.Read[struct {
+		for _, x := range pgcatalog.Read[struct {
 			Table  int64
 			Object sql.NullString
 			Detail string
-		}](ctx, r, rebuiltSQL+b.query, tables, columns)
-		if err != nil {
-			return found, err
-		}
-		for _, x := range rows {
+		}](ctx, r, builtAgainSQL+b.query, g.narrowNodes()) {
 			if x.Object.Valid { // not dropped since the query began
 				found.block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 // rebuilt are queries for a table, an object of it and what there is to say

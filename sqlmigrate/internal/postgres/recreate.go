@@ -16,7 +16,7 @@ type recreated struct{ drops, creates, attaches []string }
 
 // readRecreated reads the definitions of what the expressions belong to, by the
 // tables with which that is changed, parents first.
-func readRecreated(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, rewritten []expression) (map[*table]*recreated, error) {
+func readRecreated(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, rewritten []expression) map[*table]*recreated {
 	roots, ranks, found := map[int64]*table{}, map[int64]int{}, map[*table]*recreated{}
 	for _, t := range g.tables {
 		found[t] = &recreated{}
@@ -34,15 +34,11 @@ func readRecreated(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, r
 			continue
 		}
 		seen[e.OID] = true
-		definitions, err := pgcatalog.Read[definition](ctx, q.Reader, definitionSQL, e.Catalog, e.OID)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range definitions {
+		for _, d := range pgcatalog.Read[definition](ctx, q.Reader, definitionSQL, e.Catalog, e.OID) {
 			d.addTo(found[roots[e.Table]])
 		}
 	}
-	return found, nil
+	return found
 }
 
 // definitionSQL asks for the statement that creates an object, by its catalog: an

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,46 +9,39 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
-// An edge leads from a column to the key that it refers to.
-type edge struct{ From, To pgcatalog.Node }
-
 // A selection is what was asked for.
 type selection struct {
 	tables     map[int64]bool
 	keys       []pgcatalog.Node
 	references []edge // without a constraint
+	findings   findings
 }
 
 // resolve finds what was asked for in the catalog.
-func resolve(ctx context.Context, r pgcatalog.Reader, want engine.Request) (*selection, findings, error) {
+func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*selection, error) {
 	s := &selection{tables: map[int64]bool{}}
-	relations, err := r.Resolve(ctx, want.Tables)
-	if err != nil {
-		return nil, findings{}, err
-	}
 	var oids []int64
-	for i, t := range relations {
+	for i, t := range r.Resolve(ctx, want.Tables) {
 		switch {
+		case r.Err() != nil:
+			return nil, r.Err()
 		case t == nil:
-			return nil, findings{}, noTable(want.Tables[i])
+			return nil, noTable(want.Tables[i])
 		case t.Kind != "r" && t.Kind != "p":
-			return nil, findings{}, fmt.Errorf("sqlmigrate: %s is not a table: want the table behind it", want.Tables[i])
+			return nil, fmt.Errorf("sqlmigrate: %s is not a table: want the table behind it", want.Tables[i])
 		}
 		s.tables[t.OID] = true
 		oids = append(oids, t.OID)
 	}
-	keys, err := readKeys(ctx, r, oids)
-	if err != nil {
-		return nil, findings{}, err
-	}
-	var found findings
+	keys := readKeys(ctx, r, oids)
 	for i, t := range want.Tables {
-		nodes, more := keys[oids[i]].choose(t, oids[i])
+		nodes, more := chooseKey(t, oids[i], keys[oids[i]])
 		s.keys = append(s.keys, nodes...)
-		found.add(more)
+		s.findings.add(more)
 	}
+	var err error
 	s.references, err = resolveReferences(ctx, r, want.References)
-	return s, found, err
+	return s, err
 }
 
 func noTable(t engine.TableName) error {
@@ -56,7 +50,7 @@ func noTable(t engine.TableName) error {
 
 // resolveReferences leaves out views: if one shows a key, it is found as a
 // blocker.
-func resolveReferences(ctx context.Context, r pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
+func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
 	var edges []edge
 	for _, ref := range references {
 		from, fromView, err := resolveColumn(ctx, r, ref.Table, ref.Column)
@@ -68,26 +62,22 @@ func resolveReferences(ctx context.Context, r pgcatalog.Reader, references []eng
 			return nil, err
 		}
 		if !fromView && !toView {
-			edges = append(edges, edge{from, to})
+			edges = append(edges, edge{From: from, To: to})
 		}
 	}
-	return edges, nil
+	return edges, r.Err()
 }
 
-func resolveColumn(ctx context.Context, r pgcatalog.Reader, t engine.TableName, column string) (n pgcatalog.Node, view bool, err error) {
-	relations, err := r.Resolve(ctx, []engine.TableName{t})
-	if err != nil {
-		return n, false, err
+func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t engine.TableName, column string) (n pgcatalog.Node, view bool, err error) {
+	relation := r.Resolve(ctx, []engine.TableName{t})[0]
+	if relation == nil {
+		return n, false, cmp.Or(r.Err(), noTable(t))
 	}
-	if relations[0] == nil {
-		return n, false, noTable(t)
+	n = pgcatalog.Node{Table: relation.OID, Column: r.Numbers(ctx, relation.OID)[column]}
+	if n.Column == 0 {
+		return n, false, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: table %s has no column %s", t, column))
 	}
-	numbers, err := r.Numbers(ctx, relations[0].OID)
-	if err == nil && numbers[column] == 0 {
-		err = fmt.Errorf("sqlmigrate: table %s has no column %s", t, column)
-	}
-	kind := relations[0].Kind
-	return pgcatalog.Node{Table: relations[0].OID, Column: numbers[column]}, kind == "v" || kind == "m", err
+	return n, relation.Kind == "v" || relation.Kind == "m", nil
 }
 
 // keySQL asks for the columns of primary keys, and which of them are integers
@@ -107,47 +97,41 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 WHERE c.contype = 'p' AND c.conrelid = ANY ($1::text::oid[])
 ORDER BY a.attnum`
 
-// keyColumns are the columns of a primary key.
-type keyColumns struct{ assigned, integers, others []pgcatalog.Node }
-
-func readKeys(ctx context.Context, r pgcatalog.Reader, oids []int64) (map[int64]*keyColumns, error) {
-	keys := map[int64]*keyColumns{}
-	for _, oid := range oids {
-		keys[oid] = &keyColumns{}
-	}
-	rows, err := pgcatalog.Read[struct {
-		Node              pgcatalog.Node
-		Integer, Assigned bool
-	}](ctx, r, keySQL, pgcatalog.Array(oids))
-	for _, x := range rows {
-		k := keys[x.Node.Table]
-		switch {
-		case x.Integer && x.Assigned:
-			k.assigned = append(k.assigned, x.Node)
-		case x.Integer:
-			k.integers = append(k.integers, x.Node)
-		default:
-			k.others = append(k.others, x.Node)
-		}
-	}
-	return keys, err
+// A keyColumn is one of a primary key.
+type keyColumn struct {
+	Node              pgcatalog.Node
+	Integer, Assigned bool
 }
 
-// choose takes of several columns those that the database assigns, or the only
+func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int64][]keyColumn {
+	keys := map[int64][]keyColumn{}
+	for _, c := range pgcatalog.Read[keyColumn](ctx, r, keySQL, tables) {
+		keys[c.Node.Table] = append(keys[c.Node.Table], c)
+	}
+	return keys
+}
+
+// chooseKey takes of several columns those that the database assigns, or the only
 // integer. Of several integers that nobody assigns, some mean something else, such
 // as the tenant.
-func (k *keyColumns) choose(t engine.TableName, oid int64) (nodes []pgcatalog.Node, found findings) {
+func chooseKey(t engine.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found findings) {
+	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
+	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })
+	chosen := key
 	switch {
-	case len(k.assigned) > 0:
-		return k.assigned, found
-	case len(k.integers) == 1:
-		return k.integers, found
-	case len(k.integers) > 1:
-		found.note(engine.CompositeNote, t, len(k.integers)+len(k.others))
+	case len(key) == 0:
+		found.block(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+		return []pgcatalog.Node{{Table: oid}}, found // no column
+	case len(assigned) > 0:
+		chosen = assigned
+	case len(integers) > 1:
+		found.note(engine.CompositeNote, t, len(key))
 		return nil, found
-	case len(k.others) > 0:
-		return k.others, found
+	case len(integers) == 1:
+		chosen = integers
 	}
-	found.block(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
-	return []pgcatalog.Node{{Table: oid}}, found // no column
+	for _, c := range chosen {
+		nodes = append(nodes, c.Node)
+	}
+	return nodes, found
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,8 +12,7 @@ import (
 // A sequence gives values to columns.
 type sequence struct {
 	*pgcatalog.Sequence
-	last     int64
-	called   bool           // last has been given away
+	at       position
 	users    []sequenceUser // that need it
 	labels   []string       // providers of security labels
 	grants   []string       // statements, after REVOKE where that is needed
@@ -28,6 +26,12 @@ type sequence struct {
 // identity.
 func (s *sequence) goes() bool { return s.drop || s.Internal }
 
+// A position is how far a sequence has come.
+type position struct {
+	Last   int64
+	Called bool // Last has been given away
+}
+
 // A sequenceUser is an object that depends on a sequence.
 type sequenceUser struct {
 	Column pgcatalog.Node // of a default
@@ -35,22 +39,14 @@ type sequenceUser struct {
 }
 
 // readSequences reads the sequences that give values to columns, by their names.
-func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgcatalog.Node) ([]*sequence, error) {
-	all, err := q.Sequences(ctx, nodes)
-	if err != nil {
-		return nil, err
-	}
+func readSequences(ctx context.Context, q pgcatalog.QualifiedReader, nodes []pgcatalog.Node) []*sequence {
 	var found []*sequence
-	for _, s := range all {
-		if len(s.Columns) == 0 { // only owned by one
-			continue
-		}
-		found = append(found, &sequence{Sequence: s})
-		if err := found[len(found)-1].complete(ctx, q); err != nil {
-			return nil, err
+	for _, s := range q.Sequences(ctx, nodes) {
+		if len(s.Columns) > 0 { // not only owned by one
+			found = append(found, readSequence(ctx, q, s))
 		}
 	}
-	return found, nil
+	return found
 }
 
 // sequenceUsersSQL asks what would fail without a sequence. A view is named instead of
@@ -65,25 +61,20 @@ LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regcla
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid
 ORDER BY 3`
 
-// complete reads what takes a query for each sequence.
-func (s *sequence) complete(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	// How far it has come, which is not among its parameters.
-	err := q.Tx.QueryRowContext(ctx, "SELECT last_value, is_called FROM "+s.Target()).Scan(&s.last, &s.called)
-	if err != nil {
-		return fmt.Errorf("sqlmigrate: the value of sequence %s: %w", s.Display, err)
-	}
-	s.users, err = pgcatalog.Read[sequenceUser](ctx, q.Reader, sequenceUsersSQL, s.OID)
-	if err != nil {
-		return err
-	}
-	// Security labels: only a server with their provider could write them again.
-	s.labels, err = pgcatalog.Read[string](ctx, q.Reader, `
+// readSequence reads what takes a query for each sequence: how far it has come, which
+// is not among its parameters, what needs it, and its security labels, which only a
+// server with their provider could write again.
+func readSequence(ctx context.Context, q pgcatalog.QualifiedReader, known *pgcatalog.Sequence) *sequence {
+	s := &sequence{
+		Sequence: known,
+		at:       pgcatalog.One[position](ctx, q.Reader, "the value of sequence "+known.Display, "SELECT last_value, is_called FROM "+known.Target()),
+		users:    pgcatalog.Read[sequenceUser](ctx, q.Reader, sequenceUsersSQL, known.OID),
+		labels: pgcatalog.Read[string](ctx, q.Reader, `
 SELECT provider FROM pg_catalog.pg_seclabel
-WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, s.OID)
-	if err != nil {
-		return err
+WHERE classoid = 'pg_catalog.pg_class'::regclass AND objoid = $1::bigint::oid ORDER BY provider`, known.OID),
 	}
-	return s.readRights(ctx, q)
+	s.readRights(ctx, q)
+	return s
 }
 
 // A right on a sequence. Changed reports whether any has been granted or revoked since
@@ -119,13 +110,12 @@ WHERE d.defaclobjtype = 'S' AND (n.nspname IS NULL OR n.nspname = $1::text) AND 
 ORDER BY 1`
 
 // readRights writes the statements that give a new sequence the rights on this one.
-func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	rights, err := pgcatalog.Read[right](ctx, q.Reader, rightsSQL, s.OID)
-	if err != nil {
-		return err
+func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) {
+	rights := pgcatalog.Read[right](ctx, q.Reader, rightsSQL, s.OID)
+	if len(rights) == 0 {
+		return
 	}
-	grantees, err := pgcatalog.Read[string](ctx, q.Reader, defaultRightsSQL, s.Schema, rights[0].Owner)
-	for _, grantee := range grantees {
+	for _, grantee := range pgcatalog.Read[string](ctx, q.Reader, defaultRightsSQL, s.Schema, rights[0].Owner) {
 		s.grants = append(s.grants, "REVOKE ALL ON SEQUENCE "+s.Target()+" FROM "+grantee)
 	}
 	var own []string
@@ -136,11 +126,7 @@ func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) 
 		case x.Own:
 			own = append(own, strings.Split(x.Privileges, ", ")...)
 		case x.Grantee != "":
-			grant := "GRANT " + x.Privileges + " ON SEQUENCE " + s.Target() + " TO " + x.Grantee
-			if x.Grantable {
-				grant += " WITH GRANT OPTION"
-			}
-			s.grants = append(s.grants, grant)
+			s.grants = append(s.grants, "GRANT "+x.Privileges+" ON SEQUENCE "+s.Target()+" TO "+x.Grantee+pgsql.If(x.Grantable, " WITH GRANT OPTION"))
 		}
 	}
 	for _, privilege := range []string{"SELECT", "UPDATE", "USAGE"} {
@@ -148,7 +134,6 @@ func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) 
 			s.grants = append(s.grants, "REVOKE "+privilege+" ON SEQUENCE "+s.Target()+" FROM "+pgsql.Quote(rights[0].Owner))
 		}
 	}
-	return err
 }
 
 // link gives columns their sequences, and finds out whether these can go: nothing

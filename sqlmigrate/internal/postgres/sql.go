@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,16 +58,4 @@ func join(columns []*column, text func(*column) string) string {
 
 func namesOf(columns []*column) string {
 	return join(columns, func(c *column) string { return c.Name })
-}
-
-// fromJSON scans the text of a JSON value, or NULL.
-type fromJSON[T any] struct{ it T }
-
-// Scan implements [sql.Scanner].
-func (j *fromJSON[T]) Scan(text any) error {
-	var s sql.NullString
-	if err := s.Scan(text); err != nil || !s.Valid {
-		return err
-	}
-	return json.Unmarshal([]byte(s.String), &j.it)
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -104,40 +103,24 @@ ORDER BY 1`
 
 // Survey implements [engine.Engine].
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
-	list, err := json.Marshal(append([]string{}, schemas...))
+	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, err
+	defer r.Close()
+	s := &engine.Survey{
+		Current:     r.Schema,
+		Tables:      pgcatalog.Read[engine.TableName](ctx, r, tablesSQL, schemas),
+		TypeColumns: pgcatalog.Read[engine.Reference](ctx, r, typesSQL, schemas),
+		ForeignKeys: pgcatalog.Read[engine.Reference](ctx, r, foreignKeysSQL, schemas),
+		Texts:       pgcatalog.Read[engine.Text](ctx, r, textsSQL, schemas),
 	}
-	defer func() { _ = tx.Rollback() }()
-	r, err := pgcatalog.Open(ctx, tx, "sqlmigrate: inspect")
-	if err != nil {
-		return nil, err
-	}
-	s := &engine.Survey{Current: r.Schema}
-	columns, err := pgcatalog.Read[surveyedColumn](ctx, r, narrowSQL, string(list))
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range columns {
+	for _, c := range pgcatalog.Read[surveyedColumn](ctx, r, narrowSQL, schemas) {
 		s.Columns = append(s.Columns, engine.NarrowColumn{
 			Table: c.Table, Name: c.Name, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: c.Alone, Change: c.change(),
 		})
 	}
-	if s.Tables, err = pgcatalog.Read[engine.TableName](ctx, r, tablesSQL, string(list)); err != nil {
-		return nil, err
-	}
-	if s.TypeColumns, err = pgcatalog.Read[engine.Reference](ctx, r, typesSQL, string(list)); err != nil {
-		return nil, err
-	}
-	if s.ForeignKeys, err = pgcatalog.Read[engine.Reference](ctx, r, foreignKeysSQL, string(list)); err != nil {
-		return nil, err
-	}
-	s.Texts, err = pgcatalog.Read[engine.Text](ctx, r, textsSQL, string(list))
-	return s, err
+	return s, r.Err()
 }
 
 // A surveyedColumn is a narrow one, and what its type is made of.
@@ -192,15 +175,14 @@ FROM set_config('lock_timeout', '1s', true)`, name).Scan(&pages)
 	if err != nil {
 		return nil, err
 	}
-	values := make([]string, len(columns))
-	for i, c := range columns {
+	values := pgsql.Join(columns, ", ", func(c engine.NarrowColumn) string {
 		column, path, composite := strings.Cut(c.Name, ".")
-		values[i] = pgsql.Quote(column)
+		value := pgsql.Quote(column)
 		if composite {
-			values[i] = "(" + pgsql.Quote(column) + ")." + pgsql.Quote(path)
+			value = "(" + value + ")." + pgsql.Quote(path)
 		}
-		values[i] = fmt.Sprintf("left(%s::text, %d)", values[i], sampledText)
-	}
+		return fmt.Sprintf("left(%s::text, %d)", value, sampledText)
+	})
 	return engine.ReadTexts(ctx, tx, len(columns), fmt.Sprintf("SELECT %s FROM %s TABLESAMPLE SYSTEM (%g) REPEATABLE (1) LIMIT %d",
-		strings.Join(values, ", "), name, min(100, 100*sampledPages/pages), sampledRows))
+		values, name, min(100, 100*sampledPages/pages), sampledRows))
 }

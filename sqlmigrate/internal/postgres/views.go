@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,9 +29,9 @@ type view struct {
 	Uses         []int64 // views
 	Blocked      []string
 
-	columns []*column // that it uses, itself or by other views
-	indexes []string  // statements that create them
-	rights  []string
+	columns []*column `row:"-"` // that it uses, itself or by other views
+	indexes []string  `row:"-"` // statements that create them
+	rights  []string  `row:"-"`
 }
 
 func (v *view) kind() string {
@@ -67,27 +68,25 @@ WITH RECURSIVE view (oid) AS (
   JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
   JOIN pg_catalog.pg_class c ON c.oid = r.ev_class AND c.relkind IN ('v', 'm')
 )
-SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.relname, 'Owner', pg_get_userbyid(c.relowner),
-  'Materialized', c.relkind = 'm', 'Definition', pg_get_viewdef(c.oid), 'Options', c.reloptions, 'Populated', c.relispopulated,
-  'Tablespace', (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace),
-  'Method', (SELECT amname FROM pg_catalog.pg_am am WHERE am.oid = c.relam),
-  'Comment', obj_description(c.oid, 'pg_class'),
-  'Columns', (SELECT jsonb_agg(jsonb_build_object('Name', a.attname, 'Comment', col_description(c.oid, a.attnum),
-       'Default', pg_get_expr(ad.adbin, ad.adrelid), 'Target', coalesce(a.attstattarget, -1), 'Options', (SELECT jsonb_agg(o) FROM unnest(a.attoptions) AS o WHERE o ~ '^n_distinct' AND c.relkind = 'm'),
+SELECT c.oid::bigint, n.nspname, c.relname, pg_get_userbyid(c.relowner), c.relkind = 'm', pg_get_viewdef(c.oid), to_json(c.reloptions)::text, c.relispopulated,
+  coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
+  coalesce((SELECT amname FROM pg_catalog.pg_am am WHERE am.oid = c.relam), ''), obj_description(c.oid, 'pg_class'),
+  (SELECT json_agg(json_build_object('Name', a.attname, 'Comment', col_description(c.oid, a.attnum),
+       'Default', pg_get_expr(ad.adbin, ad.adrelid), 'Target', coalesce(a.attstattarget, -1), 'Options', (SELECT json_agg(o) FROM unnest(a.attoptions) AS o WHERE o ~ '^n_distinct' AND c.relkind = 'm'),
        'Storage', CASE WHEN c.relkind = 'm' AND a.attstorage <> t.typstorage
                        THEN CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END ELSE '' END) ORDER BY a.attnum)
      FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
      LEFT JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = a.attrelid AND ad.adnum = a.attnum
-     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-  'Rules', (SELECT jsonb_agg(jsonb_build_object('Name', r.rulename, 'Definition', pg_get_ruledef(r.oid), 'Comment', obj_description(r.oid, 'pg_rewrite')) ORDER BY r.rulename)
-     FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN'),
-  'Triggers', (SELECT jsonb_agg(jsonb_build_object('Name', g.tgname, 'Definition', pg_get_triggerdef(g.oid), 'Comment', obj_description(g.oid, 'pg_trigger')) ORDER BY g.tgname)
-     FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal),
-  'Uses', (SELECT jsonb_agg(DISTINCT d.refobjid::bigint)
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)::text,
+  (SELECT json_agg(json_build_object('Name', r.rulename, 'Definition', pg_get_ruledef(r.oid), 'Comment', obj_description(r.oid, 'pg_rewrite')) ORDER BY r.rulename)
+     FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN')::text,
+  (SELECT json_agg(json_build_object('Name', g.tgname, 'Definition', pg_get_triggerdef(g.oid), 'Comment', obj_description(g.oid, 'pg_trigger')) ORDER BY g.tgname)
+     FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal)::text,
+  (SELECT jsonb_agg(DISTINCT d.refobjid::bigint)
      FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
      WHERE r.ev_class = c.oid AND r.rulename = '_RETURN' AND d.refclassid = 'pg_catalog.pg_class'::regclass
-       AND d.refobjid <> c.oid AND d.refobjid IN (SELECT oid FROM view)),
-  'Blocked', (SELECT jsonb_agg(DISTINCT b.text) FROM (
+       AND d.refobjid <> c.oid AND d.refobjid IN (SELECT oid FROM view))::text,
+  (SELECT jsonb_agg(DISTINCT b.text) FROM (
      SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses it'
      FROM pg_catalog.pg_depend d
      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
@@ -112,7 +111,7 @@ SELECT jsonb_build_object('OID', c.oid::bigint, 'Schema', n.nspname, 'Name', c.r
      SELECT 'rights on it were granted by ' || pg_get_userbyid(a.grantor) || ', who would have to do it again'
      FROM (SELECT c.relacl UNION ALL SELECT attacl FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl), aclexplode(acl.acl) AS a
      WHERE a.grantor <> c.relowner
-   ) AS b (text)))::text
+   ) AS b (text))::text
 FROM view
 JOIN pg_catalog.pg_class c ON c.oid = view.oid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -120,66 +119,44 @@ ORDER BY c.oid`
 
 // readViews reads the views that use narrow columns, in the order in which they
 // are created, and finds those that cannot be.
-func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, findings, error) {
+func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, findings) {
 	if len(uses) == 0 {
-		return nil, findings{}, nil
+		return nil, findings{}
 	}
 	oids := make([]int64, len(uses))
 	for i, u := range uses {
 		oids[i] = u.View
 	}
-	views, err := pgcatalog.Read[fromJSON[view]](ctx, q.Reader, viewsSQL, pgcatalog.Array(oids))
-	if err != nil {
-		return nil, findings{}, err
-	}
+	var views []*view
+	var found findings
 	byOID := map[int64]*view{}
-	for i := range views {
-		v := &views[i].it
+	for _, v := range pgcatalog.Read[view](ctx, q.Reader, viewsSQL, oids) {
 		v.Display = q.Display(v.Schema, v.Name)
-		byOID[v.OID] = v
+		views, byOID[v.OID] = append(views, &v), &v
 	}
 	for _, u := range uses {
-		byOID[u.View].columns = append(byOID[u.View].columns, g.columns[u.Node])
-	}
-	sorted, found := sortViews(views, byOID)
-	list := oidsOf(sorted)
-	for _, complete := range []func(context.Context, pgcatalog.QualifiedReader, map[int64]*view, string) error{readViewIndexes, readViewStatistics, readViewRights} {
-		if err := complete(ctx, q, byOID, list); err != nil {
-			return nil, found, err
+		if v := byOID[u.View]; v != nil {
+			v.columns = append(v.columns, g.columns[u.Node])
 		}
 	}
-	return sorted, found, nil
-}
-
-func oidsOf(views []*view) string {
-	oids := make([]int64, len(views))
-	for i, v := range views {
-		oids[i] = v.OID
-	}
-	return pgcatalog.Array(oids)
-}
-
-// sortViews puts a view after those that it uses, and gives it their columns.
-func sortViews(views []fromJSON[view], byOID map[int64]*view) (sorted []*view, found findings) {
-	seen := map[*view]bool{}
-	var visit func(v *view)
-	visit = func(v *view) {
-		if seen[v] {
-			return
-		}
-		seen[v] = true
+	for _, v := range views {
 		found.add(v.block())
+	}
+	views = pgcatalog.ParentsFirst(views, func(v *view) (used []*view) {
 		for _, oid := range v.Uses {
-			used := byOID[oid]
-			visit(used)
-			v.columns = append(v.columns, used.columns...)
+			used = append(used, byOID[oid])
 		}
-		sorted = append(sorted, v)
+		return used
+	})
+	for _, v := range views {
+		for _, oid := range v.Uses {
+			v.columns = append(v.columns, byOID[oid].columns...)
+		}
 	}
-	for i := range views {
-		visit(&views[i].it)
-	}
-	return sorted, found
+	readViewParts[index](ctx, q, byOID, viewIndexesSQL)
+	readViewParts[keptStatistics](ctx, q, byOID, viewStatisticsSQL)
+	readViewRights(ctx, q, byOID)
+	return views, found
 }
 
 // block is for views that cannot be recreated, or would not do afterwards. At
@@ -223,19 +200,6 @@ LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 WHERE i.indrelid = ANY ($1::text::oid[])
 ORDER BY c.oid`
 
-func readViewIndexes(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
-	rows, err := pgcatalog.Read[struct {
-		View       int64
-		Definition string
-		Index      index
-	}](ctx, q.Reader, viewIndexesSQL, oids)
-	for _, x := range rows {
-		v := views[x.View]
-		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Index.keep())
-	}
-	return err
-}
-
 // viewStatisticsSQL asks the same about extended statistics.
 const viewStatisticsSQL = `
 SELECT s.stxrelid::bigint, pg_get_statisticsobjdef(s.oid), n.nspname, s.stxname, pg_get_userbyid(s.stxowner), false, '', '',
@@ -244,17 +208,19 @@ FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace n ON n.oid = s.s
 WHERE s.stxrelid = ANY ($1::text::oid[])
 ORDER BY s.oid`
 
-func readViewStatistics(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
-	rows, err := pgcatalog.Read[struct {
+// readViewParts reads what goes with views, and the statements that make it what it was.
+func readViewParts[T any, P interface {
+	*T
+	keep() []string
+}](ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, query string) {
+	for _, x := range pgcatalog.Read[struct {
 		View       int64
 		Definition string
-		Statistics keptStatistics
-	}](ctx, q.Reader, viewStatisticsSQL, oids)
-	for _, x := range rows {
+		Part       T
+	}](ctx, q.Reader, query, slices.Sorted(maps.Keys(views))) {
 		v := views[x.View]
-		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, x.Statistics.keep())
+		v.indexes = slices.Concat(v.indexes, []string{x.Definition}, P(&x.Part).keep())
 	}
-	return err
 }
 
 // viewRightsSQL asks which rights the owner lost, and which others got, on views
@@ -284,39 +250,31 @@ CROSS JOIN LATERAL (
 ) AS g
 ORDER BY view.oid, g.attnum, g.revoke DESC, g.number`
 
-func readViewRights(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, oids string) error {
+func readViewRights(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view) {
 	// Does anybody get rights on a new view without being granted them?
-	defaults, err := pgcatalog.Read[bool](ctx, q.Reader, "SELECT EXISTS (SELECT FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r')")
-	if err != nil {
-		return err
-	}
-	if defaults[0] {
+	if len(pgcatalog.Read[bool](ctx, q.Reader, "SELECT true FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r' LIMIT 1")) > 0 {
 		for _, v := range views {
 			v.rights = []string{v.revokeDefaults()}
 		}
 	}
-	rights, err := pgcatalog.Read[struct {
+	for _, x := range pgcatalog.Read[struct {
 		View                        int64
 		Revoke                      bool
 		Column, Grantee, Privileges string
 		Grantable                   bool
-	}](ctx, q.Reader, viewRightsSQL, oids)
-	for _, x := range rights {
+	}](ctx, q.Reader, viewRightsSQL, slices.Sorted(maps.Keys(views))) {
 		v := views[x.View]
 		if x.Column != "" {
 			column := " (" + pgsql.Quote(x.Column) + ")"
 			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
 		}
-		text := "GRANT " + x.Privileges + " ON TABLE " + v.Target() + " TO " + x.Grantee
-		switch {
-		case x.Revoke:
-			text = "REVOKE " + x.Privileges + " ON TABLE " + v.Target() + " FROM " + x.Grantee
-		case x.Grantable:
-			text += " WITH GRANT OPTION"
+		on := x.Privileges + " ON TABLE " + v.Target()
+		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
+		if x.Revoke {
+			text = "REVOKE " + on + " FROM " + x.Grantee
 		}
 		v.rights = append(v.rights, text)
 	}
-	return err
 }
 
 // revokeDefaults takes away what others get on a new view by default,

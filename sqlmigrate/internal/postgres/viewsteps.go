@@ -43,10 +43,7 @@ func (v *view) create() []string {
 	for _, t := range v.Triggers {
 		texts = append(texts, t.create("TRIGGER", v.Target())...)
 	}
-	if v.Comment != nil {
-		say("COMMENT ON %s %s IS %s", v.kind(), v.Target(), pgsql.Literal(*v.Comment))
-	}
-	return append(texts, v.rights...)
+	return slices.Concat(texts, pgsql.Comment(v.kind()+" "+v.Target(), v.Comment), v.rights)
 }
 
 func (v *view) column(c viewColumn) []string {
@@ -64,18 +61,11 @@ func (v *view) column(c viewColumn) []string {
 	if c.Storage != "" {
 		texts = append(texts, alter+" SET STORAGE "+c.Storage)
 	}
-	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON COLUMN "+v.Target()+"."+pgsql.Quote(c.Name)+" IS "+pgsql.Literal(*c.Comment))
-	}
-	return texts
+	return append(texts, pgsql.Comment("COLUMN "+v.Target()+"."+pgsql.Quote(c.Name), c.Comment)...)
 }
 
 func (c *commented) create(kind, on string) []string {
-	texts := []string{strings.TrimSuffix(c.Definition, ";")}
-	if c.Comment != nil {
-		texts = append(texts, "COMMENT ON "+kind+" "+pgsql.Quote(c.Name)+" ON "+on+" IS "+pgsql.Literal(*c.Comment))
-	}
-	return texts
+	return append([]string{strings.TrimSuffix(c.Definition, ";")}, pgsql.Comment(kind+" "+pgsql.Quote(c.Name)+" ON "+on, c.Comment)...)
 }
 
 // optionList is for names and values as the catalog has them.

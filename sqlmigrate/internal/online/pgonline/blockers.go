@@ -27,7 +27,7 @@ func (f *findings) when(found bool, t *table, object, reason, fix string) {
 
 // blockers finds what would not survive the move: what stays on the old column
 // in silence, and what PostgreSQL does not do without long locks.
-func blockers(r pgcatalog.Reader, g *graph) []plan.Blocker {
+func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	var f findings
 	for _, t := range g.all() {
 		f.table(r, t)
@@ -52,7 +52,7 @@ func blockers(r pgcatalog.Reader, g *graph) []plan.Blocker {
 	return f
 }
 
-func (f *findings) table(r pgcatalog.Reader, t *table) {
+func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	const offline = "apply phase widen instead, with its locks"
 	parted := t.Kind == "p" || t.Partition
@@ -97,7 +97,7 @@ func (f *findings) index(t *table, i index) {
 	}
 }
 
-func (f *findings) trigger(r pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
+func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 	object := "trigger " + g.Name
 	f.when(g.ChangesRows() && g.Name > triggerName, t, object,
 		"it fires after "+triggerName+", by its name, and could change a key that has been copied", "ALTER TRIGGER … RENAME TO a name that comes before")

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -36,24 +37,16 @@ func inspectError(err error) error {
 	return fmt.Errorf(inspecting+": %w", err)
 }
 
-func stateOf(err error) string {
-	var state interface{ SQLState() string }
-	if errors.As(err, &state) {
-		return state.SQLState()
-	}
-	return ""
-}
-
 // Differs implements [engine.Online].
 func (Driver) Differs(err error) bool {
-	return errors.As(err, &engine.DifferError{}) || stateOf(err) == "23514" // check_violation
+	return errors.As(err, &engine.DifferError{}) || pgsql.State(err) == pgsql.CheckViolation
 }
 
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
-	switch state := stateOf(err); {
-	case state == "55P03", state == "40P01", // lock_not_available, deadlock_detected
-		state == "57014" && step.Kind == plan.Short: // query_canceled; a long step is canceled on purpose
+	switch state := pgsql.State(err); {
+	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected,
+		state == pgsql.QueryCanceled && step.Kind == plan.Short: // a long step is canceled on purpose
 		return true, holder(ctx, conn)
 	}
 	return false, ""

@@ -79,26 +79,14 @@ func (t *table) numbers() []int64 {
 // parentsFirst are the tables, each after those that it refers to. Tables that
 // refer to each other stay in the order of their names.
 func (g *graph) parentsFirst() []*table {
-	tables := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
-	var sorted []*table
-	seen := map[*table]bool{}
-	var visit func(t *table)
-	visit = func(t *table) {
-		if seen[t] {
-			return
-		}
-		seen[t] = true
+	byName := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
+	sorted := pgcatalog.ParentsFirst(byName, func(t *table) (parents []*table) {
 		for _, k := range g.keys {
 			if k.child == t {
-				visit(k.parent)
+				parents = append(parents, k.parent)
 			}
 		}
-		if slices.Contains(tables, t) {
-			sorted = append(sorted, t)
-		}
-	}
-	for _, t := range tables {
-		visit(t)
-	}
-	return sorted
+		return parents
+	})
+	return slices.DeleteFunc(sorted, func(t *table) bool { return !slices.Contains(g.tables, t) })
 }

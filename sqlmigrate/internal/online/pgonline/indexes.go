@@ -25,7 +25,7 @@ func (i index) uses(t *table) bool {
 // expression is a column that the index may use within an expression or its
 // predicate. A word like it in a string counts too: it is better refused.
 func (i index) expression(t *table) string {
-	text := i.Predicate + joined(i.Columns(), "", func(c pgcatalog.IndexColumn) string {
+	text := i.Predicate + pgsql.Join(i.Columns(), "", func(c pgcatalog.IndexColumn) string {
 		if c.Name != "" {
 			return ""
 		}
@@ -44,12 +44,12 @@ func (i index) expression(t *table) string {
 func (i index) create(t *table, name string, columnName naming) string {
 	define := func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }
 	return fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)",
-		only(i.Unique, "UNIQUE "), pgsql.Quote(name), t.Target(), i.Method, joined(i.Keys, ", ", define)) +
-		only(len(i.Included) > 0, " INCLUDE ("+joined(i.Included, ", ", define)+")") +
-		only(!i.DistinctNulls, " NULLS NOT DISTINCT") +
-		only(i.Options != "", " WITH ("+i.Options+")") +
-		only(i.Space != "", " TABLESPACE "+pgsql.Quote(i.Space)) +
-		only(i.Predicate != "", " WHERE "+i.Predicate)
+		pgsql.If(i.Unique, "UNIQUE "), pgsql.Quote(name), t.Target(), i.Method, pgsql.Join(i.Keys, ", ", define)) +
+		pgsql.If(len(i.Included) > 0, " INCLUDE ("+pgsql.Join(i.Included, ", ", define)+")") +
+		pgsql.If(!i.DistinctNulls, " NULLS NOT DISTINCT") +
+		pgsql.If(i.Options != "", " WITH ("+i.Options+")") +
+		pgsql.If(i.Space != "", " TABLESPACE "+pgsql.Quote(i.Space)) +
+		pgsql.If(i.Predicate != "", " WHERE "+i.Predicate)
 }
 
 // definition is the column as it stands in CREATE INDEX.
@@ -61,5 +61,5 @@ func definition(c pgcatalog.IndexColumn, t *table, columnName naming) string {
 	if c.Name == "" && !strings.HasPrefix(text, "(") {
 		text = "(" + text + ")"
 	}
-	return text + only(c.Collation != "", " COLLATE "+c.Collation) + only(c.Class != "", " "+c.Class) + c.Order
+	return text + pgsql.If(c.Collation != "", " COLLATE "+c.Collation) + pgsql.If(c.Class != "", " "+c.Class) + c.Order
 }

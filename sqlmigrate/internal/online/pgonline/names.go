@@ -1,9 +1,7 @@
 package pgonline
 
 import (
-	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
@@ -50,7 +48,7 @@ func (k *foreignKey) back() string  { return temporary(backPrefix, k.Name, k.OID
 
 // list are columns, those that are widened under another name.
 func (t *table) list(names []string, columnName naming) string {
-	return joined(names, ", ", func(name string) string {
+	return pgsql.Join(names, ", ", func(name string) string {
 		if c := t.widened(name); c != nil {
 			return pgsql.Quote(columnName(c))
 		}
@@ -60,7 +58,7 @@ func (t *table) list(names []string, columnName naming) string {
 
 // written writes a format for each column, with its names.
 func written(columns []*column, separator, format string, names ...naming) string {
-	return joined(columns, separator, func(c *column) string {
+	return pgsql.Join(columns, separator, func(c *column) string {
 		quoted := make([]any, len(names))
 		for i, name := range names {
 			quoted[i] = pgsql.Quote(name(c))
@@ -72,31 +70,6 @@ func written(columns []*column, separator, format string, names ...naming) strin
 // alter is one statement with an action for each column.
 func (t *table) alter(columns []*column, action string, columnName naming) string {
 	return "ALTER TABLE " + t.Target() + " " + written(columns, ", ", action, columnName)
-}
-
-// only is a clause that is left out where it does not apply.
-func only(applies bool, clause string) string {
-	if !applies {
-		return ""
-	}
-	return clause
-}
-
-// comment repeats a comment, if there is one.
-func comment(object string, text sql.NullString) []string {
-	if !text.Valid {
-		return nil
-	}
-	return []string{"COMMENT ON " + object + " IS " + pgsql.Literal(text.String)}
-}
-
-// joined are the texts of things, with a separator.
-func joined[T any](list []T, separator string, text func(T) string) string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = text(item)
-	}
-	return strings.Join(texts, separator)
 }
 
 // block makes a DO statement. body has no dollar quotes of its own: names

@@ -3,7 +3,6 @@ package pgonline
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -13,18 +12,11 @@ const oldestVersion = 140000
 
 // PlanOnline implements [engine.Online].
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.OnlineTable) (*engine.OnlinePlan, error) {
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, inspectError(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	r, err := pgcatalog.Open(ctx, tx, inspecting)
+	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
-	if r.Version < oldestVersion {
-		return nil, fmt.Errorf("sqlmigrate: online: the server's version is %d: want PostgreSQL %d or later", r.Version/10000, oldestVersion/10000)
-	}
+	defer r.Close()
 	g, err := read(ctx, r, tables)
 	if err != nil {
 		return nil, err
@@ -32,7 +24,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 	return newPlan(r, g), nil
 }
 
-func newPlan(r pgcatalog.Reader, g *graph) *engine.OnlinePlan {
+func newPlan(r *pgcatalog.Reader, g *graph) *engine.OnlinePlan {
 	p := &engine.OnlinePlan{Notes: notes(g)}
 	g.tables = g.parentsFirst()
 	p.Blockers = blockers(r, g)

@@ -15,53 +15,38 @@ import (
 
 // read finds the tables, and what belongs to their columns. Tables stay in their
 // order.
-func read(ctx context.Context, r pgcatalog.Reader, wanted []engine.OnlineTable) (*graph, error) {
+func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable) (*graph, error) {
 	names := make([]engine.TableName, len(wanted))
 	for i, want := range wanted {
 		names[i] = want.Name
 	}
-	relations, err := r.Resolve(ctx, names)
-	if err != nil {
-		return nil, err
-	}
 	g := &graph{}
-	for i, found := range relations {
+	for i, found := range r.Resolve(ctx, names) {
 		if found == nil {
-			return nil, fmt.Errorf("sqlmigrate: online: table %s: %w", names[i], sql.ErrNoRows)
+			return nil, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: online: table %s: %w", names[i], sql.ErrNoRows))
 		}
 		g.tables = append(g.tables, &table{Relation: found})
 	}
-	q, err := r.Qualify(ctx)
-	if err != nil {
-		return nil, err
-	}
+	q := r.Qualify(ctx)
 	for i, t := range g.tables {
-		if err := t.readColumns(ctx, q, wanted[i].Columns); err != nil {
-			return nil, err
-		}
-		if err := t.readOthers(ctx, q); err != nil {
-			return nil, err
-		}
+		t.readColumns(ctx, q, wanted[i].Columns)
+		t.readOthers(ctx, q)
 	}
-	return g, g.connect(ctx, q)
+	g.connect(ctx, q)
+	return g, r.Err()
 }
 
 // readColumns finds those to be widened, and what gives values to them.
-func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) error {
-	numbers, err := q.Numbers(ctx, t.OID)
-	if err != nil {
-		return err
-	}
+func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
+	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
 	for _, c := range wanted {
 		if n := numbers[c.Name]; c.To != "" && n != 0 {
 			nodes = append(nodes, pgcatalog.Node{Table: t.OID, Column: n})
 		}
 	}
-	found, failed := q.Columns(ctx, nodes)
-	values, err := q.Defaults(ctx, nodes)
-	sequences, late := q.Sequences(ctx, nodes)
-	for _, f := range found {
+	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
+	for _, f := range q.Columns(ctx, nodes) {
 		c := &column{Column: f, value: values[f.Node]}
 		c.taken = numbers[fresh(c)] != 0 || numbers[old(c)] != 0
 		for _, s := range sequences {
@@ -71,62 +56,49 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 		}
 		t.columns = append(t.columns, c)
 	}
-	return cmp.Or(failed, err, late)
 }
 
-// readOthers finds what else the move has to carry over, or could break. The first
-// error is returned: those of later queries only follow from it.
-func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	var errs [6]error
-	indexes, err := q.Indexes(ctx, t.OID)
-	errs[0] = err
-	for _, i := range indexes {
+// readOthers finds what else the move has to carry over, or could break.
+func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
+	for _, i := range q.Indexes(ctx, t.OID) {
 		if (index{i}).uses(t) {
 			t.indexes = append(t.indexes, index{i})
 		}
 	}
-	t.triggers, errs[1] = q.Triggers(ctx, t.OID)
-	t.known, errs[2] = q.Users(ctx, t.OID, t.numbers())
-	t.dependents, errs[3] = q.Dependents(ctx, t.OID, t.numbers())
-	t.rules, errs[4] = q.Rules(ctx, t.OID)
-	t.publications, errs[5] = q.Publications(ctx, t.Relation)
-	return cmp.Or(errs[:]...)
+	t.triggers = q.Triggers(ctx, t.OID)
+	t.known = q.Users(ctx, t.OID, t.numbers())
+	t.dependents = q.Dependents(ctx, t.OID, t.numbers())
+	t.rules = q.Rules(ctx, t.OID)
+	t.publications = q.Publications(ctx, t.Relation)
 }
 
 // connect finds the foreign keys of the columns, the tables at their other ends, and
 // how large all of them are.
-func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) error {
-	var oids []int64
+func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
 	for _, t := range g.tables {
-		oids, byOID[t.OID] = append(oids, t.OID), t
+		byOID[t.OID] = t
 	}
+	var others []int64
 	for _, t := range g.tables {
-		found, err := q.ForeignKeys(ctx, t.OID, t.numbers())
-		if err != nil {
-			return err
-		}
-		for _, k := range found {
+		for _, k := range q.ForeignKeys(ctx, t.OID, t.numbers()) {
 			if !slices.ContainsFunc(g.keys, func(known *foreignKey) bool { return known.OID == k.OID }) {
 				g.keys = append(g.keys, &foreignKey{ForeignKey: k})
-				oids = append(oids, k.Child, k.Parent)
+				others = append(others, k.Child, k.Parent)
 			}
 		}
 	}
-	relations, err := q.ByOID(ctx, oids)
-	for _, r := range relations {
-		if byOID[r.OID] == nil {
-			byOID[r.OID] = &table{Relation: r}
+	for i, r := range q.ByOID(ctx, others) {
+		if byOID[others[i]] == nil {
+			byOID[others[i]] = &table{Relation: r}
 		}
 	}
 	for _, k := range g.keys {
 		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
 	}
-	sizes, late := q.Sizes(ctx, slices.Collect(maps.Keys(byOID)))
-	for _, s := range sizes {
+	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
 		if s.Root == s.OID {
 			byOID[s.OID].rows, byOID[s.OID].heap = s.Rows, s.Main
 		}
 	}
-	return cmp.Or(err, late)
 }

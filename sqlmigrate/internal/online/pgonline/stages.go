@@ -41,7 +41,7 @@ func (g *graph) prepare() []plan.OnlineStep {
 	for _, t := range g.tables {
 		sql := []string{t.alter(t.columns, "ADD COLUMN %s bigint", fresh)}
 		for _, c := range t.columns {
-			sql = append(sql, comment("COLUMN "+t.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
+			sql = append(sql, pgsql.Comment("COLUMN "+t.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
 			if c.Statistics >= 0 {
 				sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t.Target(), pgsql.Quote(fresh(c)), c.Statistics))
 			}
@@ -49,7 +49,7 @@ func (g *graph) prepare() []plan.OnlineStep {
 		sql = append(sql, t.forward(),
 			"CREATE TRIGGER "+triggerName+" BEFORE INSERT OR UPDATE ON "+t.Target()+" FOR EACH ROW EXECUTE FUNCTION "+t.function()+"()",
 			"ALTER TABLE "+t.Target()+" ENABLE ALWAYS TRIGGER "+triggerName)
-		steps = append(steps, t.short("add "+joined(t.columns, ", ", fresh)+" and a trigger", sql...))
+		steps = append(steps, t.short("add "+pgsql.Join(t.columns, ", ", fresh)+" and a trigger", sql...))
 	}
 	return steps
 }
@@ -88,7 +88,7 @@ func (g *graph) prepareBack() []plan.OnlineStep {
 func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
-		steps = append(steps, t.short("drop the trigger and "+joined(t.columns, ", ", columnName)+warning,
+		steps = append(steps, t.short("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
 			"DROP FUNCTION IF EXISTS "+t.function()+"()",
 			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName)))
@@ -99,7 +99,7 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range g.tables {
-		step := t.pass(plan.Batches, copyRate, "copy "+joined(t.columns, ", ", current)+" to "+joined(t.columns, ", ", fresh),
+		step := t.pass(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
 			t.batch()...)
 		step.Target, step.Disk, step.Log = t.Target(), t.heap, t.rows*copyLog

@@ -15,7 +15,7 @@ const exclusive = "ACCESS EXCLUSIVE on %s for a moment: reads and writes wait"
 // until autovacuum, which holds it for hours, has given way; the second one
 // waits briefly for all tables together.
 func locked(mode string, tables ...*table) []string {
-	list := joined(tables, ", ", func(t *table) string { return t.Target() })
+	list := pgsql.Join(tables, ", ", func(t *table) string { return t.Target() })
 	return []string{
 		"LOCK TABLE " + list + " IN SHARE UPDATE EXCLUSIVE MODE",
 		"LOCK TABLE " + list + " IN " + mode + " MODE",
@@ -66,7 +66,7 @@ func (t *table) compare(from, to naming) plan.OnlineStep {
 // hold makes sure, until the columns are swapped, that both stay equal under every
 // write.
 func (t *table) hold(from, to naming) []plan.OnlineStep {
-	check := joined(t.columns, " AND ", func(c *column) string {
+	check := pgsql.Join(t.columns, " AND ", func(c *column) string {
 		format := "%s IS NOT DISTINCT FROM %s"
 		if c.NotNull {
 			format = "%[1]s IS NOT NULL AND %[2]s IS NOT NULL AND %[1]s = %[2]s"
@@ -95,7 +95,7 @@ func (t *table) setNotNull(columnName naming) []string {
 
 // add makes the same foreign key between other columns, without looking at rows.
 func (k *foreignKey) add(name string, columnName naming) string {
-	set := only(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
+	set := pgsql.If(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.list(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.list(k.Refers, columnName) + ")" +
 		k.OnUpdate + k.OnDelete + set + k.Deferral + " NOT VALID"
@@ -122,6 +122,6 @@ func (k *foreignKey) both() []*table {
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
-		Locks: fmt.Sprintf(locks, joined(k.both(), " and ", nameOf)),
+		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)),
 	}
 }

@@ -28,7 +28,7 @@ func (t *table) forward() string {
 func (t *table) reverse() string {
 	return t.sync("  IF TG_OP = 'INSERT' THEN\n" +
 		written(t.columns, "", "    NEW.%[1]s := coalesce(NEW.%[2]s, NEW.%[1]s);\n", current, old) + "  END IF;\n" +
-		joined(t.columns, "", func(c *column) string {
+		pgsql.Join(t.columns, "", func(c *column) string {
 			low, high := c.Bounds()
 			return fmt.Sprintf("  NEW.%[2]s := CASE WHEN NEW.%[1]s BETWEEN %[3]s AND %[4]s THEN NEW.%[1]s END;\n", pgsql.Quote(c.Name), pgsql.Quote(old(c)), low, high)
 		}))
@@ -71,11 +71,11 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 	}
 	for _, k := range g.keys {
 		sql = append(sql, k.child.renameConstraint(built(k), k.Name))
-		sql = append(sql, comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
+		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 	}
 	return plan.OnlineStep{
-		Text: fmt.Sprintf(text, joined(g.tables, ", ", nameOf)), Kind: plan.Short, SQL: sql,
-		Locks: fmt.Sprintf(exclusive, joined(all, ", ", nameOf)),
+		Text: fmt.Sprintf(text, pgsql.Join(g.tables, ", ", nameOf)), Kind: plan.Short, SQL: sql,
+		Locks: fmt.Sprintf(exclusive, pgsql.Join(all, ", ", nameOf)),
 	}
 }
 
@@ -117,8 +117,8 @@ func (t *table) put(i index, built string) []string {
 	} else {
 		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.Deferral)
 	}
-	sql = append(sql, comment("INDEX "+pgsql.Qualified(t.Schema, i.Name), i.Comment)...)
-	return append(sql, comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
+	sql = append(sql, pgsql.Comment("INDEX "+pgsql.Qualified(t.Schema, i.Name), i.Comment)...)
+	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+t.Target(), i.ConstraintComment)...)
 }
 
 // replace gives the columns' names to others. The columns that have them now get
@@ -167,16 +167,12 @@ func (t *table) ownSequences(c *column) []string {
 // moveIdentity makes one column an identity instead of another, and continues
 // where that was. Its name is free only once the old one is gone.
 func moveIdentity(s *pgcatalog.Sequence, table, from, to string, always bool) string {
-	kind := "BY DEFAULT"
-	if always {
-		kind = "ALWAYS"
-	}
 	return block("reached bigint; called boolean;", fmt.Sprintf(
 		"  SELECT last_value, is_called INTO reached, called FROM %[1]s;\n"+
 			"  ALTER TABLE %[2]s ALTER COLUMN %[3]s DROP IDENTITY;\n"+
-			"  ALTER TABLE %[2]s ALTER COLUMN %[4]s ADD GENERATED %[5]s AS IDENTITY (SEQUENCE NAME %[1]s %[6]s);\n"+
-			"  PERFORM pg_catalog.setval(%[7]s, reached, called);\n",
-		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), kind, s.Options(), pgsql.Literal(s.Target())))
+			"  ALTER TABLE %[2]s ALTER COLUMN %[4]s %[5]s;\n"+
+			"  PERFORM pg_catalog.setval(%[6]s, reached, called);\n",
+		s.Target(), table, pgsql.Quote(from), pgsql.Quote(to), s.Identity(always), pgsql.Literal(s.Target())))
 }
 
 func (t *table) dropConstraint(constraint string) string {
@@ -206,7 +202,7 @@ func (t *table) guard() string {
 	return block("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = `+table+`
-      AND a.attname IN (`+joined(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })+`)
+      AND a.attname IN (`+pgsql.Join(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })+`)
       AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.known)+`)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+pgsql.Literal(sameCheck)+`);
   IF found IS NULL THEN
@@ -226,5 +222,5 @@ func (t *table) guard() string {
 }
 
 func array(texts []string) string {
-	return "ARRAY[" + joined(texts, ", ", pgsql.Literal) + "]::text[]"
+	return "ARRAY[" + pgsql.Join(texts, ", ", pgsql.Literal) + "]::text[]"
 }

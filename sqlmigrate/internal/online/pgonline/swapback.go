@@ -39,7 +39,7 @@ func (g *graph) notSwapped() string {
 
 // fits counts keys that have no place in the old columns, up to the first.
 func (t *table) fits() plan.OnlineStep {
-	outside := joined(t.columns, " OR ", func(c *column) string {
+	outside := pgsql.Join(t.columns, " OR ", func(c *column) string {
 		low, high := c.Bounds()
 		return fmt.Sprintf("%s NOT BETWEEN %s AND %s", pgsql.Quote(c.Name), low, high)
 	})
