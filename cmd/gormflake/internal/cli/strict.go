@@ -3,76 +3,60 @@ package cli
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 )
 
 // A strict value has errors for people, and refuses what pflag takes in silence:
-// 010, which it reads as 8, the worker of somebody else; and in a list an empty
-// text, which is what a script's unset variable leaves.
-type strict struct {
-	pflag.Value
-	check func(string) error
-}
+// an empty text, which is what a script's unset variable leaves; and 010, the
+// worker of somebody else, which pflag reads as 8.
+type strict struct{ pflag.Value }
 
 func (s strict) Set(text string) error {
-	if err := s.check(text); err != nil {
-		return err
+	switch s.Type() {
+	case "string", "stringArray", "stringSlice":
+		if text == "" {
+			return errors.New("empty")
+		}
+	case "int", "int64", "uint8":
+		if !isWhole(text) {
+			return errors.New("want a whole number in decimal, without a leading zero")
+		}
 	}
 	err := s.Value.Set(text)
 	var number *strconv.NumError
-	if errors.As(err, &number) {
+	switch {
+	case err != nil && s.Type() == "bool":
+		return errors.New("want true or false")
+	case err != nil && s.Type() == "duration":
+		return errors.New("want a duration such as 500ms, 10s or 1h30m")
+	case errors.As(err, &number):
 		return number.Err
 	}
 	return err
 }
 
-var checks = map[string]func(string) error{
-	"bool":     parsed(strconv.ParseBool, "true or false"),
-	"duration": parsed(time.ParseDuration, "a duration such as 500ms, 10s or 1h30m"),
-	"int":      checkWhole, "int64": checkWhole, "uint8": checkWhole,
-	"stringArray": checkFilled, "stringSlice": checkFilled,
+// isWhole leaves numbers that are out of range to the flag.
+func isWhole(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return text == strconv.FormatInt(n, 10) || errors.Is(err, strconv.ErrRange)
 }
 
 // makeStrict changes the flags of the command and of those below it.
 func makeStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		check := checks[f.Value.Type()]
-		if check == nil {
+		if _, may := f.Annotations[flags.MayBeEmpty]; may {
 			return
 		}
 		if f.DefValue == "0s" || f.DefValue == "[]" {
 			f.DefValue = "" // or the help would show it: pflag no longer knows the type
 		}
-		f.Value = strict{f.Value, check}
+		f.Value = strict{f.Value}
 	})
 	for _, child := range cmd.Commands() {
 		makeStrict(child)
 	}
-}
-
-func checkWhole(text string) error {
-	if n, err := strconv.ParseInt(text, 10, 64); text != strconv.FormatInt(n, 10) && !errors.Is(err, strconv.ErrRange) {
-		return errors.New("want a whole number in decimal, without a leading zero")
-	}
-	return nil
-}
-
-// parsed is a check by a parser whose errors are not for people.
-func parsed[T any](parse func(string) (T, error), want string) func(string) error {
-	return func(text string) error {
-		if _, err := parse(text); err != nil {
-			return errors.New("want " + want)
-		}
-		return nil
-	}
-}
-
-func checkFilled(text string) error {
-	if text == "" {
-		return errors.New("empty")
-	}
-	return nil
 }

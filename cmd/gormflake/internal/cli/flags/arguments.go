@@ -8,6 +8,10 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
+// MayBeEmpty marks the flags to which an empty text means something. All others
+// refuse it.
+const MayBeEmpty = "may be empty"
+
 // ShowHelp is for commands that do nothing themselves. An empty argument, and
 // one behind "--", is not a command to cobra.
 func ShowHelp(cmd *cobra.Command, args []string) error {

@@ -30,12 +30,12 @@ const forms = "database: sqlite://file, mysql://user:password@host/name or postg
 
 // Register adds the flag to a command.
 func (f *Database) Register(cmd *cobra.Command) {
-	TextVar(cmd.Flags(), &f.url, "dsn", "", forms+" (default $"+DSNVariable+")")
+	cmd.Flags().StringVar(&f.url, "dsn", "", forms+" (default $"+DSNVariable+")")
 }
 
 // RegisterOr adds the flag to a command that takes other stores too.
 func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
-	TextVar(cmd.Flags(), &f.url, "dsn", "", forms+"; or store: "+others+" (default $"+DSNVariable+")")
+	cmd.Flags().StringVar(&f.url, "dsn", "", forms+"; or store: "+others+" (default $"+DSNVariable+")")
 }
 
 // Given reports whether there is a database: by the flag or the variable.

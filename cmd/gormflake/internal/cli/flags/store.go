@@ -17,8 +17,8 @@ type Store struct{ Table, Namespace string }
 
 // Register adds the flags to a command.
 func (f *Store) Register(cmd *cobra.Command) {
-	TextVar(cmd.Flags(), &f.Table, "table", DefaultTable, "table of the workers")
-	TextVar(cmd.Flags(), &f.Namespace, "namespace", "default", "namespace of the workers within the table")
+	cmd.Flags().StringVar(&f.Table, "table", DefaultTable, "table of the workers")
+	cmd.Flags().StringVar(&f.Namespace, "namespace", "default", "namespace of the workers within the table")
 }
 
 // Check says what is wrong before a database is asked.

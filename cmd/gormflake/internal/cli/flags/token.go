@@ -20,7 +20,7 @@ type Token struct{ file string }
 
 // Register adds the flags to a command.
 func (f *Token) Register(cmd *cobra.Command) {
-	TextVar(cmd.Flags(), &f.file, "token-file", "", "file with the bearer token that clients must send (default $"+TokenVariable+", or none)")
+	cmd.Flags().StringVar(&f.file, "token-file", "", "file with the bearer token that clients must send (default $"+TokenVariable+", or none)")
 }
 
 // Value is the token, or nothing where none is wanted. An empty file or

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
@@ -73,7 +72,7 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 	}
 	f.names = append(f.names, serialName)
 	cmd.Flags().StringVar(&f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "))
-	flags.TextVar(cmd.Flags(), &f.code, "code", "", "code that serial numbers begin with, such as PAY")
+	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(f.names, cobra.ShellCompDirectiveNoFileComp))
 }
 

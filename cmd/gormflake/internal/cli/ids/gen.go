@@ -62,7 +62,7 @@ never insert it.
 	}
 	f.issuer.Register(cmd)
 	f.form.register(cmd, "form of the IDs")
-	flags.TextVar(cmd.Flags(), &f.time, "time", "", "make the ID of this time, instead of a new one")
+	cmd.Flags().StringVar(&f.time, "time", "", "make the ID of this time, instead of a new one")
 	cmd.Flags().Int64Var(&f.sequence, "sequence", 0, "sequence of the ID of --time")
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print all that an ID contains, as a line of JSON")

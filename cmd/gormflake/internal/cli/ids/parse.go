@@ -84,8 +84,8 @@ func newParse(now func() time.Time) *cobra.Command {
 	set.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
 	set.BoolVar(&f.table, "table", false, "print a row for each ID")
 	set.BoolVar(&f.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
-	flags.TextVar(set, &f.since, "since", "", "time from which on a text is taken for an ID")
-	flags.TextVar(set, &f.until, "until", "", "time up to which a text is taken for an ID")
+	set.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
+	set.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
 	cmd.MarkFlagsMutuallyExclusive("json", "table", "json-log")
 	return cmd
 }

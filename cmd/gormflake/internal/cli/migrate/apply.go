@@ -42,6 +42,7 @@ The exit code is 0 if all is done, or there was nothing to do.`,
 	set.migrateFlags.register(cmd)
 	set.runFlags.register(cmd)
 	cmd.Flags().StringVar(&set.save, "save", "", "file to save the plan to (default snowflake-plan-TIME.json, \"\" for none)")
+	_ = cmd.Flags().SetAnnotation("save", flags.MayBeEmpty, nil)
 	return cmd
 }
 

@@ -55,10 +55,10 @@ func (f *filesFlags) register(cmd *cobra.Command) {
 	f.phases.register(cmd)
 	formats := []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
 	set := cmd.Flags()
-	flags.TextVar(set, &f.dir, "dir", "migrations", "directory of the files, created if it is absent")
+	set.StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
 	set.StringVar(&f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "))
 	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
-	flags.TextVar(set, &f.leaseTable, "table", flags.DefaultTable, "name of that table")
+	set.StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
@@ -19,8 +18,8 @@ import (
 type tlsFlags struct{ cert, key string }
 
 func (f *tlsFlags) register(set *pflag.FlagSet) {
-	flags.TextVar(set, &f.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
-	flags.TextVar(set, &f.key, "tls-key", "", "file with the certificate's key")
+	set.StringVar(&f.cert, "tls-cert", "", "file with the certificate, and those between it and the root, for HTTPS (default none: HTTP)")
+	set.StringVar(&f.key, "tls-key", "", "file with the certificate's key")
 }
 
 // config is nil without the flags. The files are read again when they have

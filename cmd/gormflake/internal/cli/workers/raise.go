@@ -54,7 +54,7 @@ func newRaise(now func() time.Time) *cobra.Command {
 	f.register(cmd)
 	f.confirm.Register(cmd)
 	set := cmd.Flags()
-	flags.TextVar(set, &f.to, "to", "", "TIME at or after the moment at which the last process stopped")
+	set.StringVar(&f.to, "to", "", "TIME at or after the moment at which the last process stopped")
 	set.BoolVar(&f.force, "force", false, "accept a time more than a day ahead of the clock")
 	set.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	_ = cmd.MarkFlagRequired("to")
