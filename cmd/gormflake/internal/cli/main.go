@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type Streams struct {
 // Main runs the command that args name and returns the exit code of the
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
-	out := &buffer{bufio.NewWriter(output{streams.Out}), streams.Out}
+	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
 	running := false
 	observe(root, &running)
@@ -45,14 +46,14 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	if err != nil && !running {
 		err = terminal.Usage(err)
 	}
-	if flushed := out.Flush(); err == nil && flushed != nil {
-		err = flushed
+	if unwritten := out.Flush(); unwritten != nil && (err == nil || errors.Is(err, unwritten)) {
+		if errors.Is(unwritten, syscall.EPIPE) {
+			return terminal.ExitPipe // who reads has had enough, as head has
+		}
+		err = fmt.Errorf("write to standard output: %w", cmp.Or(err, unwritten))
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return terminal.ExitOK
-	case errors.Is(err, errPipe):
-		return terminal.ExitPipe // who reads has had enough, as head has
 	}
 	if text := terminal.OneLine(err); text != "" {
 		terminal.Say(streams.Err, "gormflake: %s", text)
@@ -114,7 +115,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %q", err, help)
 }
 
-// A buffer keeps lines back until the command flushes it or ends.
+// A buffer keeps lines back until the command flushes it or ends. After an error it
+// writes nothing more, and Flush returns that error.
 type buffer struct {
 	*bufio.Writer
 	to io.Writer
@@ -122,20 +124,3 @@ type buffer struct {
 
 // Stream is what may be a terminal.
 func (b *buffer) Stream() io.Writer { return b.to }
-
-// errPipe: nobody reads standard output any more.
-var errPipe = errors.New("closed pipe")
-
-// An output says in its errors what it is.
-type output struct{ to io.Writer }
-
-func (o output) Write(p []byte) (int, error) {
-	n, err := o.to.Write(p)
-	switch {
-	case errors.Is(err, syscall.EPIPE):
-		err = errPipe
-	case err != nil:
-		err = fmt.Errorf("write to standard output: %w", err)
-	}
-	return n, err
-}

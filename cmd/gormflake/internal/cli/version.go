@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
 func newVersion() *cobra.Command {
@@ -18,8 +19,8 @@ func newVersion() *cobra.Command {
 		Example: "  gormflake version",
 		Args:    flags.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "gormflake version "+version())
-			return err
+			terminal.Say(cmd.OutOrStdout(), "gormflake version %s", version())
+			return nil
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -53,10 +52,7 @@ func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
 
 func (r *report) write(out io.Writer, asJSON bool) error {
 	if asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+		return terminal.SayJSON(out, r)
 	}
 	width, painter := terminal.Width(out), terminal.PainterOf(out)
 	for _, f := range r.Findings {

@@ -1,7 +1,6 @@
 package ids
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +90,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := f.form.form(layout); err != nil {
+	if _, err := f.writer(layout); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -133,12 +132,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := write(&text, id); err != nil {
-		return err
-	}
-	_, err = out.Write(text.Bytes())
-	return err
+	write(out, id)
+	return nil
 }
 
 func (f *genFlags) checkCode() error {
@@ -152,10 +147,9 @@ func (f *genFlags) checkCode() error {
 }
 
 // generate writes block after block, so that any number needs the same memory.
-func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer, write func(*bytes.Buffer, types.ID) error) error {
-	var text bytes.Buffer
+func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer, write func(io.Writer, types.ID)) error {
 	ids := make([]types.ID, min(block, count))
-	for made := int64(0); made < count; {
+	for made := int64(0); made < count; made += int64(len(ids)) {
 		ids = ids[:min(int64(len(ids)), count-made)]
 		err := is.Gen.Fill(ctx, ids)
 		switch {
@@ -164,32 +158,26 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 		case err != nil:
 			return fmt.Errorf("after %d of %d IDs: %w", made, count, err)
 		}
-		text.Reset()
 		for _, id := range ids {
-			if err := write(&text, id); err != nil {
-				return err
-			}
+			write(out, id)
 		}
-		if _, err := out.Write(text.Bytes()); err != nil {
+		if err := terminal.Flush(out); err != nil {
 			return err
 		}
-		made += int64(len(ids))
 	}
 	return nil
 }
 
-func (f *genFlags) writer(layout snowflake.Layout) (func(*bytes.Buffer, types.ID) error, error) {
+// writer returns what writes an ID as a line, in the form of the flags.
+func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), error) {
 	form, err := f.form.form(layout)
 	if err != nil {
 		return nil, err
 	}
 	if !f.json {
-		return func(b *bytes.Buffer, id types.ID) error {
-			b.WriteString(form.format(id))
-			return b.WriteByte('\n')
-		}, nil
+		return func(w io.Writer, id types.ID) { _, _ = io.WriteString(w, form.format(id)+"\n") }, nil
 	}
 	serial, err := f.form.serial(layout)
 	r := reader{layout, serial}
-	return func(b *bytes.Buffer, id types.ID) error { return r.record(id).writeJSON(b) }, err
+	return func(w io.Writer, id types.ID) { r.record(id).writeJSON(w) }, err
 }

@@ -3,6 +3,7 @@ package ids
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/types"
@@ -22,22 +23,15 @@ type contained struct {
 
 // jsonLine prints the line. If that is an object with IDs, they get a field of
 // their own at its end; all else stays byte for byte what it was.
-func (p *printer) jsonLine(line []byte) error {
+func (p *printer) jsonLine(line []byte) {
 	object := bytes.TrimRight(line, " \t\r\n")
 	ids := p.contained(object)
 	if len(ids) == 0 || !isObject(object) || bytes.Contains(object, []byte(idsField)) {
-		return p.text(line)
+		p.text(line)
+		return
 	}
-	field, err := json.Marshal(ids)
-	if err != nil {
-		return err
-	}
-	for _, part := range [][]byte{object[:len(object)-1], []byte("," + idsField), field, []byte("}"), line[len(object):]} {
-		if err := p.text(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	field, _ := json.Marshal(ids) // of texts and numbers, which can always be marshalled
+	_, _ = fmt.Fprintf(p.out, "%s,%s%s}%s", object[:len(object)-1], idsField, field, line[len(object):])
 }
 
 // contained has each ID of the text once.
@@ -50,10 +44,7 @@ func (p *printer) contained(text []byte) []contained {
 		}
 		seen[r.id] = true
 		parts := p.layout.Decompose(r.id)
-		all = append(all, contained{
-			ID: r.id, Time: parts.Time.UTC().Format(terminal.Milliseconds),
-			Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
-		})
+		all = append(all, contained{r.id, parts.Time.UTC().Format(terminal.Milliseconds), parts.Datacenter, parts.Worker, parts.Sequence})
 	}
 	return all
 }

@@ -68,8 +68,8 @@ func newBorder(name string, now func() time.Time, border func(snowflake.Layout, 
 				return terminal.Usage(fmt.Errorf("time %s is outside the layout: want one from %s to before %s",
 					at.UTC().Format(terminal.Milliseconds), layout.Epoch.UTC().Format(terminal.Milliseconds), layout.Expires().UTC().Format(terminal.Milliseconds)))
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), border(layout, at))
-			return err
+			terminal.Say(cmd.OutOrStdout(), "%v", border(layout, at))
+			return nil
 		},
 	}
 	set.Register(cmd)

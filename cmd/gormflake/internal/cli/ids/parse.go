@@ -182,31 +182,25 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 			records = append(records, rec)
 		}
 	}
-	return f.print(cmd.OutOrStdout(), records)
+	f.print(cmd.OutOrStdout(), records)
+	return nil
 }
 
-func (f *parseFlags) print(out io.Writer, records []record) error {
+func (f *parseFlags) print(out io.Writer, records []record) {
 	if f.table {
-		if err := writeHeading(out); err != nil {
-			return err
-		}
+		writeHeading(out)
 	}
 	for i, rec := range records {
-		err := error(nil)
 		switch {
 		case f.json:
-			err = rec.writeJSON(out)
+			rec.writeJSON(out)
 		case f.table:
-			err = rec.writeRow(out)
+			rec.writeRow(out)
 		default:
 			if i > 0 {
 				terminal.Say(out, "")
 			}
-			err = rec.writeBlock(out, f.now())
-		}
-		if err != nil {
-			return err
+			rec.writeBlock(out, f.now())
 		}
 	}
-	return nil
 }

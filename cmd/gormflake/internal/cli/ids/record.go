@@ -2,7 +2,6 @@ package ids
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"text/tabwriter"
 	"time"
@@ -54,23 +53,21 @@ func (r reader) record(id types.ID) record {
 }
 
 // writeJSON writes one line.
-func (rec record) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(rec) }
+func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 
-const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s\n"
+// rowFormat has columns of fixed width, so that no row waits for another.
+const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s"
 
-func writeHeading(w io.Writer) error {
-	_, err := fmt.Fprintf(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
-	return err
+func writeHeading(w io.Writer) {
+	terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
 }
 
-// writeRow writes columns of fixed width, so that no row waits for another.
-func (rec record) writeRow(w io.Writer) error {
-	_, err := fmt.Fprintf(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
-	return err
+func (rec record) writeRow(w io.Writer) {
+	terminal.Say(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
 }
 
 // writeBlock writes one line for each thing that the ID contains.
-func (rec record) writeBlock(w io.Writer, now time.Time) error {
+func (rec record) writeBlock(w io.Writer, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any) {
 		terminal.Say(table, "%s\t%v", name, value)
@@ -91,5 +88,5 @@ func (rec record) writeBlock(w io.Writer, now time.Time) error {
 	if rec.Serial != "" {
 		row("serial", rec.Serial)
 	}
-	return table.Flush()
+	_ = table.Flush()
 }

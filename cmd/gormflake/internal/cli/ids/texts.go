@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/text/encoding/unicode"
@@ -26,9 +25,7 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	}
 	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table, jsonLog: f.jsonLog, painter: terminal.PainterOf(cmd.OutOrStdout())}
 	if f.table {
-		if err := writeHeading(p.out); err != nil {
-			return err
-		}
+		writeHeading(p.out)
 	}
 	for _, name := range f.files {
 		if err := p.file(cmd, name); err != nil {
@@ -50,7 +47,6 @@ type printer struct {
 	painter     terminal.Painter
 	name        string // of the file, if it is one
 	line        int64
-	note        []byte
 }
 
 func (p *printer) file(cmd *cobra.Command, name string) error {
@@ -84,9 +80,7 @@ func (p *printer) lines(in *bufio.Reader) error {
 		if errors.Is(readErr, bufio.ErrBufferFull) {
 			return fmt.Errorf("line %d of %s is longer than 1 MiB: break it first, as tr , '\\n' does", p.line, cmp.Or(p.name, "standard input"))
 		}
-		if err := p.words(line); err != nil {
-			return err
-		}
+		p.words(line)
 		if err := p.flush(in); err != nil || errors.Is(readErr, io.EOF) {
 			return err
 		}
@@ -97,18 +91,18 @@ func (p *printer) lines(in *bufio.Reader) error {
 }
 
 // words prints the line with what is in its IDs, or what it has found.
-func (p *printer) words(line []byte) error {
+func (p *printer) words(line []byte) {
 	if p.jsonLog {
-		return p.jsonLine(line)
+		p.jsonLine(line)
+		return
 	}
 	printed := 0
 	for r, end := range p.ids(line) {
-		if err := p.found(line[printed:end], r); err != nil {
-			return err
-		}
+		p.text(line[printed:end])
+		p.found(r)
 		printed = end
 	}
-	return p.text(line[printed:])
+	p.text(line[printed:])
 }
 
 // ids looks for an ID at each word of the line, and yields it and where it ends.
@@ -170,51 +164,40 @@ func wordLen(text []byte) int {
 	return n
 }
 
-// found prints an ID and the text up to its end.
-func (p *printer) found(text []byte, r reading) error {
-	if err := p.text(text); err != nil {
-		return err
-	}
-	if !p.json && !p.table {
-		p.note = p.annotate(p.note[:0], r)
-		_, err := io.WriteString(p.out, p.painter.Paint(terminal.Cyan, string(p.note)))
-		return err
-	}
+// found prints what an ID contains, in a text behind it.
+func (p *printer) found(r reading) {
 	rec := p.recordOf(r)
 	rec.File, rec.Line = p.name, p.line
-	if p.table {
-		return rec.writeRow(p.out)
+	switch {
+	case p.json:
+		rec.writeJSON(p.out)
+	case p.table:
+		rec.writeRow(p.out)
+	default:
+		_, _ = io.WriteString(p.out, p.painter.Paint(terminal.Cyan, p.note(rec)))
 	}
-	return rec.writeJSON(p.out)
 }
 
-// annotate writes what an ID contains behind it.
-func (p *printer) annotate(b []byte, r reading) []byte {
-	parts := p.layout.Decompose(r.id)
-	b = append(b, '(')
-	b = parts.Time.AppendFormat(b, terminal.Milliseconds)
+func (p *printer) note(rec record) string {
+	datacenter := ""
 	if p.layout.DatacenterBits > 0 {
-		b = strconv.AppendInt(append(b, " datacenter "...), parts.Datacenter, 10)
+		datacenter = fmt.Sprintf(" datacenter %d", rec.Datacenter)
 	}
-	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
-	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
-	return append(b, ')')
+	return fmt.Sprintf("(%s%s worker %d sequence %d)", rec.Time, datacenter, rec.Worker, rec.Sequence)
 }
 
-func (p *printer) text(b []byte) error {
-	if p.json || p.table {
-		return nil
+func (p *printer) text(b []byte) {
+	if !p.json && !p.table {
+		_, _ = p.out.Write(b)
 	}
-	_, err := p.out.Write(b)
-	return err
 }
 
-// flush shows what is known before the next line has come.
+// flush shows what is known before the next line has come, and ends the work if
+// nobody reads it.
 func (p *printer) flush(in *bufio.Reader) error {
-	out, ok := p.out.(interface{ Flush() error })
 	next, _ := in.Peek(in.Buffered())
-	if !ok || bytes.IndexByte(next, '\n') >= 0 {
+	if bytes.IndexByte(next, '\n') >= 0 {
 		return nil
 	}
-	return out.Flush()
+	return terminal.Flush(p.out)
 }

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,10 +68,7 @@ func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	text := ""
 	switch {
 	case f.json:
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(planAsJSON(plan))
+		return terminal.SayJSON(cmd.OutOrStdout(), planAsJSON(plan))
 	case f.sql:
 		text = plan.SQL()
 	default:

@@ -270,13 +270,8 @@ func announce(out io.Writer, addr net.Addr, secure bool, cfg service.Config) err
 	if secure {
 		scheme = "https"
 	}
-	if _, err := fmt.Fprintf(out, "listening on %s://%s\n", scheme, addr); err != nil {
-		return err
-	}
-	if buffered, ok := out.(interface{ Flush() error }); ok {
-		return buffered.Flush()
-	}
-	return nil
+	terminal.Say(out, "listening on %s://%s", scheme, addr)
+	return terminal.Flush(out)
 }
 
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {

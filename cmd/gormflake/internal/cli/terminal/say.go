@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 )
 
@@ -19,6 +19,22 @@ import (
 // it; nobody can be told of one of standard error.
 func Say(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
+}
+
+// SayJSON writes the value in lines that are indented.
+func SayJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// Flush writes what standard output keeps back, and returns its first error.
+func Flush(out io.Writer) error {
+	if buffer, ok := out.(interface{ Flush() error }); ok {
+		return buffer.Flush()
+	}
+	return nil
 }
 
 // OneLine makes a line of an error that may be joined of several, and shows
@@ -54,7 +70,7 @@ func Printable(r rune) rune {
 // terminal.
 func IsTerminal(stream any) bool {
 	f, ok := file(stream)
-	return ok && isatty.IsTerminal(f.Fd())
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func file(stream any) (*os.File, bool) {

@@ -100,13 +100,13 @@ func (f *raiseFlags) raise(cmd *cobra.Command, store *workerStore, to time.Time)
 		return err
 	}
 	n, err := in.Raise(ctx, to)
+	raised := terminal.Counted(n, "bound has been raised", "bounds have been raised")
 	switch {
 	case err != nil && n > 0:
-		return fmt.Errorf("%w; %s raised: run the same command again to raise the others", err, haveBeen(n))
-	case err != nil:
-		return err
+		return fmt.Errorf("%w; %s: run the same command again to raise the others", err, raised)
+	case err == nil:
+		terminal.Say(out, "%s; %s", raised, freeFrom(to, f.now()))
 	}
-	_, err = fmt.Fprintf(out, "%s raised; %s\n", haveBeen(n), freeFrom(to, f.now()))
 	return err
 }
 
@@ -133,8 +133,6 @@ func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
 		terminal.Say(out, "%s: the processes that hold them stop under them, and take other workers", terminal.Counted(held, "of these workers is held now", "of these workers are held now"))
 	}
 }
-
-func haveBeen(n int) string { return terminal.Counted(n, "bound has been", "bounds have been") }
 
 // freeFrom says from when on a worker can be leased.
 func freeFrom(to, now time.Time) string {

@@ -68,9 +68,8 @@ func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, name stri
 	if err := in.Evict(ctx, h); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s\n",
-		h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
-	return err
+	terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
+	return nil
 }
 
 // freeWhen says when a worker that has been released is free.

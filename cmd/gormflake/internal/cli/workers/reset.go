@@ -209,9 +209,9 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("%w; the bound is not lowered, and nobody holds the worker: run the same command again", err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "datacenter %d worker %d: the bound is lowered from %s to %s; it is free in %s\n",
+	terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d: the bound is lowered from %s to %s; it is free in %s",
 		r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), bound.UTC().Format(terminal.Milliseconds), terminal.Span(r.window))
-	return err
+	return nil
 }
 
 // lower lowers the bound of a worker that nobody holds, once nobody can issue

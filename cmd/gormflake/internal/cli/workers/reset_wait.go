@@ -100,6 +100,14 @@ func (r *reset) mysqlTransactionsEnd(ctx context.Context) error {
 	})
 }
 
+// pause waits for a duration, or until ctx ends, whose cause it then returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	<-timer.Done()
+	return context.Cause(ctx)
+}
+
 // poll asks until nothing is left.
 func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 	for {

@@ -2,8 +2,8 @@
 package workers
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -79,19 +79,15 @@ func (f *workersFlags) run(cmd *cobra.Command, _ []string) error {
 
 func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
 	if len(in.Holders) == 0 {
-		_, err := fmt.Fprintln(out, "no worker was ever taken in this namespace")
-		return err
+		terminal.Say(out, "no worker was ever taken in this namespace")
+		return nil
 	}
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	terminal.Say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
 	for _, h := range in.Holders {
-		owner := h.Owner
-		if owner == "" {
-			owner = "-"
-		}
 		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, h.State(now),
-			h.Until.UTC().Format(terminal.Milliseconds), terminal.Age(h.Until, now), strings.Map(terminal.Printable, owner))
+			h.Until.UTC().Format(terminal.Milliseconds), terminal.Age(h.Until, now), strings.Map(terminal.Printable, cmp.Or(h.Owner, "-")))
 	}
 	return table.Flush()
 }
@@ -131,9 +127,7 @@ func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error 
 			h.Until.UTC().Format(terminal.Milliseconds), h.Until.Sub(now).Milliseconds(), h.Owner,
 		})
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(doc)
+	return terminal.SayJSON(out, doc)
 }
 
 // findWorker finds the holder of a worker that is named as 1/7, or as 7 where
