@@ -13,12 +13,15 @@ import (
 // A strict value has errors for people, and refuses what pflag takes in silence:
 // an empty text, which is what a script's unset variable leaves; and 010, the
 // worker of somebody else, which pflag reads as 8.
-type strict struct{ pflag.Value }
+type strict struct {
+	pflag.Value
+	mayBeEmpty bool
+}
 
 func (s strict) Set(text string) error {
 	switch s.Type() {
 	case "string", "stringArray", "stringSlice":
-		if text == "" {
+		if text == "" && !s.mayBeEmpty {
 			return errors.New("empty")
 		}
 	case "int", "int64", "uint8":
@@ -33,6 +36,8 @@ func (s strict) Set(text string) error {
 		return errors.New("want true or false")
 	case err != nil && s.Type() == "duration":
 		return errors.New("want a duration such as 500ms, 10s or 1h30m")
+	case err != nil && s.Type() == "intSlice":
+		return errors.New("want whole numbers, with commas between them")
 	case errors.As(err, &number):
 		return number.Err
 	}
@@ -48,13 +53,11 @@ func isWhole(text string) bool {
 // makeStrict changes the flags of the command and of those below it.
 func makeStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, may := f.Annotations[flags.MayBeEmpty]; may {
-			return
-		}
 		if f.DefValue == "0s" || f.DefValue == "[]" {
 			f.DefValue = "" // or the help would show it: pflag no longer knows the type
 		}
-		f.Value = strict{f.Value}
+		_, mayBeEmpty := f.Annotations[flags.MayBeEmpty]
+		f.Value = strict{f.Value, mayBeEmpty}
 	})
 	for _, child := range cmd.Commands() {
 		makeStrict(child)

@@ -8,9 +8,17 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// MayBeEmpty marks the flags to which an empty text means something. All others
-// refuse it.
+// MayBeEmpty marks the flags that take an empty text, to which it means something
+// or which check it themselves. All others refuse it.
 const MayBeEmpty = "may be empty"
+
+// ChoiceVar is StringVar for one of a few texts, which the shell completes and the
+// command checks.
+func ChoiceVar(cmd *cobra.Command, to *string, name, value, usage string, choices []string) {
+	cmd.Flags().StringVar(to, name, value, usage)
+	_ = cmd.Flags().SetAnnotation(name, MayBeEmpty, nil)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+}
 
 // ShowHelp is for commands that do nothing themselves. An empty argument, and
 // one behind "--", is not a command to cobra.

@@ -33,14 +33,13 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	f.cmd = cmd
 	names := slices.Sorted(maps.Keys(layouts))
 	set := cmd.Flags()
-	set.StringVar(&f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "))
+	ChoiceVar(cmd, &f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "), names)
 	set.StringVar(&f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01 or 1577836800000 (default: the layout's)")
 	set.DurationVar(&f.tick, "tick", 0, "length of a tick, such as 10ms (default: the layout's)")
 	set.Uint8Var(&f.datacenter, "datacenter-bits", 0, "bits of the datacenter (default: the layout's)")
 	set.Uint8Var(&f.worker, "worker-bits", 0, "bits of the worker (default: the layout's)")
 	set.Uint8Var(&f.sequence, "sequence-bits", 0, "bits of the sequence (default: the layout's)")
 	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Given reports whether any of the flags is set.

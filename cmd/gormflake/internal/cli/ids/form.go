@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/snowflake"
@@ -71,9 +72,8 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 		}
 	}
 	f.names = append(f.names, serialName)
-	cmd.Flags().StringVar(&f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "))
+	flags.ChoiceVar(cmd, &f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "), f.names)
 	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
-	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(f.names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // form is the one that --as names. It is the zero form for auto, and has only

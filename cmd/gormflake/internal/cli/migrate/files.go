@@ -56,10 +56,9 @@ func (f *filesFlags) register(cmd *cobra.Command) {
 	formats := []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
-	set.StringVar(&f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "))
+	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "), formats)
 	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
 	set.StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 }
 

@@ -206,8 +206,7 @@ database, in table sqlmigrate_online.`,
 	cmd.Flags().DurationVar(&set.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
 	cmd.Flags().DurationVar(&set.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
 	cmd.Flags().IntSliceVar(&set.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
-	cmd.Flags().StringVar(&set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("until", cobra.FixedCompletions(onlineStages, cobra.ShellCompDirectiveNoFileComp))
+	flags.ChoiceVar(cmd, &set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "), onlineStages)
 	return cmd
 }
 

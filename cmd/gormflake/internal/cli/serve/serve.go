@@ -98,11 +98,10 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	set.StringSliceVar(&f.hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
 	set.IntVar(&f.maxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
 	set.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
-	set.StringVar(&f.logFormat, "log-format", "text", "format of the log: text, json")
+	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
 	set.BoolVar(&f.accessLog, "access-log", false, "log every request")
 	set.DurationVar(&f.timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
-	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *serveFlags) run(cmd *cobra.Command) error {

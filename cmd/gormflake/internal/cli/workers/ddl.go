@@ -30,10 +30,8 @@ UPDATE its rows.`,
 			return err
 		},
 	}
-	dialects := []string{"sqlite", "mysql", "postgres"}
-	cmd.Flags().StringVar(&dialect, "dialect", "", "sqlite, mysql or postgres")
+	flags.ChoiceVar(cmd, &dialect, "dialect", "", "sqlite, mysql or postgres", []string{"sqlite", "mysql", "postgres"})
 	cmd.Flags().StringVar(&table, "table", flags.DefaultTable, "name of the table")
 	_ = cmd.MarkFlagRequired("dialect")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialects, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
