@@ -19,6 +19,7 @@ package dsn
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"gorm.io/gorm"
@@ -39,7 +40,7 @@ const (
 // characters should have been escaped. A parameter that is refused is quoted.
 func Open(url string) (gorm.Dialector, error) {
 	scheme, rest, found := strings.Cut(url, "://")
-	if !found || !isScheme(scheme) {
+	if !found || !schemeForm.MatchString(scheme) {
 		return nil, errors.New("dsn: not a database URL: " + wantForms)
 	}
 	switch strings.ToLower(scheme) {
@@ -53,14 +54,6 @@ func Open(url string) (gorm.Dialector, error) {
 	return nil, fmt.Errorf("dsn: unknown scheme %q: %s", scheme, wantForms)
 }
 
-// isScheme reports whether s has the form of a URL scheme. Anything else in
-// front of :// may hold a password, as in user:password@tcp://host.
-func isScheme(s string) bool {
-	for i, c := range []byte(s) {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (i == 0 || !strings.ContainsRune("0123456789+-.", rune(c))) {
-			return false
-		}
-	}
-	return s != ""
-}
+// schemeForm is the form of a URL scheme. Anything else in front of :// may hold a
+// password, as in user:password@tcp://host.
+var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)

@@ -15,52 +15,40 @@ const (
 	tolerated = 40 * time.Millisecond
 )
 
-// A watch keeps when the watcher was late.
-type watch struct {
-	mu    sync.Mutex
-	awake time.Time // last
-	late  []gap
-}
-
+// A gap is a time in which the watcher was late.
 type gap struct{ from, to time.Time }
 
-var watcher = start()
+var (
+	mu    sync.Mutex
+	awake = time.Now() // when the watcher last was
+	late  []gap
+)
 
-func start() *watch {
-	w := &watch{awake: time.Now()}
+func init() {
 	go func() {
 		for {
 			time.Sleep(pause)
-			w.wake()
+			mu.Lock()
+			late, awake = gaps(), time.Now()
+			mu.Unlock()
 		}
 	}()
-	return w
 }
 
-func (w *watch) wake() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if g, ok := w.asleep(time.Now()); ok {
-		w.late = append(w.late, g)
+// gaps are all until now. The caller holds mu.
+func gaps() []gap {
+	now, due := time.Now(), awake.Add(pause)
+	if now.Sub(due) <= tolerated {
+		return late
 	}
-	w.awake = time.Now()
-}
-
-// asleep is what the watcher is late by at some time.
-func (w *watch) asleep(now time.Time) (gap, bool) {
-	g := gap{w.awake.Add(pause), now}
-	return g, g.to.Sub(g.from) > tolerated
+	return append(slices.Clip(late), gap{due, now})
 }
 
 // Since returns for how long the process was held up since a time.
 func Since(t time.Time) (sum time.Duration) {
-	watcher.mu.Lock()
-	defer watcher.mu.Unlock()
-	all := watcher.late
-	if g, ok := watcher.asleep(time.Now()); ok {
-		all = append(slices.Clip(all), g)
-	}
-	for _, g := range all {
+	mu.Lock()
+	defer mu.Unlock()
+	for _, g := range gaps() {
 		if g.to.After(t) {
 			sum += min(g.to.Sub(g.from), g.to.Sub(t))
 		}

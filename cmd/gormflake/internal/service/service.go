@@ -1,3 +1,9 @@
+// Package service is the HTTP interface of a generator: it issues IDs and takes
+// them apart, and reports its layout, its workers and its health. openapi.json
+// describes its paths; everything else is the page's.
+//
+// No request changes anything but the sequence of the generator. Errors are
+// problems as in RFC 9457, with one sentence as their detail.
 package service
 
 import (
