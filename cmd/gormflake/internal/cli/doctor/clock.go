@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
@@ -19,16 +18,11 @@ const (
 // checkClock compares the clocks. Clocks that differ repeat no ID; but times
 // in IDs are then wrong, and a process waits for workers that are free.
 func (d *doctor) checkClock() {
-	query, has := readonly.ClockSQL[d.Dialect]
-	if !has {
+	if d.Dialect == "sqlite" {
 		d.report.ok(clockCheck, "", "SQLite runs in this process and has this machine's clock")
 		return
 	}
-	d.compareClocks(func() (time.Time, error) {
-		var microseconds int64
-		err := d.Ask(query, nil, &microseconds)
-		return time.UnixMicro(microseconds), err
-	})
+	d.compareClocks(d.Clock)
 }
 
 func (d *doctor) compareClocks(ask func() (time.Time, error)) {

@@ -24,7 +24,7 @@ func ChoiceVar(cmd *cobra.Command, to *string, name, value, usage string, choice
 // one behind "--", is not a command to cobra.
 func ShowHelp(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return terminal.Usage(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
+		return terminal.Usagef("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return cmd.Help()
 }

@@ -27,7 +27,7 @@ func (f *Confirm) Ask(cmd *cobra.Command, question string) error {
 		return nil
 	}
 	if !terminal.IsTerminal(cmd.InOrStdin()) {
-		return terminal.Usage(errors.New("standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed"))
+		return terminal.Usagef("standard input is not a terminal, so nobody can confirm: give --yes; nothing has been changed")
 	}
 	_, _ = fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
 	answer, err := bufio.NewReader(terminal.Reader{Ctx: cmd.Context(), In: cmd.InOrStdin()}).ReadString('\n')

@@ -61,7 +61,7 @@ const (
 // function that it returns when done.
 func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB func() error, err error) {
 	if !f.Given() {
-		return nil, nil, terminal.Usage(errors.New("no database: give --dsn or set " + DSNVariable))
+		return nil, nil, terminal.Usagef("no database: give --dsn or set %s", DSNVariable)
 	}
 	dialector, err := dsn.Open(withMode(f.URL(), mode))
 	if err != nil {

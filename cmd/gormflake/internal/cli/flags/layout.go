@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -51,12 +50,12 @@ func (f *Layout) Given() bool {
 func (f *Layout) Layout() (snowflake.Layout, error) {
 	layout, known := layouts[f.name]
 	if !known {
-		return layout, terminal.Usage(fmt.Errorf("--layout %q: want one of %s", f.name, strings.Join(slices.Sorted(maps.Keys(layouts)), ", ")))
+		return layout, terminal.Usagef("--layout %q: want one of %s", f.name, strings.Join(slices.Sorted(maps.Keys(layouts)), ", "))
 	}
 	if f.epoch != "" {
 		epoch, ok := parseInstant(f.epoch)
 		if !ok {
-			return layout, terminal.Usage(fmt.Errorf("--epoch %q: want a time such as 2020-01-01T00:00:00Z, 2020-01-01, 1577836800000 or 0x16f5e66e800", f.epoch))
+			return layout, terminal.Usagef("--epoch %q: want a time such as 2020-01-01T00:00:00Z, 2020-01-01, 1577836800000 or 0x16f5e66e800", f.epoch)
 		}
 		layout.Epoch = epoch.UTC()
 	}

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ func (f *References) Options() ([]sqlmigrate.Option, error) {
 	for _, r := range f.named {
 		column, key, found := strings.Cut(r, "=")
 		if !found {
-			return nil, terminal.Usage(fmt.Errorf("--reference %q: want column=key, such as orders.customer_id=customers.id", r))
+			return nil, terminal.Usagef("--reference %q: want column=key, such as orders.customer_id=customers.id", r)
 		}
 		options = append(options, sqlmigrate.WithReference(column, key))
 	}

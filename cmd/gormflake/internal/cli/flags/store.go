@@ -1,8 +1,6 @@
 package flags
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -32,7 +30,7 @@ func (f *Store) Check() error {
 // CheckRemote says what is wrong where the store is not a database.
 func (f *Store) CheckRemote() error {
 	if f.Table != DefaultTable {
-		return terminal.Usage(fmt.Errorf("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table)))
+		return terminal.Usagef("--table %s: want a database, for other stores have no tables: --namespace tells their workers apart", terminal.Quote(f.Table))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,8 +17,6 @@ const TimeForms = `A TIME is one of
                                     milliseconds from there on
   0x1a1ff0cee80                     the same in hex
   now, -1h, +30m, -7d12h            from now: d, h, m, s and ms`
-
-const wantTime = "want a time such as 2026-11-21T17:00:00Z, 2026-11-21, 1795280400, now or -1h"
 
 // milliFrom is where a number is no longer taken for seconds: in the year 5138,
 // and in 1973 as milliseconds.
@@ -49,13 +46,24 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
 	}
-	if sign := strings.TrimPrefix(s, "now"); strings.HasPrefix(sign, "-") || strings.HasPrefix(sign, "+") {
-		return shifted(s, sign, now)
+	at, ok := parseInstant(s)
+	if match := offset.FindStringSubmatch(strings.TrimPrefix(s, "now")); match != nil {
+		at, ok = shifted(now, match[1], match[2], match[3])
 	}
-	if t, ok := parseInstant(s); ok {
-		return t, nil
+	if !ok {
+		return at, terminal.Usagef("time %q: want a time such as 2026-11-21T17:00:00Z, 2026-11-21, 1795280400, now or -1h", s)
 	}
-	return time.Time{}, terminal.Usage(fmt.Errorf("time %q: %s", s, wantTime))
+	return at, nil
+}
+
+// shifted is now and the days and the duration, of which one may be missing.
+func shifted(now time.Time, sign, days, duration string) (time.Time, bool) {
+	n, _ := strconv.Atoi("0" + days)
+	d, err := time.ParseDuration(duration + "0s")
+	if sign == "-" {
+		n, d = -n, -d
+	}
+	return now.Add(d).UTC().AddDate(0, 0, n), err == nil && days+duration != ""
 }
 
 // parseInstant reads a time that is the same whenever it is read.
@@ -81,20 +89,4 @@ func parseUnix(s string) (int64, bool) {
 	}
 	n, err := strconv.ParseUint(digits, base, 63)
 	return int64(n), err == nil
-}
-
-func shifted(s, signed string, now time.Time) (time.Time, error) {
-	match := offset.FindStringSubmatch(signed)
-	if match == nil || match[2] == "" && match[3] == "" {
-		return time.Time{}, terminal.Usage(fmt.Errorf("time %q: %s", s, wantTime))
-	}
-	d, err := time.ParseDuration(match[3] + "0s")
-	days, _ := strconv.Atoi("0" + match[2])
-	if err != nil {
-		return time.Time{}, terminal.Usage(fmt.Errorf("time %q: %s", s, wantTime))
-	}
-	if match[1] == "-" {
-		d, days = -d, -days
-	}
-	return now.Add(d).UTC().AddDate(0, 0, days), nil
 }

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -36,7 +35,7 @@ func (f *Token) Value() (string, error) {
 		token, set, where = strings.TrimRight(string(text), "\r\n"), true, "--token-file "+f.file
 	}
 	if set && token == "" {
-		return "", terminal.Usage(errors.New(where + " is empty: want a token"))
+		return "", terminal.Usagef("%s is empty: want a token", where)
 	}
 	return token, nil
 }

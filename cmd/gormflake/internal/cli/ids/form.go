@@ -80,7 +80,7 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 // its name for serial numbers of any code.
 func (f *formFlags) form(layout snowflake.Layout) (form, error) {
 	if !slices.Contains(f.names, f.as) {
-		return form{}, terminal.Usage(fmt.Errorf("--as %q: want one of %s", f.as, strings.Join(f.names, ", ")))
+		return form{}, terminal.Usagef("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))
 	}
 	for _, plain := range plainForms {
 		if plain.name == f.as {
@@ -104,7 +104,7 @@ func (f *formFlags) serial(layout snowflake.Layout) (*serial.Format, error) {
 	}
 	format, err := serial.New(f.code, layout)
 	if err != nil {
-		return nil, terminal.Usage(fmt.Errorf("--code: %w", err))
+		return nil, terminal.Usagef("--code: %w", err)
 	}
 	return format, nil
 }

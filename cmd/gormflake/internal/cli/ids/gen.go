@@ -74,13 +74,13 @@ never insert it.
 
 func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if f.count < 1 {
-		return terminal.Usage(fmt.Errorf("-n %d: want at least 1", f.count))
+		return terminal.Usagef("-n %d: want at least 1", f.count)
 	}
 	if f.time != "" {
 		return f.compose(cmd.OutOrStdout())
 	}
 	if cmd.Flags().Changed("sequence") {
-		return terminal.Usage(errors.New("--sequence is for the ID of --time: a new one has the next sequence"))
+		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
 	if err := errors.Join(f.checkCode(), f.issuer.Check()); err != nil {
 		return err
@@ -139,9 +139,9 @@ func (f *genFlags) compose(out io.Writer) error {
 func (f *genFlags) checkCode() error {
 	switch format := f.form.as == serialName; {
 	case format && f.form.code == "":
-		return terminal.Usage(errors.New("--as serial needs --code: the letters and digits that the serial numbers begin with"))
+		return terminal.Usagef("--as serial needs --code: the letters and digits that the serial numbers begin with")
 	case f.form.code != "" && !format && !f.json:
-		return terminal.Usage(errors.New("--code is for --as serial and for --json: want one of them, or no --code"))
+		return terminal.Usagef("--code is for --as serial and for --json: want one of them, or no --code")
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		return likely, nil
 	case known:
 		return nil, fmt.Errorf("%s is not an ID with a time from %s to %s: say with --as which form it has, or with --layout of which layout it is",
-			terminal.Quote(s), in.layout.Time(in.first).Format(terminal.Milliseconds), in.layout.Time(in.last).Format(terminal.Milliseconds))
+			terminal.Quote(s), terminal.Stamp(in.layout.Time(in.first)), terminal.Stamp(in.layout.Time(in.last)))
 	}
 	return nil, fmt.Errorf("%s is not an ID: want decimal, hex such as 0x1d7a, base32, base58 or base62, or a serial number", terminal.Quote(s))
 }
@@ -110,7 +110,7 @@ func (in *interpreter) likely(id types.ID) bool { return id >= in.first && id <=
 func (in *interpreter) ambiguous(s string, readings []reading) error {
 	var texts []string
 	for _, r := range readings {
-		texts = append(texts, fmt.Sprintf("%v of %s as %s", r.id, in.layout.Time(r.id).Format(terminal.Milliseconds), r.form.name))
+		texts = append(texts, fmt.Sprintf("%v of %s as %s", r.id, terminal.Stamp(in.layout.Time(r.id)), r.form.name))
 	}
 	return fmt.Errorf("%s is ambiguous: %s: say which with --as", terminal.Quote(s), strings.Join(texts, ", "))
 }

@@ -44,7 +44,7 @@ func (p *printer) contained(text []byte) []contained {
 		}
 		seen[r.id] = true
 		parts := p.layout.Decompose(r.id)
-		all = append(all, contained{r.id, parts.Time.UTC().Format(terminal.Milliseconds), parts.Datacenter, parts.Worker, parts.Sequence})
+		all = append(all, contained{r.id, terminal.Stamp(parts.Time), parts.Datacenter, parts.Worker, parts.Sequence})
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package ids
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -65,8 +64,8 @@ func newBorder(name string, now func() time.Time, border func(snowflake.Layout, 
 				return err
 			}
 			if at.Before(layout.Epoch) || !at.Before(layout.Expires()) {
-				return terminal.Usage(fmt.Errorf("time %s is outside the layout: want one from %s to before %s",
-					at.UTC().Format(terminal.Milliseconds), layout.Epoch.UTC().Format(terminal.Milliseconds), layout.Expires().UTC().Format(terminal.Milliseconds)))
+				return terminal.Usagef("time %s is outside the layout: want one from %s to before %s",
+					terminal.Stamp(at), terminal.Stamp(layout.Epoch), terminal.Stamp(layout.Expires()))
 			}
 			terminal.Say(cmd.OutOrStdout(), "%v", border(layout, at))
 			return nil

@@ -1,7 +1,6 @@
 package ids
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -97,12 +96,12 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) > 0 && f.jsonLog:
-		return terminal.Usage(errors.New("--json-log is for text, and IDs are given: want one of them"))
+		return terminal.Usagef("--json-log is for text, and IDs are given: want one of them")
 	case len(args) > 0 && len(f.files) > 0:
-		return terminal.Usage(errors.New("IDs and --file are both given: want one of them"))
+		return terminal.Usagef("IDs and --file are both given: want one of them")
 	case len(args) == 0 && len(f.files) == 0:
 		if terminal.IsTerminal(cmd.InOrStdin()) {
-			return terminal.Usage(errors.New(`no IDs: give them as arguments, a log with --file or on standard input, or "-" to type them`))
+			return terminal.Usagef(`no IDs: give them as arguments, a log with --file or on standard input, or "-" to type them`)
 		}
 		f.files = []string{"-"}
 	}
@@ -156,8 +155,8 @@ func (f *parseFlags) span(layout snowflake.Layout) (since, until time.Time, err 
 		}
 	}
 	if f.since+f.until != "" && since.After(until) {
-		err = terminal.Usage(fmt.Errorf("no ID is of a time from %s to %s: want --since before --until",
-			since.UTC().Format(terminal.Milliseconds), until.UTC().Format(terminal.Milliseconds)))
+		err = terminal.Usagef("no ID is of a time from %s to %s: want --since before --until",
+			terminal.Stamp(since), terminal.Stamp(until))
 	}
 	return since, until, err
 }

@@ -41,7 +41,7 @@ type reader struct {
 func (r reader) record(id types.ID) record {
 	parts := r.layout.Decompose(id)
 	rec := record{
-		ID: id, Time: parts.Time.UTC().Format(terminal.Milliseconds), UnixMilli: parts.Time.UnixMilli(),
+		ID: id, Time: terminal.Stamp(parts.Time), UnixMilli: parts.Time.UnixMilli(),
 		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
 		Base32: id.Base32(), Base58: id.Base58(), Base62: id.Base62(),
 		at: parts.Time,

@@ -44,7 +44,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 // Node returns the datacenter and the worker of the flags.
 func (f *Flags) Node() (datacenter, worker int64) { return f.datacenter, f.worker }
 
-var errNoWorker = terminal.Usage(errors.New("no worker: give --worker with a number that nobody else uses, or --dsn to lease one"))
+var errNoWorker = terminal.Usagef("no worker: give --worker with a number that nobody else uses, or --dsn to lease one")
 
 // Check refuses flags that would do nothing: who gives one of a database may
 // have forgotten which.
@@ -55,7 +55,7 @@ func (f *Flags) Check() error {
 	set := f.cmd.Flags()
 	for _, name := range []string{"window", "table", "namespace"} {
 		if set.Changed(name) {
-			return terminal.Usage(fmt.Errorf("--%s is about workers in a database, and there is none: give --dsn or set %s", name, flags.DSNVariable))
+			return terminal.Usagef("--%s is about workers in a database, and there is none: give --dsn or set %s", name, flags.DSNVariable)
 		}
 	}
 	if set.Changed("datacenter") && !set.Changed("worker") {

@@ -1,8 +1,6 @@
 package issuer
 
 import (
-	"fmt"
-
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -39,7 +37,7 @@ func (f *Flags) checkLease() error {
 func checkOptions(layout snowflake.Layout, names []string, options []lease.Option) error {
 	for i, name := range names {
 		if err := lease.CheckOptions(layout, options[:i+1]...); err != nil {
-			return terminal.Usage(fmt.Errorf("--%s: %w", name, err))
+			return terminal.Usagef("--%s: %w", name, err)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,12 +65,12 @@ func (f *filesFlags) check() error {
 	switch sqlmigrate.Format(f.format) {
 	case sqlmigrate.GolangMigrate, sqlmigrate.Goose:
 	case "":
-		return terminal.Usage(fmt.Errorf("no --format: want %s or %s", sqlmigrate.GolangMigrate, sqlmigrate.Goose))
+		return terminal.Usagef("no --format: want %s or %s", sqlmigrate.GolangMigrate, sqlmigrate.Goose)
 	default:
-		return terminal.Usage(fmt.Errorf("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose))
+		return terminal.Usagef("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose)
 	}
 	if f.leaseTable != flags.DefaultTable && !f.leases {
-		return terminal.Usage(errors.New("--table is the name of the table of --lease-table: give both or neither"))
+		return terminal.Usagef("--table is the name of the table of --lease-table: give both or neither")
 	}
 	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {
 		return terminal.Usage(err)

@@ -111,7 +111,7 @@ func inspect(ctx context.Context, db *gorm.DB, tables []string, options []sqlmig
 // needTables is for commands that want one table or more.
 func needTables(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return terminal.Usage(fmt.Errorf("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders"))
+		return terminal.Usagef("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
 func (f *phasesFlag) check() error {
 	for _, name := range f.names {
 		if !slices.Contains(phaseNames(), name) {
-			return terminal.Usage(fmt.Errorf("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", ")))
+			return terminal.Usagef("--phases %q: want some of %s", name, strings.Join(phaseNames(), ", "))
 		}
 	}
 	return nil

@@ -244,7 +244,7 @@ type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmig
 
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
 	if f.lockTimeout < time.Millisecond {
-		return terminal.Usage(fmt.Errorf("--lock-timeout %v: want 1ms or more", f.lockTimeout))
+		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)
 	}
 	return f.withOnline(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 		if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, `; see "gormflake migrate online plan"`); err != nil {

@@ -33,7 +33,7 @@ run as they stand there: take no file from anybody else.`,
   gormflake migrate revert --dsn sqlite://shop.db --yes moved.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
-				return terminal.Usage(errors.New("want one file, the plan that \"gormflake migrate apply\" has saved"))
+				return terminal.Usagef("want one file, the plan that \"gormflake migrate apply\" has saved")
 			}
 			return nil
 		},
@@ -54,7 +54,7 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	}
 	plan = f.phases.cut(plan)
 	if plan.Empty() {
-		return terminal.Usage(fmt.Errorf("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", ")))
+		return terminal.Usagef("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", "))
 	}
 	db, closeDB, err := f.database.Open(cmd.Context(), flags.ReadWrite)
 	if err != nil {

@@ -31,10 +31,10 @@ func (f *runFlags) register(cmd *cobra.Command) {
 
 func (f *runFlags) check() error {
 	if f.lockTimeout < 0 {
-		return terminal.Usage(fmt.Errorf("--lock-timeout %v: want zero or more", f.lockTimeout))
+		return terminal.Usagef("--lock-timeout %v: want zero or more", f.lockTimeout)
 	}
 	if f.retryFor < 0 {
-		return terminal.Usage(fmt.Errorf("--retry-for %v: want zero or more", f.retryFor))
+		return terminal.Usagef("--retry-for %v: want zero or more", f.retryFor)
 	}
 	return f.phases.check()
 }

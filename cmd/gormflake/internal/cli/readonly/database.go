@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -51,6 +52,19 @@ func Open(ctx context.Context, f *flags.Database) (*Database, error) {
 // Ask scans the one row of a query.
 func (p *Database) Ask(query string, args []any, into ...any) error {
 	return p.Pool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
+}
+
+// clockSQL is the clock in microseconds. SQLite has that of the process.
+var clockSQL = map[string]string{
+	"mysql":    "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
+	"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+}
+
+// Clock asks a server for its clock.
+func (p *Database) Clock() (time.Time, error) {
+	var microseconds int64
+	err := p.Ask(clockSQL[p.Dialect], nil, &microseconds)
+	return time.UnixMicro(microseconds), err
 }
 
 // Rows returns the rows of a query. Into are the places of a row's columns.

@@ -139,7 +139,7 @@ func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(out, nil)), nil
 	}
-	return nil, terminal.Usage(fmt.Errorf("--log-format %q: want text or json", f.logFormat))
+	return nil, terminal.Usagef("--log-format %q: want text or json", f.logFormat)
 }
 
 // config is all of the service's but what open makes.
@@ -157,7 +157,7 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	}
 	memory, err := humanize.ParseBytes(f.maxMemory)
 	if err != nil || memory > math.MaxInt64 {
-		return service.Config{}, terminal.Usage(fmt.Errorf("--max-memory %q: want a size such as 256MiB", f.maxMemory))
+		return service.Config{}, terminal.Usagef("--max-memory %q: want a size such as 256MiB", f.maxMemory)
 	}
 	cfg := service.Config{
 		Layout: layout, Token: token, Origins: f.origins, Hosts: f.hosts, MaxCount: f.maxCount, MaxMemory: int64(memory),
@@ -170,16 +170,13 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 }
 
 func (f *serveFlags) checkBounds() error {
-	bad := func(flag string, got any) error {
-		return terminal.Usage(fmt.Errorf("--%s %v: want more than zero", flag, got))
-	}
 	switch {
 	case f.maxCount <= 0:
-		return bad("max-count", f.maxCount)
+		return terminal.Usagef("--max-count %d: want more than zero", f.maxCount)
 	case f.timeout <= 0:
-		return bad("timeout", f.timeout)
+		return terminal.Usagef("--timeout %v: want more than zero", f.timeout)
 	case f.maxShutdown <= 0:
-		return bad("shutdown-timeout", f.maxShutdown)
+		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.maxShutdown)
 	}
 	return nil
 }
@@ -193,7 +190,7 @@ func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
 		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
-		return nil, terminal.Usage(fmt.Errorf("--addr %q: %w: want host:port, such as 127.0.0.1:8080", f.addr, err))
+		return nil, terminal.Usagef("--addr %q: %w: want host:port, such as 127.0.0.1:8080", f.addr, err)
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
 }

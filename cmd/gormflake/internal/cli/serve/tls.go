@@ -2,7 +2,6 @@ package serve
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -29,7 +28,7 @@ func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
 	case f.cert == "" && f.key == "":
 		return nil, nil
 	case f.cert == "" || f.key == "":
-		return nil, terminal.Usage(errors.New("--tls-cert and --tls-key: want both, or none"))
+		return nil, terminal.Usagef("--tls-cert and --tls-key: want both, or none")
 	}
 	k := &keyPair{tlsFlags: *f, log: log}
 	if err := k.load(); err != nil {

@@ -8,6 +8,9 @@ import (
 // Milliseconds is the format of times.
 const Milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
+// Stamp is a time in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format(Milliseconds) }
+
 // Age is how long before now a time is, or how far ahead of it, in the two
 // largest units, by the calendar of UTC: a year ends on the same date.
 func Age(at, now time.Time) string {

@@ -1,6 +1,9 @@
 package terminal
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The exit codes, for scripts.
 const (
@@ -18,6 +21,9 @@ type usageError struct{ error }
 
 // Usage makes err a mistake in the command line.
 func Usage(err error) error { return usageError{err} }
+
+// Usagef is Usage of an error of [fmt.Errorf].
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
 func (e usageError) Unwrap() error { return e.error }
 

@@ -76,8 +76,8 @@ func (f *raiseFlags) time() (time.Time, error) {
 		return to, fmt.Errorf("--to: %w", err)
 	}
 	if ahead := to.Sub(now); ahead > maxRaise && !f.force {
-		return to, terminal.Usage(fmt.Errorf("--to: %s is %s ahead of the clock, and nobody could issue until then: want at most a day, or --force",
-			to.UTC().Format(terminal.Milliseconds), terminal.Span(ahead)))
+		return to, terminal.Usagef("--to: %s is %s ahead of the clock, and nobody could issue until then: want at most a day, or --force",
+			terminal.Stamp(to), terminal.Span(ahead))
 	}
 	return to, nil
 }
@@ -123,7 +123,7 @@ func (f *raiseFlags) plan(out io.Writer, in *lease.Inspection, to time.Time) {
 			held++
 		}
 	}
-	at := to.UTC().Format(terminal.Milliseconds)
+	at := terminal.Stamp(to)
 	missing := total - len(in.Holders)
 	terminal.Say(out, "%d of %d bounds are below %s and would be raised to it, %d of them of workers without a record", below+missing, total, at, missing)
 	if below+missing == 0 {
@@ -139,5 +139,5 @@ func freeFrom(to, now time.Time) string {
 	if !to.After(now) {
 		return "nobody has to wait: that time has passed"
 	}
-	return fmt.Sprintf("no worker whose bound was raised is free before %s, in %s", to.UTC().Format(terminal.Milliseconds), terminal.Span(to.Sub(now)))
+	return fmt.Sprintf("no worker whose bound was raised is free before %s, in %s", terminal.Stamp(to), terminal.Span(to.Sub(now)))
 }

@@ -77,5 +77,5 @@ func freeWhen(h lease.Holder, now time.Time) string {
 	if h.State(now) == lease.Lapsed {
 		return "it is free"
 	}
-	return fmt.Sprintf("it is free in %s, at %s", terminal.Span(h.Until.Sub(now)), h.Until.UTC().Format(terminal.Milliseconds))
+	return fmt.Sprintf("it is free in %s, at %s", terminal.Span(h.Until.Sub(now)), terminal.Stamp(h.Until))
 }

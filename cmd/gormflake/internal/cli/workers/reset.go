@@ -88,14 +88,14 @@ func newReset(now func() time.Time, wait func(context.Context, time.Duration) er
 
 func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout <= 0 {
-		return terminal.Usage(fmt.Errorf("--timeout %v: want more than zero", f.timeout))
+		return terminal.Usagef("--timeout %v: want more than zero", f.timeout)
 	}
 	columns, err := parseColumns(f.columns)
 	if err != nil {
 		return err
 	}
 	if leasestore.Is(f.database.URL()) {
-		return terminal.Usage(errors.New("--dsn: want a database: reset searches its keys, which other stores do not have"))
+		return terminal.Usagef("--dsn: want a database: reset searches its keys, which other stores do not have")
 	}
 	return f.withStore(cmd.Context(), flags.ReadWrite, func(store *workerStore) error {
 		p, err := readonly.Open(cmd.Context(), &f.database)
@@ -142,7 +142,7 @@ func (r *reset) prepare(name string, tables []string, columns []readonly.Table) 
 	ahead := r.holder.Until.Sub(now)
 	if ahead <= minReset {
 		return fmt.Errorf("datacenter %d worker %d: its bound, %s, is %s: waiting for it is enough; reset is for bounds more than a day ahead of the clock",
-			r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), terminal.Age(r.holder.Until, now))
+			r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Age(r.holder.Until, now))
 	}
 	r.window = longestWindow(r.in)
 	unsearched, err := r.findColumns(tables, columns)
@@ -166,15 +166,13 @@ func longestWindow(in *lease.Inspection) time.Duration {
 // now is the later one of this machine's clock and the database's.
 func (r *reset) now() (time.Time, error) {
 	now := r.flags.now()
-	query, has := readonly.ClockSQL[r.Dialect]
-	if !has {
+	if r.Dialect == "sqlite" {
 		return now, nil
 	}
-	var microseconds int64
-	if err := r.Ask(query, nil, &microseconds); err != nil {
+	theirs, err := r.Clock()
+	if err != nil {
 		return now, fmt.Errorf("the database's clock: %w", err)
 	}
-	theirs := time.UnixMicro(microseconds)
 	if ahead := now.Sub(theirs); ahead.Abs() > maxDifference {
 		return now, fmt.Errorf("this machine's clock is %s the database's: correct the clocks first, for the new bound goes by them", terminal.Difference(ahead))
 	}
@@ -210,7 +208,7 @@ func (r *reset) carryOut(cmd *cobra.Command) error {
 		return fmt.Errorf("%w; the bound is not lowered, and nobody holds the worker: run the same command again", err)
 	}
 	terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d: the bound is lowered from %s to %s; it is free in %s",
-		r.holder.Datacenter, r.holder.Worker, r.holder.Until.UTC().Format(terminal.Milliseconds), bound.UTC().Format(terminal.Milliseconds), terminal.Span(r.window))
+		r.holder.Datacenter, r.holder.Worker, terminal.Stamp(r.holder.Until), terminal.Stamp(bound), terminal.Span(r.window))
 	return nil
 }
 

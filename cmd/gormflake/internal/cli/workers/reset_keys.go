@@ -32,7 +32,7 @@ func parseColumns(set []string) ([]readonly.Table, error) {
 	for i, flag := range set {
 		parts := strings.Split(flag, ".")
 		if n := len(parts); n < 2 || n > 3 || slices.Contains(parts, "") {
-			return nil, terminal.Usage(fmt.Errorf("--column %q: want table.column, such as orders.parent_id", flag))
+			return nil, terminal.Usagef("--column %q: want table.column, such as orders.parent_id", flag)
 		}
 		last := len(parts) - 1
 		columns[i] = readonly.Table{Schema: strings.Join(parts[:last-1], ""), Name: parts[last-1], Key: parts[last]}
@@ -100,7 +100,7 @@ func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 		return nil
 	}
 	return fmt.Errorf("%v.%s has keys of this worker from above the new bound, the highest is %d, of %s: they would be issued once more: give those rows other keys, or delete them, first",
-		&c, c.Key, highest.Int64, layout.Time(types.ID(highest.Int64)).Format(terminal.Milliseconds))
+		&c, c.Key, highest.Int64, terminal.Stamp(layout.Time(types.ID(highest.Int64))))
 }
 
 func names(columns []readonly.Table) []string {

@@ -87,7 +87,7 @@ func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
 	terminal.Say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
 	for _, h := range in.Holders {
 		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, h.State(now),
-			h.Until.UTC().Format(terminal.Milliseconds), terminal.Age(h.Until, now), strings.Map(terminal.Printable, cmp.Or(h.Owner, "-")))
+			terminal.Stamp(h.Until), terminal.Age(h.Until, now), strings.Map(terminal.Printable, cmp.Or(h.Owner, "-")))
 	}
 	return table.Flush()
 }
@@ -124,7 +124,7 @@ func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error 
 	for _, h := range in.Holders {
 		doc.Workers = append(doc.Workers, workerJSON{
 			h.Datacenter, h.Worker, h.State(now).String(),
-			h.Until.UTC().Format(terminal.Milliseconds), h.Until.Sub(now).Milliseconds(), h.Owner,
+			terminal.Stamp(h.Until), h.Until.Sub(now).Milliseconds(), h.Owner,
 		})
 	}
 	return terminal.SayJSON(out, doc)
@@ -142,7 +142,7 @@ func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
 	d, datacenterErr := strconv.ParseUint(datacenter, 10, 32)
 	w, workerErr := strconv.ParseUint(worker, 10, 32)
 	if !both || datacenterErr != nil || workerErr != nil {
-		return lease.Holder{}, terminal.Usage(fmt.Errorf("worker %s: want %s", terminal.Quote(name), form))
+		return lease.Holder{}, terminal.Usagef("worker %s: want %s", terminal.Quote(name), form)
 	}
 	for _, h := range in.Holders {
 		if h.Datacenter == int64(d) && h.Worker == int64(w) {
