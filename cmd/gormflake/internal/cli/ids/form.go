@@ -76,25 +76,18 @@ func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
 	cmd.Flags().StringVar(&f.code, "code", "", "code that serial numbers begin with, such as PAY")
 }
 
-// form is the one that --as names. It is the zero form for auto, and has only
-// its name for serial numbers of any code.
-func (f *formFlags) form(layout snowflake.Layout) (form, error) {
-	if !slices.Contains(f.names, f.as) {
-		return form{}, terminal.Usagef("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))
-	}
-	for _, plain := range plainForms {
-		if plain.name == f.as {
-			return plain, nil
+// form is the one that --as names, or the zero form for auto. The form of serial
+// numbers is the caller's.
+func (f *formFlags) form(serials form) (form, error) {
+	for _, known := range append(slices.Clip(plainForms), serials) {
+		if known.name == f.as {
+			return known, nil
 		}
 	}
-	if f.as == autoName {
+	if slices.Contains(f.names, f.as) {
 		return form{}, nil
 	}
-	format, err := f.serial(layout)
-	if format == nil || err != nil {
-		return form{name: serialName}, err
-	}
-	return form{serialName, format.Format, format.Parse}, nil
+	return form{}, terminal.Usagef("--as %q: want one of %s", f.as, strings.Join(f.names, ", "))
 }
 
 // serial is the format of --code, or nil.

@@ -170,14 +170,14 @@ func generate(ctx context.Context, is *issuer.Issuer, count int64, out io.Writer
 
 // writer returns what writes an ID as a line, in the form of the flags.
 func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), error) {
-	form, err := f.form.form(layout)
+	serial, err := f.form.serial(layout)
 	if err != nil {
 		return nil, err
 	}
-	if !f.json {
-		return func(w io.Writer, id types.ID) { _, _ = io.WriteString(w, form.format(id)+"\n") }, nil
+	if f.json {
+		r := reader{layout, serial}
+		return func(w io.Writer, id types.ID) { r.record(id).writeJSON(w) }, nil
 	}
-	serial, err := f.form.serial(layout)
-	r := reader{layout, serial}
-	return func(w io.Writer, id types.ID) { r.record(id).writeJSON(w) }, err
+	as, err := f.form.form(form{name: serialName, format: serial.Format})
+	return func(w io.Writer, id types.ID) { _, _ = io.WriteString(w, as.format(id)+"\n") }, err
 }

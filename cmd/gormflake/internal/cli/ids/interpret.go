@@ -1,7 +1,6 @@
 package ids
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,31 +15,32 @@ type interpreter struct {
 	reader
 	as          form // the zero form finds out which
 	serials     *serials.Reader
+	serialForm  form
 	first, last types.ID // the IDs that a text of unknown form may stand for
 }
 
 // A reading is what a text means in one form.
 type reading struct {
-	form   form
-	id     types.ID
-	serial string // the text, if it is a serial number
+	form form
+	id   types.ID
+	text string
 }
 
 // recordOf is all that the ID contains, and how it was found.
 func (in *interpreter) recordOf(r reading) record {
 	rec := in.record(r.id)
-	rec.Form, rec.Serial = r.form.name, cmp.Or(r.serial, rec.Serial)
+	rec.Form = r.form.name
+	if rec.Form == serialName {
+		rec.Serial = r.text
+	}
 	return rec
 }
 
 // read returns one reading, or all of several that are equally likely.
 func (in *interpreter) read(s string) ([]reading, error) {
 	s = strings.TrimSpace(s)
-	switch in.as.name {
-	case "":
+	if in.as.name == "" {
 		return in.readAny(s)
-	case serialName:
-		return in.readSerial(s)
 	}
 	return in.readAs(in.as, s)
 }
@@ -52,7 +52,7 @@ func (in *interpreter) readAny(s string) ([]reading, error) {
 		return in.readAs(hexadecimal, s)
 	}
 	if serials.Ends(in.serials, s) && len(s) > maxDigits {
-		readings, err := in.readSerial(s)
+		readings, err := in.readAs(in.serialForm, s)
 		if err == nil || !digits {
 			return readings, err
 		}
@@ -61,14 +61,6 @@ func (in *interpreter) readAny(s string) ([]reading, error) {
 		return in.readAs(decimal, s)
 	}
 	return in.guess(s)
-}
-
-func (in *interpreter) readSerial(s string) ([]reading, error) {
-	id, err := in.serials.Parse(s)
-	if err != nil {
-		return nil, err
-	}
-	return []reading{{form{name: serialName}, id, s}}, nil
 }
 
 func (in *interpreter) readAs(f form, s string) ([]reading, error) {
@@ -82,7 +74,7 @@ func (in *interpreter) readAs(f form, s string) ([]reading, error) {
 	case id > largest:
 		return nil, fmt.Errorf("%s is too large: want at most %v, the last ID of the layout", s, largest)
 	}
-	return []reading{{form: f, id: id}}, nil
+	return []reading{{f, id, s}}, nil
 }
 
 func (in *interpreter) guess(s string) ([]reading, error) {
@@ -92,7 +84,7 @@ func (in *interpreter) guess(s string) ([]reading, error) {
 		id, err := f.parse(s)
 		known = known || err == nil
 		if err == nil && in.likely(id) {
-			likely = append(likely, reading{form: f, id: id})
+			likely = append(likely, reading{f, id, s})
 		}
 	}
 	switch {
@@ -115,39 +107,33 @@ func (in *interpreter) ambiguous(s string, readings []reading) error {
 	return fmt.Errorf("%s is ambiguous: %s: say which with --as", terminal.Quote(s), strings.Join(texts, ", "))
 }
 
-// find reads a word of a text. It does not allocate for words that are not IDs,
-// as most are.
+// find reads a word of a text.
 func (in *interpreter) find(word []byte) (reading, bool) {
-	number := len(word) <= maxDigits && isDigits(word)
-	switch as := in.as.name; {
-	case as == "" && isHex(word):
-		return in.findAs(hexadecimal, word)
-	case as == decimal.name || as == "" && number:
-		if !number {
-			return reading{}, false
-		}
-		return in.findAs(decimal, word)
-	case in.takesSerials():
-		return in.findSerial(word)
-	}
-	return in.findAs(in.as, word)
-}
-
-func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
-
-func (in *interpreter) findAs(f form, word []byte) (reading, bool) {
-	id, err := f.parse(string(word))
-	return reading{form: f, id: id}, err == nil && in.likely(id)
-}
-
-func (in *interpreter) findSerial(word []byte) (reading, bool) {
-	if !serials.Ends(in.serials, word) {
+	f, ok := in.formOf(word)
+	if !ok {
 		return reading{}, false
 	}
 	text := string(word)
-	id, err := in.serials.Parse(text)
-	return reading{form{name: serialName}, id, text}, err == nil && in.likely(id)
+	id, err := f.parse(text)
+	return reading{f, id, text}, err == nil && in.likely(id)
 }
+
+// formOf is the form that the word may have. It does not allocate for words that are
+// not IDs, as most are.
+func (in *interpreter) formOf(word []byte) (form, bool) {
+	number := len(word) <= maxDigits && isDigits(word)
+	switch as := in.as.name; {
+	case as == "" && isHex(word):
+		return hexadecimal, true
+	case as == decimal.name || as == "" && number:
+		return decimal, number
+	case in.takesSerials():
+		return in.serialForm, serials.Ends(in.serials, word)
+	}
+	return in.as, true
+}
+
+func (in *interpreter) takesSerials() bool { return in.as.name == "" || in.as.name == serialName }
 
 // isHex needs the prefix: without it, hexadecimal is any of the other forms. With
 // more digits than an ID has, it is a serial number whose code is 0X.

@@ -116,10 +116,6 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := f.form.form(layout)
-	if err != nil {
-		return nil, err
-	}
 	format, err := f.form.serial(layout)
 	if err != nil {
 		return nil, err
@@ -128,12 +124,17 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
+	serialForm := form{name: serialName, parse: numbers.Parse}
+	as, err := f.form.form(serialForm)
+	if err != nil {
+		return nil, err
+	}
 	since, until, err := f.span(layout)
 	if err != nil {
 		return nil, err
 	}
 	return &interpreter{
-		reader: reader{layout, format}, as: as, serials: numbers,
+		reader: reader{layout, format}, as: as, serials: numbers, serialForm: serialForm,
 		first: max(1, layout.Min(since)), last: layout.Max(until),
 	}, nil
 }
