@@ -34,18 +34,24 @@ type report struct {
 	Findings []finding `json:"findings"`
 }
 
-func (r *report) ok(check, subject, text string) {
-	r.Findings = append(r.Findings, finding{fine, check, subject, text, ""})
+func (r *report) add(f finding) {
+	r.Findings = append(r.Findings, f)
+	switch f.Severity {
+	case warning:
+		r.Warnings++
+	case problem:
+		r.Problems++
+	}
 }
 
+func (r *report) ok(check, subject, text string) { r.add(finding{fine, check, subject, text, ""}) }
+
 func (r *report) warn(check, subject, text, fix string) {
-	r.Warnings++
-	r.Findings = append(r.Findings, finding{warning, check, subject, text, fix})
+	r.add(finding{warning, check, subject, text, fix})
 }
 
 func (r *report) problem(check, subject, text, fix string) {
-	r.Problems++
-	r.Findings = append(r.Findings, finding{problem, check, subject, text, fix})
+	r.add(finding{problem, check, subject, text, fix})
 }
 
 func (r *report) healthy() bool { return r.Problems+r.Warnings == 0 }
