@@ -51,7 +51,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 		return err
 	}
 	return f.withPlan(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-		if err := blocked(plan, `; see "gormflake migrate plan"`); err != nil {
+		if err := blocked(plan.Blockers, `; see "gormflake migrate plan"`); err != nil {
 			return err
 		}
 		part := f.phases.cut(plan)

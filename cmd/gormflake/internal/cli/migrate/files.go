@@ -105,7 +105,7 @@ func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {
 }
 
 func (f *filesFlags) writePlan(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate.Plan) error {
-	if err := blocked(plan, ""); err != nil {
+	if err := blocked(plan.Blockers, ""); err != nil {
 		return err
 	}
 	plan = f.phases.cut(plan)

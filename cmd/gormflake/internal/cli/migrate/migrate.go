@@ -117,14 +117,22 @@ func needTables(cmd *cobra.Command, args []string) error {
 }
 
 // blocked is one line that leads to the many of a plan.
-func blocked(plan *sqlmigrate.Plan, more string) error {
-	if len(plan.Blockers) == 0 {
+func blocked(blockers []sqlmigrate.Blocker, more string) error {
+	if len(blockers) == 0 {
 		return nil
 	}
-	objects := plan.BlockingObjects()
+	objects := (&sqlmigrate.Plan{Blockers: blockers}).BlockingObjects()
 	b := objects[0]
 	return fmt.Errorf("nothing has been changed: %s in the way of the plan, first in table %s: %s: %s: fix: %s%s",
 		terminal.Counted(len(objects), "blocker stands", "blockers stand"), b.Tables[0], b.Object, b.Reasons[0], b.Fix, more)
+}
+
+// findings is how a command ends that shows a plan.
+func findings(blockers []sqlmigrate.Blocker, nothingToDo bool) error {
+	if err := blocked(blockers, ""); err != nil || nothingToDo {
+		return err
+	}
+	return terminal.ErrFindings
 }
 
 // A phasesFlag is the flag --phases.

@@ -80,13 +80,7 @@ func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) er
 		text = online.WayBack()
 	}
 	terminal.Say(cmd.OutOrStdout(), "%s", strings.TrimSuffix(text, "\n"))
-	if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, ""); err != nil {
-		return err
-	}
-	if online.Empty() {
-		return nil
-	}
-	return terminal.ErrFindings
+	return findings(online.Blockers, online.Empty())
 }
 
 func newOnlineStatus() *cobra.Command {
@@ -247,7 +241,7 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 		return terminal.Usagef("--lock-timeout %v: want 1ms or more", f.lockTimeout)
 	}
 	return f.withOnline(cmd.Context(), flags.ReadWrite, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
-		if err := blocked(&sqlmigrate.Plan{Blockers: online.Blockers}, `; see "gormflake migrate online plan"`); err != nil {
+		if err := blocked(online.Blockers, `; see "gormflake migrate online plan"`); err != nil {
 			return err
 		}
 		if online.Empty() {

@@ -55,13 +55,7 @@ func (f *planFlags) show(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	if err := f.print(cmd, plan); err != nil {
 		return err
 	}
-	if err := blocked(plan, ""); err != nil {
-		return err
-	}
-	if plan.Empty() && len(plan.Likely) == 0 {
-		return nil
-	}
-	return terminal.ErrFindings
+	return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0)
 }
 
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {

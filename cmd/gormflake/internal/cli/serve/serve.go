@@ -61,14 +61,10 @@ type serveFlags struct {
 	addr        string
 	token       flags.Token
 	tls         tlsFlags
-	origins     []string
-	hosts       []string
-	maxCount    int
 	maxMemory   string
-	timeout     time.Duration
 	maxShutdown time.Duration
 	logFormat   string
-	accessLog   bool
+	service     service.Config
 }
 
 // New returns the command serve.
@@ -94,13 +90,13 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	set := cmd.Flags()
 	f.tls.register(set)
 	set.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
-	set.StringSliceVar(&f.origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
-	set.StringSliceVar(&f.hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
-	set.IntVar(&f.maxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
+	set.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
+	set.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
+	set.IntVar(&f.service.MaxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
 	set.StringVar(&f.maxMemory, "max-memory", "256MiB", "memory that clients together may make this process use")
 	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
-	set.BoolVar(&f.accessLog, "access-log", false, "log every request")
-	set.DurationVar(&f.timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
+	set.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
+	set.DurationVar(&f.service.Timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
 
@@ -159,10 +155,8 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	if err != nil || memory > math.MaxInt64 {
 		return service.Config{}, terminal.Usagef("--max-memory %q: want a size such as 256MiB", f.maxMemory)
 	}
-	cfg := service.Config{
-		Layout: layout, Token: token, Origins: f.origins, Hosts: f.hosts, MaxCount: f.maxCount, MaxMemory: int64(memory),
-		Timeout: f.timeout, AccessLog: f.accessLog, Log: log,
-	}
+	cfg := f.service
+	cfg.Layout, cfg.Token, cfg.MaxMemory, cfg.Log = layout, token, int64(memory), log
 	if err := cfg.Validate(); err != nil {
 		return cfg, terminal.Usage(err)
 	}
@@ -171,10 +165,10 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 
 func (f *serveFlags) checkBounds() error {
 	switch {
-	case f.maxCount <= 0:
-		return terminal.Usagef("--max-count %d: want more than zero", f.maxCount)
-	case f.timeout <= 0:
-		return terminal.Usagef("--timeout %v: want more than zero", f.timeout)
+	case f.service.MaxCount <= 0:
+		return terminal.Usagef("--max-count %d: want more than zero", f.service.MaxCount)
+	case f.service.Timeout <= 0:
+		return terminal.Usagef("--timeout %v: want more than zero", f.service.Timeout)
 	case f.maxShutdown <= 0:
 		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.maxShutdown)
 	}
