@@ -1,3 +1,5 @@
+// Package cli is the command line of gormflake: the root command, help and version.
+// Each other command is a package below, with a function New.
 package cli
 
 import (
@@ -38,7 +40,8 @@ type Streams struct {
 // process. An error is one line on Err.
 func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
-	root := newRoot(Streams{In: streams.In, Out: out, Err: streams.Err, Now: streams.Now, Wait: streams.Wait})
+	streams.Out = out
+	root := newRoot(streams)
 	running := false
 	observe(root, &running)
 	root.SetArgs(ids.TimeArguments(root, args))
@@ -80,11 +83,7 @@ func newRoot(streams Streams) *cobra.Command {
 		now = time.Now
 	}
 	root.AddCommand(ids.New(now)...)
-	root.AddCommand(serve.New())
-	root.AddCommand(doctor.New(now))
-	root.AddCommand(migrate.New())
-	root.AddCommand(workers.New(now, streams.Wait))
-	root.AddCommand(newVersion())
+	root.AddCommand(serve.New(), doctor.New(now), migrate.New(), workers.New(now, streams.Wait), newVersion())
 	completeHelp(root)
 	makeStrict(root)
 	return root

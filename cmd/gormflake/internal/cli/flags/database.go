@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,12 +43,7 @@ func (f *Database) RegisterOr(cmd *cobra.Command, others string) {
 func (f *Database) Given() bool { return f.URL() != "" }
 
 // URL returns the flag's value, or the variable's; empty if neither is set.
-func (f *Database) URL() string {
-	if f.url != "" {
-		return f.url
-	}
-	return os.Getenv(DSNVariable)
-}
+func (f *Database) URL() string { return cmp.Or(f.url, os.Getenv(DSNVariable)) }
 
 // How an SQLite file is opened, unless the URL says it.
 const (

@@ -60,13 +60,8 @@ var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate:
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
 	"WithRecreateViews", "--recreate-views", "WithStall", "--stall", "WithBatchRows", "--batch-rows")
 
-// Named is an error with the names of flags.
-func Named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return namedError{err}
-}
+// Named is err, which is not nil, with the names of flags.
+func Named(err error) error { return namedError{err} }
 
 type namedError struct{ error }
 

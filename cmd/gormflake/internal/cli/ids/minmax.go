@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +18,10 @@ import (
 const takesTimes = "times"
 
 func newMin(now func() time.Time) *cobra.Command {
-	cmd := newBorder("min", now, snowflake.Layout.Min)
-	cmd.Short = "Print the smallest ID of a time"
-	cmd.Long = `Print the smallest ID that can have been issued at TIME or later, so that a range
+	return newBorder(now, snowflake.Layout.Min, &cobra.Command{
+		Use:   "min TIME",
+		Short: "Print the smallest ID of a time",
+		Long: `Print the smallest ID that can have been issued at TIME or later, so that a range
 of times is a range of IDs:
 
   WHERE id BETWEEN (gormflake min) AND (gormflake max)
@@ -28,50 +30,46 @@ With the min of the end in place of its max, the range is half-open:
 
   WHERE id >= (gormflake min FROM) AND id < (gormflake min TO)
 
-` + flags.TimeForms
-	cmd.Example = `  gormflake min 2026-11-21
+` + flags.TimeForms,
+		Example: `  gormflake min 2026-11-21
   gormflake min "2026-11-21 17:00:00" --layout js-safe
-  gormflake min -1h`
-	return cmd
+  gormflake min -1h`,
+	})
 }
 
 func newMax(now func() time.Time) *cobra.Command {
-	cmd := newBorder("max", now, snowflake.Layout.Max)
-	cmd.Short = "Print the largest ID of a time"
-	cmd.Long = `Print the largest ID that can have been issued at TIME or earlier: the last one
+	return newBorder(now, snowflake.Layout.Max, &cobra.Command{
+		Use:   "max TIME",
+		Short: "Print the largest ID of a time",
+		Long: `Print the largest ID that can have been issued at TIME or earlier: the last one
 of its tick. The largest of a day is the one before the smallest of the next.
 
-` + flags.TimeForms
-	cmd.Example = `  gormflake max 2026-11-21T23:59:59.999Z
+` + flags.TimeForms,
+		Example: `  gormflake max 2026-11-21T23:59:59.999Z
   gormflake max 1795280400
-  gormflake max now`
-	return cmd
+  gormflake max now`,
+	})
 }
 
-func newBorder(name string, now func() time.Time, border func(snowflake.Layout, time.Time) types.ID) *cobra.Command {
+// newBorder completes the command, which prints what border returns.
+func newBorder(now func() time.Time, border func(snowflake.Layout, time.Time) types.ID, cmd *cobra.Command) *cobra.Command {
 	var set flags.Layout
-	cmd := &cobra.Command{
-		Use:         name + " TIME",
-		Args:        flags.OneArgument("TIME"),
-		Annotations: map[string]string{takesTimes: ""},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			layout, err := set.Layout()
-			if err != nil {
-				return err
-			}
-			at, err := flags.ParseTime(args[0], now())
-			if err != nil {
-				return err
-			}
-			if at.Before(layout.Epoch) || !at.Before(layout.Expires()) {
-				return terminal.Usagef("time %s is outside the layout: want one from %s to before %s",
-					terminal.Stamp(at), terminal.Stamp(layout.Epoch), terminal.Stamp(layout.Expires()))
-			}
-			terminal.Say(cmd.OutOrStdout(), "%v", border(layout, at))
-			return nil
-		},
-	}
 	set.Register(cmd)
+	cmd.Args = flags.OneArgument("TIME")
+	cmd.Annotations = map[string]string{takesTimes: ""}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		layout, layoutErr := set.Layout()
+		at, err := flags.ParseTime(args[0], now())
+		if err := cmp.Or(layoutErr, err); err != nil {
+			return err
+		}
+		if at.Before(layout.Epoch) || !at.Before(layout.Expires()) {
+			return terminal.Usagef("time %s is outside the layout: want one from %s to before %s",
+				terminal.Stamp(at), terminal.Stamp(layout.Epoch), terminal.Stamp(layout.Expires()))
+		}
+		terminal.Say(cmd.OutOrStdout(), "%v", border(layout, at))
+		return nil
+	}
 	return cmd
 }
 

@@ -24,6 +24,8 @@ type filesFlags struct {
 	leaseTable  string
 }
 
+var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
+
 func newFiles() *cobra.Command {
 	var set filesFlags
 	cmd := &cobra.Command{
@@ -52,7 +54,6 @@ for applications that may not create it. Tables need not be named then.`,
 func (f *filesFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.phases.register(cmd)
-	formats := []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
 	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "), formats)
@@ -62,14 +63,12 @@ func (f *filesFlags) register(cmd *cobra.Command) {
 }
 
 func (f *filesFlags) check() error {
-	switch sqlmigrate.Format(f.format) {
-	case sqlmigrate.GolangMigrate, sqlmigrate.Goose:
-	case "":
-		return terminal.Usagef("no --format: want %s or %s", sqlmigrate.GolangMigrate, sqlmigrate.Goose)
-	default:
-		return terminal.Usagef("--format %q: want %s or %s", f.format, sqlmigrate.GolangMigrate, sqlmigrate.Goose)
-	}
-	if f.leaseTable != flags.DefaultTable && !f.leases {
+	switch {
+	case f.format == "":
+		return terminal.Usagef("no --format: want %s", strings.Join(formats, " or "))
+	case !slices.Contains(formats, f.format):
+		return terminal.Usagef("--format %q: want %s", f.format, strings.Join(formats, " or "))
+	case f.leaseTable != flags.DefaultTable && !f.leases:
 		return terminal.Usagef("--table is the name of the table of --lease-table: give both or neither")
 	}
 	if _, err := sqllease.DDL("sqlite", sqllease.WithTable(f.leaseTable)); err != nil {

@@ -177,7 +177,7 @@ func (r *reset) now() (time.Time, error) {
 		return now, fmt.Errorf("this machine's clock is %s the database's: correct the clocks first, for the new bound goes by them", terminal.Difference(ahead))
 	}
 	if theirs.After(now) {
-		return theirs, nil
+		now = theirs
 	}
 	return now, nil
 }
