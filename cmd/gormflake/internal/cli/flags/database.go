@@ -84,6 +84,15 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 	return db, pool.Close, nil
 }
 
+// With opens the database, calls use and closes it.
+func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) error) error {
+	db, closeDB, err := f.Open(ctx, mode)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(db), closeDB())
+}
+
 // checkFile says what SQLite's errors do not: which file, and what of it.
 func checkFile(dsn string) error {
 	path, _, ok := sqliteFile(dsn)

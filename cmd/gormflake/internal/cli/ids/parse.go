@@ -55,8 +55,7 @@ type parseFlags struct {
 	layout       flags.Layout
 	form         formFlags
 	files        []string
-	json, table  bool
-	jsonLog      bool
+	output       output
 	since, until string
 	now          func() time.Time
 }
@@ -80,9 +79,9 @@ func newParse(now func() time.Time) *cobra.Command {
 	f.form.register(cmd, "form of the IDs", autoName)
 	set := cmd.Flags()
 	set.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
-	set.BoolVar(&f.json, "json", false, "print a line of JSON for each ID")
-	set.BoolVar(&f.table, "table", false, "print a row for each ID")
-	set.BoolVar(&f.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
+	set.BoolVar(&f.output.json, "json", false, "print a line of JSON for each ID")
+	set.BoolVar(&f.output.table, "table", false, "print a row for each ID")
+	set.BoolVar(&f.output.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
 	set.StringVar(&f.since, "since", "", "time from which on a text is taken for an ID")
 	set.StringVar(&f.until, "until", "", "time up to which a text is taken for an ID")
 	cmd.MarkFlagsMutuallyExclusive("json", "table", "json-log")
@@ -95,7 +94,7 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 		f.files = append(f.files, "-")
 	}
 	switch {
-	case len(args) > 0 && f.jsonLog:
+	case len(args) > 0 && f.output.jsonLog:
 		return terminal.Usagef("--json-log is for text, and IDs are given: want one of them")
 	case len(args) > 0 && len(f.files) > 0:
 		return terminal.Usagef("IDs and --file are both given: want one of them")
@@ -173,7 +172,7 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return terminal.Usage(err)
 		}
-		if f.json && len(readings) > 1 {
+		if f.output.json && len(readings) > 1 {
 			return terminal.Usage(in.ambiguous(arg, readings))
 		}
 		for _, r := range readings {
@@ -187,20 +186,14 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 }
 
 func (f *parseFlags) print(out io.Writer, records []record) {
-	if f.table {
-		writeHeading(out)
-	}
+	f.output.writeHeading(out)
 	for i, rec := range records {
-		switch {
-		case f.json:
-			rec.writeJSON(out)
-		case f.table:
-			rec.writeRow(out)
-		default:
-			if i > 0 {
-				terminal.Say(out, "")
-			}
-			rec.writeBlock(out, f.now())
+		if f.output.write(out, rec) {
+			continue
 		}
+		if i > 0 {
+			terminal.Say(out, "")
+		}
+		rec.writeBlock(out, f.now())
 	}
 }

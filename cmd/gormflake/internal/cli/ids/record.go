@@ -58,12 +58,24 @@ func (rec record) writeJSON(w io.Writer) { _ = json.NewEncoder(w).Encode(rec) }
 // rowFormat has columns of fixed width, so that no row waits for another.
 const rowFormat = "%-19v  %-24s  %10v  %6v  %8v  %s"
 
-func writeHeading(w io.Writer) {
-	terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
+// An output is how IDs are printed, unless by themselves or in their text.
+type output struct{ json, table, jsonLog bool }
+
+func (o output) writeHeading(w io.Writer) {
+	if o.table {
+		terminal.Say(w, rowFormat, "ID", "TIME", "DATACENTER", "WORKER", "SEQUENCE", "FORM")
+	}
 }
 
-func (rec record) writeRow(w io.Writer) {
-	terminal.Say(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
+// write reports whether it has written the record, which takes a line.
+func (o output) write(w io.Writer, rec record) bool {
+	switch {
+	case o.json:
+		rec.writeJSON(w)
+	case o.table:
+		terminal.Say(w, rowFormat, rec.ID, rec.Time, rec.Datacenter, rec.Worker, rec.Sequence, rec.Form)
+	}
+	return o.json || o.table
 }
 
 // writeBlock writes one line for each thing that the ID contains.

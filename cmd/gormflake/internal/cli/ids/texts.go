@@ -23,10 +23,8 @@ func (f *parseFlags) texts(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p := printer{interpreter: in, out: cmd.OutOrStdout(), json: f.json, table: f.table, jsonLog: f.jsonLog, painter: terminal.PainterOf(cmd.OutOrStdout())}
-	if f.table {
-		writeHeading(p.out)
-	}
+	p := printer{interpreter: in, output: f.output, out: cmd.OutOrStdout(), painter: terminal.PainterOf(cmd.OutOrStdout())}
+	p.writeHeading(p.out)
 	for _, name := range f.files {
 		if err := p.file(cmd, name); err != nil {
 			return err
@@ -41,12 +39,11 @@ const maxLine = 1 << 20
 // A printer prints a text, or the IDs that are in it.
 type printer struct {
 	*interpreter
-	out         io.Writer
-	json, table bool
-	jsonLog     bool
-	painter     terminal.Painter
-	name        string // of the file, if it is one
-	line        int64
+	output
+	out     io.Writer
+	painter terminal.Painter
+	name    string // of the file, if it is one
+	line    int64
 }
 
 func (p *printer) file(cmd *cobra.Command, name string) error {
@@ -168,12 +165,7 @@ func wordLen(text []byte) int {
 func (p *printer) found(r reading) {
 	rec := p.recordOf(r)
 	rec.File, rec.Line = p.name, p.line
-	switch {
-	case p.json:
-		rec.writeJSON(p.out)
-	case p.table:
-		rec.writeRow(p.out)
-	default:
+	if !p.write(p.out, rec) {
 		_, _ = io.WriteString(p.out, p.painter.Paint(terminal.Cyan, p.note(rec)))
 	}
 }

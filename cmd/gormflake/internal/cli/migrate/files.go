@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,19 +83,11 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	before := namesIn(f.dir)
 	defer func() { f.printWritten(cmd, before) }()
 	if len(tables) == 0 {
-		return f.writeLeases(cmd)
+		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
 	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
 		return f.writePlan(cmd, db, plan)
 	})
-}
-
-func (f *filesFlags) writeLeases(cmd *cobra.Command) error {
-	db, closeDB, err := f.database.Open(cmd.Context(), flags.ReadOnly)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.writeLeaseTable(db), closeDB())
 }
 
 func (f *filesFlags) writeLeaseTable(db *gorm.DB) error {

@@ -3,7 +3,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,15 +77,13 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 	if err != nil {
 		return err
 	}
-	db, closeDB, err := f.database.Open(ctx, mode)
-	if err != nil {
-		return err
-	}
-	plan, err := inspect(ctx, db, tables, options)
-	if err == nil {
-		err = do(db, plan)
-	}
-	return errors.Join(err, closeDB())
+	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		plan, err := inspect(ctx, db, tables, options)
+		if err != nil {
+			return err
+		}
+		return do(db, plan)
+	})
 }
 
 // inspect makes a plan whose words are those of the command line.

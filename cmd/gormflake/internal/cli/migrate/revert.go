@@ -1,11 +1,11 @@
 package migrate
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -56,18 +56,16 @@ func (f *revertFlags) revert(cmd *cobra.Command, file string) error {
 	if plan.Empty() {
 		return terminal.Usagef("%s has nothing of the phases %s", file, strings.Join(f.phases.names, ", "))
 	}
-	db, closeDB, err := f.database.Open(cmd.Context(), flags.ReadWrite)
-	if err != nil {
-		return err
-	}
-	err = f.ask(cmd, plan)
-	if err == nil {
-		err = f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert)
-	}
-	if err == nil {
+	return f.database.With(cmd.Context(), flags.ReadWrite, func(db *gorm.DB) error {
+		if err := f.ask(cmd, plan); err != nil {
+			return err
+		}
+		if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Revert); err != nil {
+			return err
+		}
 		terminal.Say(cmd.OutOrStdout(), "taken back: %s", strings.Join(phasesOf(plan), ", "))
-	}
-	return errors.Join(err, closeDB())
+		return nil
+	})
 }
 
 func (f *revertFlags) ask(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
