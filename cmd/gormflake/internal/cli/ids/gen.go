@@ -100,11 +100,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-		defer cancel()
-		err = errors.Join(err, is.Close(ctx))
-	}()
+	defer func() { err = errors.Join(err, is.Close(ctx, releaseTimeout)) }()
 	write, err := f.writer(is.Gen.Layout())
 	if err != nil {
 		return err

@@ -110,8 +110,14 @@ type Issuer struct {
 	done  func() error
 }
 
-// Close gives the worker back.
-func (i *Issuer) Close(ctx context.Context) error {
+// Close gives the worker back, also after the end of ctx. An issuer without a
+// generator has none.
+func (i *Issuer) Close(ctx context.Context, timeout time.Duration) error {
+	if i.Gen == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
 	return errors.Join(i.Gen.Close(ctx), i.done())
 }
 

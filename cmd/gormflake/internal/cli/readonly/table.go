@@ -1,9 +1,6 @@
 package readonly
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A Table is a table whose primary key begins with a BIGINT.
 type Table struct {
@@ -39,46 +36,25 @@ func (t *Table) Is(name string) bool { return name == t.Name || name == t.Schema
 
 // Tables lists the tables whose primary key begins with a BIGINT.
 func (p *Database) Tables() ([]Table, error) {
-	tables, err := Rows(p, keysSQL[p.Dialect], nil, func(t *Table) []any { return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned} })
-	if err != nil {
-		return nil, err
-	}
-	composite, err := Rows(p, compositeSQL[p.Dialect], nil, Named)
-	for i := range tables {
-		t := &tables[i]
-		t.Composite = slices.ContainsFunc(composite, func(c Table) bool { return c.Schema == t.Schema && c.Name == t.Name })
-	}
-	return tables, err
-}
-
-// Named is for [Rows] of a schema and a table.
-func Named(t *Table) []any { return []any{&t.Schema, &t.Name} }
-
-// compositeSQL lists the tables whose primary key has several columns.
-var compositeSQL = map[string]string{
-	"sqlite": `SELECT '', m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
-WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND c.pk = 2`,
-	"mysql": `SELECT '', TABLE_NAME FROM information_schema.STATISTICS
-WHERE TABLE_SCHEMA = DATABASE() AND INDEX_NAME = 'PRIMARY' AND SEQ_IN_INDEX = 2`,
-	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid
-WHERE i.indisprimary AND i.indnkeyatts > 1 AND n.nspname = ANY (current_schemas(false))`,
+	return Rows(p, keysSQL[p.Dialect], nil, func(t *Table) []any { return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned, &t.Composite} })
 }
 
 // keysSQL lists the tables, with their schema where it is not the current one.
 var keysSQL = map[string]string{
-	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%'
+	"sqlite": `SELECT '', m.name, c.name, m.sql LIKE '%AUTOINCREMENT%', EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk = 2)
 FROM sqlite_master m JOIN pragma_table_info(m.name) c
 WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND m.sql NOT LIKE 'CREATE VIRTUAL%'
   AND c.pk = 1 AND c.type LIKE '%INT%' ORDER BY 2`,
-	"mysql": `SELECT '', c.TABLE_NAME, c.COLUMN_NAME, c.EXTRA LIKE '%auto_increment%'
+	"mysql": `SELECT '', c.TABLE_NAME, c.COLUMN_NAME, c.EXTRA LIKE '%auto_increment%', second.COLUMN_NAME IS NOT NULL
 FROM information_schema.COLUMNS c
 JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
 JOIN information_schema.STATISTICS s ON s.TABLE_SCHEMA = c.TABLE_SCHEMA AND s.TABLE_NAME = c.TABLE_NAME
   AND s.COLUMN_NAME = c.COLUMN_NAME AND s.INDEX_NAME = 'PRIMARY' AND s.SEQ_IN_INDEX = 1
+LEFT JOIN information_schema.STATISTICS second ON second.TABLE_SCHEMA = c.TABLE_SCHEMA AND second.TABLE_NAME = c.TABLE_NAME
+  AND second.INDEX_NAME = 'PRIMARY' AND second.SEQ_IN_INDEX = 2
 WHERE c.TABLE_SCHEMA = DATABASE() AND c.DATA_TYPE = 'bigint' AND t.TABLE_TYPE = 'BASE TABLE' ORDER BY 2`,
 	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname, a.attname,
-  a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false)
+  a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%', false), i.indnkeyatts > 1
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary

@@ -125,7 +125,7 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if i.Gen != nil {
 		cfg.Layout = i.Gen.Layout() // the database may have named another
 	}
-	return errors.Join(f.serve(cmd, listener, secure, cfg), f.releaseWorker(cmd.Context(), i))
+	return errors.Join(f.serve(cmd, listener, secure, cfg), i.Close(cmd.Context(), f.maxShutdown))
 }
 
 func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
@@ -271,13 +271,4 @@ func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
 		return nil
 	}
 	return errors.Join(fmt.Errorf("requests under way were cut off after %v: see --shutdown-timeout", f.maxShutdown), server.Close())
-}
-
-func (f *serveFlags) releaseWorker(ctx context.Context, i *issuer.Issuer) error {
-	if i.Gen == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
-	defer cancel()
-	return i.Close(ctx)
 }

@@ -53,7 +53,7 @@ func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearch
 		}
 	}
 	r.columns = slices.Concat(keys, columns)
-	all, err := readonly.Rows(r.Database, tablesSQL[r.Dialect], nil, readonly.Named)
+	all, err := readonly.Rows(r.Database, tablesSQL[r.Dialect], nil, func(t *readonly.Table) []any { return []any{&t.Schema, &t.Name} })
 	for _, t := range all {
 		searched := slices.ContainsFunc(r.columns, func(c readonly.Table) bool { return c.String() == t.String() })
 		if !searched && !t.Is(r.flags.store.Table) {
