@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
@@ -24,68 +24,52 @@ func identity(m *engine.Move) string { return m.Plan.Tables[0].String() }
 
 // LoadMove implements [engine.Online].
 func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
-	resolved, err := resolveAll(ctx, conn, tables)
+	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
 	if err != nil {
 		return nil, err
 	}
-	var schemas []string
-	for _, t := range resolved {
-		if !slices.Contains(schemas, t.Schema) {
-			schemas = append(schemas, t.Schema)
-		}
-	}
-	for _, schema := range schemas {
-		m, err := loadFrom(ctx, conn, schema, resolved)
-		if m != nil || err != nil {
-			return m, err
-		}
-	}
-	return nil, nil
-}
-
-// resolveAll adds schemas, and leaves out what is not there.
-func resolveAll(ctx context.Context, conn *sql.Conn, tables []engine.TableName) ([]engine.TableName, error) {
-	var resolved []engine.TableName
-	for _, t := range tables {
-		var full engine.TableName
-		err := conn.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1::text)`, pgsql.Qualified(t.Schema, t.Name)).Scan(&full.Schema, &full.Name)
-		if errors.Is(err, sql.ErrNoRows) {
+	defer r.Close()
+	var known, journals []engine.TableName
+	for _, t := range r.Resolve(ctx, tables) {
+		if t == nil {
 			continue
 		}
-		if err != nil {
-			return nil, inspectError(err)
+		known = append(known, engine.TableName{Schema: t.Schema, Name: t.Name})
+		if journal := (engine.TableName{Schema: t.Schema, Name: journalName}); !slices.Contains(journals, journal) {
+			journals = append(journals, journal)
 		}
-		resolved = append(resolved, full)
 	}
-	return resolved, nil
+	for _, journal := range r.Resolve(ctx, journals) {
+		if journal == nil {
+			continue
+		}
+		for _, e := range pgcatalog.Read[entry](ctx, r, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal.Target()+" ORDER BY id") {
+			m, err := e.move()
+			if err != nil {
+				return nil, fmt.Errorf("sqlmigrate: online: the plan in table %s: %w", journal.Target(), err)
+			}
+			if slices.ContainsFunc(m.Plan.Tables, func(t engine.TableName) bool { return slices.Contains(known, t) }) {
+				return m, nil
+			}
+		}
+	}
+	return nil, r.Err()
 }
 
-func loadFrom(ctx context.Context, conn *sql.Conn, schema string, tables []engine.TableName) (*engine.Move, error) {
-	table := pgsql.Qualified(schema, journalName)
-	var exists bool
-	if err := conn.QueryRowContext(ctx, "SELECT to_regclass($1::text) IS NOT NULL", table).Scan(&exists); err != nil || !exists {
-		return nil, inspectError(err)
+// An entry is a row of the journal.
+type entry struct {
+	Plan                    string
+	Back                    bool
+	Stage, Done             int
+	Position, Until, Copied int64
+	Began                   sql.NullTime
+}
+
+func (e entry) move() (*engine.Move, error) {
+	m := &engine.Move{
+		Back: e.Back, From: e.Stage, Done: e.Done, Position: e.Position, Until: e.Until, Copied: e.Copied, Began: e.Began.Time, Recorded: true,
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT plan, back, stage, done, position, until, copied, began FROM "+table+" ORDER BY id")
-	if err != nil {
-		return nil, inspectError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		m := &engine.Move{Recorded: true}
-		var plan string
-		if err := rows.Scan(&plan, &m.Back, &m.From, &m.Done, &m.Position, &m.Until, &m.Copied, &m.Began); err != nil {
-			return nil, inspectError(err)
-		}
-		if err := json.Unmarshal([]byte(plan), &m.Plan); err != nil {
-			return nil, fmt.Errorf("sqlmigrate: online: the plan in table %s: %w", table, err)
-		}
-		if slices.ContainsFunc(m.Plan.Tables, func(t engine.TableName) bool { return slices.Contains(tables, t) }) {
-			return m, nil
-		}
-	}
-	return nil, inspectError(errors.Join(rows.Err(), rows.Close()))
+	return m, json.Unmarshal([]byte(e.Plan), &m.Plan)
 }
 
 // record begins the journal. The lock keeps apart two that begin.
