@@ -41,8 +41,9 @@ func (c *column) attach(root *column) []string {
 	if s := c.ownIdentity(); s != nil {
 		return append([]string{c.alter("", s.Identity(c.Always))}, s.trimmings()...)
 	}
+	now := pgsql.If(root.uniform(), root.value)
 	switch c.value {
-	case pgsql.If(root.uniform(), root.value):
+	case now:
 		return nil
 	case "":
 		return []string{c.alter("ONLY ", "DROP DEFAULT")}

@@ -85,26 +85,34 @@ func blockTable(t *table) findings {
 	return found
 }
 
-// usesSQL asks what uses columns that change their type, because PostgreSQL
-// refuses that as long as a view, a trigger or a policy does. What follows
-// automatically is left out: constraints, indexes, statistics, defaults and
-// sequences; and a trigger that a partition has from its parent.
+// Uses are what keeps PostgreSQL from changing the type of a column att, as long as
+// a view, a trigger or a policy does. What follows automatically is left out:
+// constraints, indexes, statistics, defaults and sequences; and a trigger that a
+// partition has from its parent.
+const (
+	describeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
+                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END`
+	joinUses = `      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
+      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum`
+	isUse = `        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
+        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
+        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
+        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
+)
+
+// usesSQL asks what uses columns that change their type, and which of it is a view.
 const usesSQL = `
-SELECT DISTINCT node.rel::bigint, node.att, d.classid::regclass::text,
+SELECT DISTINCT att.attrelid::bigint, att.attnum, d.classid::regclass::text,
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
-       CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-            WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
-            ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END AS object
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
-LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
-LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
-LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
-WHERE d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
-  AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (node.rel, node.att)))
-  AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (node.rel, node.att))
-  AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
+       ` + describeUse + ` AS object
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_attribute att ON att.attrelid = node.rel AND att.attnum = node.att
+` + joinUses + `
+WHERE true
+` + isUse + `
 ORDER BY 1, 2, 3, 5`
 
 // reasons are those for which PostgreSQL does not change the type of a

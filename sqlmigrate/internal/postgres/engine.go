@@ -9,7 +9,10 @@
 // inspect.go has the order of these, and run.go carries statements out.
 package postgres
 
-import "github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+import (
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
 
 // Engine is for PostgreSQL 12 and later.
 type Engine struct{}
@@ -24,8 +27,8 @@ func (Engine) FoldsNames() bool { return false }
 
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool {
-	state := stateOf(err)
-	return state == "42P01" || state == "3F000"
+	state := pgsql.State(err)
+	return state == pgsql.UndefinedTable || state == pgsql.InvalidSchemaName
 }
 
 // Transactions implements [engine.Engine].
@@ -33,8 +36,8 @@ func (Engine) Transactions() bool { return true }
 
 // LockTimeout implements [engine.Engine].
 func (Engine) LockTimeout(err error) bool {
-	state := stateOf(err)
-	return state == lockNotAvailable || state == deadlockDetected
+	state := pgsql.State(err)
+	return state == pgsql.LockNotAvailable || state == pgsql.DeadlockDetected
 }
 
 // AfterFailure does not know how a COMMIT has ended that has failed, or whose

@@ -5,33 +5,24 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// SQLSTATEs.
-const (
-	lockNotAvailable      = "55P03"
-	deadlockDetected      = "40P01"
-	insufficientPrivilege = "42501"
-)
-
-// A serverError is one of the database. Both drivers for PostgreSQL have it.
-type serverError interface {
-	error
-	SQLState() string
-}
-
-func stateOf(err error) string {
-	var server serverError
-	if !errors.As(err, &server) {
-		return ""
-	}
-	return server.SQLState()
+// fixes of errors, by their state.
+var fixes = map[string]string{
+	pgsql.LockNotAvailable:      "another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time",
+	pgsql.DeadlockDetected:      "another transaction took its locks in another order; try again",
+	pgsql.InsufficientPrivilege: "the tables' owner may do this",
 }
 
 // explain adds what the server has said of the cause, which the text of the
 // drivers' errors leaves out, and the fix to errors that ask for one.
 func explain(err error) error {
-	var server serverError
+	var server interface {
+		error
+		SQLState() string
+	}
 	if !errors.As(err, &server) {
 		return err
 	}
@@ -40,16 +31,11 @@ func explain(err error) error {
 			err = fmt.Errorf("%w: %s: %s", err, field, text)
 		}
 	}
-	switch server.SQLState() {
-	case lockNotAvailable:
-		if where, _, _ := strings.Cut(fieldOf(server, "Where"), "\n"); where != "" {
-			err = fmt.Errorf("%w: %s", err, where)
-		}
-		return fmt.Errorf("%w: another transaction holds a lock on the table; end it, or try again with a longer lock timeout or at a quieter time", err)
-	case deadlockDetected:
-		return fmt.Errorf("%w: another transaction took its locks in another order; try again", err)
-	case insufficientPrivilege:
-		return fmt.Errorf("%w: the tables' owner may do this", err)
+	if where, _, _ := strings.Cut(fieldOf(server, "Where"), "\n"); where != "" && server.SQLState() == pgsql.LockNotAvailable {
+		err = fmt.Errorf("%w: %s", err, where)
+	}
+	if fix := fixes[server.SQLState()]; fix != "" {
+		err = fmt.Errorf("%w: %s", err, fix)
 	}
 	return err
 }

@@ -51,11 +51,10 @@ func addChecks(t *table, checks []check) plan.Step {
 			drops = append(drops, "DROP CONSTRAINT "+pgsql.Quote(c.name))
 		}
 	}
-	there := "SELECT " + hasCheck(t, checks[0], "")
 	return plan.Step{
 		Table: t.Display,
 		Text:  "a CHECK refuses new " + checkedNames(checks) + " of zero and below",
-		Up:    statementsUnless(there, "ALTER TABLE "+t.Target()+" "+strings.Join(adds, ", ")),
+		Up:    statementsUnless("SELECT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(adds, ", ")),
 		Down:  statementsUnless("SELECT NOT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(drops, ", ")),
 		Locks: fmt.Sprintf(catalogLocks, t.Display),
 	}
@@ -84,11 +83,7 @@ func validateChecks(t *table, checks []check) plan.Step {
 
 // checkedNames are those of the columns.
 func checkedNames(checks []check) string {
-	names := make([]string, len(checks))
-	for i, c := range checks {
-		names[i] = c.column.Name
-	}
-	return strings.Join(names, ", ")
+	return pgsql.Join(checks, ", ", func(c check) string { return c.column.Name })
 }
 
 // hasCheck is a condition: the check is there, and more.

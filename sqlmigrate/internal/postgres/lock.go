@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -54,12 +54,12 @@ func allOf(tables []*table, mode string) map[*table]string {
 // lock_timeout. That is for each lock, and who waits behind the first would wait
 // for the others too.
 func withinTimeout(statements []string) string {
-	literals := make([]string, len(statements))
-	for i, s := range statements {
-		literals[i] = "    " + pgsql.Literal(s)
-	}
-	return strings.Replace(doBlock(`  FOREACH statement IN ARRAY ARRAY[
-`+strings.Join(literals, ",\n")+`
+	return doDeclared(`DECLARE
+  timeout text := current_setting('lock_timeout');
+  until timestamptz := clock_timestamp() + timeout::interval;
+  statement text;
+`, `  FOREACH statement IN ARRAY ARRAY[
+`+pgsql.Join(statements, ",\n", func(s string) string { return "    " + pgsql.Literal(s) })+`
   ] LOOP
     EXECUTE statement;
     IF timeout <> '0' THEN
@@ -67,38 +67,20 @@ func withinTimeout(statements []string) string {
     END IF;
   END LOOP;
   PERFORM pg_catalog.set_config('lock_timeout', timeout, true);
-`), "BEGIN\n", `DECLARE
-  timeout text := current_setting('lock_timeout');
-  until timestamptz := clock_timestamp() + timeout::interval;
-  statement text;
-BEGIN
-`, 1)
+`)
 }
 
-// parentsFirst puts a table after those that it refers to. Tables that refer
-// to each other stay in some order.
-func (g *graph) parentsFirst(tables map[*table]string) []*table {
-	var sorted []*table
-	seen := map[*table]bool{}
-	var visit func(t *table)
-	visit = func(t *table) {
-		if seen[t] {
-			return
-		}
-		seen[t] = true
+// parentsFirst are the tables that have a mode, each after those that it refers to.
+func (g *graph) parentsFirst(modes map[*table]string) []*table {
+	sorted := pgcatalog.ParentsFirst(g.tables, func(t *table) (parents []*table) {
 		for _, c := range t.columns {
 			for _, parent := range c.refers {
-				visit(parent.table)
+				parents = append(parents, parent.table)
 			}
 		}
-		if tables[t] != "" {
-			sorted = append(sorted, t)
-		}
-	}
-	for _, t := range g.tables {
-		visit(t)
-	}
-	return sorted
+		return parents
+	})
+	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
 // A batch is the tables that one transaction changes.

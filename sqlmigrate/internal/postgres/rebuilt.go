@@ -26,7 +26,7 @@ func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found fin
 			Table  int64
 			Object sql.NullString
 			Detail string
-		}](ctx, r, builtAgainSQL+b.query, g.narrowNodes()) {
+		}](ctx, r, builtAgainSQL+b.query+" ORDER BY 2", g.narrowNodes()) {
 			if x.Object.Valid { // not dropped since the query began
 				found.block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
@@ -45,8 +45,7 @@ var rebuilt = []struct{ query, reason, fix string }{
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = ANY ($1::text::oid[]) AND NOT (i.indisvalid AND i.indisready AND i.indislive)
-  AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))
-ORDER BY 2`,
+  AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))`,
 		reason: "it is invalid, and is built when the table is copied, or fails to be%s",
 		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
 	},
@@ -57,8 +56,7 @@ SELECT DISTINCT t.tgrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
 JOIN pg_catalog.pg_trigger t ON t.tgconstraint = c.oid
-WHERE t.tgisinternal AND t.tgenabled <> 'O'
-ORDER BY 2`,
+WHERE t.tgisinternal AND t.tgenabled <> 'O'`,
 		reason: "its triggers on table %s are not enabled as usual, and will be when PostgreSQL creates the constraint again",
 		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
@@ -71,8 +69,7 @@ JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND
 CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) AS k (att, opclass)
 JOIN unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) ON node.rel = i.indrelid AND node.att = k.att
 JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
-WHERE NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)
-ORDER BY 2`,
+WHERE NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)`,
 		reason: "its operator class %s does not take a bigint",
 		fix:    "drop it before, and create it again afterwards with that for bigint",
 	},
@@ -84,8 +81,7 @@ FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
 JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_constraint'::regclass AND d.refobjid = c.oid AND d.deptype = 'n'
 WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::regclass)
-  AND NOT EXISTS (SELECT FROM made m WHERE (m.classid, m.objid) = (d.classid, d.objid))
-ORDER BY 2`,
+  AND NOT EXISTS (SELECT FROM made m WHERE (m.classid, m.objid) = (d.classid, d.objid))`,
 		reason: "%s uses it, and PostgreSQL then does not create it again",
 		fix:    "drop what uses it before, and create it again afterwards",
 	},
@@ -101,8 +97,7 @@ JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid
 JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
 JOIN pg_catalog.pg_index pi ON pi.indexrelid = pc.oid
 LEFT JOIN pg_catalog.pg_constraint px ON px.conrelid = pi.indrelid AND px.conindid = pc.oid AND px.contype IN ('p', 'u')
-WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)
-ORDER BY 2`,
+WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)`,
 		reason: "it belongs to a constraint that its parent %s does not have, and would come back without",
 		fix:    "make it the same as the parent's",
 	},
@@ -115,8 +110,7 @@ FROM made
 JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid AND x.contype = 'f' AND x.conparentid = 0
 JOIN pg_catalog.pg_constraint y ON y.contype = 'f' AND y.conparentid <> 0
  AND (y.conrelid, y.confrelid, y.conkey, y.confkey) = (x.conrelid, x.confrelid, x.conkey, x.confkey)
- AND pg_get_constraintdef(y.oid) = pg_get_constraintdef(x.oid)
-ORDER BY 2`,
+ AND pg_get_constraintdef(y.oid) = pg_get_constraintdef(x.oid)`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
 		fix:    "drop it",
 	},
@@ -133,8 +127,7 @@ WHERE (x.indisunique, x.indnkeyatts, x.indkey, x.indclass, x.indcollation) = (y.
   AND (pg_get_expr(x.indexprs, x.indrelid), pg_get_expr(x.indpred, x.indrelid))
       IS NOT DISTINCT FROM (pg_get_expr(y.indexprs, y.indrelid), pg_get_expr(y.indpred, y.indrelid))
   AND (EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = x.indrelid AND c.conindid = x.indexrelid AND c.contype IN ('p', 'u'))
-       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = y.indrelid AND c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))
-ORDER BY 2`,
+       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = y.indrelid AND c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
 		fix:    "drop it",
 	},
@@ -148,8 +141,7 @@ JOIN pg_catalog.pg_class c ON made.classid = 'pg_catalog.pg_class'::regclass AND
 JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
 JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
 JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
-WHERE c.reloptions IS DISTINCT FROM pc.reloptions
-ORDER BY 2`,
+WHERE c.reloptions IS DISTINCT FROM pc.reloptions`,
 		reason: "its parameters differ from those of its parent %s, and would not afterwards: PostgreSQL sets none of a partitioned index",
 		fix:    "create it again with the parent's parameters",
 	},

@@ -82,14 +82,10 @@ func rejectNewViews(views []*view) string {
 
 // regclasses are the OIDs of the views, or NULL for one that is gone.
 func regclasses(views []*view) string {
-	texts := make([]string, len(views))
-	for i, v := range views {
-		texts[i] = "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid"
-	}
-	if len(texts) == 0 {
+	if len(views) == 0 {
 		return "NULL::oid"
 	}
-	return strings.Join(texts, ", ")
+	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
 }
 
 // rejectNewUses is for what has come to use the columns since, because of
@@ -102,20 +98,11 @@ func rejectNewUses(t *table, columns []*column, views []*view) string {
 		}
 	}
 	known := regclasses(views)
-	return rejectAll(`SELECT CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
-                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END
+	return rejectAll("SELECT "+describeUse+`
       FROM pg_catalog.pg_attribute att
-      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
-      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
+`+joinUses+`
       WHERE (`+strings.Join(of, " OR ")+`)
-        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
-        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
-        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
-        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0
+`+isUse+`
         AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL), true)`,
 		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

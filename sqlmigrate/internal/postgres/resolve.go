@@ -53,31 +53,32 @@ func noTable(t engine.TableName) error {
 func resolveReferences(ctx context.Context, r *pgcatalog.Reader, references []engine.Reference) ([]edge, error) {
 	var edges []edge
 	for _, ref := range references {
-		from, fromView, err := resolveColumn(ctx, r, ref.Table, ref.Column)
-		if err != nil {
-			return nil, err
-		}
-		to, toView, err := resolveColumn(ctx, r, ref.ToTable, ref.ToColumn)
-		if err != nil {
-			return nil, err
-		}
-		if !fromView && !toView {
+		from, err := resolveColumn(ctx, r, ref.Table, ref.Column)
+		to, late := resolveColumn(ctx, r, ref.ToTable, ref.ToColumn)
+		switch {
+		case err != nil || late != nil:
+			return nil, cmp.Or(err, late)
+		case from.Table != 0 && to.Table != 0:
 			edges = append(edges, edge{From: from, To: to})
 		}
 	}
 	return edges, r.Err()
 }
 
-func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t engine.TableName, column string) (n pgcatalog.Node, view bool, err error) {
+// resolveColumn finds a column. It is zero in a view.
+func resolveColumn(ctx context.Context, r *pgcatalog.Reader, t engine.TableName, column string) (n pgcatalog.Node, err error) {
 	relation := r.Resolve(ctx, []engine.TableName{t})[0]
 	if relation == nil {
-		return n, false, cmp.Or(r.Err(), noTable(t))
+		return n, cmp.Or(r.Err(), noTable(t))
 	}
-	n = pgcatalog.Node{Table: relation.OID, Column: r.Numbers(ctx, relation.OID)[column]}
-	if n.Column == 0 {
-		return n, false, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: table %s has no column %s", t, column))
+	number := r.Numbers(ctx, relation.OID)[column]
+	switch {
+	case number == 0:
+		return n, cmp.Or(r.Err(), fmt.Errorf("sqlmigrate: table %s has no column %s", t, column))
+	case relation.Kind == "v" || relation.Kind == "m":
+		return n, nil
 	}
-	return n, relation.Kind == "v" || relation.Kind == "m", nil
+	return pgcatalog.Node{Table: relation.OID, Column: number}, nil
 }
 
 // keySQL asks for the columns of primary keys, and which of them are integers

@@ -10,12 +10,15 @@ import (
 )
 
 // doBlock makes a DO statement with a delimiter that body does not contain.
-func doBlock(body string) string {
+func doBlock(body string) string { return doDeclared("", body) }
+
+// doDeclared is one with variables.
+func doDeclared(variables, body string) string {
 	tag := "$$"
 	for i := 1; strings.Contains(body, tag); i++ {
 		tag = "$do" + strconv.Itoa(i) + "$"
 	}
-	return "DO " + tag + "\nBEGIN\n" + body + "END\n" + tag
+	return "DO " + tag + "\n" + variables + "BEGIN\n" + body + "END\n" + tag
 }
 
 // ownerOf is a part of the body of a DO statement. It gives an object to the
@@ -38,24 +41,15 @@ func statementsUnless(unless string, texts ...string) []plan.Statement {
 // has is a condition of SQL: one of the columns meets the condition, which is about
 // pg_attribute.
 func has(columns []*column, condition string) string {
-	tests := make([]string, len(columns))
-	for i, c := range columns {
-		tests[i] = "attrelid = " + pgsql.Literal(c.relation.Target()) + "::regclass AND attname = " + pgsql.Literal(c.Name)
-	}
-	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + strings.Join(tests, " OR ") + ") AND " + condition + ")"
+	those := pgsql.Join(columns, " OR ", func(c *column) string {
+		return "attrelid = " + pgsql.Literal(c.relation.Target()) + "::regclass AND attname = " + pgsql.Literal(c.Name)
+	})
+	return "EXISTS (SELECT FROM pg_catalog.pg_attribute WHERE (" + those + ") AND " + condition + ")"
 }
 
 // areNarrow is a condition: some of the columns are narrow.
 func areNarrow(columns []*column) string { return has(columns, "atttypid <> 'bigint'::regtype") }
 
-func join(columns []*column, text func(*column) string) string {
-	texts := make([]string, len(columns))
-	for i, c := range columns {
-		texts[i] = text(c)
-	}
-	return strings.Join(texts, ", ")
-}
-
 func namesOf(columns []*column) string {
-	return join(columns, func(c *column) string { return c.Name })
+	return pgsql.Join(columns, ", ", func(c *column) string { return c.Name })
 }

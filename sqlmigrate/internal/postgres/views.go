@@ -142,21 +142,26 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 	for _, v := range views {
 		found.add(v.block())
 	}
-	views = pgcatalog.ParentsFirst(views, func(v *view) (used []*view) {
+	readViewParts[index](ctx, q, byOID, viewIndexesSQL)
+	readViewParts[keptStatistics](ctx, q, byOID, viewStatisticsSQL)
+	readViewRights(ctx, q, byOID)
+	return usedFirst(views, byOID), found
+}
+
+// usedFirst puts a view after those that it uses, and gives it their columns.
+func usedFirst(views []*view, byOID map[int64]*view) []*view {
+	sorted := pgcatalog.ParentsFirst(views, func(v *view) (used []*view) {
 		for _, oid := range v.Uses {
 			used = append(used, byOID[oid])
 		}
 		return used
 	})
-	for _, v := range views {
+	for _, v := range sorted {
 		for _, oid := range v.Uses {
 			v.columns = append(v.columns, byOID[oid].columns...)
 		}
 	}
-	readViewParts[index](ctx, q, byOID, viewIndexesSQL)
-	readViewParts[keptStatistics](ctx, q, byOID, viewStatisticsSQL)
-	readViewRights(ctx, q, byOID)
-	return views, found
+	return sorted
 }
 
 // block is for views that cannot be recreated, or would not do afterwards. At

@@ -70,12 +70,10 @@ func (c *commented) create(kind, on string) []string {
 
 // optionList is for names and values as the catalog has them.
 func optionList(options []string) string {
-	texts := make([]string, len(options))
-	for i, option := range options {
+	return pgsql.Join(options, ", ", func(option string) string {
 		name, value, _ := strings.Cut(option, "=")
-		texts[i] = name + " = " + pgsql.Literal(value)
-	}
-	return strings.Join(texts, ", ")
+		return name + " = " + pgsql.Literal(value)
+	})
 }
 
 // withoutViews puts the steps between two that drop views and create them again.

@@ -50,13 +50,9 @@ func widen(g *graph, lost restores, locks int) (plan.Phase, findings) {
 func widenStep(g *graph, t *table, up, down []string, several bool) plan.Step {
 	columns := t.narrowColumns()
 	narrow := areNarrow(columns)
-	becomes := " become bigint"
-	if len(columns) == 1 {
-		becomes = " becomes bigint"
-	}
 	return plan.Step{
 		Table:    t.Display,
-		Text:     namesOf(columns) + becomes,
+		Text:     namesOf(columns) + " become" + pgsql.If(len(columns) == 1, "s") + " bigint",
 		Up:       statementsUnless("SELECT NOT "+narrow, up...),
 		Down:     statementsUnless("SELECT "+narrow, down...),
 		Check:    statementsUnless("", widenCheck(g, t, columns)),
@@ -109,19 +105,15 @@ func (s *sequence) retype() string {
 }
 
 func alterTypes(t *table, typ func(*column) string) string {
-	return "ALTER TABLE " + t.Target() + " " + join(t.narrowColumns(), func(c *column) string {
+	return "ALTER TABLE " + t.Target() + " " + pgsql.Join(t.narrowColumns(), ", ", func(c *column) string {
 		return "ALTER COLUMN " + pgsql.Quote(c.Name) + " TYPE " + typ(c)
 	})
 }
 
 func widenLocks(t *table, several bool) string {
-	text := "ACCESS EXCLUSIVE on " + t.Display
-	if len(t.members) > 1 {
-		text += ", its partitions and children"
-	}
 	end := "phase"
 	if several {
 		end = "transaction"
 	}
-	return text + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
+	return "ACCESS EXCLUSIVE on " + t.Display + pgsql.If(len(t.members) > 1, ", its partitions and children") + " and every table whose foreign key refers to it, until the end of the " + end + ": reads and writes wait"
 }
