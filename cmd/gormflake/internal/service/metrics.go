@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 
@@ -16,20 +15,15 @@ import (
 const scrapes = 4
 
 // metrics is the handler of /metrics.
-func (s *service) metrics() (http.Handler, error) {
-	s.durations = newDurations()
+func (s *service) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	err := errors.Join(
-		registry.Register(s.durations),
-		registry.Register(collectors.NewGoCollector()),
-		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-	)
+	registry.MustRegister(s.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.Generator != nil {
-		err = errors.Join(err, registry.Register(promcollector.New(s.Generator)))
+		registry.MustRegister(promcollector.New(s.Generator))
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
 		MaxRequestsInFlight: scrapes,
 		Timeout:             s.Timeout,
-	}), err
+	})
 }

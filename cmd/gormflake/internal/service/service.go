@@ -36,20 +36,16 @@ func New(cfg Config) (http.Handler, error) {
 	cfg.setDefaults()
 	s := &service{
 		Config: cfg, anyone: slices.Contains(cfg.Origins, "*"), last: cfg.Layout.Max(cfg.Layout.Expires()),
-		memory: newBudget(cfg.MaxMemory / shares),
+		memory: newBudget(cfg.MaxMemory / shares), durations: newDurations(),
 	}
 	if cfg.Token != "" {
 		sum := sha256.Sum256([]byte(cfg.Token))
-		s.token, s.workers.showOwners = &sum, true
+		s.token = &sum
 	}
-	metrics, err := s.metrics()
-	if err != nil {
-		return nil, err
-	}
-	return s.routes(metrics), nil
+	return s.routes(), nil
 }
 
-func (s *service) routes(metrics http.Handler) http.Handler {
+func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(route string, handler http.Handler) {
 		mux.Handle(route, s.observed(route, handler))
@@ -65,6 +61,7 @@ func (s *service) routes(metrics http.Handler) http.Handler {
 	open("/livez", s.alive)
 	open("/readyz", s.health)
 	open("/healthz", s.health)
+	metrics := s.metrics()
 	guarded("/metrics", func(w http.ResponseWriter, r *http.Request) error {
 		metrics.ServeHTTP(w, r)
 		return nil

@@ -21,11 +21,8 @@ type worker struct {
 	State      string `json:"state"`
 }
 
-// A workerList is the last one that was read. It shows owners on a server that has a
-// token, which all its callers have given, and on no other.
+// A workerList is the last one that was read.
 type workerList struct {
-	showOwners bool // constant
-
 	mu      sync.Mutex
 	workers []worker
 	at      time.Time
@@ -41,7 +38,7 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Timeout)
 	defer cancel()
-	workers, err := s.workers.get(ctx, s.Store)
+	workers, err := s.listed(ctx)
 	switch {
 	case r.Context().Err() != nil:
 		return errGone
@@ -52,7 +49,10 @@ func (s *service) listWorkers(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, map[string][]worker{"workers": workers})
 }
 
-func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, error) {
+// listed are the workers, with their owners on a server that has a token, which all
+// its callers have given, and on no other.
+func (s *service) listed(ctx context.Context) ([]worker, error) {
+	l := &s.workers
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil {
@@ -61,18 +61,17 @@ func (l *workerList) get(ctx context.Context, store lease.Store) ([]worker, erro
 	if time.Since(l.at) < freshFor {
 		return l.workers, nil
 	}
-	in, err := lease.Inspect(ctx, store)
+	in, err := lease.Inspect(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	workers := make([]worker, 0, len(in.Holders))
-	for _, h := range in.Holders {
-		w := worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()}
-		if !l.showOwners {
-			w.Owner = ""
+	workers := make([]worker, len(in.Holders))
+	for i, h := range in.Holders {
+		workers[i] = worker{h.Datacenter, h.Worker, h.Owner, stamp(h.Until), h.State(now).String()}
+		if s.token == nil {
+			workers[i].Owner = ""
 		}
-		workers = append(workers, w)
 	}
 	l.workers, l.at = workers, now
 	return workers, nil

@@ -31,9 +31,9 @@ func (d *doctor) checkColumns() {
 		d.unseen(columnsCheck, "", flags.Named(err))
 		return
 	}
-	_, leases := d.leaseTable()
 	found = slices.DeleteFunc(found, func(l sqlmigrate.LikelyReference) bool {
-		return l.Column == leases+".worker_id" || strings.HasSuffix(l.Column, "."+leases+".worker_id")
+		table, isWorker := strings.CutSuffix(l.Column, ".worker_id")
+		return isWorker && d.isLeaseTable(table)
 	})
 	for _, l := range found {
 		d.reportColumn(&l)

@@ -63,11 +63,11 @@ func (f *Database) Open(ctx context.Context, mode string) (db *gorm.DB, closeDB 
 	if err != nil {
 		return nil, nil, terminal.Usage(err)
 	}
-	if err := checkFile(f.URL()); err != nil {
-		return nil, nil, err
-	}
 	what := "database"
 	if path, _, ok := sqliteFile(f.URL()); ok {
+		if err := checkFile(path); err != nil {
+			return nil, nil, err
+		}
 		what += " " + path // which drivers of servers name, and SQLite does not
 	}
 	db, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
@@ -94,11 +94,7 @@ func (f *Database) With(ctx context.Context, mode string, use func(*gorm.DB) err
 }
 
 // checkFile says what SQLite's errors do not: which file, and what of it.
-func checkFile(dsn string) error {
-	path, _, ok := sqliteFile(dsn)
-	if !ok {
-		return nil
-	}
+func checkFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -63,13 +63,11 @@ type formFlags struct {
 	as, code string
 }
 
-// register makes the first of names the default.
-func (f *formFlags) register(cmd *cobra.Command, what string, names ...string) {
-	f.names = names
+// register makes the first name the default: decimal, if there are no others.
+func (f *formFlags) register(cmd *cobra.Command, what string, others ...string) {
+	f.names = others
 	for _, plain := range plainForms {
-		if !slices.Contains(f.names, plain.name) {
-			f.names = append(f.names, plain.name)
-		}
+		f.names = append(f.names, plain.name)
 	}
 	f.names = append(f.names, serialName)
 	flags.ChoiceVar(cmd, &f.as, "as", f.names[0], what+": "+strings.Join(f.names, ", "), f.names)
