@@ -9,12 +9,14 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/types"
 )
 
 // texts finds the IDs in the files.
@@ -44,6 +46,7 @@ type printer struct {
 	painter terminal.Painter
 	name    string // of the file, if it is one
 	line    int64
+	note    []byte
 }
 
 func (p *printer) file(cmd *cobra.Command, name string) error {
@@ -163,19 +166,27 @@ func wordLen(text []byte) int {
 
 // found prints what an ID contains, in a text behind it.
 func (p *printer) found(r reading) {
+	if !p.json && !p.table {
+		p.note = p.annotate(p.note[:0], r.id)
+		_, _ = io.WriteString(p.out, p.painter.Paint(terminal.Cyan, string(p.note)))
+		return
+	}
 	rec := p.recordOf(r)
 	rec.File, rec.Line = p.name, p.line
-	if !p.write(p.out, rec) {
-		_, _ = io.WriteString(p.out, p.painter.Paint(terminal.Cyan, p.note(rec)))
-	}
+	p.write(p.out, rec)
 }
 
-func (p *printer) note(rec record) string {
-	datacenter := ""
+// annotate appends what an ID contains.
+func (p *printer) annotate(b []byte, id types.ID) []byte {
+	parts := p.layout.Decompose(id)
+	b = append(b, '(')
+	b = parts.Time.UTC().AppendFormat(b, terminal.Milliseconds)
 	if p.layout.DatacenterBits > 0 {
-		datacenter = fmt.Sprintf(" datacenter %d", rec.Datacenter)
+		b = strconv.AppendInt(append(b, " datacenter "...), parts.Datacenter, 10)
 	}
-	return fmt.Sprintf("(%s%s worker %d sequence %d)", rec.Time, datacenter, rec.Worker, rec.Sequence)
+	b = strconv.AppendInt(append(b, " worker "...), parts.Worker, 10)
+	b = strconv.AppendInt(append(b, " sequence "...), parts.Sequence, 10)
+	return append(b, ')')
 }
 
 func (p *printer) text(b []byte) {
