@@ -75,11 +75,8 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if err := checkHandle(db); err != nil {
+	if err := checkDialect(db, p.Dialect); err != nil {
 		return err
-	}
-	if dialect := db.Dialector.Name(); dialect != p.Dialect {
-		return fmt.Errorf("sqlmigrate: the plan is for %s and db is %s: pass the database that was inspected", p.Dialect, dialect)
 	}
 	e, err := p.runner()
 	if err != nil {
@@ -111,7 +108,7 @@ type run struct {
 
 func (r *run) apply() error {
 	for _, phase := range r.phases() {
-		if err := r.phase(phase.Name, tasksOf(transactionsOf(&phase), transaction.upward)); err != nil {
+		if err := r.phase(phase.Name, converted(transactionsOf(&phase), transaction.upward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been applied")
@@ -123,14 +120,14 @@ func (r *run) revert() error {
 	phases := r.phases()
 	slices.Reverse(phases)
 	for _, phase := range phases {
-		if err := r.phase(phase.Name, tasksOf(backwards(&phase), transaction.checking)); err != nil {
+		if err := r.phase(phase.Name, converted(backwards(&phase), transaction.checking)); err != nil {
 			return err
 		}
 	}
 	for _, phase := range phases {
 		// Checked again, because on some databases this is the transaction
 		// in which the answer stays what it was.
-		if err := r.phase(phase.Name, tasksOf(backwards(&phase), transaction.downward)); err != nil {
+		if err := r.phase(phase.Name, converted(backwards(&phase), transaction.downward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been taken back")
@@ -148,10 +145,13 @@ func (r *run) phases() []Phase {
 	return phases
 }
 
-// phase carries transactions out, one after the other.
+// phase carries transactions out, one after the other. Some have nothing to do.
 func (r *run) phase(name PhaseName, transactions [][]task) error {
 	p := &passage{run: r, name: name, tasks: slices.Concat(transactions...)}
 	for _, tasks := range transactions {
+		if len(tasks) == 0 {
+			continue
+		}
 		if err := p.transaction(len(tasks)); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (p *passage) transaction(n int) error {
 			p.done = p.over
 		}
 		p.report(Progress{Retry: again.count, Wait: again.pause, Err: err})
-		if again.wait(p.ctx) != nil {
+		if engine.Sleep(p.ctx, again.pause) != nil {
 			return p.failure(end, err)
 		}
 	}

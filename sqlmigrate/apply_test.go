@@ -153,7 +153,7 @@ func TestRefusesToRun(t *testing.T) {
 	}{
 		{"blockers", blocked(), nil, "blocked by view v_orders"},
 		{"other dialect", &sqlmigrate.Plan{Dialect: "postgres", Phases: handPlan(nil).Phases}, nil, "sqlmigrate: the plan is for postgres and db is sqlite"},
-		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option is nil"},
+		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option 1 is nil"},
 		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},
 		{"unknown phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases("widenn")}, `unknown phase "widenn": want widen, detach or guard`},
 		{"no function", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(nil)}, "WithProgress(nil)"},

@@ -18,6 +18,35 @@ func checkHandle(db *gorm.DB) error {
 	return nil
 }
 
+// engineFor is the engine of the database that db is a handle of.
+func engineFor(db *gorm.DB) (engine.Engine, error) {
+	if err := checkHandle(db); err != nil {
+		return nil, err
+	}
+	return engineOf(db.Dialector.Name())
+}
+
+// checkDialect is for a plan, which is of one database.
+func checkDialect(db *gorm.DB, want string) error {
+	if err := checkHandle(db); err != nil {
+		return err
+	}
+	if dialect := db.Dialector.Name(); dialect != want {
+		return fmt.Errorf("sqlmigrate: the plan is for %s and db is %s: pass the database that was inspected", want, dialect)
+	}
+	return nil
+}
+
+// read is [withConn] for an fn that finds something.
+func read[T any](ctx context.Context, db *gorm.DB, fn func(*sql.Conn) (T, error)) (T, error) {
+	var found T
+	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
+		found, err = fn(conn)
+		return err
+	})
+	return found, err
+}
+
 // withConn calls fn with one connection: db's own if it is a handle of
 // [gorm.DB.Connection] or was opened on one, and else one of its pool, which
 // goes back afterwards.

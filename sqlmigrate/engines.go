@@ -32,14 +32,7 @@ var onlines = map[string]engine.Online{
 	"postgres": pgonline.Driver{},
 }
 
-func onlineOf(dialect string) (engine.Online, error) {
-	driver, ok := onlines[dialect]
-	if !ok {
-		return nil, fmt.Errorf("sqlmigrate: an online widening is not supported on %s: apply phase widen", dialect)
-	}
-	return driver, nil
-}
-
+// converted keeps the nil slice.
 func converted[From, To any](list []From, convert func(From) To) []To {
 	if list == nil {
 		return nil

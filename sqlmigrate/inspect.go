@@ -58,10 +58,7 @@ func Inspect(ctx context.Context, db *gorm.DB, targets ...any) (*Plan, error) {
 
 // InspectWith is [Inspect] with options.
 func InspectWith(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (*Plan, error) {
-	if err := checkHandle(db); err != nil {
-		return nil, err
-	}
-	e, err := engineOf(db.Dialector.Name())
+	e, err := engineFor(db)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +69,9 @@ func InspectWith(ctx context.Context, db *gorm.DB, targets []any, opts ...Option
 	if err != nil {
 		return nil, err
 	}
-	var plan *Plan
-	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		plan, err = c.inspect(ctx, conn, db.Dialector.Name(), e)
-		return err
+	return read(ctx, db, func(conn *sql.Conn) (*Plan, error) {
+		return c.inspect(ctx, conn, db.Dialector.Name(), e)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return plan, nil
 }
 
 // Validate returns what [InspectWith] would find wrong with targets and options

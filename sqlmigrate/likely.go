@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 )
@@ -40,10 +41,7 @@ type LikelyReference struct {
 // Of opts, [WithoutReference] leaves out columns, and a column of [WithReference] is
 // found if it is narrow, whatever else it looks like.
 func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Option) ([]LikelyReference, error) {
-	if err := checkHandle(db); err != nil {
-		return nil, err
-	}
-	e, err := engineOf(db.Dialector.Name())
+	e, err := engineFor(db)
 	if err != nil {
 		return nil, err
 	}
@@ -51,28 +49,25 @@ func FindReferences(ctx context.Context, db *gorm.DB, keys []string, opts ...Opt
 	if err != nil {
 		return nil, err
 	}
-	var found []LikelyReference
-	err = withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		if _, _, err = c.existing(ctx, conn, e); err == nil {
-			found, err = c.findReferences(ctx, conn, e, nil)
+	return read(ctx, db, func(conn *sql.Conn) ([]LikelyReference, error) {
+		if _, _, err := c.existing(ctx, conn, e); err != nil {
+			return nil, err
 		}
-		return err
+		return c.findReferences(ctx, conn, e, nil)
 	})
-	return found, err
 }
 
 func configureFind(keys []string, opts []Option) (*config, error) {
-	const prefix = "sqlmigrate: FindReferences"
 	c := &config{}
 	var errs []error
 	for _, name := range keys {
 		table, column, err := engine.ParseColumn(name)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", prefix, err))
+			errs = append(errs, fmt.Errorf("sqlmigrate: FindReferences: %w", err))
 		}
 		c.keys = append(c.keys, likely.Key{Table: table, Column: column})
 	}
-	errs = append(errs, applied(prefix, opts, func(o Option) error { return o.apply(c) }))
+	errs = append(errs, option.Apply("sqlmigrate: FindReferences", opts, func(o Option) error { return o.apply(c) }))
 	return c, errors.Join(errs...)
 }
 
@@ -117,7 +112,7 @@ func (p *Plan) movedColumns() []engine.Reference {
 	var columns []engine.Reference
 	for _, t := range p.Tables {
 		for _, c := range t.Columns {
-			columns = append(columns, engine.Reference{Table: engine.TableName{Schema: t.Schema, Name: t.Name}, Column: c.Name})
+			columns = append(columns, engine.Reference{Table: nameOf(&t), Column: c.Name})
 		}
 	}
 	return columns
@@ -129,7 +124,7 @@ func (p *Plan) keys() []likely.Key {
 		own := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !c.Key })
 		for _, c := range own {
 			if len(own) == 1 || len(c.Refers) == 0 {
-				keys = append(keys, likely.Key{Table: engine.TableName{Schema: t.Schema, Name: t.Name}, Column: c.Name})
+				keys = append(keys, likely.Key{Table: nameOf(&t), Column: c.Name})
 			}
 		}
 	}

@@ -276,7 +276,7 @@ func TestLikelyReferenceMistakes(t *testing.T) {
 		"no name":        {nil, []sqlmigrate.Option{sqlmigrate.WithoutReference("odd")}, `WithoutReference("odd"): "odd" is not the name of a column`},
 		"no reference":   {nil, []sqlmigrate.Option{sqlmigrate.WithReference("orders.odd", "orders.id")}, "WithReference: table orders has no column odd"},
 		"no name of key": {[]string{"orders"}, nil, `FindReferences: "orders" is not the name of a column`},
-		"nil":            {nil, []sqlmigrate.Option{nil}, "FindReferences: option is nil"},
+		"nil":            {nil, []sqlmigrate.Option{nil}, "FindReferences: option 1 is nil"},
 	} {
 		_, err := sqlmigrate.FindReferences(t.Context(), db, test.keys, test.opts...)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

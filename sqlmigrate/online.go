@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -52,6 +53,8 @@ type (
 	// An OnlineStep is what is done between two points from which an [OnlinePlan] can be
 	// resumed.
 	OnlineStep = plan.OnlineStep
+	// OnlineProgress is what [OnlinePlan.Apply], Finish or Revert is about to do.
+	OnlineProgress = plan.OnlineProgress
 )
 
 // The stages, in their order.
@@ -92,34 +95,27 @@ type OnlineStatus struct {
 // Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
 // for databases other than PostgreSQL and MariaDB.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
-	driver, err := p.onlineDriver(db)
+	driver, err := onlineFor(db, p.Dialect)
 	if err != nil {
 		return nil, err
 	}
-	var plan *OnlinePlan
-	err = withConn(ctx, db, func(conn *sql.Conn) error {
-		found, err := p.online(ctx, conn, driver)
-		plan = found
-		return err
-	})
-	return plan, err
+	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) { return p.online(ctx, conn, driver) })
 }
 
-func (p *Plan) onlineDriver(db *gorm.DB) (engine.Online, error) {
-	if err := checkHandle(db); err != nil {
+// onlineFor is the driver for a plan of the dialect.
+func onlineFor(db *gorm.DB, dialect string) (engine.Online, error) {
+	if err := checkDialect(db, dialect); err != nil {
 		return nil, err
 	}
-	if dialect := db.Dialector.Name(); dialect != p.Dialect {
-		return nil, fmt.Errorf("sqlmigrate: the plan is for %s and db is %s: pass the database that was inspected", p.Dialect, dialect)
+	driver, ok := onlines[dialect]
+	if !ok {
+		return nil, fmt.Errorf("sqlmigrate: an online widening is not supported on %s: apply phase widen", dialect)
 	}
-	return onlineOf(p.Dialect)
+	return driver, nil
 }
 
 func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online) (*OnlinePlan, error) {
-	var names []engine.TableName
-	for _, t := range p.Tables {
-		names = append(names, engine.TableName{Schema: t.Schema, Name: t.Name})
-	}
+	names := converted(p.Tables, func(t Table) engine.TableName { return nameOf(&t) })
 	move, err := driver.LoadMove(ctx, conn, names)
 	if err != nil {
 		return nil, err
@@ -140,7 +136,7 @@ func (p *Plan) onlineTables() []engine.OnlineTable {
 	var tables []engine.OnlineTable
 	for _, t := range p.Tables {
 		if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.To != "" }) {
-			tables = append(tables, engine.OnlineTable{Name: engine.TableName{Schema: t.Schema, Name: t.Name}, Columns: t.Columns})
+			tables = append(tables, engine.OnlineTable{Name: nameOf(&t), Columns: t.Columns})
 		}
 	}
 	return tables
@@ -161,9 +157,8 @@ func mergedBlockers(own, more []Blocker) []Blocker {
 // Empty reports whether there is nothing to do, and nothing to finish.
 func (o *OnlinePlan) Empty() bool { return len(o.Stages) == 0 }
 
-// Err returns nil, or one error that names every blocker, each on a line of its
-// own.
-func (o *OnlinePlan) Err() error { return (&Plan{Blockers: o.Blockers}).Err() }
+// Err is [Plan.Err] of this plan's blockers.
+func (o *OnlinePlan) Err() error { return errorOf(o.Blockers) }
 
 // Estimate is the sum of the steps' estimates; Disk and Log are the bytes by
 // which the tables and the log grow until Finish.
@@ -207,27 +202,26 @@ func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOpti
 
 // Status reads how far the move has come from the database.
 func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, error) {
-	var status OnlineStatus
-	driver, err := (&Plan{Dialect: o.Dialect}).onlineDriver(db)
+	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {
-		return status, err
+		return OnlineStatus{}, err
 	}
-	err = withConn(ctx, db, func(conn *sql.Conn) error {
+	return read(ctx, db, func(conn *sql.Conn) (OnlineStatus, error) {
 		move, err := driver.LoadMove(ctx, conn, o.tables)
-		if move != nil {
-			status = statusOf(move)
+		if move == nil || err != nil {
+			return OnlineStatus{}, err
 		}
-		return err
+		return statusOf(move), nil
 	})
-	return status, err
 }
 
 func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, do func(*online.Run, context.Context) error) error {
-	c, err := configureOnline(opts)
+	c := online.Defaults()
+	err := option.Apply("sqlmigrate", opts, func(opt OnlineOption) error { return opt.applyOnline(&c) })
 	if err != nil {
 		return err
 	}
-	driver, err := (&Plan{Dialect: o.Dialect}).onlineDriver(db)
+	driver, err := onlineFor(db, o.Dialect)
 	if err != nil {
 		return err
 	}
@@ -244,25 +238,22 @@ func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, 
 }
 
 func onlinePlanOf(dialect string, names []engine.TableName, move *engine.Move) *OnlinePlan {
-	plan := &OnlinePlan{
+	return &OnlinePlan{
 		Dialect:  dialect,
+		Tables:   converted(move.Plan.Tables, engine.TableName.String),
 		Stages:   move.Plan.Stages,
 		Blockers: move.Plan.Blockers,
 		Notes:    move.Plan.Notes,
 		tables:   names,
 		move:     move,
 	}
-	for _, t := range move.Plan.Tables {
-		plan.Tables = append(plan.Tables, t.String())
-	}
-	return plan
 }
 
 func statusOf(m *engine.Move) OnlineStatus {
-	at := online.At(m)
+	stage, of := online.At(m)
 	return OnlineStatus{
 		Begun: true, Swapped: online.Swapped(m), Reverting: m.Back,
-		Stage: at.Stage, Done: m.Done, Of: at.Of,
+		Stage: stage, Done: m.Done, Of: of,
 		Copied: m.Copied, Began: m.Began,
 	}
 }

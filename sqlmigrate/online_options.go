@@ -22,7 +22,7 @@ func (f onlineOptionFunc) applyOnline(c *online.Config) error { return f(c) }
 func WithBatchRows(smallest, largest int) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if smallest < 1 || largest < smallest {
-			return fmt.Errorf("WithBatchRows(%d, %d): want at least 1, and the second number no smaller than the first", smallest, largest)
+			return fmt.Errorf("sqlmigrate: WithBatchRows(%d, %d): want at least 1, and the second number no smaller than the first", smallest, largest)
 		}
 		c.Smallest, c.Largest = smallest, largest
 		return nil
@@ -34,7 +34,7 @@ func WithBatchRows(smallest, largest int) OnlineOption {
 func WithStall(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if d <= 0 {
-			return fmt.Errorf("WithStall(%v): want more than zero", d)
+			return fmt.Errorf("sqlmigrate: WithStall(%v): want more than zero", d)
 		}
 		c.Stall = d
 		return nil
@@ -59,33 +59,8 @@ func WithLastStage(name StageName) OnlineOption {
 			c.Last = name
 			return nil
 		}
-		return fmt.Errorf("WithLastStage: unknown stage %q: want prepare, copy, index, constrain or swap", name)
+		return fmt.Errorf("sqlmigrate: WithLastStage: unknown stage %q: want prepare, copy, index, constrain or swap", name)
 	})
-}
-
-// OnlineProgress is what [OnlinePlan.Apply], Finish or Revert is about to do.
-type OnlineProgress struct {
-	Stage       StageName
-	Table, Step string // empty after the last one
-	SQL         []string
-
-	// Done steps of Of are over.
-	Done, Of int
-
-	// Rows of OfRows have been copied by this step, Rate of them a second, and
-	// Batch at a time. OfRows is an estimate.
-	Rows, OfRows int64
-	Rate         float64
-	Batch        int
-
-	// Remaining is for the steps that Apply has still to do, as far as can be
-	// told from what the others took.
-	Remaining time.Duration
-
-	// Waiting says what the step waits for, and is empty if it does not.
-	Waiting string
-
-	Elapsed time.Duration // since the call
 }
 
 // WithOnlineProgress calls fn before each step, after each second of one in
@@ -94,15 +69,9 @@ type OnlineProgress struct {
 func WithOnlineProgress(fn func(OnlineProgress)) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		if fn == nil {
-			return errors.New("WithOnlineProgress(nil): want a function")
+			return errors.New("sqlmigrate: WithOnlineProgress(nil): want a function")
 		}
-		c.Progress = func(p online.Progress) { fn(OnlineProgress(p)) }
+		c.Progress = fn
 		return nil
 	})
-}
-
-func configureOnline(opts []OnlineOption) (online.Config, error) {
-	c := online.Defaults()
-	err := applied("sqlmigrate", opts, func(o OnlineOption) error { return o.applyOnline(&c) })
-	return c, err
 }

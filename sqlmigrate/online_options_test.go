@@ -28,7 +28,7 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 		"last stage":           {sqlmigrate.WithLastStage(sqlmigrate.StageFinish), `WithLastStage: unknown stage "finish": want prepare, copy, index, constrain or swap`},
 		"unknown stage":        {sqlmigrate.WithLastStage("swapp"), `WithLastStage: unknown stage "swapp": want prepare, copy, index, constrain or swap`},
 		"no function":          {sqlmigrate.WithOnlineProgress(nil), "WithOnlineProgress(nil): want a function"},
-		"no option":            {nil, "option is nil"},
+		"no option":            {nil, "option 1 is nil"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 func (o *OnlinePlan) String() string {
 	out := page{width: pageWidth}
 	out.line(0, o.headline())
-	out.blockers((&Plan{Blockers: o.Blockers}).BlockingObjects())
+	out.blockers(blockingObjects(o.Blockers))
 	for _, stage := range o.Stages {
 		out.line(0, fmt.Sprintf("\nStage %s: %s", stage.Name, stage.Text))
 		out.onlineSteps(stage.Steps)

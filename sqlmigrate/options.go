@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/snowflake"
-
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
@@ -44,7 +44,7 @@ func WithReference(column, key string) Option {
 		from, fromColumn, errFrom := engine.ParseColumn(column)
 		to, toColumn, errTo := engine.ParseColumn(key)
 		if err := errors.Join(errFrom, errTo); err != nil {
-			return fmt.Errorf("WithReference(%q, %q): %w", column, key, err)
+			return fmt.Errorf("sqlmigrate: WithReference(%q, %q): %w", column, key, err)
 		}
 		c.references = append(c.references, engine.Reference{Table: from, Column: fromColumn, ToTable: to, ToColumn: toColumn})
 		return nil
@@ -58,7 +58,7 @@ func WithoutReference(column string) Option {
 	return optionFunc(func(c *config) error {
 		table, name, err := engine.ParseColumn(column)
 		if err != nil {
-			return fmt.Errorf("WithoutReference(%q): %w", column, err)
+			return fmt.Errorf("sqlmigrate: WithoutReference(%q): %w", column, err)
 		}
 		c.excluded = append(c.excluded, engine.Reference{Table: table, Column: name})
 		return nil
@@ -71,7 +71,7 @@ func WithoutReference(column string) Option {
 func WithLayout(layout snowflake.Layout) Option {
 	return optionFunc(func(c *config) error {
 		if err := layout.Validate(); err != nil {
-			return fmt.Errorf("WithLayout: %w", err)
+			return fmt.Errorf("sqlmigrate: WithLayout: %w", err)
 		}
 		c.layout = layout
 		return nil
@@ -114,7 +114,7 @@ func (f applyOptionFunc) applyTo(c *applyConfig) error { return f(c) }
 func WithProgress(fn func(Progress)) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {
 		if fn == nil {
-			return errors.New("WithProgress(nil): want a function")
+			return errors.New("sqlmigrate: WithProgress(nil): want a function")
 		}
 		c.progress = fn
 		return nil
@@ -155,7 +155,7 @@ func WithLockTimeout(d time.Duration) RunOption {
 			return atLeast("WithLockTimeout", d, 0, "zero")
 		},
 		func(c *online.Config) error {
-			c.Settings.LockWait = d
+			c.Settings.LockTimeout = d
 			return atLeast("WithLockTimeout", d, time.Millisecond, "a millisecond")
 		},
 	}
@@ -189,7 +189,7 @@ func WithRetryFor(d time.Duration) RunOption {
 // atLeast is for the duration of an option; least is the same in words.
 func atLeast(option string, d, limit time.Duration, least string) error {
 	if d < limit {
-		return fmt.Errorf("%s(%v): want %s or more", option, d, least)
+		return fmt.Errorf("sqlmigrate: %s(%v): want %s or more", option, d, least)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func atLeast(option string, d, limit time.Duration, least string) error {
 func WithPhases(names ...PhaseName) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {
 		if len(names) == 0 {
-			return errors.New("WithPhases(): want at least one of widen, detach and guard")
+			return errors.New("sqlmigrate: WithPhases(): want at least one of widen, detach and guard")
 		}
 		c.phases = make(map[PhaseName]bool, len(names))
 		for _, name := range names {
@@ -208,7 +208,7 @@ func WithPhases(names ...PhaseName) ApplyOption {
 			case Widen, Detach, Guard:
 				c.phases[name] = true
 			default:
-				return fmt.Errorf("WithPhases: unknown phase %q: want widen, detach or guard", name)
+				return fmt.Errorf("sqlmigrate: WithPhases: unknown phase %q: want widen, detach or guard", name)
 			}
 		}
 		return nil
@@ -221,21 +221,6 @@ func configureApply(opts []ApplyOption) (applyConfig, error) {
 		progress: func(Progress) {},
 		retryFor: defaultRetryFor,
 	}
-	err := applied("sqlmigrate", opts, func(o ApplyOption) error { return o.applyTo(&c) })
+	err := option.Apply("sqlmigrate", opts, func(o ApplyOption) error { return o.applyTo(&c) })
 	return c, err
-}
-
-// applied calls apply for each option, and returns every mistake.
-func applied[O any](prefix string, opts []O, apply func(O) error) error {
-	var errs []error
-	for _, opt := range opts {
-		err := errors.New("option is nil")
-		if any(opt) != nil {
-			err = apply(opt)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", prefix, err))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -1,6 +1,9 @@
 package sqlmigrate
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -64,3 +67,15 @@ const (
 
 // Empty reports whether there is nothing to do.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
+
+// Err returns nil, or one error that names every blocker, each on a line of its
+// own.
+func (p *Plan) Err() error { return errorOf(p.Blockers) }
+
+func errorOf(blockers []Blocker) error {
+	return errors.Join(converted(blockers, func(b Blocker) error {
+		return fmt.Errorf("sqlmigrate: table %s: blocked by %s: %s: %s", b.Table, b.Object, b.Reason, b.Fix)
+	})...)
+}
+
+func nameOf(t *Table) engine.TableName { return engine.TableName{Schema: t.Schema, Name: t.Name} }

@@ -157,9 +157,11 @@ func (out *page) tables(tables []Table, style Style) {
 }
 
 func (out *page) table(t *Table, style Style) {
-	line := qualified(t) + ": " + volume(t.Rows, t.Bytes)
+	line := nameOf(t).String() + ": "
 	if t.NotAnalyzed {
-		line = qualified(t) + ": not analyzed, " + size(t.Bytes)
+		line += "not analyzed, " + size(t.Bytes)
+	} else {
+		line += volume(t.Rows, t.Bytes)
 	}
 	if t.MaxKey != 0 {
 		line += ", largest key " + t.MaxKey.String()
@@ -171,8 +173,6 @@ func (out *page) table(t *Table, style Style) {
 		}
 	}
 }
-
-func qualified(t *Table) string { return engine.TableName{Schema: t.Schema, Name: t.Name}.String() }
 
 func (out *page) phases(phases []Phase, style Style) {
 	for i, phase := range phases {

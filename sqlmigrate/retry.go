@@ -1,7 +1,6 @@
 package sqlmigrate
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -33,13 +32,4 @@ func (r *retries) more() bool {
 	r.pause = longest/2 + rand.N(longest/2)
 	r.count++
 	return time.Since(r.begun)+r.pause < r.limit
-}
-
-func (r *retries) wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(r.pause):
-		return nil
-	}
 }

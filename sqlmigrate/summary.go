@@ -83,9 +83,11 @@ type BlockingObject struct {
 
 // BlockingObjects are the blockers by object. Those with the same fix follow each
 // other.
-func (p *Plan) BlockingObjects() []BlockingObject {
+func (p *Plan) BlockingObjects() []BlockingObject { return blockingObjects(p.Blockers) }
+
+func blockingObjects(blockers []Blocker) []BlockingObject {
 	var objects []BlockingObject
-	for _, b := range p.Blockers {
+	for _, b := range blockers {
 		i := slices.IndexFunc(objects, func(o BlockingObject) bool { return o.is(b) })
 		if i < 0 {
 			objects, i = append(objects, BlockingObject{Object: b.Object, Fix: b.Fix}), len(objects)

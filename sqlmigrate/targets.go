@@ -8,8 +8,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/snowflake"
-
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
@@ -24,7 +24,7 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 			errs = append(errs, fmt.Errorf("sqlmigrate: target %d: %w", i+1, err))
 		}
 	}
-	errs = append(errs, applied("sqlmigrate", opts, func(o Option) error { return o.apply(c) }))
+	errs = append(errs, option.Apply("sqlmigrate", opts, func(o Option) error { return o.apply(c) }))
 	return c, errors.Join(errs...)
 }
 

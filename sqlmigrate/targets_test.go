@@ -162,7 +162,7 @@ func TestValidate(t *testing.T) {
 	}
 	err := sqlmigrate.Validate(db, []any{"a..b", sqlmigrate.WithRecreateViews()}, nil, sqlmigrate.WithoutReference("audit"))
 	migratetest.WantError(t, err, `sqlmigrate: target 1: "a..b" is not`, "sqlmigrate: target 2: it is an option: pass it to InspectWith",
-		"sqlmigrate: option is nil", `sqlmigrate: WithoutReference("audit"): `)
+		"sqlmigrate: option 1 is nil", `sqlmigrate: WithoutReference("audit"): `)
 	migratetest.WantError(t, sqlmigrate.Validate(nil, nil), "db is nil")
 }
 

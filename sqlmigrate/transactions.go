@@ -50,11 +50,7 @@ func backwards(p *Phase) []transaction {
 }
 
 func tasksFor(table, text string, statements []Statement) []task {
-	tasks := make([]task, len(statements))
-	for i, statement := range statements {
-		tasks[i] = task{table, text, statement}
-	}
-	return tasks
+	return converted(statements, func(s Statement) task { return task{table, text, s} })
 }
 
 // checks have no table, because they change none.
@@ -62,21 +58,6 @@ func checks(statements []Statement) []task {
 	return tasksFor("", "check whether the phase can be taken back", statements)
 }
 
-// tasksOf a phase leaves out transactions that have nothing to do.
-func tasksOf(transactions []transaction, direction func(transaction) []task) [][]task {
-	var found [][]task
-	for _, t := range transactions {
-		if tasks := direction(t); len(tasks) > 0 {
-			found = append(found, tasks)
-		}
-	}
-	return found
-}
-
 func statementsOf(tasks []task) []Statement {
-	statements := make([]Statement, len(tasks))
-	for i, t := range tasks {
-		statements[i] = t.statement
-	}
-	return statements
+	return converted(tasks, func(t task) Statement { return t.statement })
 }

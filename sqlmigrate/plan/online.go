@@ -61,3 +61,28 @@ type OnlineStep struct {
 	Disk, Log   int64         `json:",omitempty"` // bytes by which the tables and the log grow
 	Estimate    time.Duration `json:",omitempty"` // on the machine of the measurements in docs/measurements.md, under load
 }
+
+// OnlineProgress is what Apply, Finish or Revert of an online plan is about to do.
+type OnlineProgress struct {
+	Stage       StageName
+	Table, Step string // empty after the last one
+	SQL         []string
+
+	// Done steps of Of are over.
+	Done, Of int
+
+	// Rows of OfRows have been copied by this step, Rate of them a second, and
+	// Batch at a time. OfRows is an estimate.
+	Rows, OfRows int64
+	Rate         float64
+	Batch        int
+
+	// Remaining is for the steps that Apply has still to do, as far as can be
+	// told from what the others took.
+	Remaining time.Duration
+
+	// Waiting says what the step waits for, and is empty if it does not.
+	Waiting string
+
+	Elapsed time.Duration // since the call
+}

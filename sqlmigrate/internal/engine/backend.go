@@ -66,11 +66,24 @@ func awaitEnd(ctx context.Context, other *sql.Conn, b Backend) error {
 		if ended || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if err := Sleep(ctx, pause); err != nil {
+			return err
 		}
+	}
+}
+
+// Sleep lets d pass, unless ctx ends first: its cause is the error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
 	}
 }
 

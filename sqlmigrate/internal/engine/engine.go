@@ -111,7 +111,7 @@ type Reference struct {
 // database assigns none of them, there is no telling which one it was.
 const CompositeNote = "Table %s has a key of %d columns, none of them assigned by the database: only those that are connected with another key that is moved are changed."
 
-// Settings are what the options of Apply and Revert set.
+// Settings are for one statement or step.
 type Settings struct {
 	LockTimeout time.Duration // zero: the database's own
 	Pool        *sql.DB       // for other connections; nil: there are none

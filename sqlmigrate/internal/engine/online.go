@@ -28,7 +28,7 @@ type Online interface {
 	// up, and records a move that is new. release undoes the former two after the
 	// work has ended with err, ends what the server still does for conn if that
 	// is needed, and returns err with what failed then.
-	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s OnlineSettings) (release func(err error) error, err error)
+	OpenMove(ctx context.Context, conn *sql.Conn, m *Move, s Settings) (release func(err error) error, err error)
 
 	// SaveMove records how far the move has come.
 	SaveMove(ctx context.Context, conn *sql.Conn, m *Move) error
@@ -37,13 +37,13 @@ type Online interface {
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
 	// RunStep carries out a step that is not [plan.Batches], and records next, which is
-	// m with the step done. It tries once; a lock is waited for until s.LockWait.
-	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s OnlineSettings) error
+	// m with the step done. It tries once; a lock is waited for until s.LockTimeout.
+	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
 	// RunBatch carries out one batch of a step that is [plan.Batches], of about that
 	// many rows from next.Position on. It sets Position, Until and Copied of
 	// next, and records it.
-	RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, rows int, s OnlineSettings) (Batch, error)
+	RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, rows int, s Settings) (Batch, error)
 
 	// Retry reports whether a step that failed with err may succeed if it is tried
 	// again: it had no lock in time, or was the victim of a deadlock. holder
@@ -107,10 +107,4 @@ type Batch struct {
 	Took    time.Duration // while it held locks on rows
 	Commit  time.Duration // the part of it that the commit took
 	Last    bool          // there are no more rows
-}
-
-// OnlineSettings are what the options of an online widening set.
-type OnlineSettings struct {
-	LockWait time.Duration
-	Pool     *sql.DB // for other connections; nil: there are none
 }

@@ -14,8 +14,8 @@ type Config struct {
 	MaxLag            time.Duration // of a replica; zero: no limit
 	Patience          time.Duration // for which a step that gets no lock is tried again
 	Last              plan.StageName
-	Progress          func(Progress)
-	Settings          engine.OnlineSettings
+	Progress          func(plan.OnlineProgress)
+	Settings          engine.Settings
 }
 
 // Defaults returns what is documented at the options.
@@ -26,21 +26,7 @@ func Defaults() Config {
 		MaxLag:   10 * time.Second,
 		Patience: 10 * time.Minute,
 		Last:     plan.StageSwap,
-		Progress: func(Progress) {},
-		Settings: engine.OnlineSettings{LockWait: 200 * time.Millisecond},
+		Progress: func(plan.OnlineProgress) {},
+		Settings: engine.Settings{LockTimeout: 200 * time.Millisecond},
 	}
-}
-
-// Progress is described in package sqlmigrate.
-type Progress struct {
-	Stage        plan.StageName
-	Table, Step  string
-	SQL          []string
-	Done, Of     int
-	Rows, OfRows int64
-	Rate         float64
-	Batch        int
-	Remaining    time.Duration
-	Waiting      string
-	Elapsed      time.Duration
 }

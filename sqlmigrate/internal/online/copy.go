@@ -76,7 +76,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 			c.move = &attempt
 			c.pace.after(b)
 			c.report.copied(c.move, c.pace.rows)
-			return b, sleep(ctx, c.pace.rest(b))
+			return b, engine.Sleep(ctx, c.pace.rest(b))
 		}
 		again, holder := c.driver.Retry(ctx, c.conn, c.OnlineStep, err)
 		if ctx.Err() != nil || !again || try.over() {
@@ -86,7 +86,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 		c.pace.failed()
 		rows = c.pace.rows
 		c.report.waiting("rows that another program holds: " + holder)
-		if err := sleep(ctx, try.pause()); err != nil {
+		if err := engine.Sleep(ctx, try.pause()); err != nil {
 			return b, err
 		}
 	}
@@ -99,7 +99,7 @@ func (c *copying) rest(ctx context.Context) error {
 			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
 		}
 		c.report.waiting("rows that another program holds, in " + engine.Count(len(c.skipped), "place"))
-		if err := sleep(ctx, try.pause()); err != nil {
+		if err := engine.Sleep(ctx, try.pause()); err != nil {
 			return err
 		}
 		positions, end := c.skipped, c.move.Position
@@ -140,7 +140,7 @@ func (c *copying) awaitReplicas(ctx context.Context) error {
 			return nil
 		}
 		c.report.waiting(fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), c.config.MaxLag))
-		if err := sleep(ctx, lagInterval); err != nil {
+		if err := engine.Sleep(ctx, lagInterval); err != nil {
 			return err
 		}
 	}

@@ -15,13 +15,10 @@ type task struct {
 
 // tasks are all steps of m in the direction that it has.
 func tasks(m *engine.Move) []task {
-	var all []task
 	if m.Back {
-		for i := m.From; i >= 0; i-- {
-			all = appendTasks(all, i, m.Plan.Stages[i].Back)
-		}
-		return all
+		return backOf(m, m.From, 0)
 	}
+	var all []task
 	for i, stage := range m.Plan.Stages {
 		all = appendTasks(all, i, stage.Steps)
 	}
@@ -53,20 +50,14 @@ func through(p *engine.OnlinePlan, last plan.StageName) int {
 	return n
 }
 
-// A Point is where a move is.
-type Point struct {
-	Stage plan.StageName
-	Of    int
-}
-
-// At is where m is.
-func At(m *engine.Move) Point {
+// At returns the stage that is next, which is empty if none is, and how many steps
+// there are in the direction of m.
+func At(m *engine.Move) (stage plan.StageName, of int) {
 	all := tasks(m)
-	at := Point{Of: len(all)}
 	if m.Done < len(all) {
-		at.Stage = m.Plan.Stages[all[m.Done].stage].Name
+		stage = m.Plan.Stages[all[m.Done].stage].Name
 	}
-	return at
+	return stage, len(all)
 }
 
 // Swapped reports whether the new columns have their places.

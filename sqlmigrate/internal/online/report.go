@@ -9,9 +9,9 @@ import (
 
 // A reporter calls the function that the caller has given for progress.
 type reporter struct {
-	fn    func(Progress)
+	fn    func(plan.OnlineProgress)
 	begun time.Time
-	now   Progress
+	now   plan.OnlineProgress
 	all   []task
 	end   int
 
@@ -23,7 +23,7 @@ type reporter struct {
 	last       time.Time // report of a copy
 }
 
-func newReporter(fn func(Progress)) *reporter { return &reporter{fn: fn, begun: time.Now()} }
+func newReporter(fn func(plan.OnlineProgress)) *reporter { return &reporter{fn: fn, begun: time.Now()} }
 
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
@@ -33,7 +33,7 @@ func (r *reporter) begin(m *engine.Move, all []task, end int) {
 // step is before each.
 func (r *reporter) step(m *engine.Move, t task, done int) {
 	r.passed(done)
-	r.now = Progress{
+	r.now = plan.OnlineProgress{
 		Stage: m.Plan.Stages[t.stage].Name, Table: t.Table, Step: t.Text, SQL: t.SQL, Done: done, Of: r.end,
 		Remaining: r.remaining(done),
 	}
@@ -90,7 +90,7 @@ func (r *reporter) waiting(what string) {
 }
 
 func (r *reporter) over(end int) {
-	r.now = Progress{Done: end, Of: end}
+	r.now = plan.OnlineProgress{Done: end, Of: end}
 	r.send()
 }
 

@@ -44,7 +44,8 @@ func (r *Run) Apply(ctx context.Context) error {
 func (r *Run) Finish(ctx context.Context) error {
 	return r.open(ctx, false, func() error {
 		if r.move.Back || r.move.Done < through(&r.move.Plan, plan.StageSwap) {
-			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", At(r.move).Stage, plan.StageFinish)
+			stage, _ := At(r.move)
+			return fmt.Errorf("sqlmigrate: the move is in stage %s: want all stages before %s applied", stage, plan.StageFinish)
 		}
 		return r.toEnd(ctx)
 	})
@@ -204,7 +205,7 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 			return err
 		}
 		r.report.waiting(strings.TrimSuffix(fmt.Sprintf("a lock, after %s: %s", engine.Count(try.failed(), "try"), holder), ": "))
-		if err := sleep(ctx, try.pause()); err != nil {
+		if err := engine.Sleep(ctx, try.pause()); err != nil {
 			return err
 		}
 	}

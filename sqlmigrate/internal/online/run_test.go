@@ -45,7 +45,7 @@ func (f *fake) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine
 	return &m, nil
 }
 
-func (f *fake) OpenMove(_ context.Context, _ *sql.Conn, m *engine.Move, _ engine.OnlineSettings) (func(error) error, error) {
+func (f *fake) OpenMove(_ context.Context, _ *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	f.move = m
 	return func(err error) error { return err }, nil
 }
@@ -60,8 +60,8 @@ func (f *fake) CloseMove(context.Context, *sql.Conn, *engine.Move) error {
 	return nil
 }
 
-func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
-	f.waits = append(f.waits, s.LockWait)
+func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
+	f.waits = append(f.waits, s.LockTimeout)
 	if f.busy > 0 {
 		f.busy--
 		return errBusy
@@ -75,7 +75,7 @@ func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next 
 	return nil
 }
 
-func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (engine.Batch, error) {
+func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (engine.Batch, error) {
 	f.rows, f.begun = append(f.rows, rows), append(f.begun, time.Now())
 	took := f.took(rows)
 	time.Sleep(took)
@@ -171,7 +171,7 @@ func TestLag(t *testing.T) {
 		f.lag = []time.Duration{11 * time.Second, 12 * time.Second, 9 * time.Second}
 		var waited []string
 		c := online.Defaults()
-		c.Progress = func(p online.Progress) {
+		c.Progress = func(p plan.OnlineProgress) {
 			if p.Waiting != "" {
 				waited = append(waited, p.Waiting)
 			}

@@ -1,7 +1,6 @@
 package online
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -21,8 +20,8 @@ func newTries(c Config) *tries { return &tries{begun: time.Now(), patience: c.Pa
 
 const fullWait = 4 // the first try that waits as long as the option allows
 
-func (t *tries) settings(s engine.OnlineSettings) engine.OnlineSettings {
-	s.LockWait = max(time.Millisecond, s.LockWait*time.Duration(min(t.count+1, fullWait))/fullWait)
+func (t *tries) settings(s engine.Settings) engine.Settings {
+	s.LockTimeout = max(time.Millisecond, s.LockTimeout*time.Duration(min(t.count+1, fullWait))/fullWait)
 	return s
 }
 
@@ -37,18 +36,4 @@ func (t *tries) over() bool { return time.Since(t.begun) >= t.patience }
 // meeting a job that comes again and again.
 func (t *tries) pause() time.Duration {
 	return 300*time.Millisecond + rand.N(300*time.Millisecond)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

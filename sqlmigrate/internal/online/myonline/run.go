@@ -14,7 +14,7 @@ import (
 )
 
 // RunStep implements [engine.Online].
-func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	ctx = context.WithoutCancel(ctx)
 	over := false
 	if step.Unless != "" {
@@ -33,7 +33,7 @@ func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 	return save(ctx, conn, next)
 }
 
-func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.OnlineSettings) error {
+func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
 	switch step.Kind {
 	case plan.Verify:
 		return verify(ctx, conn, step.SQL[0])
@@ -49,10 +49,10 @@ func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engi
 }
 
 // short leaves no lock and no setting of a step behind.
-func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.OnlineSettings) error {
+func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
 	var err error
 	for _, statement := range step.SQL {
-		if err = gently(ctx, conn, statement, s.LockWait); err != nil {
+		if err = gently(ctx, conn, statement, s.LockTimeout); err != nil {
 			break
 		}
 	}
@@ -93,7 +93,7 @@ func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Dur
 }
 
 // RunBatch implements [engine.Online]. Positions are keys.
-func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.OnlineSettings) (b engine.Batch, err error) {
+func (Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (b engine.Batch, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if next.Position == 0 && next.Until == 0 {
 		if err := conn.QueryRowContext(ctx, step.SQL[2]).Scan(&next.Position, &next.Until); err != nil {

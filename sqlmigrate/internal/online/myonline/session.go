@@ -17,7 +17,7 @@ const claimWait = 10 * time.Second
 
 // OpenMove implements [engine.Online]. The end of ctx ends no statement: see the
 // package.
-func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.OnlineSettings) (func(error) error, error) {
+func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, _ engine.Settings) (func(error) error, error) {
 	session, err := mysql.OpenSession(context.WithoutCancel(ctx), conn, claimWait)
 	if err != nil {
 		return nil, err

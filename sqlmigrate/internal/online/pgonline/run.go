@@ -30,7 +30,7 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 }
 
 // RunStep implements [engine.Online].
-func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	if over, err := isOver(ctx, conn, step); err != nil {
 		return err
 	} else if over {
@@ -75,7 +75,7 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 
 // short is one transaction with the record that it is done. What follows the
 // locks is sent at once: everybody waits for as long as it takes.
-func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.OnlineSettings) error {
+func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
 		for len(rest) > 0 && strings.HasPrefix(rest[0], "LOCK TABLE ") {
@@ -84,7 +84,7 @@ func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 			}
 			rest = rest[1:]
 		}
-		texts := append([]string{set("statement_timeout", 0), set("lock_timeout", s.LockWait)}, rest...)
+		texts := append([]string{set("statement_timeout", 0), set("lock_timeout", s.LockTimeout)}, rest...)
 		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ const gentleWait = 5 * time.Second
 
 // lock limits the wait for the locks of all tables together: lock_timeout is
 // for each.
-func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.OnlineSettings) error {
-	wait := s.LockWait
+func lock(ctx context.Context, conn *sql.Conn, statement string, s engine.Settings) error {
+	wait := s.LockTimeout
 	if strings.HasSuffix(statement, " IN SHARE UPDATE EXCLUSIVE MODE") {
 		wait = gentleWait
 	}
@@ -113,7 +113,7 @@ func set(name string, d time.Duration) string {
 }
 
 // RunBatch implements [engine.Online]. Positions are pages of the table.
-func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.OnlineSettings) (engine.Batch, error) {
+func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, rows int, s engine.Settings) (engine.Batch, error) {
 	if next.Until == 0 {
 		if err := setUntil(ctx, conn, step, next); err != nil {
 			return engine.Batch{}, err
@@ -128,7 +128,7 @@ func (d Driver) RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineS
 	begun, commit := time.Now(), time.Time{}
 	err := inTransaction(ctx, conn, func() error {
 		last := len(step.SQL) - 1
-		texts := append([]string{set("lock_timeout", s.LockWait)}, step.SQL[:last]...)
+		texts := append([]string{set("lock_timeout", s.LockTimeout)}, step.SQL[:last]...)
 		if _, err := conn.ExecContext(ctx, strings.Join(texts, ";\n")); err != nil {
 			return err
 		}

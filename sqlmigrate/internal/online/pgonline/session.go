@@ -25,7 +25,7 @@ var settings = [][2]string{
 }
 
 // OpenMove implements [engine.Online].
-func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.OnlineSettings) (func(error) error, error) {
+func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
 	err := conn.QueryRowContext(ctx, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()").Scan(&w.backend.pid, &w.backend.began)
 	if err != nil {
