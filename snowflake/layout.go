@@ -120,7 +120,7 @@ func (l Layout) Expires() time.Time { return l.timeOf(l.endTick()) }
 
 // Equal reports whether both layouts have the same fields and start at the same
 // instant, so that their IDs can be mixed.
-func (l Layout) Equal(other Layout) bool { return l.shape() == other.shape() }
+func (l Layout) Equal(other Layout) bool { return l.comparable() == other.comparable() }
 
 // String describes the layout in one line, for logs and errors.
 func (l Layout) String() string {
@@ -128,15 +128,10 @@ func (l Layout) String() string {
 		l.timeBits(), l.Tick, l.Epoch.UTC().Format(time.RFC3339Nano), l.DatacenterBits, l.WorkerBits, l.SequenceBits)
 }
 
-// shape is the layout as a comparable value: one instant has many time.Times.
-type shape struct {
-	epochMillis                         int64
-	tick                                time.Duration
-	datacenter, worker, sequence, total uint8
-}
-
-func (l Layout) shape() shape {
-	return shape{l.epochMillis(), l.Tick, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.totalBits()}
+// comparable is the layout for ==: one instant has many time.Times.
+func (l Layout) comparable() Layout {
+	l.Epoch, l.TotalBits = time.UnixMilli(l.epochMillis()).UTC(), l.totalBits()
+	return l
 }
 
 func (l Layout) totalBits() uint8 {

@@ -9,25 +9,25 @@ import (
 // workers is this process's record of its fixed workers. It is the package's
 // only state: two generators for one worker are a mistake that no single
 // generator can notice.
-var workers registry
+var workers = registry{registrations: map[identity]registration{}}
 
 type registry struct {
 	mu            sync.Mutex
-	registrations map[identity]*registration
+	registrations map[identity]registration
 }
 
 // identity tells fixed workers apart: two with the same identity issue the same
 // IDs. Datacenter and worker are one number, however it is split, and the number
 // of bits left for the time changes no ID.
 type identity struct {
-	shape shape
-	node  uint64
+	layout Layout
+	node   uint64
 }
 
 func (g *Grant) identity() identity {
-	shape := g.layout.shape()
-	shape.datacenter, shape.worker, shape.total = 0, g.nodeBits, 0
-	return identity{shape: shape, node: g.node}
+	layout := g.layout.comparable()
+	layout.DatacenterBits, layout.WorkerBits, layout.TotalBits = 0, g.nodeBits, 0
+	return identity{layout, g.node}
 }
 
 type registration struct {
@@ -40,32 +40,18 @@ type registration struct {
 func (r *registry) register(g *Grant) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	worker := r.registration(g)
+	worker := r.registrations[g.identity()]
 	if worker.live {
 		return fmt.Errorf("%w: this process already has a generator for %v: share it, or close it first", ErrWorkerInUse, g)
 	}
-	worker.live = true
 	g.from = max(g.from, worker.next)
+	r.registrations[g.identity()] = registration{live: true, next: worker.next}
 	return nil
 }
 
 func (r *registry) unregister(g *Grant, last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	worker := r.registration(g)
-	worker.live = false
-	worker.next = max(worker.next, g.layout.tickOf(last)+1)
-}
-
-func (r *registry) registration(g *Grant) *registration {
-	key := g.identity()
-	if r.registrations == nil {
-		r.registrations = make(map[identity]*registration)
-	}
-	worker := r.registrations[key]
-	if worker == nil {
-		worker = &registration{}
-		r.registrations[key] = worker
-	}
-	return worker
+	next := max(r.registrations[g.identity()].next, g.layout.tickOf(last)+1)
+	r.registrations[g.identity()] = registration{next: next}
 }

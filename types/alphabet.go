@@ -35,12 +35,17 @@ func (a *alphabet) parse(fn, s string) (ID, error) {
 	if a.values[s[0]] == 0 && len(s) > 1 {
 		return 0, &parseError{fn, s, "leading " + strconv.QuoteRune(rune(s[0])) + ", which is the digit zero: want the shortest form"}
 	}
+	return a.value(fn, s)
+}
+
+// value reads the digits of s.
+func (a *alphabet) value(fn, s string) (ID, error) {
 	var n uint64
 	limit := math.MaxInt64 / a.base
 	for i := range len(s) {
 		digit := a.values[s[i]]
 		if digit == notDigit {
-			return 0, &parseError{fn, s, a.unexpected(s, i)}
+			return 0, &parseError{fn, s, unexpected(s, i) + ": " + a.want()}
 		}
 		if n > limit {
 			return 0, &parseError{fn, s, outOfRange}
@@ -56,8 +61,6 @@ func (a *alphabet) parse(fn, s string) (ID, error) {
 func (a *alphabet) want() string {
 	return "want digits of base " + strconv.FormatUint(a.base, 10) + " only"
 }
-
-func (a *alphabet) unexpected(s string, i int) string { return unexpected(s, i) + ": " + a.want() }
 
 // unexpected names the character at offset i of s.
 func unexpected(s string, i int) string {

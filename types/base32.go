@@ -1,7 +1,6 @@
 package types
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -55,16 +54,5 @@ func ParseBase32(s string) (ID, error) {
 	if len(s) != base32Len {
 		return 0, &parseError{fn, s, "length " + strconv.Itoa(len(s)) + ": want 13 characters"}
 	}
-	var n uint64
-	for i := range len(s) {
-		digit := base32.values[s[i]]
-		if digit == notDigit {
-			return 0, &parseError{fn, s, base32.unexpected(s, i)}
-		}
-		if n > math.MaxInt64>>5 {
-			return 0, &parseError{fn, s, outOfRange}
-		}
-		n = n<<5 | uint64(digit)
-	}
-	return ID(n), nil
+	return base32.value(fn, s)
 }

@@ -29,7 +29,7 @@ type Config struct {
 // may be called concurrently, those that say so only with the clock locked.
 type Clock struct {
 	// What Agrees reads comes first, to be on few cache lines. Base and offset
-	// change only under the lock comparing.
+	// change only under the lock.
 	base      atomic.Int64 // logical time at elapsed zero, in nanoseconds since the epoch
 	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken
 	tick      uint64       // nanoseconds
@@ -48,9 +48,9 @@ type Clock struct {
 	Read     Reading // of both clocks
 	wakeup   wakeup
 
-	comparing sync.Mutex
-	ahead     ahead         // under the lock
-	compared  atomic.Uint64 // the period of the last comparison
+	sync.Mutex               // held to compare the clocks, and to move logical time
+	ahead      ahead         // under the lock
+	compared   atomic.Uint64 // the period of the last comparison
 
 	stepsBack       atomic.Uint64
 	largestStepBack atomic.Int64
@@ -160,10 +160,6 @@ func (c *Clock) Until(tick uint64) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(tick*c.tick) - c.Now().Logical
-}
-
-func (c *Clock) periodOf(logical time.Duration) uint64 {
-	return uint64(max(0, logical)) / c.period
 }
 
 // OpenFor returns how long a tick that the moment lies in may be issued from

@@ -6,22 +6,12 @@ import "time"
 // the two readings; beyond it, the clock was stepped back.
 const noise = 50 * time.Microsecond
 
-// Lock locks the clock, to compare and to move it.
-func (c *Clock) Lock() { c.comparing.Lock() }
-
-// Unlock unlocks the clock.
-func (c *Clock) Unlock() { c.comparing.Unlock() }
-
-// TryLock locks the clock unless another call holds the lock, and reports whether
-// it did.
-func (c *Clock) TryLock() bool { return c.comparing.TryLock() }
-
 // Due reports whether the caller is to compare the clocks in this period.
 func (c *Clock) Due(at Moment) bool {
 	if c.scripted {
 		return true
 	}
-	now, last := c.periodOf(at.Logical), c.compared.Load()
+	now, last := uint64(max(0, at.Logical))/c.period, c.compared.Load()
 	return last != now && c.compared.CompareAndSwap(last, now)
 }
 

@@ -129,7 +129,6 @@ type suspect struct {
 	meaning meaning
 	keys    []Key
 	reason  string
-	sure    bool // whatever the values are
 	values  samples
 }
 
@@ -141,7 +140,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	}
 	s := &suspect{column: c, name: parseName(lastPart(c.Name))}
 	if keys := f.named[id]; len(keys) > 0 {
-		s.keys, s.reason, s.sure = keys, "its being named as a reference", true
+		s.keys, s.reason = keys, "its being named as a reference"
 		return s
 	}
 	if targets := f.foreign[id]; len(targets) > 0 {
@@ -149,18 +148,18 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	}
 	s.meaning, s.keys = f.tables.meaningOf(c.Table, s.name)
 	if found := f.joined[id]; len(found) > 0 {
-		s.keys, s.reason, s.sure = nil, found[0].object+", which compares it with "+found[0].key.String(), true
+		s.keys, s.reason = nil, found[0].object+", which compares it with "+found[0].key.String()
 		for _, e := range found {
 			s.keys = append(s.keys, e.key)
 		}
 		return s
 	}
 	if s.meaning == named && !f.own(s) {
-		s.reason, s.sure = "its name", true
+		s.reason = "its name"
 		return s
 	}
 	if keys := f.commented(c); len(keys) > 0 {
-		s.keys, s.reason, s.sure = keys, "its comment", true
+		s.keys, s.reason = keys, "its comment"
 		return s
 	}
 	if s.meaning == elsewhere || c.Alone {
@@ -181,7 +180,7 @@ func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:]
 func (f *finder) judgeForeign(s *suspect, targets []column) *suspect {
 	for _, key := range f.in.Keys {
 		if slices.Contains(targets, columnOf(key.Table, key.Column)) {
-			s.keys, s.reason, s.sure = append(s.keys, key), "its foreign key", true
+			s.keys, s.reason = append(s.keys, key), "its foreign key"
 		}
 	}
 	if s.reason == "" {
@@ -201,7 +200,7 @@ func (f *finder) commented(c engine.NarrowColumn) []Key {
 func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 	var asked []*suspect
 	for _, s := range open {
-		if !s.sure && (s.meaning != nothing || !s.name.amount) {
+		if s.reason == "" && (s.meaning != nothing || !s.name.amount) {
 			asked = append(asked, s)
 		}
 	}
