@@ -242,12 +242,7 @@ func (t *tables) split(stem []string) []string {
 
 // near prefers tables of the same schema.
 func (t *tables) near(table engine.TableName, found []engine.TableName) []engine.TableName {
-	var same []engine.TableName
-	for _, other := range found {
-		if other.Schema == table.Schema {
-			same = append(same, other)
-		}
-	}
+	same := slices.DeleteFunc(slices.Clone(found), func(other engine.TableName) bool { return other.Schema != table.Schema })
 	if len(same) > 0 {
 		return same
 	}

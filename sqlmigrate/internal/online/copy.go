@@ -14,7 +14,11 @@ func (r *Run) copy(ctx context.Context, t task) error {
 	if err := r.batches(ctx, t); err != nil {
 		return err
 	}
-	next := after(*r.move)
+	return r.save(ctx, after(*r.move))
+}
+
+// save records where the move is from now on.
+func (r *Run) save(ctx context.Context, next *engine.Move) error {
 	if err := r.driver.SaveMove(ctx, r.conn, next); err != nil {
 		return err
 	}

@@ -122,11 +122,7 @@ func (r *Run) turn(ctx context.Context) error {
 			return fmt.Errorf("sqlmigrate: %s: %w (nothing has been taken back)", t.Text, err)
 		}
 	}
-	if err := r.driver.SaveMove(ctx, r.conn, &back); err != nil {
-		return err
-	}
-	r.move = &back
-	return nil
+	return r.save(ctx, &back)
 }
 
 // steps carries out those before the end.
