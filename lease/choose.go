@@ -2,6 +2,7 @@ package lease
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -72,22 +73,6 @@ func (s span) few() []int {
 	return keys
 }
 
-// used returns the workers that have a record, or had one.
-func (s span) used(records map[int]Record, acknowledged map[int]int64) []candidate {
-	var used []candidate
-	for key, r := range records {
-		if s.has(key) {
-			used = append(used, candidate{key, r, max(r.Bound, acknowledged[key])})
-		}
-	}
-	for key, bound := range acknowledged {
-		if _, stored := records[key]; !stored && s.has(key) {
-			used = append(used, candidate{key: key, start: bound})
-		}
-	}
-	return used
-}
-
 // unused returns a worker that is not among the used ones, at random so that
 // processes which start together rarely want the same one. There must be one.
 func (s span) unused(used []candidate) candidate {
@@ -116,21 +101,36 @@ func (ch *chooser) noteLost(w *heldWorker) {
 	ch.lostBounds[w.key] = max(ch.lostBounds[w.key], w.acknowledged)
 }
 
+// used returns the workers that have a record, or had one.
+func (ch *chooser) used(records map[int]Record) []candidate {
+	starts := maps.Clone(ch.lostBounds)
+	for key, r := range records {
+		starts[key] = max(starts[key], r.Bound)
+	}
+	var used []candidate
+	for key, start := range starts {
+		if ch.span().has(key) {
+			used = append(used, candidate{key, records[key], start})
+		}
+	}
+	return used
+}
+
 // choose picks a worker whose bound has passed: the one with the lowest, which
 // is one that was never used if there is any, or a random one of all once a
 // try has collided with another process.
 func (ch *chooser) choose(records map[int]Record, now int64, collided bool, policy takeoverPolicy) (candidate, error) {
 	s := ch.span()
-	used := s.used(records, ch.lostBounds)
+	used := ch.used(records)
 	if int64(len(used)) < s.size() {
 		return s.unused(used), nil
 	}
 	free := only(used, func(c candidate) bool { return c.start <= now })
-	switch {
-	case len(free) > 0 && collided:
+	if len(free) > 0 && collided {
 		return free[rand.IntN(len(free))], nil
-	case len(free) > 0:
-		return slices.MinFunc(free, candidate.compare), nil
+	}
+	if c, ok := lowest(free); ok {
+		return c, nil
 	}
 	if c, ok := policy(used, now); ok {
 		return c, nil
@@ -171,8 +171,8 @@ func (ch *chooser) takeOverDead(used []candidate, now int64) (candidate, bool) {
 		bound, lost := ch.lostBounds[c.key]
 		return lost && c.released() && c.start == bound
 	})
-	if len(own) > 0 {
-		return slices.MinFunc(own, candidate.compare), true
+	if c, ok := lowest(own); ok {
+		return c, true
 	}
 	return ch.takeOver(used, now, ch.liveness.dead(used, ch.window))
 }
@@ -180,13 +180,10 @@ func (ch *chooser) takeOverDead(used []candidate, now int64) (candidate, bool) {
 // takeOver prefers workers that were released to those that pass the test.
 func (ch *chooser) takeOver(used []candidate, now int64, test func(candidate) bool) (candidate, bool) {
 	near := only(used, func(c candidate) bool { return c.start-now <= ch.maxAhead.Milliseconds() })
-	if released := only(near, candidate.released); len(released) > 0 {
-		return slices.MinFunc(released, candidate.compare), true
+	if c, ok := lowest(only(near, candidate.released)); ok {
+		return c, true
 	}
-	if held := only(near, test); len(held) > 0 {
-		return slices.MinFunc(held, candidate.compare), true
-	}
-	return candidate{}, false
+	return lowest(only(near, test))
 }
 
 // noFreeWorker is the error where none of the candidates is free.
@@ -200,6 +197,13 @@ func noFreeWorker(layout snowflake.Layout, candidates []candidate, now int64) er
 }
 
 func (c candidate) released() bool { return c.record.heldBy() == "" }
+
+func lowest(candidates []candidate) (_ candidate, ok bool) {
+	if len(candidates) == 0 {
+		return candidate{}, false
+	}
+	return slices.MinFunc(candidates, candidate.compare), true
+}
 
 func only(candidates []candidate, test func(candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return !test(c) })

@@ -23,9 +23,6 @@ const (
 	maxCollisions = 100
 )
 
-// errNoneOfFew asks to read all workers.
-var errNoneOfFew = errors.New("lease: none of the workers that were read is free")
-
 // A claim looks for a worker and writes a record for it. All its writes carry one
 // token, so that one which landed without an answer is found again.
 type claim struct {
@@ -43,10 +40,12 @@ type claim struct {
 	starts       map[int]int64 // of each worker tried, the first tick that nobody else can have issued, in Unix ms
 	collisions   int           // writes that were refused
 	unknown      int           // writes without an answer
+	pause        time.Duration // before the next attempt
 }
 
-func (c *claim) search(ctx context.Context) (*heldWorker, error) {
-	c.token, c.starts, c.collisions, c.unknown, c.readAll = newToken(c.window), map[int]int64{}, 0, 0, false
+// search starts from a claim that has tried nothing, and leaves it so.
+func (c claim) search(ctx context.Context) (*heldWorker, error) {
+	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {
 		w, err := c.attempt(ctx)
 		if w != nil || err != nil {
@@ -55,50 +54,45 @@ func (c *claim) search(ctx context.Context) (*heldWorker, error) {
 	}
 }
 
-// attempt returns neither a worker nor an error if it is to be tried again.
+// attempt returns neither a worker nor an error if it is to be tried again, after the
+// pause.
 func (c *claim) attempt(ctx context.Context) (*heldWorker, error) {
 	leave, err := c.records.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w, pause, err := c.attemptInTurn(ctx)
+	c.pause = 0
+	w, err := c.attemptInTurn(ctx)
 	leave() // it is others' turn during the pause
-	if err == nil && pause > 0 {
-		err = sleep(ctx, pause)
+	if err == nil && c.pause > 0 {
+		err = sleep(ctx, c.pause)
 	}
 	return w, err
 }
 
-func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, time.Duration, error) {
+func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	over, disconnect, err := c.records.connect(ctx, c.patience)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer disconnect()
-	return c.attemptOver(ctx, over)
-}
-
-func (c *claim) attemptOver(ctx context.Context, over records) (_ *heldWorker, pause time.Duration, err error) {
 	now, err := c.readClock()
 	if err != nil {
-		return nil, 0, acquiring(err)
+		return nil, acquiring(err)
 	}
 	seen, err := c.look(ctx, over)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if c.layoutRecord, err = over.joinLayout(ctx, c.layout, seen.records[layoutKey]); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := c.checkClock(now, seen.time); err != nil {
-		return nil, 0, acquiring(err)
+		return nil, acquiring(err)
 	}
-	found, ok := c.tried(seen.records)
+	found, ok, err := c.pick(seen, now)
 	if !ok {
-		if found, err = c.chooseSeen(seen, now); err != nil {
-			pause, err = waitShortly(err)
-			return nil, pause, err
-		}
+		return nil, err
 	}
 	return c.write(ctx, over, found, now)
 }
@@ -135,17 +129,25 @@ func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	return v, err
 }
 
-// chooseSeen picks a worker. Where none of a few is free, the next attempt reads
-// all of them.
-func (c *claim) chooseSeen(v view, now int64) (candidate, error) {
-	if v.few == nil {
-		return c.chooser.choose(v.records, now, c.collisions > 0, c.policy)
+// pick returns the worker to write for. Where none of a few is free, the next attempt
+// reads all of them; where nobody holds one that the clock is about to reach, it waits
+// for that.
+func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
+	if found, ok = c.tried(v.records); ok {
+		return found, true, nil
 	}
-	if found, ok := c.chooser.chooseAmong(v.few, v.records, now); ok {
-		return found, nil
+	if v.few != nil {
+		found, ok = c.chooser.chooseAmong(v.few, v.records, now)
+		c.readAll = !ok
+		return found, ok, nil
 	}
-	c.readAll = true
-	return candidate{}, errNoneOfFew
+	found, err = c.chooser.choose(v.records, now, c.collisions > 0, c.policy)
+	var none *NoFreeWorkerError
+	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
+		c.pause = max(none.Wait, 1)
+		return found, false, nil
+	}
+	return found, err == nil, err
 }
 
 // tried returns the worker whose record already bears the token: a write has
@@ -160,7 +162,7 @@ func (c *claim) tried(records map[int]Record) (candidate, bool) {
 	return candidate{}, false
 }
 
-func (c *claim) write(ctx context.Context, over records, found candidate, now int64) (_ *heldWorker, pause time.Duration, err error) {
+func (c *claim) write(ctx context.Context, over records, found candidate, now int64) (*heldWorker, error) {
 	c.starts[found.key] = max(c.starts[found.key], found.start)
 	c.token.replaced = found.record.Bound
 	if t, _ := parseToken(found.record.Owner); t.holder == c.token.holder {
@@ -173,15 +175,15 @@ func (c *claim) write(ctx context.Context, over records, found candidate, now in
 	switch {
 	case ok:
 		w.acknowledge(r)
-		w, err = c.confirm(ctx, over, w)
-		return w, 0, err
+		return c.confirm(ctx, over, w)
 	case err == nil:
-		return nil, c.backOff(), nil
+		c.backOff()
+		return nil, nil
 	}
 	if c.unknown++; c.unknown == maxUnknown || ctx.Err() != nil {
-		return nil, 0, acquiring(err)
+		return nil, acquiring(err)
 	}
-	return nil, 0, nil
+	return nil, nil
 }
 
 // confirm returns the worker if the layout that it was acquired for is the
@@ -195,11 +197,11 @@ func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*held
 	return nil, errors.Join(err, releaseErr)
 }
 
-// backOff is a pause that lets others pass, a millisecond longer at most with
-// every collision: a store that reads from a replica lets none of them succeed.
-func (c *claim) backOff() time.Duration {
+// backOff lets others pass, for a millisecond longer at most with every collision: a
+// store that reads from a replica lets none of them succeed.
+func (c *claim) backOff() {
 	c.collisions++
-	return rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
+	c.pause = rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
 }
 
 // newWorker is the worker that the claim is about to write.
@@ -209,17 +211,4 @@ func (c *claim) newWorker(key int, now int64) *heldWorker {
 		key: key, datacenter: datacenter, worker: worker, start: c.starts[key], unused: c.starts[key],
 		acquired: time.UnixMilli(now), acquiredAt: time.Now(), token: c.token,
 	}
-}
-
-// waitShortly is a pause in place of the error where nobody holds the worker and
-// the clock is about to reach its bound, and none before all workers are read.
-func waitShortly(err error) (pause time.Duration, _ error) {
-	if errors.Is(err, errNoneOfFew) {
-		return 0, nil
-	}
-	var none *NoFreeWorkerError
-	if errors.As(err, &none) && none.Wait <= shortWait && none.Holders[0].Owner == "" {
-		return max(none.Wait, 1), nil
-	}
-	return 0, err
 }

@@ -70,11 +70,7 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 	case bound >= in.records[key].Bound:
 		return fmt.Errorf("lease: %v: the bound is not above %s: nothing to lower", h, stamp(time.UnixMilli(bound)))
 	}
-	return in.change(ctx, h, key, func(r Record) Record {
-		r = r.released()
-		r.Bound = bound
-		return r
-	})
+	return in.change(ctx, h, key, func(r Record) Record { return Record{bound, r.released().Owner} })
 }
 
 // Raise raises the bound of every worker of the layout that is below the first
@@ -186,12 +182,9 @@ func (in *Inspection) spare() int {
 func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 	tick := in.Layout.Tick.Milliseconds()
 	to := func(r Record) Record {
-		next := r.released()
-		next.Bound = max(bound, ceil(r.Bound+1, tick))
-		return next
+		return Record{max(bound, ceil(r.Bound+1, tick)), r.released().Owner}
 	}
-	err := in.swap(ctx, key, to, func(Record) error { return nil })
-	if err != nil {
+	if err := in.swap(ctx, key, true, to); err != nil {
 		datacenter, worker := numbers(in.Layout, key)
 		return fmt.Errorf("lease: raising datacenter %d worker %d: %w", datacenter, worker, err)
 	}
@@ -201,19 +194,7 @@ func (in *Inspection) raise(ctx context.Context, key int, bound int64) error {
 // change replaces the record of h unless another process has written it since the
 // inspection.
 func (in *Inspection) change(ctx context.Context, h Holder, key int, to func(Record) Record) error {
-	ours := map[Record]bool{in.records[key]: true}
-	noted := func(r Record) Record {
-		next := to(r)
-		ours[next] = true
-		return next
-	}
-	err := in.swap(ctx, key, noted, func(r Record) error {
-		if ours[r] {
-			return nil
-		}
-		return in.changed(h, key, r)
-	})
-	if err != nil {
+	if err := in.swap(ctx, key, false, to); err != nil {
 		return fmt.Errorf("lease: %v: %w", h, err)
 	}
 	return nil
@@ -228,16 +209,18 @@ var (
 )
 
 // swap writes what to makes of the record, until the store has acknowledged it.
-// Without an answer the record is read again, as the base of another write, if
-// check allows that. What is read shows nothing, not even if it is what was written: it
-// may vanish when the store crashes.
-func (in *Inspection) swap(ctx context.Context, key int, to func(Record) Record, check func(Record) error) error {
+// Without an answer the record is read again, as the base of another write: one that
+// another process has written is replaced only with force. What is read shows nothing,
+// not even if it is what was written: it may vanish when the store crashes.
+func (in *Inspection) swap(ctx context.Context, key int, force bool, to func(Record) Record) error {
 	r := in.records[key]
+	ours := map[Record]bool{r: true}
 	for try := 1; ; try++ {
 		next := to(r)
 		if next == r {
 			return errUnacked
 		}
+		ours[next] = true
 		ok, err := in.store.CompareAndSwap(ctx, key, r, next)
 		if ok {
 			return nil
@@ -249,16 +232,15 @@ func (in *Inspection) swap(ctx context.Context, key int, to func(Record) Record,
 		if loadErr != nil {
 			return cmp.Or(err, loadErr)
 		}
-		r = records[key]
-		if err := check(r); err != nil {
-			return err
+		if r = records[key]; !force && !ours[r] {
+			return in.changed(key, r)
 		}
 	}
 }
 
 // changed is the error of a record that another process has written.
-func (in *Inspection) changed(h Holder, key int, r Record) error {
-	if h.Owner != "" && r.heldBy() == h.Owner {
+func (in *Inspection) changed(key int, r Record) error {
+	if owner := in.records[key].heldBy(); owner != "" && r.heldBy() == owner {
 		return fmt.Errorf("it is alive, and has renewed its lease until %s", stamp(time.UnixMilli(r.Bound)))
 	}
 	return fmt.Errorf("the record has changed since the inspection: it is now %v", holder(in.Layout, key, r))
