@@ -110,7 +110,7 @@ type view struct {
 // store can read them without the others.
 func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	if _, ok := over.store.(Getter); !ok || c.readAll {
-		if v.records, err = over.load(ctx); err != nil {
+		if v.records, _, err = over.load(ctx); err != nil {
 			return v, err
 		}
 		if v.time, err = over.now(ctx); err != nil {
@@ -125,7 +125,7 @@ func (c *claim) look(ctx context.Context, over records) (v view, err error) {
 	}
 	keys = slices.Concat(keys, slices.Collect(maps.Keys(c.starts)), []int{layoutKey})
 	slices.Sort(keys)
-	v.records, v.time, err = over.some(ctx, slices.Compact(keys)...)
+	v.records, v.time, err = over.load(ctx, slices.Compact(keys)...)
 	return v, err
 }
 

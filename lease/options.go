@@ -78,12 +78,11 @@ func (c *config) contradiction() error {
 // timeout bounds one call of the store.
 func (c *config) timeout() time.Duration { return min(maxCall, max(c.window/3, maxCall/10)) }
 
-// WithWindow sets for how long a worker is reserved ahead, in one write that
-// is repeated every third of it. The default is a minute; 10ms to 24h are
-// possible, and no less than three ticks of the layout. The store may be down for
-// two thirds of the window, less 5 seconds that a call may take, without anybody
-// noticing. A process that was killed leaves its worker unusable for up to a
-// window.
+// WithWindow sets for how long a worker is reserved ahead, in one write that is
+// repeated every third of it. The store may be down for two thirds of the window,
+// less 5 seconds that a call may take, without anybody noticing. A process that was
+// killed leaves its worker unusable for up to a window. The default is a minute; 10ms
+// to 24h are possible, and no less than three ticks of the layout.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < minWindow || d > maxWindow {
@@ -94,14 +93,13 @@ func WithWindow(d time.Duration) Option {
 	})
 }
 
-// WithSettle waits that long after taking a worker, and writes once more,
-// before the first ID is issued. Give a window, or more, on a store that can
-// forget acknowledged writes, such as a Redis with asynchronous replicas: by
-// then the holder by a forgotten write has reached the end of its own window, or
-// has found out. This relies on clocks that are
-// roughly right, and on nobody running ahead of them ([WithMaxAhead],
-// [snowflake.WithLogicalTime]). Less than a window protects from little, and is
-// logged as a warning. The default is zero, the most 48 hours.
+// WithSettle waits that long after taking a worker, and writes once more, before the
+// first ID is issued. Give a window, or more, on a store that can forget acknowledged
+// writes, such as a Redis with asynchronous replicas: by then the holder by a
+// forgotten write has reached the end of its own window, or has found out. This relies
+// on clocks that are roughly right, and on nobody running ahead of them
+// ([WithMaxAhead], [snowflake.WithLogicalTime]). Less than a window protects from
+// little, and is logged as a warning. The default is zero, the most 48 hours.
 func WithSettle(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 || d > maxSettle {
@@ -112,13 +110,12 @@ func WithSettle(d time.Duration) Option {
 	})
 }
 
-// WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the
-// clock if no other is free. The generator then runs that far ahead, and its
-// IDs are that much younger than they should be. A worker that was released
-// goes first; otherwise it is the one with the lowest bound, and if its holder
-// is alive, that one loses it: it stops at once, and fails until another worker is
-// free. It serves a restart with the clock set back, or
-// soon after a crash on the only worker. The default is zero: never.
+// WithMaxAhead lets [Acquire] take a worker whose bound is up to d ahead of the clock
+// if no other is free. The generator then runs that far ahead, and its IDs are that
+// much younger than they should be. It serves a restart with the clock set back, or
+// soon after a crash on the only worker. A worker that was released goes first, then
+// the one with the lowest bound: a holder that is alive loses it, stops at once, and
+// fails until another worker is free. The default is zero: never.
 func WithMaxAhead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 {
@@ -129,14 +126,13 @@ func WithMaxAhead(d time.Duration) Option {
 	})
 }
 
-// WithMaxSkew bounds how far the clock may be ahead of the store's, where that is
-// a [Clock]: PostgreSQL, MySQL and MariaDB, Redis. A clock that is further
-// ahead is refused by [Acquire], because its bound would block the worker for
-// everybody else until then, and nothing takes that back. Once a worker is
-// acquired, it is refused only if it is also further ahead than that of what the
-// store's clock would show had it run on since the two last agreed; otherwise it is
-// the store's clock that is wrong, which is logged as a warning. [WithMaxAhead] is measured from the clock that passed. The default
-// is an hour.
+// WithMaxSkew bounds how far the clock may be ahead of the store's, where that is a
+// [Clock]. [Acquire] refuses a clock that is further ahead, because its bound would
+// block the worker for everybody else until then, and nothing takes that back. Once a
+// worker is acquired, the clock is refused only if it is as far ahead of what the
+// store's clock would show had it run on since the two last agreed; otherwise it is the
+// store's that is wrong, which is logged as a warning. [WithMaxAhead] is measured from
+// the clock that passed. The default is an hour.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d <= 0 {
@@ -168,12 +164,11 @@ func WithDatacenter(n int64) Option {
 	})
 }
 
-// WithWorker leases exactly worker n, for hosts that are already numbered, such
-// as a StatefulSet's pods. The lease adds mutual exclusion and a high-water
-// mark: two processes that are given the number by mistake never issue at the same
-// time, and a restart begins above the last tick of the previous process. After
-// a crash the worker is free once its bound has passed, in up to a window; see
-// [WithMaxAhead].
+// WithWorker leases exactly worker n, for hosts that are already numbered. The lease
+// adds mutual exclusion and a high-water mark: two processes that are given the number
+// by mistake never issue at the same time, and a restart begins above the last tick of
+// the previous process. After a crash the worker is free once its bound has passed, in
+// up to a window; see [WithMaxAhead].
 func WithWorker(n int64) Option {
 	return optionFunc(func(c *config) error {
 		c.one, c.first, c.last = true, n, n
@@ -239,23 +234,17 @@ func WithStatefulSetWorker() Option {
 	})
 }
 
+// setStatefulSetWorker leaves a datacenter that [WithDatacenter] has set.
 func (c *config) setStatefulSetWorker(host string) error {
 	worker, err := podname.Ordinal(host)
 	if err != nil {
 		return fmt.Errorf("lease: WithStatefulSetWorker: %w", err)
 	}
 	c.one, c.first, c.last = true, worker, worker
-	if err := inRange("WithStatefulSetWorker", "worker", worker, workers(c.layout)); err != nil {
-		return err
-	}
-	return c.setDatacenterFromEnv()
-}
-
-// setDatacenterFromEnv leaves a datacenter that [WithDatacenter] has set.
-func (c *config) setDatacenterFromEnv() error {
+	err = inRange("WithStatefulSetWorker", "worker", worker, workers(c.layout))
 	text, set := os.LookupEnv(datacenterVariable)
-	if !set || c.datacenter != nil {
-		return nil
+	if err != nil || !set || c.datacenter != nil {
+		return err
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {

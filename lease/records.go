@@ -34,27 +34,20 @@ func (r records) enter(ctx context.Context) (leave func(), err error) {
 	return func() {}, nil
 }
 
-func (r records) load(ctx context.Context) (map[int]Record, error) {
+// load reads the records of these keys, or all, and the store's time. Of a store that
+// cannot do that for some it reads all, and like where all are asked for no time.
+func (r records) load(ctx context.Context, keys ...int) (map[int]Record, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	return r.store.Load(ctx)
-}
-
-// some reads the records of these keys and the store's time. Of a store that cannot
-// do that it reads all records and no time.
-func (r records) some(ctx context.Context, keys ...int) (map[int]Record, time.Time, error) {
-	getter, ok := r.store.(Getter)
-	if !ok {
-		all, err := r.load(ctx)
-		return all, time.Time{}, err
+	if getter, ok := r.store.(Getter); ok && len(keys) > 0 {
+		return getter.Get(ctx, keys)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	return getter.Get(ctx, keys)
+	all, err := r.store.Load(ctx)
+	return all, time.Time{}, err
 }
 
 func (r records) read(ctx context.Context, key int) (Record, error) {
-	found, _, err := r.some(ctx, key)
+	found, _, err := r.load(ctx, key)
 	return found[key], err
 }
 

@@ -13,17 +13,14 @@ var errSettling = errors.New("lease: another worker has to settle first")
 // failure of a call shortens its pause.
 func (l *Lease) renewLoop() {
 	for {
-		timer := time.NewTimer(l.holdings.present().pause(l.window / 3))
 		select {
-		case <-timer.C:
+		case <-time.After(l.holdings.present().pause(l.window / 3)):
 			if l.storeLock.lock(l.ctx) == nil {
 				l.renewAndNote(0)
 				l.storeLock.unlock()
 			}
 		case <-l.holdings.retry:
-			timer.Stop()
 		case <-l.ctx.Done():
-			timer.Stop()
 			return
 		}
 	}

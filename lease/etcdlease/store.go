@@ -46,12 +46,8 @@ func (s *store) Load(ctx context.Context) (map[int]lease.Record, error) {
 	}
 	records := make(map[int]lease.Record, len(reply.Kvs))
 	for _, kv := range reply.Kvs {
-		worker, err := strconv.Atoi(strings.TrimPrefix(string(kv.Key), s.prefix))
-		if err != nil {
-			return nil, fmt.Errorf("etcdlease: key %q: want a worker ID under %s", kv.Key, s.prefix)
-		}
-		if records[worker], err = remote.ParseRecord(string(kv.Value)); err != nil {
-			return nil, fmt.Errorf("etcdlease: worker %d: %w", worker, err)
+		if err := remote.Add(records, strings.TrimPrefix(string(kv.Key), s.prefix), string(kv.Value)); err != nil {
+			return nil, fmt.Errorf("etcdlease: under %s: %w", s.prefix, err)
 		}
 	}
 	return records, nil
@@ -65,9 +61,9 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 	if err := remote.CheckRecords("etcdlease", worker, from, to); err != nil {
 		return false, err
 	}
-	key := s.prefix + strconv.Itoa(worker)
+	key, next := s.prefix+strconv.Itoa(worker), remote.FormatRecord(to)
 	unchanged := clientv3.Compare(clientv3.Value(key), "=", remote.FormatRecord(from)) // never true of an absent key
-	put, get := clientv3.OpPut(key, remote.FormatRecord(to)), clientv3.OpGet(key)
+	put, get := clientv3.OpPut(key, next), clientv3.OpGet(key)
 	txn := s.client.Txn(ctx).If(unchanged).Then(put).Else(get)
 	if from == (lease.Record{}) {
 		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
@@ -79,7 +75,7 @@ func (s *store) CompareAndSwap(ctx context.Context, worker int, from, to lease.R
 		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, cause(ctx, err))
 	}
 	reply = innermost(reply)
-	if !reply.Succeeded && holds(reply, remote.FormatRecord(to)) {
+	if !reply.Succeeded && holds(reply, next) {
 		return false, fmt.Errorf("etcdlease: write worker %d: %w", worker, remote.ErrPresent)
 	}
 	return reply.Succeeded, nil

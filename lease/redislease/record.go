@@ -38,12 +38,8 @@ func decodeAll(reply any) (map[int]lease.Record, error) {
 	}
 	records := make(map[int]lease.Record, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {
-		worker, err := strconv.Atoi(fmt.Sprint(fields[i]))
-		if err != nil {
-			return nil, fmt.Errorf("redislease: field %q: want a worker ID", fields[i])
-		}
-		if records[worker], err = remote.ParseRecord(fmt.Sprint(fields[i+1])); err != nil {
-			return nil, fmt.Errorf("redislease: worker %d: %w", worker, err)
+		if err := remote.Add(records, fmt.Sprint(fields[i]), fmt.Sprint(fields[i+1])); err != nil {
+			return nil, fmt.Errorf("redislease: %w", err)
 		}
 	}
 	return records, nil

@@ -106,11 +106,16 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 	for i := range readers {
 		wg.Go(func() {
 			for n := i; n < len(names) && errs[i] == nil && ctx.Err() == nil; n += readers {
-				worker, record, err := s.loadNode(names[n])
-				errs[i] = err
+				path := s.folder + "/" + names[n]
+				data, _, err := s.conn.Get(path)
 				mu.Lock()
-				records[worker] = record
+				if err == nil {
+					err = remote.Add(records, names[n], string(data))
+				}
 				mu.Unlock()
+				if err != nil {
+					errs[i] = fmt.Errorf("node %s: %w", path, err)
+				}
 			}
 		})
 	}
@@ -119,22 +124,6 @@ func (s *store) loadNodes(ctx context.Context, names []string) (map[int]lease.Re
 		return nil, context.Cause(ctx)
 	}
 	return records, errors.Join(errs...)
-}
-
-func (s *store) loadNode(name string) (int, lease.Record, error) {
-	worker, err := strconv.Atoi(name)
-	if err != nil {
-		return 0, lease.Record{}, fmt.Errorf("node %q: want a worker ID under %s", name, s.folder)
-	}
-	data, _, err := s.conn.Get(s.folder + "/" + name)
-	if err != nil {
-		return 0, lease.Record{}, fmt.Errorf("worker %d: %w", worker, err)
-	}
-	record, err := remote.ParseRecord(string(data))
-	if err != nil {
-		return 0, lease.Record{}, fmt.Errorf("worker %d: %w", worker, err)
-	}
-	return worker, record, nil
 }
 
 // swap starts again whenever somebody else has written in between: what is
