@@ -12,14 +12,13 @@
 // The store sends its own SQL over connections of the pool that [gorm.Open]
 // made, each statement in a transaction of its own. It never takes part in a
 // transaction of the application: a worker taken there would be free again
-// after a rollback. Each connection is inspected when the pool returns it: three
-// statements on MySQL and MariaDB, one on PostgreSQL, none over a network on
-// SQLite. Where a program has left a transaction open, autocommit=0,
-// sql_log_bin=0, locks, a role without rights or, on MySQL, a temporary table that
-// hides the real one, the store closes the connection, so that the server rolls
-// back what was left, and takes another; SQLite rolls back without that. It logs
-// each cause once. On PostgreSQL it is pgx that closes a connection in a transaction:
-// with another driver, leave none open.
+// after a rollback. It inspects each connection that the pool returns: by three
+// statements on MySQL and MariaDB, by one on PostgreSQL. Where a program has left a
+// transaction open, autocommit=0, sql_log_bin=0, locks, a role without rights or, on
+// MySQL, a temporary table that hides the real one, the store logs each cause once,
+// closes the connection, so that the server rolls back what was left, and takes
+// another; SQLite rolls back without that. On PostgreSQL it is pgx that closes a
+// connection in a transaction: with another driver, leave none open.
 //
 // Hooks, callbacks, scopes, plugins, prepared statements and dry runs do not touch
 // it. With dbresolver it uses the database that [gorm.Open] was given, neither
@@ -28,10 +27,9 @@
 //
 // A pool of one connection works. While transactions of the application have all
 // connections, the store waits. Package database/sql hands a connection that is
-// returned to a waiter chosen at random. A lease, which extends its window through
-// [github.com/gormflake/gormflake/lease.Connector], therefore waits in up to 128
-// places of that queue, and [database/sql.DBStats] counts each. A window of four
-// times the longest transaction has been long enough for every queue that was
+// returned to a waiter chosen at random, so a lease that extends its window waits in
+// up to 128 places of that queue, and [database/sql.DBStats] counts each. A window of
+// four times the longest transaction has been long enough for every queue that was
 // tried. Where it cannot be, [WithPool] gives the store a pool of its own.
 //
 // On SQLite the store also waits for every other transaction that has written

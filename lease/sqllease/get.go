@@ -88,3 +88,27 @@ func (s *store) Enter(ctx context.Context) (leave func(), err error) {
 		return nil, fmt.Errorf("sqllease: waiting for the turn of a claim: %w", context.Cause(ctx))
 	}
 }
+
+// clocked is a store in a database that has a clock of its own. SQLite's is the
+// clock of the process that asks.
+type clocked struct{ *store }
+
+var _ lease.Clock = clocked{}
+
+func withClock(s *store) lease.Store {
+	if s.dialect.now == "" {
+		return s
+	}
+	return clocked{s}
+}
+
+// Now implements [lease.Clock].
+func (s clocked) Now(ctx context.Context) (time.Time, error) {
+	return bounded(ctx, s.store, func() (time.Time, error) {
+		var microseconds int64
+		err := s.attempt(ctx, func(conn *sql.Conn) error {
+			return conn.QueryRowContext(ctx, "SELECT "+s.dialect.now).Scan(&microseconds)
+		})
+		return time.UnixMicro(microseconds), err
+	})
+}
