@@ -43,7 +43,7 @@ type claim struct {
 	pause        time.Duration // before the next attempt
 }
 
-// search starts from a claim that has tried nothing, and leaves it so.
+// search starts with a token of its own: c is a copy that has tried nothing.
 func (c claim) search(ctx context.Context) (*heldWorker, error) {
 	c.token, c.starts = newToken(c.window), map[int]int64{}
 	for {

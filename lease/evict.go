@@ -14,11 +14,8 @@ import (
 // Evict releases a worker whose holder is known to be dead, or is to stop. h is
 // one of in.Holders. The bound stays, so no ID is issued twice even if the holder
 // is alive: it finds within a third of its window that the worker is lost
-// ([ErrLost]), and takes another one.
-//
-// The worker is not free at once: the next holder starts at the bound, and
-// [Acquire] waits for that to pass. What is gained is that [WithMaxAhead] prefers
-// the worker to those that are held.
+// ([ErrLost]), and takes another one. The worker is free once the bound has passed,
+// and [WithMaxAhead] prefers it to those that are held.
 //
 // It fails if the record is no longer the holder's: one that has renewed its
 // lease has shown that it is alive. Inspect again to evict it all the same. Nil
@@ -76,26 +73,20 @@ func (in *Inspection) Lower(ctx context.Context, h Holder, to time.Time) error {
 // Raise raises the bound of every worker of the layout that is below the first
 // tick at or after a time to that tick, and returns how many it has raised. Workers
 // that have no record get one: they may have had one that the store has forgotten.
-// A layout of more than 65,536 workers is an error.
+// A layout of more than 65,536 workers is an error. After an error some bounds are
+// raised and others are not: inspect again and repeat the call.
 //
-// Raising is safe at any time, and no process that acquires a worker afterwards
-// issues below the new bounds. It is for a store that was restored to an earlier
-// state: its bounds have fallen, while IDs from above them remain in queues,
-// clients and other databases. Give a time at or after the last moment at which
-// IDs were issued.
+// Raising is safe at any time. It is for a store that was restored to an earlier
+// state: its bounds have fallen, while IDs from above them remain in queues, clients
+// and other databases. Give a time at or after the last moment at which IDs were
+// issued. A worker whose bound is raised is released: a process that still holds it
+// finds that it is lost, and takes another one. No worker is free before the clock has
+// reached the new bounds.
 //
-// A worker whose bound is raised is released: a process that still holds it
-// finds that it is lost, and takes another one. No worker is free before the
-// clock has reached the new bounds.
-//
-// What counts is what the store acknowledges. A bound that is high enough
-// already may have been read from a write that was never acknowledged. It is
-// durable if it still stands after the store has acknowledged a later write: if
-// there is nothing to raise, one bound is raised by a tick for that reason, and
-// counted.
-//
-// After an error some bounds are raised and others are not: inspect again and
-// repeat the call.
+// What counts is what the store acknowledges. A bound that is high enough already may
+// have been read from a write that was never acknowledged. It is durable if it still
+// stands after the store has acknowledged a later write: if there is nothing to raise,
+// one bound is raised by a tick for that reason, and counted.
 func (in *Inspection) Raise(ctx context.Context, to time.Time) (n int, err error) {
 	bound, err := in.tickAt("Raise", to)
 	if err != nil {

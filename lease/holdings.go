@@ -80,10 +80,11 @@ func (h *holdings) grantOf(w *heldWorker, held *snowflake.Grant) (*snowflake.Gra
 	if held != nil && w.grant.Load() == held {
 		return held, nil
 	}
-	grant, err := w.newGrant(h.layout)
+	grant, err := snowflake.NewGrant(h.layout, w.datacenter, w.worker, time.UnixMilli(w.start), w.until())
 	if err != nil {
 		return nil, err
 	}
+	w.grant.Store(grant)
 	h.held, h.replacement = w, nil
 	h.grants[grant] = w
 	return grant, nil

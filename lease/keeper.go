@@ -90,7 +90,7 @@ func (k *keeper) reload(ctx context.Context, over records, w *heldWorker) (*loss
 		return lostByStore(w, r), nil
 	case r == w.base:
 		return nil, errRefused
-	case w.raisedByHand(r):
+	case r.Owner == w.base.Owner && r.Bound > w.base.Bound:
 		k.log.WarnContext(ctx, "lease: somebody else has raised the bound: the worker stays leased until then", append(w.attrs(), "bound", stamp(time.UnixMilli(r.Bound)))...)
 	}
 	w.base = r

@@ -86,6 +86,26 @@ func (l *Lease) Layout() snowflake.Layout { return l.layout }
 // Clock is the clock given by [WithClock], or nil.
 func (l *Lease) Clock() func() time.Time { return l.clock }
 
+// Stats is what a lease holds, and what it has been through.
+type Stats struct {
+	Datacenter, Worker int64
+	Owner              string    // the token of this grant: host/process/random
+	Since              time.Time // when this lease acquired the worker
+	Until              time.Time // the end of the window that the store has acknowledged
+
+	// Extensions counts the windows after the first. Failures counts the
+	// attempts at getting one that failed, Losses the workers that another
+	// process, or a copy of this one, has taken. Regressions counts acknowledged
+	// writes that the store has forgotten: alert on any.
+	Extensions, Failures, Losses, Regressions uint64
+
+	// FailingSince and Failure are when the store, or the search for a free
+	// worker, began to fail, and the last error. They are zero while all is
+	// well.
+	FailingSince time.Time
+	Failure      error
+}
+
 // Stats returns the state of the lease.
 func (l *Lease) Stats() Stats { return l.holdings.stats() }
 

@@ -34,8 +34,8 @@ func (r records) enter(ctx context.Context) (leave func(), err error) {
 	return func() {}, nil
 }
 
-// load reads the records of these keys, or all, and the store's time. Of a store that
-// cannot do that for some it reads all, and like where all are asked for no time.
+// load reads the records of these keys and the store's time. Without keys, and of a
+// store that is no [Getter], it reads all records and no time.
 func (r records) load(ctx context.Context, keys ...int) (map[int]Record, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -91,12 +91,6 @@ func (w *heldWorker) writtenByClone(r Record) bool {
 	return t.writes > base.writes && !slices.Contains(w.sent, sentWrite{t.writes, r.Bound})
 }
 
-// raisedByHand reports whether somebody has raised the bound that we wrote or
-// read last.
-func (w *heldWorker) raisedByHand(r Record) bool {
-	return r.Owner == w.base.Owner && r.Bound > w.base.Bound
-}
-
 // storeForgot reports whether the record shows that the store has forgotten what it
 // acknowledged: a bound below ours, or a taker that replaced one. The taker's
 // own bound shows nothing, for it lies above in any case.
@@ -105,16 +99,6 @@ func (w *heldWorker) storeForgot(r Record) bool {
 		return t.replaced < w.acknowledged
 	}
 	return r.Bound < w.acknowledged
-}
-
-// newGrant returns the grant for a generator.
-func (w *heldWorker) newGrant(layout snowflake.Layout) (*snowflake.Grant, error) {
-	grant, err := snowflake.NewGrant(layout, w.datacenter, w.worker, time.UnixMilli(w.start), w.until())
-	if err != nil {
-		return nil, err
-	}
-	w.grant.Store(grant)
-	return grant, nil
 }
 
 // revoke stops the generator: once it has returned, no call that begins gets an

@@ -36,9 +36,7 @@ type Store struct {
 	Close func() error
 }
 
-type opener func(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error)
-
-var openers = map[string]opener{
+var openers = map[string]func(ctx context.Context, a address, namespace string, log *slog.Logger) (*Store, error){
 	"redis":     openRedis,
 	"rediss":    openRedis,
 	"etcd":      openEtcd,

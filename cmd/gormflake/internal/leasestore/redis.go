@@ -27,22 +27,17 @@ func openRedis(ctx context.Context, a address, namespace string, log *slog.Logge
 func redisClient(a address) (redis.UniversalClient, error) {
 	switch query := a.Query(); {
 	case query.Has("master_name"):
-		options, err := redis.ParseFailoverURL(a.String())
-		if err != nil {
-			return nil, err
-		}
-		return redis.NewFailoverClient(options), nil
+		return parsed(redis.NewFailoverClient, redis.ParseFailoverURL, a)
 	case query.Has("addr"):
-		options, err := redis.ParseClusterURL(a.String())
-		if err != nil {
-			return nil, err
-		}
-		return redis.NewClusterClient(options), nil
-	default:
-		options, err := redis.ParseURL(a.String())
-		if err != nil {
-			return nil, err
-		}
-		return redis.NewClient(options), nil
+		return parsed(redis.NewClusterClient, redis.ParseClusterURL, a)
 	}
+	return parsed(redis.NewClient, redis.ParseURL, a)
+}
+
+func parsed[O any, C redis.UniversalClient](open func(O) C, parse func(string) (O, error), a address) (redis.UniversalClient, error) {
+	options, err := parse(a.String())
+	if err != nil {
+		return nil, err
+	}
+	return open(options), nil
 }
