@@ -1,6 +1,9 @@
 package gormflake
 
 import (
+	"fmt"
+	"strings"
+
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/check"
@@ -8,7 +11,8 @@ import (
 
 // Check validates models at start-up. For every model it verifies that
 //
-//   - the plugin is registered in db,
+//   - the plugin is registered in db: a program with several handles calls Check with
+//     each, for the models that it writes,
 //   - the model has at least one tag, and every tag is valid,
 //   - no column of keys has auto-increment or a default, neither in the model
 //     nor in its table, if the table exists,
@@ -34,7 +38,15 @@ import (
 func Check(db *gorm.DB, models ...any) error {
 	p, err := pluginOf(db)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: this handle would create %s without keys", err, modelNames(models))
 	}
 	return check.Models(db, p.set, models...)
+}
+
+func modelNames(models []any) string {
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = strings.TrimLeft(fmt.Sprintf("%T", m), "*[]")
+	}
+	return strings.Join(names, ", ")
 }

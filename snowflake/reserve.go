@@ -168,16 +168,28 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 	return nil
 }
 
+// maxStandstill is how long the clock of [WithClock] may stand still while a call
+// waits for it: a test that never moves it is to fail and not to hang.
+const maxStandstill = 10 * time.Second
+
 // sleepUntilDue moves the reservation's time to the tick in which it is due.
 func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) error {
 	g.waits.Add(1)
-	for r.due > r.now {
+	for moved := time.Now(); r.due > r.now; {
 		if err := g.sleep(ctx, g.clock.Until(r.due)); err != nil {
 			g.refusals.Add(1)
 			return err
 		}
+		last := r.at
 		r.at = g.observe(r.grant)
 		r.now = g.clock.TickAt(r.at.Logical)
+		if r.at != last {
+			moved = time.Now()
+		} else if g.clock.Scripted() && time.Since(moved) > maxStandstill {
+			g.refusals.Add(1)
+			return fmt.Errorf("snowflake: the clock of WithClock has stood still at %v for %v while a call waits for the tick of %v: move it on, or give each generator of a test a worker of its own, because the next one of a worker starts after the last tick of the one before",
+				g.layout.timeOf(int64(r.now)), maxStandstill, g.layout.timeOf(int64(r.due)))
+		}
 		if r.grant.revoked.Load() {
 			return errRevoked
 		}

@@ -2,9 +2,11 @@ package snowflake_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -109,4 +111,53 @@ func fresh() snowflake.Layout {
 	l := snowflake.TwitterLayout()
 	l.Epoch = l.Epoch.Add(time.Duration(unique.Add(1)) * time.Millisecond)
 	return l
+}
+
+// A test that never moves its clock is to fail, and not to hang.
+func TestClockThatStandsStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		layout := fresh()
+		still := date("2026-11-20T12:00:00Z")
+		stopped := snowflake.WithClock(func() time.Time { return still })
+		first, err := snowflake.New(snowflake.Static(0, 1), snowflake.WithLayout(layout), stopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first.Next(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		second := open(t, snowflake.Static(0, 1), snowflake.WithLayout(layout), stopped)
+		start := time.Now()
+		_, err = second.Next(ctx)
+		if err == nil || !strings.Contains(err.Error(), "the clock of WithClock has stood still at 2026-11-20 12:00:00") {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// A clock that moves, however slowly, is waited for.
+func TestClockThatMovesSlowly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		layout := snowflake.Layout{Epoch: time.Unix(0, 0).Add(time.Duration(unique.Add(1)) * time.Hour), Tick: time.Hour, WorkerBits: 1, SequenceBits: 1}
+		start := time.Now()
+		began := layout.Epoch.Add(100 * 24 * time.Hour)
+		slow := func() time.Time { return began.Add(time.Since(start).Truncate(9 * time.Second)) }
+		for range 2 {
+			g, err := snowflake.New(snowflake.Static(0, 1), snowflake.WithLayout(layout), snowflake.WithClock(slow))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := g.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

@@ -12,7 +12,7 @@ import (
 
 func TestCheckWithoutPlugin(t *testing.T) {
 	t.Parallel()
-	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, nil), &plugintest.Book{}), []string{"not registered", "db.Use(gormflake.New(gen))"})
+	plugintest.Wants(t, gormflake.Check(plugintest.Dry(t, nil), &plugintest.Book{}), []string{"not registered", "db.Use(gormflake.New(gen))", "this handle would create plugintest.Book without keys"})
 }
 
 // One error reports all mistakes of all models.
