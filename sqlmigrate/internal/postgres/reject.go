@@ -97,12 +97,8 @@ func rejectNewUses(t *table, columns []*column, views []*view) string {
 			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
 		}
 	}
-	known := regclasses(views)
-	return rejectAll("SELECT "+describeUse+`
-      FROM pg_catalog.pg_attribute att
-`+joinUses+`
-      WHERE (`+strings.Join(of, " OR ")+`)
-`+isUse+`
-        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL), true)`,
+	return rejectAll("SELECT "+describeUse+"\n      FROM pg_catalog.pg_attribute att\n"+joinUses+
+		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+isUse+
+		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
 		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

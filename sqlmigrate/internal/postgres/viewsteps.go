@@ -80,37 +80,41 @@ func optionList(options []string) string {
 // The views are dropped before the tables are locked, for a reader of a view
 // locks the view first.
 func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []string) []plan.Step {
-	var names, creates []string
-	for _, v := range views {
-		names = append(names, v.Display)
-		creates = append(creates, v.create()...)
-	}
-	for _, v := range views { // rules can refer to any view
-		for _, r := range v.Rules {
-			creates = append(creates, r.create("RULE", v.Target())...)
-		}
-	}
 	var columns []*column
 	for _, t := range batch {
 		columns = append(columns, t.narrowColumns()...)
 	}
 	narrow := areNarrow(columns)
-	begin, end := steps[0].Transaction, "until the end of the transaction"
-	text := engine.Count(len(views), "view") + " that would block it: " + strings.Join(names, ", ")
-	before := plan.Step{
-		Table: "views", Text: "drop " + text, Transaction: begin,
-		Locks: "ACCESS EXCLUSIVE on the views " + end,
-		Up:    statementsUnless("SELECT NOT "+narrow, withinTimeout(slices.Concat(drops(views, ""), locks))),
-		Down:  statementsUnless("SELECT "+narrow, creates...),
-		Check: statementsUnless("", checkAll([]string{rejectNewViews(views)})),
+	list := engine.Count(len(views), "view") + " that would block it: " + pgsql.Join(views, ", ", func(v *view) string { return v.Display })
+	step := func(what string, up, down []string) plan.Step {
+		return plan.Step{
+			Table: "views", Text: what + " " + list, Transaction: steps[0].Transaction,
+			Locks: "ACCESS EXCLUSIVE on the views until the end of the transaction",
+			Up:    statementsUnless("SELECT NOT "+narrow, up...),
+			Down:  statementsUnless("SELECT "+narrow, down...),
+		}
 	}
-	after := plan.Step{
-		Table: "views", Text: "create again " + text, Transaction: begin,
-		Locks: "ACCESS EXCLUSIVE on the views " + end,
-		Up:    statementsUnless("SELECT NOT "+narrow, creates...),
-		Down:  statementsUnless("SELECT "+narrow, withinTimeout(slices.Concat(drops(views, "IF EXISTS "), locks))),
+	drop := func(ifExists string) []string {
+		return []string{withinTimeout(slices.Concat(drops(views, ifExists), locks))}
 	}
+	creates := createAll(views)
+	before, after := step("drop", drop(""), creates), step("create again", creates, drop("IF EXISTS "))
+	before.Check = statementsUnless("", checkAll([]string{rejectNewViews(views)}))
 	return slices.Concat([]plan.Step{before}, steps, []plan.Step{after})
+}
+
+// createAll creates the views, and then their rules, which can refer to any view.
+func createAll(views []*view) []string {
+	var texts []string
+	for _, v := range views {
+		texts = append(texts, v.create()...)
+	}
+	for _, v := range views {
+		for _, r := range v.Rules {
+			texts = append(texts, r.create("RULE", v.Target())...)
+		}
+	}
+	return texts
 }
 
 // drops drop the views, and their rules first, in the opposite order of creation.
