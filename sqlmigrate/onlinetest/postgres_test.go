@@ -223,7 +223,7 @@ func pgKilled(t *testing.T, server *pgServer) {
 	done, killed := false, 0
 	for !done {
 		var steps int
-		if done, steps = childOnce(t, d.url, killed < kills, 5); !done {
+		if done, steps = childOnce(t, d.url, killed < kills, 3); !done {
 			killed++
 			status, err := d.online(t, pgTargets...).Status(context.Background(), d.DB)
 			if err != nil {
