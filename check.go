@@ -13,9 +13,10 @@ import (
 //
 //   - the plugin is registered in db: a program with several handles calls Check with
 //     each, for the models that it writes,
-//   - the model has at least one tag, and every tag is valid,
+//   - the model has at least one tag or is one of [WithModels], and every tag is valid,
 //   - no column of keys has auto-increment or a default, neither in the model
-//     nor in its table, if the table exists,
+//     nor in its table, if the table exists; in the tables of [WithModels] it may,
+//     if it is a sequence of PostgreSQL or a parked counter,
 //   - the columns of the keys, and of the foreign keys that refer to them, hold
 //     63 bits, in the model and in its table; numeric(10) does not,
 //   - the columns of serial numbers, and of the foreign keys that refer to them,

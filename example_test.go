@@ -232,6 +232,32 @@ func ExampleWithGenerator() {
 	// Output: <nil> [{1 5001} {2 5002}]
 }
 
+func ExampleWithModels() {
+	type Card struct {
+		gorm.Model
+		UserID uint
+	}
+	type User struct {
+		gorm.Model
+		Cards []Card
+	}
+	models := []any{&User{}, &Card{}}
+	ids := counted(0)
+	db := openExample()
+	if err := db.Use(gormflake.New(&ids, gormflake.WithModels(models...))); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(models...); err != nil {
+		panic(err)
+	}
+	user := User{Cards: make([]Card, 2)}
+	fmt.Println(db.Create(&user).Error, user.ID, user.Cards[0].ID, user.Cards[1].ID, user.Cards[1].UserID)
+	fmt.Println(gormflake.Check(db, models...))
+	// Output:
+	// <nil> 1 2 3 1
+	// <nil>
+}
+
 func ExampleCheck() {
 	type Invoice struct {
 		ID     int64 `snowflake:"pk"`

@@ -36,6 +36,9 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*snowflake.Generato
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCounters(db.WithContext(ctx), layout, cfg); err != nil {
+		return nil, err
+	}
 	l, err := lease.Acquire(ctx, sqllease.New(db, cfg.store...), layout, cfg.lease...)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type Option interface {
 type config struct {
 	generators map[string]model.Generator
 	openOnly   string // an option that is for Open only
+	models     []any
+	unparked   bool
 	lease      []lease.Option
 	store      []sqllease.Option
 	snowflake  []snowflake.Option

@@ -46,6 +46,7 @@ type TableGenerator interface {
 type Plugin struct {
 	err    error
 	set    *model.Set
+	models []any // without tags
 	graphs tree.Graphs
 }
 
@@ -64,7 +65,7 @@ func New(gen Generator, opts ...Option) *Plugin {
 
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
-	return &Plugin{set: model.NewSet(cfg.generators)}
+	return &Plugin{set: model.NewSet(cfg.generators), models: cfg.models}
 }
 
 // checkNew rejects a generator or an option that New cannot use.
@@ -84,6 +85,13 @@ func (p *Plugin) Name() string { return pluginName }
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.err != nil {
 		return p.err
+	}
+	keys, err := untaggedKeys(db, p.models)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys { // of all models or of none
+		model.Adopt(key, db.Name())
 	}
 	return errors.Join(
 		register(db, "*", fillCallback, p.beforeCreate),

@@ -20,15 +20,20 @@ import (
 
 // Models returns the mistakes of all models, joined, each once.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
-	const silent = 1 // the caller gets the errors
-	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
-	db.DryRun = false // of this session only; nothing is written
-	c := checker{db: db, set: set, tables: map[string]table{}}
+	c := checker{db: quiet(db), set: set, tables: map[string]table{}}
 	var errs []error
 	for _, m := range models {
 		errs = append(errs, c.model(m)...)
 	}
 	return errors.Join(distinct(errs)...)
+}
+
+// quiet returns a session for queries whose errors the caller gets.
+func quiet(db *gorm.DB) *gorm.DB {
+	const silent = 1
+	db = db.Session(&gorm.Session{NewDB: true, Logger: db.Logger.LogMode(silent)})
+	db.DryRun = false // of this session only; nothing is written
+	return db
 }
 
 // distinct takes joined errors apart, because two models may share some of them.
@@ -66,8 +71,8 @@ func (c *checker) model(value any) []error {
 	errs := checkJSON(s)
 	m := c.set.Model(s)
 	errs = append(errs, m.Err)
-	if len(m.Columns) == 0 && m.Err == nil {
-		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\" or leave it out of Check", s.Name))
+	if len(m.Columns) == 0 && m.Err == nil && !m.LeftOut {
+		return append(errs, fmt.Errorf("gormflake: model %s has no snowflake tag: tag its key snowflake:\"pk\", list it in WithModels, or leave it out of Check", s.Name))
 	}
 	for _, column := range m.Columns {
 		errs = append(errs, c.column(column)...)
@@ -89,7 +94,7 @@ func (c *checker) column(column *model.Column) []error {
 	if live == nil {
 		return errs
 	}
-	errs = append(errs, checkAutoAssigned(column, live))
+	errs = append(errs, c.assigned(column, live))
 	if narrow == nil {
 		errs = append(errs, checkPadding(c.db, column, live))
 	}
@@ -116,9 +121,7 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	t, ok := c.tables[s.Table]
 	if !ok {
 		t.columns, t.err = readColumns(c.db, s.Table)
-		if t.err != nil {
-			t.err = fmt.Errorf("gormflake: check table %s: %w", s.Table, t.err)
-		}
+		t.err = tableError(s.Table, t.err)
 		c.tables[s.Table] = t
 	}
 	if t.err != nil || len(t.columns) == 0 {
@@ -128,6 +131,13 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 		return live, nil
 	}
 	return nil, mistake(column, fmt.Sprintf("table %s has no column %s: migrate it", s.Table, column.Field.DBName))
+}
+
+func tableError(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("gormflake: check table %s: %w", name, err)
 }
 
 func mistake(c *model.Column, text string) error {

@@ -21,6 +21,10 @@ type liveColumn struct {
 	kind  columnType
 	value sql.NullString // the default
 	auto  bool           // the database counts
+
+	// follows reports whether the database continues from the largest key for a row
+	// that has none, and always whether it accepts no other keys than its own.
+	follows, always bool
 }
 
 // find returns the column that the database finds by this name in quotes.
@@ -66,25 +70,34 @@ func readColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	}
 }
 
-var autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
+var (
+	autoincrement = regexp.MustCompile(`(?i)\bautoincrement\b`)
+	withoutRowid  = regexp.MustCompile(`(?i)\bwithout\s+rowid\b`)
+)
 
 // sqliteColumns reads the statement that created the table too, because only it
-// has AUTOINCREMENT, which only an INTEGER PRIMARY KEY can have.
+// has AUTOINCREMENT, which only an INTEGER PRIMARY KEY can have. SQLite chooses an
+// omitted key without it too, unless the trigger of package sqlmigrate refuses it.
 func sqliteColumns(db *gorm.DB, name string) ([]liveColumn, error) {
-	var schema any // nil: any
-	master := "sqlite_master"
-	if prefix, rest, ok := strings.Cut(name, "."); ok {
-		schema, name, master = prefix, rest, prefix+"."+master
-	}
-	query := "SELECT name, type, dflt_value, pk, (SELECT sql FROM " + db.Statement.Quote(master) +
-		" WHERE type = 'table' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
+	schema, name := splitName(name)
+	master := db.Statement.Quote(schema + "sqlite_master")
+	query := "SELECT name, type, dflt_value, pk, (SELECT sql FROM " + master + " WHERE type = 'table' AND name = ? COLLATE NOCASE)," +
+		" EXISTS (SELECT 1 FROM " + master + " WHERE type = 'trigger' AND name = ? COLLATE NOCASE) FROM pragma_table_info(?, ?)"
 	return read(db, func(rows *sql.Rows, l *liveColumn) error {
 		var key int
 		var ddl sql.NullString
-		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &ddl)
+		var guarded bool
+		err := rows.Scan(&l.name, &l.kind, &l.value, &key, &ddl, &guarded)
 		l.auto = key > 0 && autoincrement.MatchString(ddl.String)
+		l.follows = key > 0 && !guarded && strings.EqualFold(string(l.kind), "integer") && !withoutRowid.MatchString(ddl.String)
 		return err
-	}, query, name, name, schema)
+	}, query, name, name+"_snowflake_guard", name, sql.NullString{String: strings.TrimSuffix(schema, "."), Valid: schema != ""})
+}
+
+// splitName splits the name of a table from that of its schema, which ends in a dot.
+func splitName(name string) (schema, table string) {
+	i := strings.Index(name, ".") + 1
+	return name[:i], name[i:]
 }
 
 // postgresColumns reads the catalogue of the server, because the views of the
@@ -93,13 +106,14 @@ func postgresColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 	const query = `SELECT a.attname,
 	CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END,
 	pg_get_expr(d.adbin, d.adrelid),
-	a.attidentity <> '' OR COALESCE(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false)
+	a.attidentity <> '' OR COALESCE(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false),
+	a.attidentity = 'a'
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped`
 	columns, err := read(db, func(rows *sql.Rows, l *liveColumn) error {
-		return rows.Scan(&l.name, &l.kind, &l.value, &l.auto)
+		return rows.Scan(&l.name, &l.kind, &l.value, &l.auto, &l.always)
 	}, query, db.Statement.Quote(name))
 	if len(columns) == 0 && err == nil {
 		err = postgresHidden(db, name)
@@ -132,6 +146,7 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		var null, key, extra sql.NullString
 		err := rows.Scan(&l.name, &l.kind, &null, &key, &l.value, &extra)
 		l.auto = strings.Contains(strings.ToLower(extra.String), "auto_increment")
+		l.follows = l.auto
 		return err
 	}, "SHOW COLUMNS FROM "+db.Statement.Quote(name))
 	if err != nil && absent.MatchString(err.Error()) {

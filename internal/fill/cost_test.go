@@ -23,6 +23,46 @@ type plainParcel struct {
 	Paid   bool
 }
 
+type byHandParcel struct {
+	ID     uint `gorm:"autoIncrement:false"`
+	Sender string
+	City   string
+	Weight int64
+	Price  float64
+	Paid   bool
+}
+
+type listedParcel struct {
+	ID     uint
+	Sender string
+	City   string
+	Weight int64
+	Price  float64
+	Paid   bool
+}
+
+// A model without a tag costs no more.
+func TestNoAllocationsWithModels(t *testing.T) { //nolint:paralleltest // others' allocations would count
+	if race.Enabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	plain, filled := plugintest.Dry(t, nil), plugintest.Dry(t, gormflake.New(&plugintest.Block{}, gormflake.WithModels(&listedParcel{})))
+	for _, n := range []int{1, 1000} {
+		byHand, byPlugin := make([]byHandParcel, n), make([]listedParcel, n)
+		want := testing.AllocsPerRun(20, func() { numberByHand(byHand); plugintest.Must(t, plain.Create(&byHand)) })
+		got := testing.AllocsPerRun(20, func() { clear(byPlugin); plugintest.Must(t, filled.Create(&byPlugin)) })
+		if got > want || byPlugin[n-1].ID == 0 {
+			t.Errorf("%d rows: %v allocations, with keys set by hand %v; the last key is %d", n, got, want, byPlugin[n-1].ID)
+		}
+	}
+}
+
+func numberByHand(rows []byHandParcel) {
+	for i := range rows {
+		rows[i].ID = uint(i) + 1
+	}
+}
+
 // The plugin allocates nothing, neither per row nor per statement. The test is
 // not parallel because others' allocations would count.
 func TestNoAllocations(t *testing.T) { //nolint:paralleltest // see above
@@ -126,6 +166,20 @@ func BenchmarkCreate(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/rows=%d/plugin", target.name, n), func(b *testing.B) {
 				rows := make([]plugintest.Parcel, n)
 				benchmarkCreate(b, target.open(b, gormflake.New(ids)), rows, func() { clear(rows) })
+			})
+			b.Run(fmt.Sprintf("%s/rows=%d/uint by hand", target.name, n), func(b *testing.B) {
+				rows := make([]byHandParcel, n)
+				last := uint(0)
+				benchmarkCreate(b, target.open(b, nil), rows, func() {
+					for i := range rows {
+						last++
+						rows[i].ID = last
+					}
+				})
+			})
+			b.Run(fmt.Sprintf("%s/rows=%d/listed", target.name, n), func(b *testing.B) {
+				rows := make([]listedParcel, n)
+				benchmarkCreate(b, target.open(b, gormflake.New(ids, gormflake.WithModels(&listedParcel{}))), rows, func() { clear(rows) })
 			})
 			b.Run(fmt.Sprintf("%s/rows=%d/untagged", target.name, n), func(b *testing.B) {
 				rows := make([]plainParcel, n)

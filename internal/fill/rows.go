@@ -137,7 +137,7 @@ func (r Rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]type
 func (r Rows) zeros(c *model.Column) (n int) {
 	for i := range r.N {
 		v := c.Plain(r.Value.Index(i))
-		if v.Int() == 0 {
+		if v.CanInt() && v.Int() == 0 || v.CanUint() && v.Uint() == 0 {
 			n++
 		}
 	}
@@ -148,13 +148,13 @@ func (r Rows) zeros(c *model.Column) (n int) {
 func (r Rows) setZeros(c *model.Column, ids []types.ID) bool {
 	for i := range r.N {
 		v := c.Plain(r.Value.Index(i))
-		if v.Int() != 0 {
+		if v.CanInt() && v.Int() != 0 || v.CanUint() && v.Uint() != 0 {
 			continue
 		}
 		if len(ids) == 0 {
 			return false
 		}
-		v.SetInt(ids[0].Int64())
+		c.Kind.SetPlain(v, ids[0])
 		ids = ids[1:]
 	}
 	return true

@@ -16,6 +16,7 @@ type Column struct {
 	Field   *schema.Field
 	Kind    Kind
 	Primary bool           // tagged pk
+	Listed  bool           // by [Adopt], and without a tag in the source
 	Serial  *serial.Format // nil for a key
 
 	gen    string // name of the generator, "" for the default one
@@ -46,7 +47,7 @@ func (c *Column) Unset(row reflect.Value) bool {
 // to follow.
 func (c *Column) plain() bool {
 	behind := slices.ContainsFunc(c.path, func(i int) bool { return i < 0 })
-	return !behind && c.Kind == Kind{scalar: reflect.Int64}
+	return !behind && !c.Kind.Optional() && !c.Kind.IsString()
 }
 
 // Plain returns the field of a row. The column must be the key of a group that
@@ -68,11 +69,15 @@ func (c *Column) Get(row reflect.Value) types.ID {
 }
 
 // Value returns the key of the row as a map has it: as an ID or, of a string, as
-// text. The row must have one.
+// text. Of a listed model it is the integer that GORM would have put there, which is
+// a number in JSON. The row must have one.
 func (c *Column) Value(row reflect.Value) any {
 	v, _ := c.Find(row)
-	if v, _ = c.Kind.unwrap(v); c.Kind.IsString() {
+	switch v, _ = c.Kind.unwrap(v); {
+	case c.Kind.IsString():
 		return v.String()
+	case c.Listed:
+		return c.Get(row).Int64()
 	}
 	return c.Get(row)
 }

@@ -24,6 +24,7 @@ type Model struct {
 	Columns []*Column
 	Groups  []*Group // the columns by generator
 	Err     error    // all mistakes in the tags and in foreign keys of its own, joined
+	LeftOut bool     // by a tag, from gormflake.WithModels
 
 	// Refused are the relations in which a related row cannot hold the model's key.
 	Refused []RefusedRelation
@@ -56,7 +57,7 @@ func parse(s *schema.Schema, gens generators) *Model {
 	columns, errs := taggedColumns(s, gens)
 	own, refused := lossyReferences(s)
 	m := &Model{Columns: columns, Err: errors.Join(append(errs, own...)...), Refused: refused}
-	m.Groups = newGroups(s, columns)
+	m.Groups, m.LeftOut = newGroups(s, columns), leavesOut(s.ModelType)
 	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
 	return m
 }
@@ -65,7 +66,7 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 	seen := map[string]bool{}
 	for _, f := range s.Fields {
 		text, ok := f.Tag.Lookup(tagKey)
-		if !ok {
+		if !ok || text == leftOut {
 			continue
 		}
 		seen[f.BindName()] = true
@@ -77,7 +78,10 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 			columns = append(columns, c)
 		}
 	}
-	return columns, append(errs, strayTags(s, s.ModelType, nil, seen)...)
+	if leavesOut(s.ModelType) && slices.ContainsFunc(s.PrimaryFields, isTagged) {
+		errs = append(errs, fmt.Errorf("gormflake: model %s: the tag %s:%q leaves the model out, and its key is tagged too: remove one of the tags", s.Name, tagKey, leftOut))
+	}
+	return columns, append(errs, strayTags(s, seen)...)
 }
 
 // isJoinTable reports whether GORM generated the struct for a join table. Its
@@ -97,7 +101,7 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		return nil, err
 	}
 	if winner := s.FieldsByDBName[f.DBName]; f.DBName != "" && winner != f {
-		if _, tagged := winner.Tag.Lookup(tagKey); tagged {
+		if isTagged(winner) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())
@@ -105,7 +109,7 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	if err := writable(f, t); err != nil {
 		return nil, err
 	}
-	c := &Column{Field: f, Primary: t.primary, gen: t.gen, path: f.StructField.Index}
+	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", gen: t.gen, path: f.StructField.Index}
 	if c.Kind, err = kindFor(t, f.FieldType); err != nil {
 		return nil, err
 	}
@@ -143,21 +147,28 @@ func writable(f *schema.Field, t tag) error {
 
 // strayTags finds tags on what GORM does not parse as a field: unexported fields
 // and embedded structs.
-func strayTags(s *schema.Schema, t reflect.Type, path []string, seen map[string]bool) []error {
-	var errs []error
-	for i := range t.NumField() {
-		f := t.Field(i)
-		at := slices.Concat(path, []string{f.Name})
-		name := strings.Join(at, ".")
-		if text, ok := f.Tag.Lookup(tagKey); ok && !seen[name] {
+func strayTags(s *schema.Schema, seen map[string]bool) (errs []error) {
+	eachTag(s.ModelType, nil, func(name, text string) {
+		if text != leftOut && !seen[name] {
 			errs = append(errs, tagError(s, name, text,
 				errors.New("GORM has no column for it: tag an exported field that is a column")))
 		}
+	})
+	return errs
+}
+
+// eachTag visits the tags in t and in the structs that it embeds.
+func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := slices.Concat(path, []string{f.Name})
+		if text, ok := f.Tag.Lookup(tagKey); ok {
+			visit(strings.Join(at, "."), text)
+		}
 		if inner := embedded(f); inner != nil && len(at) < 16 {
-			errs = append(errs, strayTags(s, inner, at, seen)...)
+			eachTag(inner, at, visit)
 		}
 	}
-	return errs
 }
 
 // embedded returns the struct type that f embeds, nil if it embeds none.

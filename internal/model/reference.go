@@ -36,11 +36,7 @@ func sameColumns(ref *schema.Reference) func(*schema.Reference) bool {
 }
 
 func toTagged(ref *schema.Reference) bool {
-	if ref.PrimaryKey == nil || ref.ForeignKey == nil {
-		return false
-	}
-	_, tagged := ref.PrimaryKey.Tag.Lookup(tagKey)
-	return tagged
+	return ref.PrimaryKey != nil && ref.ForeignKey != nil && isTagged(ref.PrimaryKey)
 }
 
 // ReferenceError reports that a foreign key cannot hold the key that it refers to.

@@ -6,7 +6,10 @@ import (
 	"strings"
 )
 
-const tagKey = "snowflake"
+const (
+	tagKey  = "snowflake"
+	leftOut = "-" // the tag that leaves a model out of gormflake.WithModels
+)
 
 // tag is a parsed `snowflake:"…"`.
 type tag struct {

@@ -176,7 +176,7 @@ func RunPaths[T any](t *testing.T, db *gorm.DB, kind RowKind[T], paths []Path[T]
 	Migrate(t, db, new(T))
 	for _, path := range paths {
 		t.Run(path.Name, func(t *testing.T) {
-			Must(t, db.Where("1 = 1").Delete(new(T)))
+			Must(t, db.Unscoped().Where("1 = 1").Delete(new(T)))
 			seen, err := path.Run(db)
 			if err != nil {
 				t.Fatal(err)

@@ -1,0 +1,323 @@
+package gormflake_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+type (
+	listedUser struct {
+		gorm.Model
+		Name  string       `gorm:"size:50;uniqueIndex"`
+		Posts []listedPost `gorm:"constraint:-"`
+		Langs []listedLang `gorm:"many2many:listed_user_langs"`
+	}
+	listedPost struct {
+		gorm.Model
+		ListedUserID uint
+		Title        string
+	}
+	listedLang struct {
+		ID   uint
+		Code string
+	}
+)
+
+var listedUsers = []any{&listedUser{}, &listedPost{}, &listedLang{}}
+
+func (u *listedUser) BeforeCreate(*gorm.DB) error {
+	if u.Name == "cleared" {
+		u.ID = 0
+	}
+	return nil
+}
+
+// otherProgram is a handle without the plugin on the same database.
+func otherProgram(t *testing.T, db *gorm.DB) *gorm.DB {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dialector gorm.Dialector
+	switch d := db.Dialector.(type) {
+	case *sqlite.Dialector:
+		dialector = sqlite.New(sqlite.Config{DriverName: d.DriverName, Conn: pool})
+	case *mysql.Dialector:
+		dialector = mysql.New(mysql.Config{Conn: pool})
+	default:
+		dialector = postgres.New(postgres.Config{Conn: pool})
+	}
+	other, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+var jsSafe = gormflake.WithSnowflake(snowflake.WithLayout(snowflake.JSSafeLayout()))
+
+func openUsers(t *testing.T, db *gorm.DB, opts ...gormflake.Option) error {
+	t.Helper()
+	gen, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(listedUsers...))...)
+	if err == nil {
+		t.Cleanup(func() { _ = gen.Close(context.Background()) })
+	}
+	return err
+}
+
+var parkingSQL = regexp.MustCompile(`until 2\d{3}: (.*)`)
+
+// park runs the statements that an error of Open names.
+func park(t *testing.T, db *gorm.DB, err error) {
+	t.Helper()
+	found := parkingSQL.FindAllStringSubmatch(err.Error(), -1)
+	if len(found) != len(listedUsers) {
+		t.Fatalf("err = %v, want %d statements", err, len(listedUsers))
+	}
+	for _, m := range found {
+		plugintest.Must(t, db.Exec(m[1]))
+	}
+}
+
+// overwritten counts how many of 20 rows of another program are replaced by Save or by
+// a nested create, which follow each of them.
+func overwritten(t *testing.T, db, other *gorm.DB) (lost int) {
+	t.Helper()
+	owner := listedUser{Name: rand.Text()}
+	plugintest.Must(t, db.Create(&owner))
+	for range 10 {
+		for _, write := range []func(){
+			func() { db.Save(&[]listedPost{{Title: "ours"}, {Title: "ours"}}) },
+			func() {
+				db.Create(&listedUser{Name: rand.Text(), Posts: make([]listedPost, 2)})
+			},
+		} {
+			plugintest.Must(t, db.Create(&listedPost{Title: "before"}))
+			theirs := listedPost{ListedUserID: owner.ID, Title: "theirs"}
+			if other.Create(&theirs).Error != nil {
+				continue // it is told
+			}
+			write()
+			var row listedPost
+			plugintest.Must(t, other.First(&row, theirs.ID))
+			if row.Title != "theirs" || row.ListedUserID != owner.ID {
+				lost++
+			}
+		}
+	}
+	return lost
+}
+
+// Open refuses tables whose counter follows the keys, until the statements that it
+// names have parked it. Then another program may insert at the same time.
+func TestOpenRefusesCounters(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		other := otherProgram(t, db)
+		plugintest.Migrate(t, other, listedUsers...)
+		plugintest.Must(t, other.Create(&listedUser{Name: "old"}))
+		err := openUsers(t, db)
+		if db.Name() != "postgres" {
+			plugintest.Wants(t, err,
+				[]string{"model listedUser, field Model.ID: table listed_users still assigns column id (auto-increment): its counter, at 2,", "overwrites the other row", "package sqlmigrate, or park the counter above all IDs until 21"},
+				[]string{"model listedPost, field Model.ID: table listed_posts still assigns column id (auto-increment): its counter, at 1,"},
+				[]string{"model listedLang, field ID: table listed_langs "},
+			)
+			if db.Migrator().HasTable("snowflake_workers") {
+				t.Error("a worker was leased")
+			}
+			park(t, db, err)
+			err = openUsers(t, db)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := gormflake.Check(db, listedUsers...); err != nil {
+			t.Errorf("Check: %v", err)
+		}
+		theirs := listedPost{Title: "theirs"}
+		plugintest.Must(t, other.Create(&theirs))
+		if id := uint64(theirs.ID); id > 1<<52 != (db.Name() != "postgres") || id > 1<<53 {
+			t.Errorf("the other program gets key %d", theirs.ID)
+		}
+		if n := overwritten(t, db, other); n > 0 {
+			t.Errorf("%d of 20 rows of the other program were overwritten", n)
+		}
+		if err := gormflake.Check(db, listedUsers...); err != nil {
+			t.Errorf("Check: %v", err)
+		}
+	})
+}
+
+// In new tables no database assigns keys, and the other program gets an error.
+func TestWithModelsNewTables(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := openUsers(t, db); err != nil {
+			t.Fatal(err)
+		}
+		plugintest.Migrate(t, db, listedUsers...)
+		plugintest.Migrate(t, db, listedUsers...)
+		other := otherProgram(t, db)
+		if err := other.Create(&listedPost{Title: "theirs"}).Error; err == nil {
+			t.Error("the other program stored a row without a key")
+		}
+		if n := overwritten(t, db, other); n > 0 {
+			t.Errorf("%d of 20 rows of the other program were overwritten", n)
+		}
+		if err := openUsers(t, otherProgram(t, db)); err != nil {
+			t.Errorf("Open again: %v", err)
+		}
+	})
+}
+
+// With the option, a counter is a warning. SQLite shows what it warns of.
+func TestOpenWarnsOfCounters(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.SQLite, testdb.MySQL, testdb.MariaDB}, func(t *testing.T, db *gorm.DB) {
+		other := otherProgram(t, db)
+		plugintest.Migrate(t, other, listedUsers...)
+		var text bytes.Buffer
+		db.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: logger.Warn})
+		if err := openUsers(t, db, gormflake.WithUnparkedCounters()); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{"listed_users", "listed_posts", "listed_langs"} {
+			if !strings.Contains(text.String(), "table "+table+" still assigns column id") {
+				t.Errorf("log = %s, want a warning of %s", text.String(), table)
+			}
+		}
+		db.Logger = logger.Discard
+		if err := gormflake.Check(db, listedUsers...); err == nil || !strings.Contains(err.Error(), "overwrites the other row") {
+			t.Errorf("Check: %v", err)
+		}
+		for range 20 { // the generator's next key is the counter's only within a tick
+			if overwritten(t, db, other) > 0 || db.Name() != "sqlite" {
+				return
+			}
+		}
+		t.Error("no row of the other program was overwritten: the tests of parked counters show nothing")
+	})
+}
+
+// SQLite counts without AUTOINCREMENT too, until the trigger of package sqlmigrate
+// refuses such rows.
+func TestOpenRefusesRowids(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	plugintest.Must(t, db.Exec("CREATE TABLE listed_langs (id integer, code text, PRIMARY KEY (id))"))
+	plugintest.Must(t, db.Exec("CREATE TABLE listed_posts (id integer PRIMARY KEY, title text) WITHOUT ROWID"))
+	plugintest.Wants(t, openUsers(t, db), []string{"table listed_langs still assigns column id (auto-increment): its counter, at 1,", "move the table with package sqlmigrate"})
+	plugintest.Must(t, db.Exec("CREATE TRIGGER listed_langs_snowflake_guard BEFORE INSERT ON listed_langs WHEN coalesce(NEW.id, 0) < 1 BEGIN SELECT RAISE(ABORT, 'no key'); END"))
+	if err := openUsers(t, db); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A tagged integer is in the same danger, and any sequence that refuses keys is one.
+func TestCheckCounters(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &autoKeyBook{})
+		err := gormflake.Check(db, &autoKeyBook{})
+		if counts := strings.Contains(err.Error(), "its counter, at 1, follows the largest key"); counts != (db.Name() != "postgres") {
+			t.Errorf("Check: %v", err)
+		}
+	})
+	t.Run("GENERATED ALWAYS", func(t *testing.T) {
+		t.Parallel()
+		db := testdb.Open(t, testdb.Postgres)
+		plugintest.Must(t, db.Exec("CREATE TABLE listed_langs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, code text)"))
+		if err := openUsers(t, db); err != nil {
+			t.Fatal(err)
+		}
+		err := gormflake.Check(db, &listedLang{})
+		plugintest.Wants(t, err, []string{"table listed_langs still assigns column id (auto-increment): move the table with package sqlmigrate"})
+		plugintest.Must(t, db.Exec("ALTER TABLE listed_langs ALTER COLUMN id SET GENERATED BY DEFAULT"))
+		if err := gormflake.Check(db, &listedLang{}); err != nil {
+			t.Error(err)
+		}
+		plugintest.Must(t, db.Create(&listedLang{Code: "de"}))
+	})
+}
+
+// What holds for tagged models holds for listed ones: links, Assign, CopySource,
+// upserts, and the look at rows before the INSERT.
+func TestWithModelsLikeTagged(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := openUsers(t, db); err != nil {
+			t.Fatal(err)
+		}
+		plugintest.Migrate(t, db, listedUsers...)
+		user := listedUser{Name: "a", Posts: make([]listedPost, 2), Langs: []listedLang{{Code: "de"}, {Code: "zh"}}}
+		if err := gormflake.Assign(db, &user); err != nil || user.Posts[1].ListedUserID != user.ID || user.ID == 0 || user.Langs[1].ID == 0 {
+			t.Fatalf("user = %+v, err = %v", user, err)
+		}
+		plugintest.Must(t, db.Create(&user))
+		second := listedUser{Name: "b", Posts: make([]listedPost, 1), Langs: []listedLang{{Code: "fr"}}}
+		plugintest.Must(t, db.Create(&second))
+		var stored []listedUser
+		plugintest.Must(t, db.Preload("Posts").Preload("Langs").Order("id").Find(&stored))
+		if len(stored) != 2 || stored[0].ID != user.ID || len(stored[0].Posts) != 2 || len(stored[1].Langs) != 1 || stored[1].Posts[0].ID != second.Posts[0].ID {
+			t.Errorf("rows = %+v", stored)
+		}
+		again := listedUser{Name: "a"}
+		plugintest.Must(t, db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"updated_at"})}).Create(&again))
+		if plugintest.CanTell(db) && again.ID != user.ID {
+			t.Errorf("the upsert returned key %d, the row has %d", again.ID, user.ID)
+		}
+		err := db.Create(&listedUser{Name: "cleared"}).Error
+		if want := plugintest.Unset("listedUser", "Model.ID", plugintest.ByHook); err == nil || err.Error() != want {
+			t.Errorf("err = %v, want %s", err, want)
+		}
+		rows := []listedPost{{Title: "c"}, {Title: "d"}}
+		source, err := gormflake.CopySource(db, rows)
+		if err != nil || source.Columns()[0] != "id" || rows[1].ID == 0 {
+			t.Errorf("columns %v, rows %+v, err = %v", source, rows, err)
+		}
+	})
+}
+
+// Keys are numbers in JSON as before, and exact where a number is a float64.
+func TestWithModelsJSON(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	if err := openUsers(t, db); err != nil {
+		t.Fatal(err)
+	}
+	plugintest.Migrate(t, db, listedUsers...)
+	row, values := listedLang{Code: "de"}, map[string]any{"code": "fr"}
+	plugintest.Must(t, db.Create(&row))
+	plugintest.Must(t, db.Model(&listedLang{}).Create(values))
+	for want, value := range map[types.ID]any{types.ID(row.ID): map[string]any{"id": row.ID}, types.ID(values["id"].(int64)): values} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var script struct{ ID float64 }
+		if err := json.Unmarshal(text, &script); err != nil || types.ID(script.ID) != want || want < 1<<40 {
+			t.Errorf("%s is %v in a script, want %d; err = %v", text, script.ID, want.Int64(), err)
+		}
+	}
+}

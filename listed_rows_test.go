@@ -1,0 +1,103 @@
+package gormflake_test
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/types"
+)
+
+// listed is a model without a tag, whose key is a K.
+type listed[K any] struct {
+	ID    K      `gorm:"primaryKey"`
+	Title string `gorm:"size:50"`
+}
+
+// TableName implements schema.Tabler: the name of a generic type is not one of a table.
+func (listed[K]) TableName() string {
+	name := func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return '_'
+	}
+	return "listed_" + strings.Map(name, reflect.TypeFor[K]().String())
+}
+
+// listedModel embeds gorm.Model.
+type listedModel struct {
+	gorm.Model
+	Title string `gorm:"size:50"`
+}
+
+// ListedBase is embedded by a pointer.
+type ListedBase struct{ ID uint64 }
+
+// listedBehind has its key behind a pointer.
+type listedBehind struct {
+	*ListedBase
+	Title string `gorm:"size:50"`
+}
+
+// listedCounted has a key that is auto-increment by a setting, in a column that is
+// not named after its field.
+type listedCounted struct {
+	Number uint   `gorm:"column:id;primaryKey;autoIncrement"`
+	Title  string `gorm:"size:50"`
+}
+
+// listedRows are rows of a model whose key is the field of this name.
+func listedRows[T any](table, key string) plugintest.RowKind[T] {
+	return plugintest.RowKind[T]{
+		Table: table,
+		Make: func(title string, id types.ID) (row T) {
+			v := reflect.ValueOf(&row).Elem()
+			v.FieldByName("Title").SetString(title)
+			if id != 0 {
+				setKey(fieldOf(v, key), id)
+			}
+			return row
+		},
+		Key: func(row *T) types.ID { return getKey(fieldOf(reflect.ValueOf(row).Elem(), key)) },
+	}
+}
+
+func fieldOf(row reflect.Value, key string) reflect.Value {
+	if base := row.FieldByName("ListedBase"); base.IsValid() && base.IsNil() {
+		base.Set(reflect.ValueOf(&ListedBase{}))
+	}
+	return row.FieldByName(key)
+}
+
+func setKey(v reflect.Value, id types.ID) {
+	switch {
+	case v.CanInt():
+		v.SetInt(id.Int64())
+	case v.CanUint():
+		v.SetUint(uint64(id.Int64()))
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		setKey(v.Elem(), id)
+	default:
+		v.FieldByName("Valid").SetBool(true)
+		setKey(v.Field(0), id)
+	}
+}
+
+func getKey(v reflect.Value) types.ID {
+	switch {
+	case v.CanInt():
+		return types.ID(v.Int())
+	case v.CanUint():
+		return types.ID(v.Uint())
+	case v.Kind() != reflect.Pointer:
+		return getKey(v.Field(0))
+	case v.IsNil():
+		return 0
+	}
+	return getKey(v.Elem())
+}
