@@ -7,6 +7,8 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/check"
+	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -58,6 +60,20 @@ func use(db *gorm.DB, p *Plugin) error {
 	err := db.Use(p)
 	if errors.Is(err, gorm.ErrRegistered) {
 		return fmt.Errorf("gormflake: db has the plugin already: share its generator, or give Open another handle of gorm.Open: %w", err)
+	}
+	return err
+}
+
+// checkCounters is what [Open] does with counters of listed models, before the first key.
+func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
+	keys, err := untaggedKeys(db, cfg.models)
+	if err != nil || db.Name() != "mysql" && db.Name() != "sqlite" {
+		return err
+	}
+	err = check.Counters(db, model.NewParking(layout), keys)
+	if err != nil && cfg.unparked {
+		db.Logger.Warn(db.Statement.Context, "%v", err)
+		return nil
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
@@ -97,6 +98,28 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		register(db, "*", fillCallback, p.beforeCreate),
 		register(db, "gorm:create", numberCallback, p.beforeInsert),
 	)
+}
+
+// untaggedKeys has GORM parse the models, and returns the keys that become tagged.
+func untaggedKeys(db *gorm.DB, models []any) (keys []*schema.Field, err error) {
+	config := *db.Config
+	config.NamingStrategy = model.Namer{Namer: db.NamingStrategy}
+	var errs []error
+	for _, m := range models {
+		stmt := &gorm.Statement{DB: &gorm.DB{Config: &config}}
+		if err := stmt.Parse(m); err != nil {
+			errs = append(errs, fmt.Errorf("gormflake: WithModels: %T: %w", m, err))
+			continue
+		}
+		key, err := model.UntaggedKey(stmt.Schema)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("gormflake: WithModels: model %s: %w", stmt.Schema.Name, err))
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys, errors.Join(errs...)
 }
 
 // beforeCreate is where a create enters the plugin. Package fill sets the keys of
