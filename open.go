@@ -71,9 +71,12 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 		return err
 	}
 	err = check.Counters(db, model.NewParking(layout), keys)
-	if err != nil && cfg.unparked {
+	switch {
+	case err == nil:
+		return nil
+	case cfg.unparked:
 		db.Logger.Warn(db.Statement.Context, "%v", err)
 		return nil
 	}
-	return err
+	return errors.Join(err, errors.New("gormflake: Open: a counter is in the way of the keys: if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/types"
 )
 
 // Counters returns an error for each key whose table exists and has a counter that
@@ -54,11 +56,11 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, parking *model.Pa
 		return tableError(c.Field.Schema.Table, err)
 	}
 	fix := "move the table with package sqlmigrate"
-	if at.park != "" && parking != nil {
+	if at.park != nil && parking != nil {
 		if c.Listed && at.next > uint64(parking.Limit) {
 			return nil
 		}
-		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", parking.Until.Year(), fmt.Sprintf(at.park, parking.Place.Int64()))
+		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", parking.Until.Year(), at.park(parking.Place))
 	}
 	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row: %s",
 		c.Field.Schema.Table, c.Field.DBName, at.next, fix))
@@ -67,7 +69,7 @@ func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, parking *model.Pa
 // counter is where a table's keys continue that the database assigns.
 type counter struct {
 	next uint64
-	park string // the statement that moves it, with %d for where; empty if none does
+	park func(to types.ID) string // returns the statement that moves it; nil if none does
 }
 
 // counterOption is last on its line but for other options of the table, and absent
@@ -76,7 +78,9 @@ var counterOption = regexp.MustCompile(`(?m)^\) .*?\bAUTO_INCREMENT=(\d+)`)
 
 // mysqlCounter asks for the table, because MySQL's information_schema has old values.
 func mysqlCounter(db *gorm.DB, name string, _ *liveColumn) (counter, error) {
-	at := counter{next: 1, park: "ALTER TABLE " + db.Statement.Quote(name) + " AUTO_INCREMENT = %d"}
+	at := counter{next: 1, park: func(to types.ID) string {
+		return "ALTER TABLE " + db.Statement.Quote(name) + " AUTO_INCREMENT = " + to.String()
+	}}
 	var table, ddl string
 	err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(name)).Row().Scan(&table, &ddl)
 	if m := counterOption.FindStringSubmatch(ddl); m != nil {
@@ -94,11 +98,12 @@ func sqliteCounter(db *gorm.DB, name string, l *liveColumn) (counter, error) {
 	if err := db.Raw(query).Row().Scan(&largest); err != nil || !l.auto {
 		return counter{next: uint64(max(0, largest.Int64)) + 1}, err
 	}
-	sequence := db.Statement.Quote(schema + "sqlite_sequence")
+	sequence, literal := db.Statement.Quote(schema+"sqlite_sequence"), "'"+strings.ReplaceAll(table, "'", "''")+"'"
 	err := db.Raw("SELECT max(seq) FROM "+sequence+" WHERE name = ? COLLATE NOCASE", table).Row().Scan(&last)
-	park := fmt.Sprintf("INSERT INTO %s (name, seq) VALUES ('%s', %%d)", sequence, table)
-	if last.Valid {
-		park = fmt.Sprintf("UPDATE %s SET seq = %%d WHERE name = '%s' COLLATE NOCASE", sequence, table)
-	}
-	return counter{next: uint64(max(0, largest.Int64, last.Int64)) + 1, park: park}, err
+	return counter{next: uint64(max(0, largest.Int64, last.Int64)) + 1, park: func(to types.ID) string {
+		if last.Valid {
+			return "UPDATE " + sequence + " SET seq = " + to.String() + " WHERE name = " + literal + " COLLATE NOCASE"
+		}
+		return "INSERT INTO " + sequence + " (name, seq) VALUES (" + literal + ", " + to.String() + ")"
+	}}, err
 }
