@@ -2,6 +2,7 @@ package integrations_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,11 +13,66 @@ import (
 
 var (
 	testFunc   = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	libraryRow = regexp.MustCompile(`(?m)^- (.*?): .*?((?:\((` + "`[^`]*`(?:, )?" + `)+\))?)$`)
-	rowTest    = regexp.MustCompile("`(?:([a-z/]+)\\.)?(Test\\w+)`")
+	libraryRow = regexp.MustCompile(`(?m)^- (.*?): `)
 	quoted     = regexp.MustCompile("`([^`]+)`")
 	fragment   = regexp.MustCompile("(?ms)^```(?:go|yaml)\n(.*?)^```$")
 )
+
+// testsOf names the tests of each row of docs/integrations.md, those of other
+// folders as folder.TestIt.
+var testsOf = map[string][]string{
+	"encoding/json":                       {"TestEncodingJSON"},
+	"encoding/json/v2":                    {"TestEncodingJSONv2"},
+	"github.com/bytedance/sonic":          {"TestSonic"},
+	"github.com/goccy/go-json":            {"TestGoccyJSON"},
+	"github.com/json-iterator/go":         {"TestJSONIterator"},
+	"encoding/xml":                        {"TestXML"},
+	"gopkg.in/yaml.v3":                    {"TestYAMLv3"},
+	"github.com/goccy/go-yaml":            {"TestGoccyYAML"},
+	"github.com/BurntSushi/toml":          {"TestBurntSushiTOML"},
+	"github.com/pelletier/go-toml/v2":     {"TestPelletierTOML"},
+	"github.com/vmihailenco/msgpack/v5":   {"TestMsgpack"},
+	"github.com/fxamacker/cbor/v2":        {"TestCBOR"},
+	"encoding/gob":                        {"TestGob"},
+	"go.mongodb.org/mongo-driver/v2/bson": {"TestBSON"},
+	"google.golang.org/protobuf":          {"TestProtobuf"},
+	"github.com/gin-gonic/gin":            {"TestGin"},
+	"github.com/labstack/echo/v5":         {"TestEchoV5"},
+	"github.com/labstack/echo/v4":         {"TestEchoV4", "TestEchoV4NamesParameter"},
+	"github.com/gofiber/fiber/v3":         {"TestFiber"},
+	"github.com/go-chi/chi/v5 with github.com/go-playground/form/v4": {"TestChiWithForm"},
+	"github.com/gorilla/schema":                                      {"TestGorillaSchema"},
+	"github.com/danielgtaylor/huma/v2":                               {"TestHuma", "TestHumaNull"},
+	"github.com/go-playground/validator/v10":                         {"TestValidator"},
+	"github.com/swaggo/swag":                                         {"TestSwag"},
+	"github.com/getkin/kin-openapi":                                  {"TestKinOpenAPI"},
+	"github.com/99designs/gqlgen":                                    {"TestGqlgenGenerated", "TestGqlgen"},
+	"github.com/graph-gophers/graphql-go":                            {"TestGraphGophers"},
+	"log/slog":                                                       {"TestSlog"},
+	"go.uber.org/zap":                                                {"TestZap"},
+	"github.com/rs/zerolog":                                          {"TestZerolog"},
+	"github.com/spf13/pflag":                                         {"TestPflag"},
+	"github.com/caarlos0/env/v11":                                    {"TestEnv"},
+	"github.com/spf13/viper":                                         {"TestViper"},
+	"github.com/go-viper/mapstructure/v2":                            {"TestMapstructure"},
+	"github.com/jinzhu/copier":                                       {"TestCopier"},
+	"go.opentelemetry.io/contrib/bridges/prometheus":                 {"TestOpenTelemetryMetrics"},
+	"database/sql":                                                   {"TestOptional"},
+	"github.com/jackc/pgx/v5":                                        {"TestPgx"},
+	"github.com/jackc/pgx/v5/stdlib":                                 {"TestPgxStdlib"},
+	"github.com/lib/pq":                                              {"TestLibPQ"},
+	"github.com/jmoiron/sqlx":                                        {"TestSqlx"},
+	"sqlc":                                                           {"TestSqlc"},
+	"github.com/redis/go-redis/v9":                                   {"TestGoRedis"},
+	"gorm.io/gen":                                                    {"TestGormGen"},
+	"gorm.io/cli/gorm":                                               {"TestGormCLI"},
+	"gorm.io/plugin/dbresolver":                                      {"TestDBResolver", "TestLeaseWithDBResolver", "TestLeaseWithReplicasOnly", "TestLeaseInTransactionOfDBResolver"},
+	"gorm.io/plugin/soft_delete":                                     {"TestSoftDelete"},
+	"gorm.io/plugin/opentelemetry":                                   {"TestOpenTelemetry"},
+	"gorm.io/sharding":                                               {"examples/sharding.TestRun"},
+	"github.com/glebarez/sqlite":                                     {"TestGlebarezSQLite"},
+	"github.com/ncruces/go-sqlite3/gormlite":                         {"TestNcrucesSQLite"},
+}
 
 // TestPage compares docs/integrations.md with the tests: each row has a test that
 // imports its libraries, each test a row, and each fragment stands in this module.
@@ -34,9 +90,8 @@ func TestPage(t *testing.T) {
 	}
 	delete(sources, "TestPage")
 	delete(sources, "TestManifests") // no library, but files of this repository
-	unused := checkRows(t, page, sources)
-	for _, test := range unused {
-		t.Errorf("docs/integrations.md has no row for %s", test)
+	for _, test := range checkRows(t, page, sources) {
+		t.Errorf("testsOf has no row for %s", test)
 	}
 	for _, block := range fragment.FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(flat(all.String()), flat(block[1])) {
@@ -45,37 +100,49 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkRows checks the rows of the page, and returns the tests that have none.
+// checkRows compares the rows of the page with testsOf, and returns the tests that
+// have no row.
 func checkRows(t *testing.T, page string, sources map[string]string) (unused []string) {
 	t.Helper()
-	for test := range sources {
-		unused = append(unused, test)
-	}
+	unused = slices.Sorted(maps.Keys(sources))
+	missing := maps.Clone(testsOf)
 	libraries, _, _ := strings.Cut(page, "## Optional IDs")
 	for _, row := range libraryRow.FindAllStringSubmatch(libraries, -1) {
-		tests := rowTest.FindAllStringSubmatch(row[2], -1)
-		if len(tests) == 0 {
-			t.Errorf("%s: want a test", row[0])
+		name := strings.ReplaceAll(row[1], "`", "")
+		if len(testsOf[name]) == 0 {
+			t.Errorf("testsOf has no test for the row %q", name)
 		}
-		for _, found := range tests {
-			source, exists := sources[found[2]]
-			if found[1] != "" {
-				source = readFile(t, filepath.Join("..", found[1], "main.go"))
-			} else if !exists {
-				t.Errorf("%s: there is no test %s", row[0], found[2])
-			}
-			checkImports(t, row[1], source)
-			unused = slices.DeleteFunc(unused, func(test string) bool { return test == found[2] })
+		delete(missing, name)
+		for _, test := range testsOf[name] {
+			checkImports(t, row[1], sourceOf(t, test, sources))
+			unused = slices.DeleteFunc(unused, func(other string) bool { return other == test })
 		}
 	}
-	slices.Sort(unused)
+	for name := range missing {
+		t.Errorf("docs/integrations.md has no row for %q", name)
+	}
 	return unused
 }
 
-// checkImports looks for the libraries of a row among the imports of its test.
-func checkImports(t *testing.T, libraries, source string) {
+// sourceOf returns the file of a test, or the program that a test of another
+// folder runs.
+func sourceOf(t *testing.T, test string, sources map[string]string) string {
 	t.Helper()
-	for _, library := range quoted.FindAllStringSubmatch(libraries, -1) {
+	if folder, _, ok := strings.Cut(test, "."); ok {
+		return readFile(t, filepath.Join("..", folder, "main.go"))
+	}
+	source, ok := sources[test]
+	if !ok {
+		t.Errorf("testsOf names %s, which does not exist", test)
+	}
+	return source
+}
+
+// checkImports looks for the libraries of a row, which are quoted, among the
+// imports of its test.
+func checkImports(t *testing.T, row, source string) {
+	t.Helper()
+	for _, library := range quoted.FindAllStringSubmatch(row, -1) {
 		if !strings.Contains(source, `"`+library[1]) {
 			t.Errorf("the test of %s does not import it", library[1])
 		}

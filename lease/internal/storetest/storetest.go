@@ -1,6 +1,27 @@
 // Package storetest has the tests that every store with a server must pass in
 // addition to the suite of package leasetest: lost answers, killed and paused
 // servers, wrong clocks, and clusters that fail over while generators issue IDs.
+//
+// # A new store
+//
+// Package lease/etcdlease shows the protocol, lease/redislease the settings and the
+// clock. A search for "zookeeper" finds the places that name all stores:
+//
+//   - lease/NAMElease with its own go.mod: Load, CompareAndSwap, a namespace, and
+//     Clock if the server reports its time; records in one value, as FormatRecord of
+//     lease/internal/remote writes them; a setting that forgets writes is rejected,
+//     or warned of.
+//   - Tests against servers that they start: leasetest.Conform, and [Torture],
+//     [SurvivesKill], [WrittenTwice], [EndsWithContext] and [Refuses] of this
+//     package, and the wrong clocks if the store is a lease.Clock. Torture loses
+//     answers and wants owners in plain text on the wire.
+//   - internal/testserver (engines.go, a constructor, require.go) and internal/testdb,
+//     with tests; its cluster in internal/testserver/testcluster, and a TestCluster by
+//     [Failovers]; .ci/run and .github/workflows/ci.yml; GORMFLAKE_TEST_REQUIRE in
+//     CONTRIBUTING.md; its version, and its row in docs/engines.md.
+//   - .ci/release (libraries), consumer_test.go, the imports of
+//     internal/docstest/pages_test.go, the error errNoStore in lease/store.go,
+//     docs/clusters.md, docs/cli.md, internal/docstest/evidence.md.
 package storetest
 
 import (
