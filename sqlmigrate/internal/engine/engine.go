@@ -72,10 +72,9 @@ func PartlyChanged(changed int) string {
 
 // A Result is what a database's part of a plan is made of.
 type Result struct {
-	Tables   []plan.Table
-	Blockers []plan.Blocker
-	Phases   []plan.Phase
-	Notes    []string
+	Tables []plan.Table
+	Phases []plan.Phase
+	Findings
 }
 
 // A Request is what Inspect was asked for.

@@ -57,13 +57,13 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 		return nil, err
 	}
 	found.add(more)
-	result := &engine.Result{Tables: tablesOf(g), Blockers: found.blockers}
+	result := &engine.Result{Tables: tablesOf(g)}
 	if len(found.blockers) == 0 {
 		var notes []string
 		result.Phases, notes = phasesOf(g, want.Issued)
 		found.notes = append(found.notes, notes...)
 	}
-	result.Notes = found.notes
+	result.Blockers, result.Notes = found.blockers, found.notes
 	return result, nil
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // blockTables checks the tables and columns themselves.
-func blockTables(g *graph, ahead int64) findings {
-	var found findings
+func blockTables(g *graph, ahead int64) engine.Findings {
+	var found engine.Findings
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			found.add(blockColumn(c, ahead))
+			found.Add(blockColumn(c, ahead))
 		}
-		found.add(blockTable(t))
+		found.Add(blockTable(t))
 	}
 	return found
 }
@@ -29,9 +29,9 @@ const digits = 19
 // blockColumn checks the type of a column and what is in it. Of types that are no
 // integers, a key can have none, and a column that refers to one those that hold
 // each of its digits.
-func blockColumn(c *column, ahead int64) findings {
-	var found findings
-	block := func(reason, fix string) { found.block(c.relation.Display, "column "+c.Name, reason, fix) }
+func blockColumn(c *column, ahead int64) engine.Findings {
+	var found engine.Findings
+	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
 	if c.Key && ahead > 0 && c.keys.Largest.Int64 >= ahead {
 		block(fmt.Sprintf(engine.AheadReason, c.keys.Largest.Int64), engine.AheadFix)
 	}
@@ -69,16 +69,16 @@ func (c *column) typeFix() string {
 	return fmt.Sprintf("change its type to %s: ALTER TABLE %s ALTER COLUMN %s TYPE %s", to, c.relation.Target(), pgsql.Quote(c.Name), strings.TrimSuffix(to, " or text"))
 }
 
-func blockTable(t *table) findings {
-	var found findings
+func blockTable(t *table) engine.Findings {
+	var found engine.Findings
 	for _, c := range t.narrowColumns() {
 		if t.Typed {
-			found.block(t.Display, "table "+t.Display,
+			found.Block(t.Display, "table "+t.Display,
 				"it is a table of a composite type, and column "+c.Name+" can be changed with that only",
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
 		if t.Kind != "r" && t.Kind != "p" {
-			found.block(t.Display, "foreign table "+t.Display,
+			found.Block(t.Display, "foreign table "+t.Display,
 				"column "+c.Name+" is in another database", "move the table there, and then change the type of the column here")
 		}
 	}
@@ -136,23 +136,23 @@ type use struct {
 }
 
 // blockUses has one blocker for an object, whichever columns it uses.
-func blockUses(g *graph, uses []use) findings {
+func blockUses(g *graph, uses []use) engine.Findings {
 	columns := map[string][]*column{}
 	for _, u := range uses {
 		columns[u.Object] = append(columns[u.Object], g.columns[u.Node])
 	}
-	var found findings
+	var found engine.Findings
 	for _, u := range uses {
 		if of := columns[u.Object]; of != nil {
 			delete(columns, u.Object)
-			found.add(u.block(of))
+			found.Add(u.block(of))
 		}
 	}
 	return found
 }
 
 // block names of several columns of one table the first: that is enough.
-func (u *use) block(of []*column) findings {
+func (u *use) block(of []*column) engine.Findings {
 	texts, ok := reasons[strings.TrimPrefix(u.Catalog, "pg_catalog.")]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
@@ -166,8 +166,8 @@ func (u *use) block(of []*column) findings {
 	if len(tables) == 1 {
 		columns[0] = of[0].Name
 	}
-	var found findings
-	found.block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
+	var found engine.Findings
+	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
 	return found
 }
 
@@ -183,10 +183,10 @@ WHERE node.att = ANY (t.partattrs::int2[])
                 AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
 ORDER BY 1, 2`
 
-func blockPartitionKeys(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func blockPartitionKeys(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, n := range pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, g.narrowNodes()) {
 		c := g.columns[n]
-		found.block(c.relation.Display, "partition key of table "+c.relation.Display,
+		found.Block(c.relation.Display, "partition key of table "+c.relation.Display,
 			"it has column "+c.Name+", whose type PostgreSQL then does not change",
 			"create a table that is partitioned by a bigint, and copy the rows")
 	}
@@ -215,12 +215,12 @@ JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND
 JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
 ORDER BY 1, 2`
 
-func blockRowTypes(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func blockRowTypes(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, x := range pgcatalog.Read[struct {
 		Table  int64
 		Object string
 	}](ctx, r, rowTypesSQL, g.narrowNodes()) {
-		found.block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
+		found.Block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
 			"drop it before, and add it again afterwards")
 	}
 	return found

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
@@ -42,8 +43,8 @@ type constraintNames struct {
 
 // readChecks finds keys that need a CHECK. One that refers to another key has its
 // in that table.
-func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, findings) {
-	var found findings
+func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, engine.Findings) {
+	var found engine.Findings
 	names, checks := readConstraintNames(ctx, q, g), map[*table][]check{}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
@@ -57,7 +58,7 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map
 				names[t].taken[name] = true
 				checks[t] = append(checks[t], check{c, name, added})
 			case !added:
-				found.note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.keys.Smallest.Int64)
+				found.Note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.keys.Smallest.Int64)
 			}
 		}
 	}

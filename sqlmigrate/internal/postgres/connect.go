@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
 // readGraph reads all that is connected with what was asked for.
-func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*graph, findings) {
+func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*graph, engine.Findings) {
 	edges := readEdges(ctx, r, asked)
 	nodes := nodesOf(asked.keys, edges)
 	var oids []int64
@@ -20,7 +21,7 @@ func readGraph(ctx context.Context, r *pgcatalog.Reader, asked *selection) (*gra
 	}
 	tables, columns := r.ByOID(ctx, oids), r.Columns(ctx, nodes)
 	if r.Err() != nil {
-		return &graph{}, findings{}
+		return &graph{}, engine.Findings{}
 	}
 	relations := map[int64]*pgcatalog.Relation{}
 	for i, n := range nodes {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -12,7 +13,7 @@ const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 
 // detach plans that the database assigns no more keys. Those from issued on are
 // taken for Snowflake IDs, with which it cannot be taken back.
-func detach(g *graph, issued int64, locks int) (plan.Phase, findings) {
+func detach(g *graph, issued int64, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Detach, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
 	batches, found := g.batches(plan.Detach, tables, locks)

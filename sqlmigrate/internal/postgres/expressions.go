@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
@@ -65,16 +66,16 @@ CROSS JOIN LATERAL unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS e (expr
 // f(id) where f takes an integer. The catalog does not show it, and ALTER
 // TABLE would after it has got its locks. The server is asked to plan them over
 // the widened columns. Those that do not come back as they were are returned.
-func tryExpressions(ctx context.Context, r *pgcatalog.Reader, g *graph) (rewritten []expression, found findings) {
+func tryExpressions(ctx context.Context, r *pgcatalog.Reader, g *graph) (rewritten []expression, found engine.Findings) {
 	for _, e := range readExpressions(ctx, r, g) {
 		table := g.relations[e.Table].Display
 		if column := e.cast(); column != "" {
-			found.block(table, e.Object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.Text, column),
+			found.Block(table, e.Object, fmt.Sprintf("%s makes column %s an integer, which fails with a larger key", e.Text, column),
 				"drop it before, and create it again afterwards without that")
 			continue
 		}
 		if refused := e.try(ctx, r, readWidenedRow(ctx, r, g, e.Table)); refused != nil {
-			found.block(table, e.Object, fmt.Sprintf("%s does not take a bigint: %v", e.Text, refused),
+			found.Block(table, e.Object, fmt.Sprintf("%s does not take a bigint: %v", e.Text, refused),
 				"drop it before, or give the function a bigint")
 		}
 		if e.changes() {

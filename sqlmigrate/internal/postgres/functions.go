@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
@@ -41,7 +42,7 @@ func readFunctions(ctx context.Context, r *pgcatalog.Reader, names []string, tab
 	return pgcatalog.Read[string](ctx, r, functionsSQL, names, tables, pattern, integerOIDs)
 }
 
-func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var names []string
 	var tables []int64
 	for _, t := range g.tables {
@@ -50,14 +51,14 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found fi
 		}
 	}
 	if functions := readFunctions(ctx, r, names, tables, integerWords); len(functions) > 0 {
-		found.note("These use a table to be widened, and integers; see that they can do with a bigint, because PostgreSQL only finds out when they run: %s.",
+		found.Note("These use a table to be widened, and integers; see that they can do with a bigint, because PostgreSQL only finds out when they run: %s.",
 			strings.Join(functions, ", "))
 	}
 	return found
 }
 
 // noteSequenceFunctions is about sequences that functions name in their text.
-func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var gone []*sequence
 	var names []string
 	for _, t := range g.tables {
@@ -74,20 +75,20 @@ func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (
 	}
 	for _, s := range gone {
 		if functions := readFunctions(ctx, r, []string{s.Name}, nil, anyText); len(functions) > 0 {
-			found.note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, strings.Join(functions, ", "))
+			found.Note("Sequence %s goes in phase detach, and is named in the text of %s.", s.Display, strings.Join(functions, ", "))
 		}
 	}
 	return found
 }
 
 // notePublications is about replicas that apply rows by column.
-func notePublications(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func notePublications(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, t := range g.tables {
 		if len(t.narrowColumns()) == 0 {
 			continue
 		}
 		if names := r.Publications(ctx, t.Relation); len(names) > 0 {
-			found.note("Table %s is in publication %s: widen the columns of the subscribers first.", t.Display, strings.Join(names, ", "))
+			found.Note("Table %s is in publication %s: widen the columns of the subscribers first.", t.Display, strings.Join(names, ", "))
 		}
 	}
 	return found

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -57,7 +58,7 @@ type keyRange struct{ Smallest, Largest sql.NullInt64 }
 type foreignKey struct{ from, to *column }
 
 // arrange puts columns under their parents' columns, and these into tables.
-func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, edges []edge) (*graph, findings) {
+func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column, edges []edge) (*graph, engine.Findings) {
 	g := &graph{relations: relations, columns: map[pgcatalog.Node]*column{}}
 	var sorted []*column
 	for _, c := range columns {
@@ -72,13 +73,13 @@ func arrange(relations map[int64]*pgcatalog.Relation, columns []pgcatalog.Column
 			g.columns[e.From].parents = append(g.columns[e.From].parents, g.columns[e.To])
 		}
 	}
-	var found findings
+	var found engine.Findings
 	for _, c := range sorted {
 		c.root = c.topmost()
 		c.root.members = append(c.root.members, c)
 		c.root.Key = c.root.Key || c.Key
 		if len(c.parents) > 1 && c.IsNarrow() {
-			found.block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
+			found.Block(c.relation.Display, "column "+c.Name, "the table has it from several parents, so none of them can change it",
 				"end all inheritances but one with NO INHERIT")
 		}
 		if c.root == c {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -16,9 +17,9 @@ const scanRate = 500_000_000
 // guard plans a CHECK for each key: it is added in one transaction, which takes
 // no time, and what is there already is read in another, next to which programs
 // read and write.
-func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, findings) {
+func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
-	var found findings
+	var found engine.Findings
 	transactions := 0
 	for _, part := range []struct {
 		tables []*table
@@ -29,7 +30,7 @@ func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, findings
 		{keepIf(g.tables, func(t *table) bool { return len(checks[t]) > 0 }), shareUpdateExclusive, validateChecks},
 	} {
 		batches, more := g.batches(plan.Guard, part.tables, locks)
-		found.add(more)
+		found.Add(more)
 		for _, batch := range batches {
 			steps := stepsOf(batch, transactions, func(t *table) plan.Step { return part.step(t, checks[t]) })
 			g.lockFirst(steps, allOf(batch, part.mode))

@@ -42,29 +42,29 @@ type facts struct {
 	rewritten []expression // that do not come back as they were
 	lost      restores
 	checks    map[*table][]check
-	findings  findings
+	engine.Findings
 }
 
 // readFacts reads the graph, and finds what blocks: names are without the current
 // schema, as they are displayed.
 func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
 	g, found := readGraph(ctx, r, asked)
-	f := &facts{asked: asked, graph: g, findings: asked.findings}
-	f.findings.add(found)
+	f := &facts{asked: asked, graph: g, Findings: asked.findings}
+	f.Add(found)
 	uses := pgcatalog.Read[use](ctx, r, usesSQL, g.narrowNodes())
 	if want.RecreateViews {
 		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
 		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
 	}
-	f.findings.add(blockTables(g, want.Ahead))
-	f.findings.add(blockUses(g, uses))
-	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) findings{
+	f.Add(blockTables(g, want.Ahead))
+	f.Add(blockUses(g, uses))
+	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) engine.Findings{
 		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
 	} {
-		f.findings.add(find(ctx, r, g))
+		f.Add(find(ctx, r, g))
 	}
 	f.rewritten, found = tryExpressions(ctx, r, g)
-	f.findings.add(found)
+	f.Add(found)
 	return f
 }
 
@@ -76,13 +76,13 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 		g.columns[n].value = value
 	}
 	f.lost = restores{kept: readKept(ctx, q, g), recreated: readRecreated(ctx, q, g, f.rewritten)}
-	var found findings
+	var found engine.Findings
 	g.views, found = readViews(ctx, q, g, f.views)
-	f.findings.add(found)
-	f.findings.add(g.link(readSequences(ctx, q, g.nodes())))
-	f.findings.add(noteSequenceFunctions(ctx, q.Reader, g))
+	f.Add(found)
+	f.Add(g.link(readSequences(ctx, q, g.nodes())))
+	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
 	f.checks, found = readChecks(ctx, q, g)
-	f.findings.add(found)
+	f.Add(found)
 }
 
 // plan returns the phases, and what was found.
@@ -91,8 +91,8 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	for _, t := range f.graph.tables {
 		result.Tables = append(result.Tables, t.result(r.Schema))
 	}
-	add := func(phase plan.Phase, found findings) {
-		f.findings.add(found)
+	add := func(phase plan.Phase, found engine.Findings) {
+		f.Add(found)
 		if len(phase.Steps) > 0 {
 			result.Phases = append(result.Phases, phase)
 		}
@@ -100,10 +100,10 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 	add(widen(f.graph, f.lost, r.Locks))
 	add(detach(f.graph, want.Issued, r.Locks))
 	add(guard(f.graph, f.checks, r.Locks))
-	f.findings.add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
+	f.Add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
 	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
-		f.findings.notes = append(f.findings.notes, notesOnWiden...)
+		f.Notes = append(f.Notes, notesOnWiden...)
 	}
-	result.Blockers, result.Notes = f.findings.blockers, f.findings.notes
+	result.Findings = f.Findings
 	return result
 }

@@ -100,7 +100,7 @@ func stepsOf(tables batch, transaction int, step func(*table) plan.Step) []plan.
 // need some too. If they do not, a set of connected tables is one, and where even
 // that does not fit, as many tables as do. After each, the plan can be resumed
 // and taken back.
-func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches []batch, found findings) {
+func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches []batch, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
 		return []batch{tables}, found
@@ -108,12 +108,12 @@ func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batch
 	for _, connected := range g.connected(tables) {
 		batches = append(batches, g.cut(connected, phase, locks/2)...)
 	}
-	found.note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
+	found.Note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
 		"(max_locks_per_transaction): after a failure, those before it are kept, and the same plan resumes.",
 		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))
 	for _, b := range batches {
 		if need := g.lockCount(phase, b); need > locks {
-			found.block(b[0].Display, "table "+b[0].Display,
+			found.Block(b[0].Display, "table "+b[0].Display,
 				fmt.Sprintf("phase %s needs about %s for it, and the server's lock table is made for %s", phase, engine.Count(need, "lock"), engine.Thousands(int64(locks))),
 				fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", need*2/locks+1))
 		}

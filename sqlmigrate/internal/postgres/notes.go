@@ -3,22 +3,24 @@ package postgres
 import (
 	"slices"
 	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // notesOn are about the tables of a plan. asked are the OIDs of those that were
 // asked for, checked those that get a CHECK.
-func notesOn(g *graph, role string, asked map[int64]bool, checked map[*table][]check) findings {
-	var found findings
+func notesOn(g *graph, role string, asked map[int64]bool, checked map[*table][]check) engine.Findings {
+	var found engine.Findings
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			found.add(noteColumn(t, c))
+			found.Add(noteColumn(t, c))
 		}
 		assigned := len(t.assignedColumns()) > 0
 		if !t.Owned && (len(t.narrowColumns()) > 0 || len(checked[t]) > 0 || assigned) {
-			found.note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
+			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
 		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return asked[oid] }) {
-			found.note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", t.Display)
+			found.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", t.Display)
 		}
 	}
 	return found
@@ -30,24 +32,24 @@ var notesOnWiden = []string{
 	"PostgreSQL forgets the planner's statistics of a column whose type changes, and a rewrite does not make autovacuum gather new ones: after phase widen, and after it is taken back, run ANALYZE on its tables.",
 }
 
-func noteColumn(t *table, c *column) findings {
-	var found findings
+func noteColumn(t *table, c *column) engine.Findings {
+	var found engine.Findings
 	for _, m := range c.members {
 		if m.Always && m.ownIdentity() != nil {
-			found.note("Column %s of table %s is GENERATED ALWAYS: until phase detach, the database refuses keys that a program brings.",
+			found.Note("Column %s of table %s is GENERATED ALWAYS: until phase detach, the database refuses keys that a program brings.",
 				c.Name, m.relation.Display)
 		}
 	}
 	for _, s := range c.allSequences() {
 		switch {
 		case s.Internal && len(s.others) > 0:
-			found.block(t.Display, strings.Join(s.others, ", "),
+			found.Block(t.Display, strings.Join(s.others, ", "),
 				"it uses sequence "+s.Display+", which goes with the identity of column "+c.Name, "give it a sequence of its own")
 		case s.goes():
 		case len(s.others) > 0:
-			found.note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))
+			found.Note("Sequence %s of column %s of table %s stays: it is used by %s.", s.Display, c.Name, t.Display, strings.Join(s.others, ", "))
 		default:
-			found.note("Sequence %s of column %s of table %s stays: no column owns it.", s.Display, c.Name, t.Display)
+			found.Note("Sequence %s of column %s of table %s stays: no column owns it.", s.Display, c.Name, t.Display)
 		}
 	}
 	return found

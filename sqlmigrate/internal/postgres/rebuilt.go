@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
@@ -20,7 +21,7 @@ WITH RECURSIVE made AS (
 
 // blockRebuilt finds those that would not come back as they are, whatever
 // statements follow.
-func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found findings) {
+func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, b := range rebuilt {
 		for _, x := range pgcatalog.Read[struct {
 			Table  int64
@@ -28,7 +29,7 @@ func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found fin
 			Detail string
 		}](ctx, r, builtAgainSQL+b.query+" ORDER BY 2", g.narrowNodes()) {
 			if x.Object.Valid { // not dropped since the query began
-				found.block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
+				found.Block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
 		}
 	}

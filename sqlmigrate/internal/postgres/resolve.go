@@ -14,7 +14,7 @@ type selection struct {
 	tables     map[int64]bool
 	keys       []pgcatalog.Node
 	references []edge // without a constraint
-	findings   findings
+	findings   engine.Findings
 }
 
 // resolve finds what was asked for in the catalog.
@@ -37,7 +37,7 @@ func resolve(ctx context.Context, r *pgcatalog.Reader, want engine.Request) (*se
 	for i, t := range want.Tables {
 		nodes, more := chooseKey(t, oids[i], keys[oids[i]])
 		s.keys = append(s.keys, nodes...)
-		s.findings.add(more)
+		s.findings.Add(more)
 	}
 	var err error
 	s.references, err = resolveReferences(ctx, r, want.References)
@@ -115,18 +115,18 @@ func readKeys(ctx context.Context, r *pgcatalog.Reader, tables []int64) map[int6
 // chooseKey takes of several columns those that the database assigns, or the only
 // integer. Of several integers that nobody assigns, some mean something else, such
 // as the tenant.
-func chooseKey(t engine.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found findings) {
+func chooseKey(t engine.TableName, oid int64, key []keyColumn) (nodes []pgcatalog.Node, found engine.Findings) {
 	integers := keepIf(key, func(c keyColumn) bool { return c.Integer })
 	assigned := keepIf(integers, func(c keyColumn) bool { return c.Assigned })
 	chosen := key
 	switch {
 	case len(key) == 0:
-		found.block(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+		found.Block(t.String(), "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		return []pgcatalog.Node{{Table: oid}}, found // no column
 	case len(assigned) > 0:
 		chosen = assigned
 	case len(integers) > 1:
-		found.note(engine.CompositeNote, t, len(key))
+		found.Note(engine.CompositeNote, t, len(key))
 		return nil, found
 	case len(integers) == 1:
 		chosen = integers

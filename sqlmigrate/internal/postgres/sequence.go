@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
@@ -138,8 +139,8 @@ func (s *sequence) readRights(ctx context.Context, q pgcatalog.QualifiedReader) 
 
 // link gives columns their sequences, and finds out whether these can go: nothing
 // but the column that owns one, and those that have this from it, may use it.
-func (g *graph) link(sequences []*sequence) findings {
-	var found findings
+func (g *graph) link(sequences []*sequence) engine.Findings {
+	var found engine.Findings
 	for _, s := range sequences {
 		for _, n := range s.Columns {
 			g.columns[n].sequences = append(g.columns[n].sequences, s)
@@ -157,22 +158,22 @@ func (g *graph) link(sequences []*sequence) findings {
 			}
 		}
 		if s.goes() {
-			found.add(s.block(user.relation.Display))
+			found.Add(s.block(user.relation.Display))
 		}
 	}
 	return found
 }
 
 // block is for what a sequence that goes could not get back.
-func (s *sequence) block(table string) findings {
-	var found findings
+func (s *sequence) block(table string) engine.Findings {
+	var found engine.Findings
 	for _, provider := range s.labels {
-		found.block(table, "sequence "+s.Display,
+		found.Block(table, "sequence "+s.Display,
 			"phase detach drops it, and its security label of provider "+provider+" with it",
 			"take the label off, and write it again when phase detach is taken back")
 	}
 	if len(s.grantors) > 0 {
-		found.block(table, "sequence "+s.Display,
+		found.Block(table, "sequence "+s.Display,
 			"rights on it were granted by "+strings.Join(s.grantors, ", ")+", who would have to do it again when phase detach is taken back",
 			"revoke them, and grant them as the owner")
 	}

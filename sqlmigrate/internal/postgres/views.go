@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
@@ -119,16 +120,16 @@ ORDER BY c.oid`
 
 // readViews reads the views that use narrow columns, in the order in which they
 // are created, and finds those that cannot be.
-func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, findings) {
+func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, engine.Findings) {
 	if len(uses) == 0 {
-		return nil, findings{}
+		return nil, engine.Findings{}
 	}
 	oids := make([]int64, len(uses))
 	for i, u := range uses {
 		oids[i] = u.View
 	}
 	var views []*view
-	var found findings
+	var found engine.Findings
 	byOID := map[int64]*view{}
 	for _, v := range pgcatalog.Read[view](ctx, q.Reader, viewsSQL, oids) {
 		v.Display = q.Display(v.Schema, v.Name)
@@ -140,7 +141,7 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 		}
 	}
 	for _, v := range views {
-		found.add(v.block())
+		found.Add(v.block())
 	}
 	readViewParts[index](ctx, q, byOID, viewIndexesSQL)
 	readViewParts[keptStatistics](ctx, q, byOID, viewStatisticsSQL)
@@ -166,18 +167,18 @@ func usedFirst(views []*view, byOID map[int64]*view) []*view {
 
 // block is for views that cannot be recreated, or would not do afterwards. At
 // this point the columns are those that the view uses itself.
-func (v *view) block() findings {
-	var found findings
+func (v *view) block() engine.Findings {
+	var found engine.Findings
 	table, object := "", "view "+v.Display
 	for _, c := range v.columns {
 		table = c.relation.Display
 		if cast := regexp.MustCompile(`\b` + regexp.QuoteMeta(quoteIfNeeded(c.Name)) + `\)::(integer|smallint)`); cast.MatchString(v.Definition) {
-			found.block(table, object, "its definition makes column "+c.Name+" an integer, which fails with a larger key",
+			found.Block(table, object, "its definition makes column "+c.Name+" an integer, which fails with a larger key",
 				"drop it before, and create it again afterwards without that")
 		}
 	}
 	for _, reason := range v.Blocked {
-		found.block(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
+		found.Block(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
 	}
 	return found
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -25,7 +26,7 @@ type restores struct {
 
 // widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
 // stay: PostgreSQL compares an integer with a bigint.
-func widen(g *graph, lost restores, locks int) (plan.Phase, findings) {
+func widen(g *graph, lost restores, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })
 	batches, found := g.batches(plan.Widen, tables, locks)
