@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 const (
@@ -145,27 +146,15 @@ func (f *finder) readPresent(ctx context.Context, key Key, wanted samples, p *pr
 	slices.Sort(wanted)
 	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
-		if err := f.readChunk(ctx, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(key.Column), f.in.Engine.Quote(key.Table), listed(chunk)), p); err != nil {
+		found, err := rows.Read[int64](ctx, f.in.Conn, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(key.Column), f.in.Engine.Quote(key.Table), listed(chunk)))
+		if err != nil {
 			return err
+		}
+		for _, value := range found {
+			p.values[value] = true
 		}
 	}
 	return nil
-}
-
-func (f *finder) readChunk(ctx context.Context, query string, p *present) error {
-	rows, err := f.in.Conn.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var value int64
-		if err := rows.Scan(&value); err != nil {
-			return err
-		}
-		p.values[value] = true
-	}
-	return rows.Err()
 }
 
 func listed(values []int64) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // A Server is what a connection is to.
@@ -90,10 +91,7 @@ func (r *Reader) readJournal(ctx context.Context) error {
 	if !r.Journal.Exists {
 		return nil
 	}
-	var e Entry
-	err = Each(ctx, r.conn, journalSQL, []any{&e.Kind, &e.Table.Schema, &e.Table.Name, &e.Name, &e.Definition},
-		func() { r.Journal.Entries = append(r.Journal.Entries, e) })
-	if err != nil {
+	if r.Journal.Entries, err = rows.Read[Entry](ctx, r.conn, journalSQL); err != nil {
 		return fmt.Errorf("sqlmigrate: read table %s, where an earlier run has left what it had to put back: %w", JournalTable, err)
 	}
 	return nil
@@ -105,11 +103,12 @@ const pairsSQL = "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCH
 	"FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL"
 
 func (r *Reader) readPairs(ctx context.Context) error {
-	var child, parent engine.TableName
-	err := Each(ctx, r.conn, pairsSQL, []any{&child.Schema, &child.Name, &parent.Schema, &parent.Name},
-		func() { r.Pairs = append(r.Pairs, Pair{r.Normal(child), r.Normal(parent)}) })
+	pairs, err := rows.Read[Pair](ctx, r.conn, pairsSQL)
 	if err == nil {
 		err = r.noneSkipped(ctx)
+	}
+	for _, p := range pairs {
+		r.Pairs = append(r.Pairs, Pair{r.Normal(p.Child), r.Normal(p.Parent)})
 	}
 	for _, e := range r.Journal.Entries {
 		if f, ok := e.ForeignKey(); ok {
@@ -123,15 +122,17 @@ func (r *Reader) readPairs(ctx context.Context) error {
 // being changed: its foreign keys would be missing.
 func (r *Reader) noneSkipped(ctx context.Context) error {
 	const skipped = 1684
-	var level, text string
-	var number int
-	var found error
-	err := Each(ctx, r.conn, "SHOW WARNINGS", []any{&level, &number, &text}, func() {
-		if found == nil && number == skipped && strings.Contains(text, r.Database) {
-			found = fmt.Errorf("%s: try again when that has ended", text)
+	warnings, err := rows.Read[struct {
+		Level  string
+		Number int
+		Text   string
+	}](ctx, r.conn, "SHOW WARNINGS")
+	for _, w := range warnings {
+		if w.Number == skipped && strings.Contains(w.Text, r.Database) {
+			return fmt.Errorf("%s: try again when that has ended", w.Text)
 		}
-	})
-	return errors.Join(err, found)
+	}
+	return err
 }
 
 // Table reads a table with the journal laid over it.
@@ -228,12 +229,12 @@ const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESC
 	presetIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
 func (r *Reader) readColumns(ctx context.Context, t *Table) error {
-	c := Column{Table: t}
-	return Each(ctx, r.conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)),
-		[]any{&c.Name, &c.Type, &c.Primary, &c.Generated, &c.Preset, &c.rest}, func() {
-			column := c
-			t.Columns = append(t.Columns, &column)
-		})
+	columns, err := rows.Read[Column](ctx, r.conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)))
+	for i := range columns {
+		columns[i].Table = t
+		t.Columns = append(t.Columns, &columns[i])
+	}
+	return err
 }
 
 // indexesSQL asks for all of each column of an index: a plan may create the index
@@ -257,8 +258,10 @@ func (r *Reader) readChecks(ctx context.Context, t *Table) (err error) {
 // byName are the texts of a query for names and texts.
 func (r *Reader) byName(ctx context.Context, query string, key func(string) string) (map[string][]string, error) {
 	texts := map[string][]string{}
-	var name, text string
-	err := Each(ctx, r.conn, query, []any{&name, &text}, func() { texts[key(name)] = append(texts[key(name)], text) })
+	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)
+	for _, row := range found {
+		texts[key(row.Name)] = append(texts[key(row.Name)], row.Text)
+	}
 	return texts, err
 }
 

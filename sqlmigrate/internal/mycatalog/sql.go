@@ -7,29 +7,11 @@
 package mycatalog
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
-
-// Each scans each row of a query into the variables, and then calls row.
-func Each(ctx context.Context, conn *sql.Conn, query string, into []any, row func()) error {
-	rows, err := conn.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		row()
-	}
-	return rows.Err()
-}
 
 // Quote quotes an identifier.
 func Quote(name string) string { return QuoteTable(engine.TableName{Name: name}) }
@@ -95,7 +77,7 @@ func (c *Column) Has(conditions ...string) string {
 // Same is a condition for [Column.Has]: the default is preset, and the rest is as it
 // was read, but for the type, AUTO_INCREMENT and the expression.
 func (c *Column) Same(preset string) string {
-	return Exactly(presetIs, preset) + " AND " + Exactly(restIs, c.rest)
+	return Exactly(presetIs, preset) + " AND " + Exactly(restIs, c.Rest)
 }
 
 // AndChecks adds to a condition that the column has as many checks as when it was

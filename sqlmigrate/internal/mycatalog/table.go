@@ -26,14 +26,14 @@ type Table struct {
 
 // A Column is a column of a table.
 type Column struct {
-	Table      *Table
-	Name, Type string     // as information_schema has them
-	Definition Definition // the old one, if an unfinished run has changed it
-	Primary    bool       // part of the primary key
-	Generated  string     // the expression from which the database computes it
-	Preset     string     // its default, see presetIs
+	Table      *Table     `row:"-"`
+	Definition Definition `row:"-"` // the old one, if an unfinished run has changed it
 
-	rest string // see restIs
+	Name, Type string // as information_schema has them
+	Primary    bool   // part of the primary key
+	Generated  string // the expression from which the database computes it
+	Preset     string // its default, see presetIs
+	Rest       string // see restIs
 }
 
 func (c *Column) String() string { return c.Table.String() + "." + c.Name }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // readKeys asks for the largest key of each table, which may be ahead of the clock, and
@@ -68,16 +69,17 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (f
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
 func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
-	var name, value string
-	err = mycatalog.Each(ctx, conn, restrictedSQL, []any{&name, &value}, func() {
-		for _, f := range g.allDropped() {
-			if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
-				found.block(g.tables[f.Child], "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
-					"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
-			}
+	restricted, err := rows.Read[struct{ Name, Value string }](ctx, conn, restrictedSQL)
+	if err != nil || len(restricted) == 0 {
+		return found, err
+	}
+	for _, f := range g.allDropped() {
+		if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
+			found.block(g.tables[f.Child], "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
+				"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
 		}
-	})
-	return found, err
+	}
+	return found, nil
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
@@ -170,16 +172,17 @@ const partitionsSQL = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITI
 var defaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
 
 func readPartitions(ctx context.Context, conn *sql.Conn, t *mycatalog.Table) (p partitioning, err error) {
-	var method, expression, limit string
-	err = mycatalog.Each(ctx, conn, fmt.Sprintf(partitionsSQL, mycatalog.WhereTable(t.TableName)), []any{&p.last, &method, &expression, &limit}, func() {
+	partitions, err := rows.Read[struct{ Name, Method, Expression, Limit string }](ctx, conn, fmt.Sprintf(partitionsSQL, mycatalog.WhereTable(t.TableName)))
+	for _, one := range partitions {
 		switch {
-		case method == "RANGE COLUMNS": // the others decide only where the first is equal to the limit
-			p.by, _, _ = strings.Cut(expression, ",")
-		case strings.HasPrefix(method, "RANGE"), strings.HasPrefix(method, "LIST"):
-			p.by = expression
+		case one.Method == "RANGE COLUMNS": // the others decide only where the first is equal to the limit
+			p.by, _, _ = strings.Cut(one.Expression, ",")
+		case strings.HasPrefix(one.Method, "RANGE"), strings.HasPrefix(one.Method, "LIST"):
+			p.by = one.Expression
 		}
-		p.open = strings.HasPrefix(limit, "MAXVALUE") || defaultPartition.MatchString(t.Options)
-	})
+		p.last = one.Name
+		p.open = strings.HasPrefix(one.Limit, "MAXVALUE") || defaultPartition.MatchString(t.Options)
+	}
 	return p, err
 }
 

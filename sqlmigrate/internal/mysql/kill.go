@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // A backend is the connection that has the name of the database's runs.
@@ -66,18 +66,16 @@ func readTriggersAgain(ctx context.Context, pool *sql.DB) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.ReturnConn(conn)) }()
-	var name string
-	var tables []string
-	err = mycatalog.Each(ctx, conn, triggeredSQL, []any{&name}, func() { tables = append(tables, mycatalog.Quote(name)) })
+	tables, err := rows.Read[string](ctx, conn, triggeredSQL)
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+strings.Join(tables, ", "))
+	_, err = conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR FLUSH TABLES "+mycatalog.Join(tables, ", ", mycatalog.Quote))
 	if err == nil || lockWait.MatchString(err.Error()) { // those in use are forgotten when they are free
 		return nil
 	}
 	for _, t := range tables { // without the right to flush
-		if _, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE "+t+" ENABLE KEYS"); err != nil {
+		if _, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 1 FOR ALTER TABLE "+mycatalog.Quote(t)+" ENABLE KEYS"); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
@@ -21,8 +22,8 @@ import (
 
 // A routine is a procedure, function, trigger or event.
 type routine struct {
-	kind, name, body string
-	narrow           map[string]string // parameters, by their names in small letters: their types
+	Kind, Name, Body string
+	Narrow           map[string]string `row:"-"` // parameters, by their names in small letters: their types
 }
 
 // These ask for the text of all that the server runs for the application. That of a
@@ -49,7 +50,7 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found findings
 		for _, r := range routines {
 			if narrow := r.narrowKeys(keys); len(narrow) > 0 {
 				found.note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
-					r.kind[:1]+strings.ToLower(r.kind[1:]), r.name, strings.Join(narrow, ", "))
+					r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, strings.Join(narrow, ", "))
 			}
 		}
 	}
@@ -58,25 +59,25 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found findings
 
 func readRoutines(ctx context.Context, conn *sql.Conn, schema string) ([]routine, error) {
 	var routines []routine
-	var r routine
 	in := mycatalog.SchemaOf(engine.TableName{Schema: schema})
 	for _, query := range []string{routinesSQL, eventsSQL, triggersSQL} {
-		err := mycatalog.Each(ctx, conn, fmt.Sprintf(query, in), []any{&r.kind, &r.name, &r.body}, func() {
-			r.narrow = map[string]string{}
-			routines = append(routines, r)
-		})
+		found, err := rows.Read[routine](ctx, conn, fmt.Sprintf(query, in))
 		if err != nil {
 			return nil, err
 		}
+		routines = append(routines, found...)
 	}
-	var kind, of, name, typ string
-	return routines, mycatalog.Each(ctx, conn, fmt.Sprintf(paramsSQL, in), []any{&kind, &of, &name, &typ}, func() {
-		for _, r := range routines {
-			if r.kind == kind && r.name == of {
-				r.narrow[strings.ToLower(name)] = typ
+	params, err := rows.Read[struct{ Kind, Of, Name, Type string }](ctx, conn, fmt.Sprintf(paramsSQL, in))
+	for i := range routines {
+		r := &routines[i]
+		r.Narrow = map[string]string{}
+		for _, p := range params {
+			if r.Kind == p.Kind && r.Name == p.Of {
+				r.Narrow[strings.ToLower(p.Name)] = p.Type
 			}
 		}
-	})
+	}
+	return routines, err
 }
 
 // keyNames are the columns that are widened, for a search in texts.
@@ -124,15 +125,16 @@ var narrowType = regexp.MustCompile(`^(?:(?:tiny|small|medium)?int|integer|int[1
 // narrowKeys describes the variables that are too narrow for the keys that they
 // may take, in the order of their names.
 func (r routine) narrowKeys(k keyNames) []string {
-	tokens := tokensOf(r.body)
-	variables := r.variables(tokens)
+	tokens := tokensOf(r.Body)
+	statements := statementsOf(tokens)
+	variables := r.variables(statements)
 	mentioned := slices.ContainsFunc(tokens, func(t string) bool { return k.tables[t] })
-	taken := takers(tokens, k)
+	taken := k.takers(statements)
 	var found []string
 	for name, typ := range variables {
 		switch {
 		case name == "": // what a function returns
-			if mentioned && slices.ContainsFunc(returned(tokens), func(v string) bool {
+			if mentioned && slices.ContainsFunc(returned(statements), func(v string) bool {
 				return k.columns[v] || k.named(v) || variables[v] != "" && taken[v]
 			}) {
 				found = append(found, "a result of "+typ)
@@ -147,41 +149,40 @@ func (r routine) narrowKeys(k keyNames) []string {
 
 // variables are the narrow ones: parameters, and whatever the body declares,
 // which may also be a column of a table that it makes.
-func (r routine) variables(tokens []string) map[string]string {
-	all := maps.Clone(r.narrow)
-	for i, t := range tokens {
-		if i == 0 || !narrowType.MatchString(t) {
-			continue
-		}
-		for j := i - 1; j >= 0 && isName(tokens[j]); j -= 2 { // DECLARE a, b int
-			all[tokens[j]] = t
-			if j == 0 || tokens[j-1] != "," || !declared(tokens[:j]) {
-				break
+func (r routine) variables(statements [][]string) map[string]string {
+	all := maps.Clone(r.Narrow)
+	for _, s := range statements {
+		for i, t := range s {
+			if i == 0 || !narrowType.MatchString(t) {
+				continue
+			}
+			names := s[i-1 : i]
+			if list := s[1:i]; s[0] == "declare" && !slices.ContainsFunc(list, func(t string) bool { return t != "," && !isName(t) }) {
+				names = list // DECLARE a, b int
+			}
+			for _, name := range names {
+				if isName(name) {
+					all[name] = t
+				}
 			}
 		}
 	}
 	return all
 }
 
-// declared reports whether the tokens end within the names of a DECLARE.
-func declared(tokens []string) bool {
-	for _, t := range slices.Backward(tokens) {
-		if t == "declare" {
-			return true
-		}
-		if !isName(t) && t != "," {
-			return false
+// takers are the names that meet a key: in a comparison or an assignment, at the place
+// of one in a SELECT … INTO, a FETCH or an INSERT, or as a default.
+func (k keyNames) takers(statements [][]string) map[string]bool {
+	taken := map[string]bool{}
+	take := func(targets, given [][]string) {
+		for i := range min(len(targets), len(given)) {
+			if len(targets[i]) > 0 && k.mayBeIn(given[i]) {
+				taken[targets[i][0]] = true
+			}
 		}
 	}
-	return false
-}
-
-// takers are the names that meet a key: in a comparison or an assignment, at the place
-// of one in a SELECT … INTO, a FETCH or an INSERT.
-func takers(tokens []string, k keyNames) map[string]bool {
-	taken := map[string]bool{}
 	cursors := map[string][][]string{}
-	for _, s := range statementsOf(tokens) {
+	for _, s := range statements {
 		for i, t := range s {
 			if isComparison(t) && i > 0 && i+1 < len(s) {
 				left, right := s[i-1], operand(s[i+1:])
@@ -189,9 +190,18 @@ func takers(tokens []string, k keyNames) map[string]bool {
 				taken[right] = taken[right] || k.columns[left]
 			}
 		}
-		takeInto(s, k, taken, cursors)
-		takeInsert(s, k, taken)
-		takeDefault(s, k, taken)
+		take([][]string{after(s, "declare")}, [][]string{after(s, "default")})
+		into, values := slices.Index(s, "into"), slices.Index(s, "values")
+		switch cursor := slices.Index(s, "cursor"); {
+		case cursor > 0: // DECLARE c CURSOR FOR SELECT a, b
+			cursors[s[cursor-1]] = items(after(s, "select"))
+		case into >= 0 && values > into: // INSERT INTO t (a, b) VALUES (c, d)
+			take(items(after(s[values:], "(")), items(after(s[:values], "(")))
+		case into > 0 && cursors[s[into-1]] != nil: // FETCH c INTO d, e
+			take(items(s[into+1:]), cursors[s[into-1]])
+		case into > 0: // SELECT a, b INTO c, d
+			take(items(s[into+1:]), items(after(s[:into], "select")))
+		}
 	}
 	return taken
 }
@@ -209,59 +219,17 @@ func operand(s []string) string {
 	return s[i]
 }
 
-// takeInto goes through SELECT a, b INTO c, d and FETCH cursor INTO c, d.
-func takeInto(s []string, k keyNames, taken map[string]bool, cursors map[string][][]string) {
-	selects := slices.Index(s, "select")
-	if i := slices.Index(s, "cursor"); i > 0 && selects > i {
-		cursors[s[i-1]] = items(s[selects+1:])
-		return
-	}
-	into := slices.Index(s, "into")
-	if into < 0 {
-		return
-	}
-	var from [][]string
-	if fetch := slices.Index(s, "fetch"); fetch >= 0 && fetch < into {
-		from = cursors[s[into-1]]
-	} else if selects >= 0 && selects < into {
-		from = items(s[selects+1:])
-	}
-	for i, target := range items(s[into+1:]) {
-		if i < len(from) && len(target) > 0 && givesKey(from[i], k) {
-			taken[target[0]] = true
-		}
-	}
-}
-
-// takeInsert goes through INSERT INTO t (a, b) VALUES (c, d).
-func takeInsert(s []string, k keyNames, taken map[string]bool) {
-	insert, values := slices.Index(s, "into"), slices.Index(s, "values")
-	if insert < 0 || values < insert {
-		return
-	}
-	open := slices.Index(s[:values], "(")
-	if open < 0 || values+2 > len(s) {
-		return
-	}
-	given := items(s[values+2:])
-	for i, c := range items(s[open+1 : values]) {
-		if i < len(given) && len(c) > 0 && k.columns[c[0]] && len(given[i]) > 0 {
-			taken[given[i][0]] = true
-		}
-	}
-}
-
-// takeDefault goes through DECLARE a int DEFAULT new.id.
-func takeDefault(s []string, k keyNames, taken map[string]bool) {
-	declare, preset := slices.Index(s, "declare"), slices.Index(s, "default")
-	if declare >= 0 && preset > declare+1 && preset+1 < len(s) && givesKey(s[preset+1:], k) {
-		taken[s[declare+1]] = true
-	}
-}
-
-// givesKey reports whether an expression may be a key. A count of them is not.
-func givesKey(expression []string, k keyNames) bool {
+// mayBeIn reports whether an expression may be a key. A count of them is not.
+func (k keyNames) mayBeIn(expression []string) bool {
 	return !slices.Contains(expression, "count") && slices.ContainsFunc(expression, func(t string) bool { return k.columns[t] || t == "last_insert_id" })
+}
+
+// after is what follows a word, if it is there.
+func after(s []string, word string) []string {
+	if i := slices.Index(s, word); i >= 0 {
+		return s[i+1:]
+	}
+	return nil
 }
 
 // items are the parts of a list up to the word that ends it.
@@ -287,11 +255,11 @@ func items(s []string) [][]string {
 }
 
 // returned are the names that stand in a RETURN.
-func returned(tokens []string) []string {
+func returned(statements [][]string) []string {
 	var names []string
-	for _, s := range statementsOf(tokens) {
-		if i := slices.Index(s, "return"); i >= 0 && !slices.Contains(s[i:], "count") {
-			names = append(names, s[i+1:]...)
+	for _, s := range statements {
+		if result := after(s, "return"); !slices.Contains(result, "count") {
+			names = append(names, result...)
 		}
 	}
 	return names

@@ -3,11 +3,13 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // The catalog is asked for one thing at a time: MariaDB would need the square of the
@@ -50,82 +52,75 @@ WHERE ROUTINE_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 WHERE TRIGGER_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 )
 
+// A surveyor reads the rows of the queries above, and none any more after an error.
+type surveyor struct {
+	conn    *sql.Conn
+	schemas string // beside the current one
+	err     error
+}
+
+func rowsOf[T any](ctx context.Context, r *surveyor, query string) []T {
+	if r.err != nil {
+		return nil
+	}
+	found, err := rows.Read[T](ctx, r.conn, fmt.Sprintf(query, r.schemas))
+	r.err = err
+	return found
+}
+
+type surveyedTable struct {
+	Table engine.TableName
+	Kind  string
+}
+
+type surveyedColumn struct {
+	Table  engine.TableName
+	Column string
+}
+
+type narrowColumn struct {
+	At            surveyedColumn
+	Type, Comment string
+	Assigned      bool
+}
+
 // Survey implements [engine.Engine].
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*engine.Survey, error) {
 	server, err := mycatalog.Open(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	list := mycatalog.Literals(append([]string{""}, schemas...))
-	s := &survey{Survey: engine.Survey{Current: server.Database}, views: map[engine.TableName]bool{}, keys: map[engine.Reference]bool{}}
-	for _, step := range s.steps() {
-		row := func() {
-			s.at.Table, s.at.ToTable = server.Normal(s.at.Table), server.Normal(s.at.ToTable)
-			step.row()
-			s.at = engine.Reference{}
-		}
-		if err := mycatalog.Each(ctx, conn, fmt.Sprintf(step.query, list), step.into, row); err != nil {
-			return nil, err
+	r := &surveyor{conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
+	s := &engine.Survey{Current: server.Database}
+	views, keys := map[engine.TableName]bool{}, map[surveyedColumn]bool{}
+	for _, t := range rowsOf[surveyedTable](ctx, r, tablesSQL) {
+		if strings.Contains(t.Kind, "VIEW") {
+			views[t.Table] = true
+		} else if t.Table.Name != mycatalog.JournalTable && t.Table.Name != mycatalog.OnlineTable {
+			s.Tables = append(s.Tables, server.Normal(t.Table))
 		}
 	}
-	return &s.Survey, nil
-}
-
-// A survey is a Survey in the making, with the row that has been read last.
-type survey struct {
-	engine.Survey
-
-	views map[engine.TableName]bool
-	keys  map[engine.Reference]bool // columns that are a primary key
-
-	at     engine.Reference
-	kind   string // of a table
-	narrow engine.NarrowColumn
-	text   engine.Text
-}
-
-// A surveyStep is a query, where its columns go, and what is done with a row.
-type surveyStep struct {
-	query string
-	into  []any
-	row   func()
-}
-
-func (s *survey) steps() []surveyStep {
-	table := func(more ...any) []any { return append([]any{&s.at.Table.Schema, &s.at.Table.Name}, more...) }
-	column := func(more ...any) []any { return table(append([]any{&s.at.Column}, more...)...) }
-	text := []any{&s.text.Object, &s.text.SQL}
-	addText := func() { s.Texts = append(s.Texts, s.text) }
-	return []surveyStep{
-		{tablesSQL, table(&s.kind), s.addTable},
-		{keysSQL, column(), func() { s.keys[s.at] = true }},
-		{narrowSQL, column(&s.narrow.Type, &s.narrow.Comment, &s.narrow.Assigned), s.addNarrow},
-		{typesSQL, column(), func() { s.TypeColumns = append(s.TypeColumns, s.at) }},
-		{
-			foreignKeysSQL, column(&s.at.ToTable.Schema, &s.at.ToTable.Name, &s.at.ToColumn),
-			func() { s.ForeignKeys = append(s.ForeignKeys, s.at) },
-		},
-		{viewsSQL, text, addText},
-		{routineTextsSQL, text, addText},
-		{triggerTextsSQL, text, addText},
+	for _, c := range rowsOf[surveyedColumn](ctx, r, keysSQL) {
+		keys[c] = true
 	}
-}
-
-func (s *survey) addTable() {
-	if t := s.at.Table; strings.Contains(s.kind, "VIEW") {
-		s.views[t] = true
-	} else if t.Name != mycatalog.JournalTable && t.Name != mycatalog.OnlineTable {
-		s.Tables = append(s.Tables, t)
+	for _, c := range rowsOf[narrowColumn](ctx, r, narrowSQL) {
+		if !views[c.At.Table] {
+			s.Columns = append(s.Columns, engine.NarrowColumn{
+				Table: server.Normal(c.At.Table), Name: c.At.Column, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: keys[c.At],
+			})
+		}
 	}
-}
-
-func (s *survey) addNarrow() {
-	if s.views[s.at.Table] {
-		return
+	for _, c := range rowsOf[surveyedColumn](ctx, r, typesSQL) {
+		s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: server.Normal(c.Table), Column: c.Column})
 	}
-	c := s.narrow
-	c.Table, c.Name, c.Alone = s.at.Table, s.at.Column, s.keys[s.at]
-	s.Columns = append(s.Columns, c)
+	for _, f := range rowsOf[engine.Reference](ctx, r, foreignKeysSQL) {
+		f.Table, f.ToTable = server.Normal(f.Table), server.Normal(f.ToTable)
+		s.ForeignKeys = append(s.ForeignKeys, f)
+	}
+	for _, query := range []string{viewsSQL, routineTextsSQL, triggerTextsSQL} {
+		s.Texts = append(s.Texts, rowsOf[engine.Text](ctx, r, query)...)
+	}
+	return s, r.err
 }
 
 // firstKeyColumn asks for the first column of the primary key, with its type, to sample
@@ -144,7 +139,8 @@ func firstKeyColumn(table engine.TableName) string {
 // and, if that begins with an integer, from several places in between.
 func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName, columns []engine.NarrowColumn) ([][]sql.NullString, error) {
 	var key, typ string
-	if err := mycatalog.Each(ctx, conn, firstKeyColumn(table), []any{&key, &typ}, func() {}); err != nil {
+	err := conn.QueryRowContext(ctx, firstKeyColumn(table)).Scan(&key, &typ)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
 	return engine.ReadTexts(ctx, conn, len(columns), sampleSQL(table, columns, key, typ))

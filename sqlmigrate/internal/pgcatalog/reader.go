@@ -10,10 +10,10 @@ package pgcatalog
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // A Reader reads one snapshot of the catalog. Like the transaction that it has, it
@@ -97,35 +97,15 @@ func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
 	return QualifiedReader{r}
 }
 
-// Read returns the rows of a query, none after an error. Each is scanned into a T, or
-// into its fields in their order. For what it does with lists see [params] and [fields].
+// Read returns the rows of a query, none after an error. For what a T is see
+// [rows.Read], and for arguments that are lists [params].
 func Read[T any](ctx context.Context, r *Reader, query string, args ...any) []T {
 	if r.err != nil {
 		return nil
 	}
-	found, err := read[T](ctx, r.Tx, query, params(args))
+	found, err := rows.Read[T](ctx, r.Tx, query, params(args)...)
 	r.Fail(err)
 	return found
-}
-
-func read[T any](ctx context.Context, tx *sql.Tx, query string, args []any) ([]T, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found []T
-	for rows.Next() {
-		var row T
-		if err := rows.Scan(fieldsOf(&row)...); err != nil {
-			return nil, err
-		}
-		found = append(found, row)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // One returns the only row of a query, zero after an error. what it is about is named
@@ -134,7 +114,7 @@ func One[T any](ctx context.Context, r *Reader, what, query string) (row T) {
 	if r.err != nil {
 		return row
 	}
-	if err := r.Tx.QueryRowContext(ctx, query).Scan(fieldsOf(&row)...); err != nil {
+	if err := r.Tx.QueryRowContext(ctx, query).Scan(rows.Fields(&row)...); err != nil {
 		r.Fail(fmt.Errorf("%s: %w", what, err))
 	}
 	return row

@@ -1,9 +1,7 @@
 package pgcatalog
 
 import (
-	"database/sql"
 	"encoding/json"
-	"reflect"
 	"strconv"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -35,41 +33,4 @@ func params(args []any) []any {
 
 func array[T any](list []T, number func(T) int64) string {
 	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
-}
-
-// fieldsOf are what a row is scanned into: a struct stands for its fields without the
-// tag row:"-", and a list is the text of one in JSON.
-func fieldsOf(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
-
-func fields(v reflect.Value) []any {
-	into := v.Addr().Interface()
-	if _, scans := into.(sql.Scanner); scans {
-		return []any{into}
-	}
-	switch v.Kind() {
-	case reflect.Slice:
-		return []any{fromJSON{into}}
-	case reflect.Struct:
-		var found []any
-		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("row") != "-" {
-				found = append(found, fields(v.Field(i))...)
-			}
-		}
-		return found
-	default:
-		return []any{into}
-	}
-}
-
-// fromJSON scans the text of a JSON value, or NULL.
-type fromJSON struct{ into any }
-
-// Scan implements [sql.Scanner].
-func (j fromJSON) Scan(value any) error {
-	var text sql.NullString
-	if err := text.Scan(value); err != nil || !text.Valid {
-		return err
-	}
-	return json.Unmarshal([]byte(text.String), j.into)
 }

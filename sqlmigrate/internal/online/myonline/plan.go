@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -190,9 +191,11 @@ const objectsSQL = "SELECT CONCAT('trigger ', TRIGGER_NAME), 'it would not fire 
 	"UNION ALL SELECT CONCAT('table ', TABLE_NAME), 'its name is wanted for the widening' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (%s)"
 
 func readObjects(ctx context.Context, conn *sql.Conn, s shadowed) (found []plan.Blocker, err error) {
-	b := plan.Blocker{Table: s.String(), Fix: "drop it, or widen the table by phase widen"}
 	query := fmt.Sprintf(objectsSQL, mycatalog.Literal(s.Name), mycatalog.Literals([]string{shadowName(s.TableName).Name, oldName(s.TableName).Name}))
-	err = mycatalog.Each(ctx, conn, query, []any{&b.Object, &b.Reason}, func() { found = append(found, b) })
+	objects, err := rows.Read[struct{ Name, Reason string }](ctx, conn, query)
+	for _, o := range objects {
+		found = append(found, plan.Blocker{Table: s.String(), Object: o.Name, Reason: o.Reason, Fix: "drop it, or widen the table by phase widen"})
+	}
 	return found, err
 }
 

@@ -1,0 +1,74 @@
+// Package rows reads the rows of a query into values.
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"reflect"
+)
+
+// A Querier is a connection, or its transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Read returns the rows of a query. Each is scanned into a T, or into its fields in
+// their order: see [Fields].
+func Read[T any](ctx context.Context, from Querier, query string, args ...any) ([]T, error) {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []T
+	for rows.Next() {
+		var row T
+		if err := rows.Scan(Fields(&row)...); err != nil {
+			return nil, err
+		}
+		found = append(found, row)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Fields are what a row is scanned into: a struct stands for its fields without the
+// tag row:"-", and a list is the text of one in JSON.
+func Fields(row any) []any { return fields(reflect.ValueOf(row).Elem()) }
+
+func fields(v reflect.Value) []any {
+	into := v.Addr().Interface()
+	if _, scans := into.(sql.Scanner); scans {
+		return []any{into}
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		return []any{fromJSON{into}}
+	case reflect.Struct:
+		var found []any
+		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("row") != "-" {
+				found = append(found, fields(v.Field(i))...)
+			}
+		}
+		return found
+	default:
+		return []any{into}
+	}
+}
+
+// fromJSON scans the text of a JSON value, or NULL.
+type fromJSON struct{ into any }
+
+// Scan implements [sql.Scanner].
+func (j fromJSON) Scan(value any) error {
+	var text sql.NullString
+	if err := text.Scan(value); err != nil || !text.Valid {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), j.into)
+}
