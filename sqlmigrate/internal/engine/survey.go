@@ -25,7 +25,7 @@ type NarrowColumn struct {
 	Comment  string
 	Assigned bool   // by the database, so it is a key of its own table
 	Alone    bool   // is the primary key
-	Change   string // how it is made wide, if no plan does that
+	Change   string `row:"-"` // how it is made wide, if no plan does that
 }
 
 // String is the name as [ParseColumn] reads it.

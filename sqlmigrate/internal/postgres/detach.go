@@ -15,13 +15,8 @@ const catalogLocks = "ACCESS EXCLUSIVE on %s for a moment"
 // taken for Snowflake IDs, with which it cannot be taken back.
 func detach(g *graph, issued int64, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Detach, Transaction: true}
-	tables := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
-	batches, found := g.batches(plan.Detach, tables, locks)
-	for i, batch := range batches {
-		steps := stepsOf(batch, i, func(t *table) plan.Step { return detachStep(t, issued) })
-		g.lockFirst(steps, allOf(batch, accessExclusive))
-		phase.Steps = append(phase.Steps, steps...)
-	}
+	assigned := keepIf(g.tables, func(t *table) bool { return len(t.assignedColumns()) > 0 })
+	found := g.change(&phase, assigned, accessExclusive, locks, func(t *table) plan.Step { return detachStep(t, issued) })
 	return phase, found
 }
 

@@ -19,25 +19,10 @@ const scanRate = 500_000_000
 // read and write.
 func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
-	var found engine.Findings
-	transactions := 0
-	for _, part := range []struct {
-		tables []*table
-		mode   string
-		step   func(*table, []check) plan.Step
-	}{
-		{keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(checks[t], isNew) }), accessExclusive, addChecks},
-		{keepIf(g.tables, func(t *table) bool { return len(checks[t]) > 0 }), shareUpdateExclusive, validateChecks},
-	} {
-		batches, more := g.batches(plan.Guard, part.tables, locks)
-		found.Add(more)
-		for _, batch := range batches {
-			steps := stepsOf(batch, transactions, func(t *table) plan.Step { return part.step(t, checks[t]) })
-			g.lockFirst(steps, allOf(batch, part.mode))
-			phase.Steps = append(phase.Steps, steps...)
-			transactions++
-		}
-	}
+	checked := keepIf(g.tables, func(t *table) bool { return len(checks[t]) > 0 })
+	unchecked := keepIf(checked, func(t *table) bool { return slices.ContainsFunc(checks[t], isNew) })
+	found := g.change(&phase, unchecked, accessExclusive, locks, func(t *table) plan.Step { return addChecks(t, checks[t]) })
+	found.Add(g.change(&phase, checked, shareUpdateExclusive, locks, func(t *table) plan.Step { return validateChecks(t, checks[t]) }))
 	return phase, found
 }
 
@@ -46,11 +31,9 @@ func isNew(c check) bool { return !c.added }
 
 func addChecks(t *table, checks []check) plan.Step {
 	var adds, drops []string
-	for _, c := range checks {
-		if !c.added {
-			adds = append(adds, c.add())
-			drops = append(drops, "DROP CONSTRAINT "+pgsql.Quote(c.name))
-		}
+	for _, c := range keepIf(checks, isNew) {
+		adds = append(adds, c.add())
+		drops = append(drops, "DROP CONSTRAINT "+pgsql.Quote(c.name))
 	}
 	return plan.Step{
 		Table: t.Display,

@@ -83,11 +83,24 @@ func (g *graph) parentsFirst(modes map[*table]string) []*table {
 	return keepIf(sorted, func(t *table) bool { return modes[t] != "" })
 }
 
-// A batch is the tables that one transaction changes.
-type batch []*table
+// change adds a step for each table to a phase, in transactions that begin with the
+// locks of their tables.
+func (g *graph) change(phase *plan.Phase, tables []*table, mode string, locks int, step func(*table) plan.Step) engine.Findings {
+	first := 0
+	if n := len(phase.Steps); n > 0 {
+		first = phase.Steps[n-1].Transaction + 1
+	}
+	batches, found := g.batches(phase.Name, tables, locks)
+	for i, batch := range batches {
+		steps := stepsOf(batch, first+i, step)
+		g.lockFirst(steps, allOf(batch, mode))
+		phase.Steps = append(phase.Steps, steps...)
+	}
+	return found
+}
 
 // stepsOf plans a step for each table of a transaction.
-func stepsOf(tables batch, transaction int, step func(*table) plan.Step) []plan.Step {
+func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []plan.Step {
 	steps := make([]plan.Step, len(tables))
 	for i, t := range tables {
 		steps[i] = step(t)
@@ -100,10 +113,10 @@ func stepsOf(tables batch, transaction int, step func(*table) plan.Step) []plan.
 // need some too. If they do not, a set of connected tables is one, and where even
 // that does not fit, as many tables as do. After each, the plan can be resumed
 // and taken back.
-func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches []batch, found engine.Findings) {
+func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
-		return []batch{tables}, found
+		return [][]*table{tables}, found
 	}
 	for _, connected := range g.connected(tables) {
 		batches = append(batches, g.cut(connected, phase, locks/2)...)
@@ -170,36 +183,33 @@ func (g *graph) locksFor(t *table, phase plan.PhaseName) int {
 
 // connected are the sets of tables that foreign keys connect, each with parents
 // first.
-func (g *graph) connected(tables []*table) []batch {
-	set := map[*table]*table{} // the first of its set
-	var first func(t *table) *table
-	first = func(t *table) *table {
-		if set[t] == nil || set[t] == t {
-			return t
-		}
-		return first(set[t])
+func (g *graph) connected(tables []*table) [][]*table {
+	set := map[*table]int{} // that a table is in
+	for i, t := range g.tables {
+		set[t] = i
 	}
 	for _, f := range g.foreign {
-		if a, b := first(f.from.table), first(f.to.table); a != b {
-			set[a] = b
+		from, to := set[f.from.table], set[f.to.table]
+		for t, of := range set {
+			if of == from {
+				set[t] = to
+			}
 		}
 	}
-	place := map[*table]int{} // of a set
-	var sets []batch
+	var sets [][]*table
+	place := map[int]int{} // of a set
 	for _, t := range g.parentsFirst(allOf(tables, accessExclusive)) {
-		i, ok := place[first(t)]
-		if !ok {
-			i = len(sets)
-			place[first(t)], sets = i, append(sets, nil)
+		if _, known := place[set[t]]; !known {
+			place[set[t]], sets = len(sets), append(sets, nil)
 		}
-		sets[i] = append(sets[i], t)
+		sets[place[set[t]]] = append(sets[place[set[t]]], t)
 	}
 	return sets
 }
 
 // cut cuts tables into batches that need at most that many locks, or have one table.
-func (g *graph) cut(tables batch, phase plan.PhaseName, locks int) []batch {
-	var found []batch
+func (g *graph) cut(tables []*table, phase plan.PhaseName, locks int) [][]*table {
+	var found [][]*table
 	for len(tables) > 0 {
 		n := 1
 		for n < len(tables) && g.lockCount(phase, tables[:n+1]) <= locks {

@@ -44,9 +44,10 @@ WITH RECURSIVE part (rel, att, path, type, arrays, domain, composite, depth) AS 
   WHERE p.depth < 16
 )
 SELECT ` + displayed + `, c.relname, a.attname::text || p.path, format_type(a.atttypid, a.atttypmod),
-       coalesce(col_description(c.oid, a.attnum), ''), c.relkind = 'f', p.arrays, p.domain, p.composite,
+       coalesce(col_description(c.oid, a.attnum), ''),
        a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false),
-       EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = c.oid AND k.conkey = ARRAY[a.attnum])
+       EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.contype = 'p' AND k.conrelid = c.oid AND k.conkey = ARRAY[a.attnum]),
+       c.relkind = 'f', p.arrays, p.domain, p.composite
 FROM part p
 JOIN pg_catalog.pg_class c ON c.oid = p.rel
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -116,21 +117,19 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 		Texts:       pgcatalog.Read[engine.Text](ctx, r, textsSQL, schemas),
 	}
 	for _, c := range pgcatalog.Read[surveyedColumn](ctx, r, narrowSQL, schemas) {
-		s.Columns = append(s.Columns, engine.NarrowColumn{
-			Table: c.Table, Name: c.Name, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: c.Alone, Change: c.change(),
-		})
+		c.Change = c.change()
+		s.Columns = append(s.Columns, c.NarrowColumn)
 	}
 	return s, r.Err()
 }
 
 // A surveyedColumn is a narrow one, and what its type is made of.
 type surveyedColumn struct {
-	Table               engine.TableName
-	Name, Type, Comment string
-	Foreign             bool
-	Arrays              int
-	Domain, Composite   string
-	Assigned, Alone     bool
+	engine.NarrowColumn
+
+	Foreign           bool
+	Arrays            int
+	Domain, Composite string
 }
 
 // change is how the column is made wide where no plan does that.
