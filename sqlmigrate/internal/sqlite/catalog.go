@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -38,36 +37,29 @@ func (Engine) AfterFailure(int, bool) string { return engine.NothingChanged }
 // Survey implements [engine.Engine]. An integer has 64 bits in every column, but for
 // one with affinity REAL: that makes a float of it, with 53.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
-	in := &inspection{ctx: ctx, conn: conn, tables: map[string]*table{}, views: map[string]bool{}}
-	if err := errors.Join(in.readTables(), in.readReferences()); err != nil {
-		return nil, err
-	}
-	s := &engine.Survey{Current: "main"}
-	for _, e := range in.edges {
+	r := &reader{conn: conn}
+	main := readSchema(ctx, r)
+	s := &engine.Survey{Current: "main", Texts: read[engine.Text](ctx, r,
+		`SELECT type || ' ' || name, sql FROM main.sqlite_master WHERE type IN ('view', 'trigger') ORDER BY name`)}
+	for _, e := range main.edges {
 		s.ForeignKeys = append(s.ForeignKeys, engine.Reference{
-			Table: engine.TableName{Name: e.from.table}, Column: e.from.column,
-			ToTable: engine.TableName{Name: e.to.table}, ToColumn: e.to.column,
+			Table: engine.TableName{Name: fold(e.from.table.name)}, Column: fold(e.from.Name),
+			ToTable: engine.TableName{Name: fold(e.to.table.name)}, ToColumn: fold(e.to.Name),
 		})
 	}
-	for _, t := range in.tables {
+	for _, t := range main.tables {
 		name := engine.TableName{Name: t.name}
 		s.Tables = append(s.Tables, name)
 		for _, c := range t.columns {
-			if strings.HasSuffix(c.id.column, "_type") {
-				s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: name, Column: c.name})
+			if strings.HasSuffix(fold(c.Name), "_type") {
+				s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: name, Column: c.Name})
 			}
-			if isReal(c.typ) {
-				s.Columns = append(s.Columns, engine.NarrowColumn{Table: name, Name: c.name, Type: c.typ, Alone: c.key == 1, Change: "make it an INTEGER column"})
+			if isReal(c.Type) {
+				s.Columns = append(s.Columns, engine.NarrowColumn{Table: name, Name: c.Name, Type: c.Type, Alone: c.Key == 1, Change: "make it an INTEGER column"})
 			}
 		}
 	}
-	return s, in.each(`SELECT type || ' ' || name, sql FROM main.sqlite_master WHERE type IN ('view', 'trigger') ORDER BY name`,
-		func(rows *sql.Rows) error {
-			var text engine.Text
-			err := rows.Scan(&text.Object, &text.SQL)
-			s.Texts = append(s.Texts, text)
-			return err
-		})
+	return s, r.err
 }
 
 // isReal goes by SQLite's own rule.

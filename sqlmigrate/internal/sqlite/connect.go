@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -9,98 +10,72 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
-// resolve starts with the keys of the tables that were asked for.
-func (in *inspection) resolve() error {
-	for _, name := range in.want.Tables {
-		t, err := in.wanted(name)
+// choose starts with the keys of the tables that were asked for.
+func (s *schema) choose(wanted []engine.TableName) (found engine.Findings, err error) {
+	for _, name := range wanted {
+		t, err := s.wanted(name)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if t.virtual {
-			in.block(t.name, "virtual table "+t.name, "its keys are its module's", "leave the table out")
+			found.Block(t.name, "virtual table "+t.name, "its keys are its module's", "leave the table out")
 			continue
 		}
 		keys := t.keys()
 		if len(keys) == 0 {
-			in.block(t.name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+			found.Block(t.name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
 		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
-			in.note(engine.CompositeNote, t.name, len(keys))
+			found.Note(engine.CompositeNote, t.name, len(keys))
 			continue
 		} else if len(integers) == 1 {
 			keys = integers
 		}
 		for _, c := range keys {
-			in.moved[c.id] = true
+			c.moved = true
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// connect follows references in both directions.
-func (in *inspection) connect() error {
+// connect follows references in both directions, and returns the tables of moved
+// columns, by name.
+func (s *schema) connect() []*table {
 	for found := true; found; {
 		found = false
-		for _, e := range in.edges {
-			if in.moved[e.from] != in.moved[e.to] {
-				in.moved[e.from], in.moved[e.to] = true, true
+		for _, e := range s.edges {
+			if e.from.moved != e.to.moved {
+				e.from.moved, e.to.moved = true, true
 				found = true
 			}
 		}
 	}
-	for _, t := range in.tables {
-		if slices.ContainsFunc(t.columns, func(c *column) bool { return in.moved[c.id] }) {
-			in.affected = append(in.affected, t)
+	var affected []*table
+	for _, t := range s.tables {
+		if slices.ContainsFunc(t.columns, func(c *column) bool { return c.moved }) {
+			affected = append(affected, t)
 		}
 	}
-	slices.SortFunc(in.affected, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
-	return nil
+	slices.SortFunc(affected, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	return affected
 }
 
 // measure reads what rows there are. Only of a key that is the rowid can the
 // values be nothing but integers.
-func (in *inspection) measure() error {
-	for _, t := range in.affected {
-		c := in.key(t)
-		name := "main." + quote(t.name)
-		query := "SELECT count(*), NULL, NULL, 0 FROM " + name
-		if c != nil {
-			column := quote(c.name)
-			integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
-			odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
-			if t.rowid() {
-				integers, odd = " FROM "+name+")", "0"
-			}
-			query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)
+func (t *table) measure(ctx context.Context, r *reader) {
+	name := "main." + quote(t.name)
+	query := "SELECT count(*), NULL, NULL, 0 FROM " + name
+	if c := t.key(); c != nil {
+		column := quote(c.Name)
+		integers := fmt.Sprintf(" FROM %s WHERE typeof(%s) = 'integer')", name, column)
+		odd := fmt.Sprintf("(SELECT count(*) FROM %s WHERE typeof(%s) <> 'integer')", name, column)
+		if t.rowid() {
+			integers, odd = " FROM "+name+")", "0"
 		}
-		var largest sql.NullInt64
-		if err := in.each(query, func(rows *sql.Rows) error { return rows.Scan(&t.rows, &largest, &t.smallest, &t.odd) }); err != nil {
-			return err
-		}
-		t.largest = largest.Int64
-		if err := in.readSequence(t); err != nil {
-			return err
-		}
+		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)
 	}
-	return nil
-}
-
-// key is the moved column of a table that is its key or, of several, the first
-// one.
-func (in *inspection) key(t *table) *column {
-	for _, c := range t.columns {
-		if c.key > 0 && in.moved[c.id] {
-			return c
-		}
+	t.measures = one[measures](ctx, r, query)
+	if _, ok := withoutAutoincrement(t.text); ok {
+		t.sequence = one[sql.NullInt64](ctx, r, "SELECT seq FROM main.sqlite_sequence WHERE name = ?", t.name)
 	}
-	return nil
-}
-
-func (in *inspection) readSequence(t *table) error {
-	if _, ok := withoutAutoincrement(t.text); !ok {
-		return nil
-	}
-	return in.each("SELECT seq FROM main.sqlite_sequence WHERE name = ?", func(rows *sql.Rows) error {
-		return rows.Scan(&t.sequence)
-	}, t.name)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Engine changes the catalog only. Every integer column of SQLite holds 64
@@ -27,58 +26,24 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 		return nil, fmt.Errorf("sqlmigrate: inspect: %w", err)
 	}
 	defer func() { err = errors.Join(err, endTransaction(ctx, conn)) }()
-	in := &inspection{
-		ctx: ctx, conn: conn, want: want,
-		tables: map[string]*table{},
-		views:  map[string]bool{},
-		moved:  map[columnID]bool{},
+	r := &reader{conn: conn}
+	s := readSchema(ctx, r)
+	if r.err != nil {
+		return nil, r.err
 	}
-	for _, step := range []func() error{in.readTables, in.readReferences, in.resolve, in.connect, in.measure} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := s.referAll(want.References); err != nil {
+		return nil, err
 	}
-	return in.plan(), nil
-}
-
-// An inspection is the work of one call of inspect.
-type inspection struct {
-	ctx  context.Context
-	conn *sql.Conn
-	want engine.Request
-
-	tables   map[string]*table // by their folded names
-	views    map[string]bool   // likewise
-	triggers []trigger
-	edges    []edge
-	moved    map[columnID]bool
-	affected []*table // the tables of moved columns, by name
-	blockers []plan.Blocker
-	notes    []string
-}
-
-func (in *inspection) block(table, object, reason, fix string) {
-	in.blockers = append(in.blockers, plan.Blocker{Table: table, Object: object, Reason: reason, Fix: fix})
-}
-
-func (in *inspection) note(format string, args ...any) {
-	in.notes = append(in.notes, fmt.Sprintf(format, args...))
-}
-
-// each calls f for each row of a query.
-func (in *inspection) each(query string, f func(*sql.Rows) error, args ...any) error {
-	rows, err := in.conn.QueryContext(in.ctx, query, args...)
+	found, err := s.choose(want.Tables)
 	if err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return fmt.Errorf("sqlmigrate: inspect: %w", err)
-		}
+	affected := s.connect()
+	for _, t := range affected {
+		t.measure(ctx, r)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return fmt.Errorf("sqlmigrate: inspect: %w", err)
+	if r.err != nil {
+		return nil, r.err
 	}
-	return nil
+	return s.plan(affected, want, found), nil
 }

@@ -18,24 +18,26 @@ const (
 	guardMessage = "table %s: key %s is missing or not positive: Snowflake IDs are assigned by the program, and no longer by the database"
 )
 
-func (in *inspection) plan() *engine.Result {
-	result := &engine.Result{}
+func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
+	result := &engine.Result{Findings: found}
 	detach, guard := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}
-	for _, t := range in.affected {
-		result.Tables = append(result.Tables, in.public(t))
-		c := in.key(t)
+	for _, t := range affected {
+		result.Tables = append(result.Tables, t.public())
+		c := t.key()
 		if c == nil {
 			continue
 		}
-		in.findBlockers(t, c)
+		result.Add(t.blockKey(c, want.Ahead))
 		if text, ok := withoutAutoincrement(t.text); ok {
 			detach.Steps = append(detach.Steps, t.detach(text))
-			detach.Check = append(detach.Check, t.detachCheck(c, in.want.Issued)...)
+			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
 		}
-		if in.needsGuard(t, c) {
+		needs, more := s.needsGuard(t, c)
+		if needs {
 			guard.Steps = append(guard.Steps, t.guard(c))
 		}
-		in.describe(t, c)
+		result.Add(more)
+		result.Add(s.noteTable(t, c))
 	}
 	for _, phase := range []plan.Phase{detach, guard} {
 		phase.Transaction = true
@@ -44,28 +46,26 @@ func (in *inspection) plan() *engine.Result {
 		}
 	}
 	if len(detach.Steps) > 0 {
-		in.note("SQLite still assigns a key that is omitted, without AUTOINCREMENT as with it: only the trigger of phase guard refuses the row.")
+		result.Note("SQLite still assigns a key that is omitted, without AUTOINCREMENT as with it: only the trigger of phase guard refuses the row.")
 	}
 	if len(result.Phases) > 0 {
-		in.noteCascades()
+		result.Add(s.noteCascades())
 	}
-	result.Blockers, result.Notes = in.blockers, in.notes
 	return result
 }
 
-func (in *inspection) public(t *table) plan.Table {
-	table := plan.Table{Name: t.name, Rows: t.rows, MaxKey: types.ID(t.largest)}
+func (t *table) public() plan.Table {
+	table := plan.Table{Name: t.name, Rows: t.Rows, MaxKey: types.ID(t.Largest.Int64)}
 	for _, c := range t.columns {
-		if !in.moved[c.id] {
+		if !c.moved {
 			continue
 		}
-		column := plan.Column{Name: c.name, Type: c.typ, Key: c.key > 0}
-		if _, ok := withoutAutoincrement(t.text); ok && c.key > 0 {
+		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key > 0}
+		if _, ok := withoutAutoincrement(t.text); ok && c.Key > 0 {
 			column.Auto = "autoincrement"
 		}
-		for _, e := range c.refers {
-			to := in.column(e.to)
-			column.Refers = append(column.Refers, in.tables[e.to.table].name+"."+to.name)
+		for _, to := range c.refers {
+			column.Refers = append(column.Refers, to.table.name+"."+to.Name)
 		}
 		slices.Sort(column.Refers)
 		table.Columns = append(table.Columns, column)
@@ -73,19 +73,22 @@ func (in *inspection) public(t *table) plan.Table {
 	return table
 }
 
-// findBlockers finds keys that cannot be Snowflake IDs, or be in use with them.
-func (in *inspection) findBlockers(t *table, c *column) {
-	column := fmt.Sprintf("column %s of table %s", c.name, t.name)
+// blockKey finds keys that cannot be Snowflake IDs, or be in use with them.
+func (t *table) blockKey(c *column, ahead int64) (found engine.Findings) {
+	block := func(reason, fix string) {
+		found.Block(t.name, fmt.Sprintf("column %s of table %s", c.Name, t.name), reason, fix)
+	}
 	if !c.integer() {
-		in.block(t.name, column, fmt.Sprintf("its type is %q, which is not an integer's", c.typ), "change the type to integer, or leave the table out")
-		return
+		block(fmt.Sprintf("its type is %q, which is not an integer's", c.Type), "change the type to integer, or leave the table out")
+		return found
 	}
-	if t.odd > 0 {
-		in.block(t.name, column, counted(t.odd, "row has", "rows have")+" a key that is NULL or no integer", "give them keys, or delete them")
+	if t.Odd > 0 {
+		block(counted(t.Odd, "row has", "rows have")+" a key that is NULL or no integer", "give them keys, or delete them")
 	}
-	if t.largest >= in.want.Ahead {
-		in.block(t.name, column, fmt.Sprintf(engine.AheadReason, t.largest), engine.AheadFix)
+	if t.Largest.Int64 >= ahead {
+		block(fmt.Sprintf(engine.AheadReason, t.Largest.Int64), engine.AheadFix)
 	}
+	return found
 }
 
 func counted(n int64, one, many string) string {
@@ -95,37 +98,39 @@ func counted(n int64, one, many string) string {
 	return engine.Thousands(n) + " " + many
 }
 
-// describe adds what to know of a table.
-func (in *inspection) describe(t *table, c *column) {
-	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !in.withoutRowid(t) {
-		in.note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.name, t.name, c.typ)
+// noteTable has what to know of a table.
+func (s *schema) noteTable(t *table, c *column) (found engine.Findings) {
+	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !t.withoutRowid() {
+		found.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.name, c.Type)
 	}
-	if t.smallest.Valid && t.smallest.Int64 < 1 {
-		in.note("Table %s has a key %d. It stays; the trigger checks new rows only.", t.name, t.smallest.Int64)
+	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
+		found.Note("Table %s has a key %d. It stays; the trigger checks new rows only.", t.name, t.Smallest.Int64)
 	}
-	for _, trigger := range in.triggers {
-		if insertsInto(trigger.text, t.name) {
-			in.note("Trigger %s inserts into table %s: after phase guard it must give each row its key.", trigger.name, t.name)
+	for _, trigger := range s.triggers {
+		if insertsInto(trigger.Text, t.name) {
+			found.Note("Trigger %s inserts into table %s: after phase guard it must give each row its key.", trigger.Name, t.name)
 		}
 	}
+	return found
 }
 
 // noteCascades warns of the next step that many take.
-func (in *inspection) noteCascades() {
+func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
-	for _, e := range in.edges {
-		if e.cascades && in.moved[e.to] {
-			parents[in.tables[e.to.table].name] = true
+	for _, e := range s.edges {
+		if e.cascades && e.to.moved {
+			parents[e.to.table.name] = true
 		}
 	}
 	if len(parents) > 0 {
-		in.note("Do not let GORM's AutoMigrate add a constraint to %s while foreign keys are on: it drops and rebuilds the table, which deletes the rows that refer to it by ON DELETE CASCADE, and the trigger.",
+		found.Note("Do not let GORM's AutoMigrate add a constraint to %s while foreign keys are on: it drops and rebuilds the table, which deletes the rows that refer to it by ON DELETE CASCADE, and the trigger.",
 			strings.Join(slices.Sorted(maps.Keys(parents)), ", "))
 	}
+	return found
 }
 
 // withoutRowid reads the text: old versions have no pragma for it.
-func (*inspection) withoutRowid(t *table) bool {
+func (t *table) withoutRowid() bool {
 	tokens := tokens(t.text)
 	for i := range len(tokens) - 1 {
 		if isWord(tokens[i], "without") && isWord(tokens[i+1], "rowid") {
@@ -156,26 +161,26 @@ func (t *table) detach(text string) plan.Step {
 // issued too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
-		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.name), limit),
+		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.Name), limit),
 		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.name, limit))
 }
 
 // needsGuard leaves out keys that refer to others, which have a guard of their
 // own, and keys of several columns.
-func (in *inspection) needsGuard(t *table, c *column) bool {
-	if len(t.keys()) != 1 || slices.ContainsFunc(c.refers, func(e edge) bool { return e.enforced && e.to != e.from }) {
-		return false
+func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
+	if len(t.keys()) != 1 || c.enforced {
+		return false, found
 	}
-	for _, trigger := range in.triggers {
-		if fold(trigger.name) != fold(guardName(t)) {
+	for _, trigger := range s.triggers {
+		if fold(trigger.Name) != fold(guardName(t)) {
 			continue
 		}
-		if trigger.text != guardText(t, c, "") {
-			in.block(t.name, "trigger "+trigger.name, "it has the name of the guard and another text", "drop or rename it")
+		if trigger.Text != guardText(t, c, "") {
+			found.Block(t.name, "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 		}
-		return false
+		return false, found
 	}
-	return true
+	return true, found
 }
 
 func guardName(t *table) string { return t.name + "_snowflake_guard" }
@@ -184,14 +189,14 @@ func guardName(t *table) string { return t.name + "_snowflake_guard" }
 // is going to assign. A key that is not the rowid would be NULL.
 func guardText(t *table, c *column, option string) string {
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
-		option, quote(guardName(t)), quote(t.name), quote(c.name),
-		escape(oneLine(fmt.Sprintf(guardMessage, t.name, c.name))))
+		option, quote(guardName(t)), quote(t.name), quote(c.Name),
+		escape(oneLine(fmt.Sprintf(guardMessage, t.name, c.Name))))
 }
 
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.name,
-		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.name),
+		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
 		Up:    statementsOf(guardText(t, c, "IF NOT EXISTS main.")),
 		Down:  statementsOf("DROP TRIGGER IF EXISTS main." + quote(guardName(t))),
 		Locks: writerLock,

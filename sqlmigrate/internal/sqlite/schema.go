@@ -1,45 +1,60 @@
 package sqlite
 
 import (
+	"cmp"
+	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// A table is one of the database main.
+// A schema is what there is in the database main.
+type schema struct {
+	tables   map[string]*table // by their folded names
+	views    map[string]bool   // likewise
+	triggers []trigger
+	edges    []edge
+}
+
 type table struct {
 	name, text string
 	virtual    bool
 	columns    []*column
 	keyIndex   bool // the primary key has an index, so it is not the rowid
-	sequence   sql.NullInt64
-	rows       int64
-	largest    int64
-	odd        int64 // keys that are not integers
-	smallest   sql.NullInt64
+
+	sequence sql.NullInt64
+	measures
+}
+
+// Measures are what the rows of a table have.
+type measures struct {
+	Rows     int64
+	Largest  sql.NullInt64
+	Smallest sql.NullInt64
+	Odd      int64 // keys that are not integers
 }
 
 type column struct {
-	id     columnID
-	name   string
-	typ    string
-	key    int // position in the primary key, from 1
-	refers []edge
-}
+	Name, Type string
+	Key        int // position in the primary key, from 1
 
-// A columnID has folded names.
-type columnID struct{ table, column string }
+	table    *table    `row:"-"`
+	refers   []*column `row:"-"`
+	enforced bool      `row:"-"` // by a foreign key to another column
+	moved    bool      `row:"-"`
+}
 
 // An edge leads from a column to what it refers to.
 type edge struct {
-	from, to columnID
-	enforced bool // by a constraint
+	from, to *column
 	cascades bool // when rows are deleted
 }
 
-type trigger struct{ name, table, text string }
+type trigger struct{ Name, Text string }
 
 const (
 	tablesSQL = `SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND sql IS NOT NULL`
@@ -48,150 +63,122 @@ const (
 
 	keyIndexSQL = `SELECT EXISTS (SELECT 1 FROM pragma_index_list(?, 'main') WHERE origin = 'pk')`
 
-	foreignKeysSQL = `SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq`
+	foreignKeysSQL = `SELECT seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq`
 
 	viewsSQL = `SELECT name FROM main.sqlite_master WHERE type = 'view'`
 
-	triggersSQL = `SELECT name, tbl_name, sql FROM main.sqlite_master WHERE type = 'trigger' ORDER BY name`
+	triggersSQL = `SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' ORDER BY name`
 )
 
-func (in *inspection) readTables() error {
-	err := in.each(tablesSQL, func(rows *sql.Rows) error {
-		t := &table{}
-		if err := rows.Scan(&t.name, &t.text); err != nil {
-			return err
-		}
-		// Asked for its columns, a virtual table wants its module.
-		words := strings.Fields(fold(t.text))
-		t.virtual = len(words) > 1 && words[1] == "virtual"
-		in.tables[fold(t.name)] = t
+// A reader reads nothing any more after an error.
+type reader struct {
+	conn *sql.Conn
+	err  error
+}
+
+func read[T any](ctx context.Context, r *reader, query string, args ...any) []T {
+	if r.err != nil {
 		return nil
-	})
-	if err != nil {
-		return err
 	}
-	for _, t := range in.tables {
+	found, err := rows.Read[T](ctx, r.conn, query, args...)
+	if err != nil {
+		r.err = fmt.Errorf("sqlmigrate: inspect: %w", err)
+	}
+	return found
+}
+
+// one is the only row of a query, or zero without one.
+func one[T any](ctx context.Context, r *reader, query string, args ...any) (row T) {
+	for _, found := range read[T](ctx, r, query, args...) {
+		row = found
+	}
+	return row
+}
+
+func readSchema(ctx context.Context, r *reader) *schema {
+	s := &schema{tables: map[string]*table{}, views: map[string]bool{}, triggers: read[trigger](ctx, r, triggersSQL)}
+	for _, name := range read[string](ctx, r, viewsSQL) {
+		s.views[fold(name)] = true
+	}
+	for _, row := range read[struct{ Name, Text string }](ctx, r, tablesSQL) {
+		s.tables[fold(row.Name)] = readTable(ctx, r, row.Name, row.Text)
+	}
+	for _, t := range s.tables {
 		if !t.virtual {
-			if err := in.readColumns(t); err != nil {
-				return err
-			}
+			s.readForeignKeys(ctx, r, t)
 		}
 	}
-	err = in.each(viewsSQL, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		in.views[fold(name)] = true
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return in.each(triggersSQL, func(rows *sql.Rows) error {
-		var t trigger
-		err := rows.Scan(&t.name, &t.table, &t.text)
-		in.triggers = append(in.triggers, t)
-		return err
-	})
+	return s
 }
 
-func (in *inspection) readColumns(t *table) error {
-	err := in.each(columnsSQL, func(rows *sql.Rows) error {
-		c := &column{}
-		if err := rows.Scan(&c.name, &c.typ, &c.key); err != nil {
-			return err
-		}
-		c.id = columnID{fold(t.name), fold(c.name)}
-		t.columns = append(t.columns, c)
-		return nil
-	}, t.name)
-	if err != nil {
-		return err
+func readTable(ctx context.Context, r *reader, name, text string) *table {
+	t := &table{name: name, text: text}
+	// Asked for its columns, a virtual table wants its module.
+	words := strings.Fields(fold(text))
+	if t.virtual = len(words) > 1 && words[1] == "virtual"; t.virtual {
+		return t
 	}
-	return in.each(keyIndexSQL, func(rows *sql.Rows) error { return rows.Scan(&t.keyIndex) }, t.name)
+	for _, c := range read[column](ctx, r, columnsSQL, name) {
+		c.table = t
+		t.columns = append(t.columns, &c)
+	}
+	t.keyIndex = one[bool](ctx, r, keyIndexSQL, name)
+	return t
 }
 
-func (in *inspection) readReferences() error {
-	for _, t := range in.tables {
-		if t.virtual {
-			continue
-		}
-		err := in.each(foreignKeysSQL, func(rows *sql.Rows) error {
-			var id, seq int
-			var table, from, onDelete string
-			var to sql.NullString
-			if err := rows.Scan(&id, &seq, &table, &from, &to, &onDelete); err != nil {
-				return err
-			}
-			target := columnID{fold(table), fold(to.String)}
-			if parent := in.tables[target.table]; !to.Valid && parent != nil {
-				target.column = parent.keyAt(seq + 1)
-			}
-			in.edge(edge{columnID{fold(t.name), fold(from)}, target, true, onDelete == "CASCADE"})
-			return nil
-		}, t.name)
-		if err != nil {
-			return err
-		}
-	}
-	for _, r := range in.want.References {
-		if in.isView(r.Table) || in.isView(r.ToTable) {
-			continue // it follows its table
-		}
-		from, err := in.wanted(r.Table)
-		if err != nil {
-			return err
-		}
-		to, err := in.wanted(r.ToTable)
-		if err != nil {
-			return err
-		}
-		in.edge(edge{
-			from: columnID{fold(from.name), fold(r.Column)},
-			to:   columnID{fold(to.name), fold(r.ToColumn)},
+func (s *schema) readForeignKeys(ctx context.Context, r *reader, t *table) {
+	for _, k := range read[struct {
+		Place        int
+		Parent, From string
+		To           sql.NullString // NULL: the primary key
+		OnDelete     string
+	}](ctx, r, foreignKeysSQL, t.name) {
+		parent := s.tables[fold(k.Parent)]
+		to := parent.column(func(c *column) bool {
+			return k.To.Valid && fold(c.Name) == fold(k.To.String) || !k.To.Valid && c.Key == k.Place+1
 		})
+		s.refer(t.named(k.From), to, true, k.OnDelete == "CASCADE")
 	}
-	return nil
 }
 
-func (in *inspection) isView(name engine.TableName) bool {
-	return (name.Schema == "" || fold(name.Schema) == "main") && in.views[fold(name.Name)]
-}
-
-// edge leaves out what refers to a table that does not exist.
-func (in *inspection) edge(e edge) {
-	column := in.column(e.from)
-	if column == nil || in.column(e.to) == nil {
+// refer leaves out what refers to a table that does not exist.
+func (s *schema) refer(from, to *column, enforced, cascades bool) {
+	if from == nil || to == nil {
 		return
 	}
-	in.edges = append(in.edges, e)
-	for i, known := range column.refers {
-		if known.to == e.to {
-			column.refers[i].enforced = known.enforced || e.enforced
-			return
-		}
+	s.edges = append(s.edges, edge{from, to, cascades})
+	from.enforced = from.enforced || enforced && from != to
+	if !slices.Contains(from.refers, to) {
+		from.refers = append(from.refers, to)
 	}
-	column.refers = append(column.refers, e)
 }
 
-func (in *inspection) column(id columnID) *column {
-	t := in.tables[id.table]
-	if t == nil {
-		return nil
-	}
-	for _, c := range t.columns {
-		if c.id == id {
-			return c
+// referAll adds the references that were asked for. Those of a view follow its table.
+func (s *schema) referAll(references []engine.Reference) error {
+	for _, r := range references {
+		if s.isView(r.Table) || s.isView(r.ToTable) {
+			continue
 		}
+		from, err := s.wanted(r.Table)
+		to, late := s.wanted(r.ToTable)
+		if err := cmp.Or(err, late); err != nil {
+			return err
+		}
+		s.refer(from.named(r.Column), to.named(r.ToColumn), false, false)
 	}
 	return nil
+}
+
+func (s *schema) isView(name engine.TableName) bool {
+	return (name.Schema == "" || fold(name.Schema) == "main") && s.views[fold(name.Name)]
 }
 
 // wanted finds a table that was asked for.
-func (in *inspection) wanted(name engine.TableName) (*table, error) {
+func (s *schema) wanted(name engine.TableName) (*table, error) {
 	if name.Schema != "" && fold(name.Schema) != "main" {
 		return nil, fmt.Errorf("sqlmigrate: table %s is not in the database main: open its file as a database of its own", name)
 	}
-	t := in.tables[fold(name.Name)]
+	t := s.tables[fold(name.Name)]
 	switch {
 	case t == nil:
 		return nil, fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, and not a view", name)
@@ -201,32 +188,38 @@ func (in *inspection) wanted(name engine.TableName) (*table, error) {
 	return t, nil
 }
 
-// keyAt is the folded name of a column of the primary key.
-func (t *table) keyAt(position int) string {
-	for _, c := range t.columns {
-		if c.key == position {
-			return c.id.column
+// column is the first that is meant, or nil. So is a column of a table that is nil.
+func (t *table) column(is func(*column) bool) *column {
+	if t != nil {
+		for _, c := range t.columns {
+			if is(c) {
+				return c
+			}
 		}
 	}
-	return ""
+	return nil
+}
+
+func (t *table) named(name string) *column {
+	return t.column(func(c *column) bool { return fold(c.Name) == fold(name) })
+}
+
+// key is the moved column of a table that is its key or, of several, the first
+// one.
+func (t *table) key() *column {
+	return t.column(func(c *column) bool { return c.Key > 0 && c.moved })
 }
 
 func (t *table) keys() []*column {
-	var keys []*column
-	for _, c := range t.columns {
-		if c.key > 0 {
-			keys = append(keys, c)
-		}
-	}
-	return keys
+	return slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.Key == 0 })
 }
 
 // rowid reports whether the key is the rowid, which SQLite assigns if it is
 // omitted.
 func (t *table) rowid() bool {
 	keys := t.keys()
-	return len(keys) == 1 && !t.keyIndex && fold(keys[0].typ) == "integer"
+	return len(keys) == 1 && !t.keyIndex && fold(keys[0].Type) == "integer"
 }
 
 // integer is SQLite's own rule for the affinity of a type.
-func (c *column) integer() bool { return strings.Contains(fold(c.typ), "int") }
+func (c *column) integer() bool { return strings.Contains(fold(c.Type), "int") }
