@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -13,8 +13,8 @@ const (
 
 // ParseTable reads table or schema.table.
 func ParseTable(s string) (TableName, error) {
-	parts, err := splitName(s)
-	if err != nil || len(parts) > 2 {
+	parts := splitName(s)
+	if len(parts) == 0 || len(parts) > 2 {
 		return TableName{}, fmt.Errorf("%q is not the name of a table: %s", s, tableForm)
 	}
 	return TableOf(parts), nil
@@ -22,8 +22,8 @@ func ParseTable(s string) (TableName, error) {
 
 // ParseColumn reads table.column or schema.table.column.
 func ParseColumn(s string) (TableName, string, error) {
-	parts, err := splitName(s)
-	if err != nil || len(parts) < 2 || len(parts) > 3 {
+	parts := splitName(s)
+	if len(parts) < 2 || len(parts) > 3 {
 		return TableName{}, "", fmt.Errorf("%q is not the name of a column: %s", s, columnForm)
 	}
 	last := len(parts) - 1
@@ -38,58 +38,25 @@ func TableOf(parts []string) TableName {
 	return TableName{parts[0], parts[1]}
 }
 
-var errName = errors.New("malformed name")
+// namePart is a part of a name with the dot behind it, between double quotes or not.
+var namePart = regexp.MustCompile(`^(?:"((?:[^"]|"")+)"|([^".][^.]*))(\.|$)`)
 
-// splitName splits at dots that are not between double quotes. Names are used
-// as they are written, whatever case the database folds them to elsewhere.
-func splitName(s string) ([]string, error) {
+// splitName splits at dots that are not between double quotes, and returns nil where
+// that cannot be done. Names are used as they are written, whatever case the database
+// folds them to elsewhere.
+func splitName(s string) []string {
 	var parts []string
 	for {
-		part, rest, err := cutPart(s)
-		if err != nil {
-			return nil, err
+		m := namePart.FindStringSubmatch(s)
+		if m == nil {
+			return nil
 		}
-		parts = append(parts, part)
-		if rest == "" {
-			return parts, nil
+		parts = append(parts, strings.ReplaceAll(m[1], `""`, `"`)+m[2])
+		if m[3] == "" {
+			return parts
 		}
-		s = rest[1:]
+		s = s[len(m[0]):]
 	}
-}
-
-// cutPart returns the first part of s, and the rest that begins with a dot.
-func cutPart(s string) (part, rest string, err error) {
-	if !strings.HasPrefix(s, `"`) {
-		end := strings.IndexByte(s+".", '.')
-		if end == 0 {
-			return "", "", errName
-		}
-		return s[:end], s[end:], nil
-	}
-	end := closingQuote(s)
-	if end < 2 {
-		return "", "", errName
-	}
-	part, rest = strings.ReplaceAll(s[1:end], `""`, `"`), s[end+1:]
-	if rest != "" && rest[0] != '.' {
-		return "", "", errName
-	}
-	return part, rest, nil
-}
-
-// closingQuote is the index of the quote that ends the one with which s begins,
-// or -1. A doubled one stands for itself.
-func closingQuote(s string) int {
-	for i := 1; i < len(s); i++ {
-		if s[i] != '"' {
-			continue
-		}
-		if i+1 == len(s) || s[i+1] != '"' {
-			return i
-		}
-		i++
-	}
-	return -1
 }
 
 // String writes the name so that ParseTable reads it.
