@@ -175,7 +175,7 @@ type passage struct {
 // lock is repeated: all of it, or where there are no transactions what is left.
 func (p *passage) transaction(n int) error {
 	end := p.over + n
-	again, failed := p.config.retries(), p.done
+	tries, failed := engine.Tries{Limit: p.config.retryFor}, p.done
 	for {
 		err := p.attempt(end)
 		if err == nil {
@@ -183,16 +183,17 @@ func (p *passage) transaction(n int) error {
 			return nil
 		}
 		if p.done > failed && !p.engine.Transactions() {
-			again, failed = p.config.retries(), p.done
+			tries, failed = engine.Tries{Limit: p.config.retryFor}, p.done
 		}
-		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !again.more() {
+		pause := pauseAfter(tries.Count)
+		if !p.engine.LockTimeout(err) || p.ctx.Err() != nil || !tries.Failed(pause) {
 			return p.failure(end, err)
 		}
 		if p.engine.Transactions() {
 			p.done = p.over
 		}
-		p.report(Progress{Retry: again.count, Wait: again.pause, Err: err})
-		if engine.Sleep(p.ctx, again.pause) != nil {
+		p.report(Progress{Retry: tries.Count, Wait: pause, Err: err})
+		if engine.Sleep(p.ctx, pause) != nil {
 			return p.failure(end, err)
 		}
 	}

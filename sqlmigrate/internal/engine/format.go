@@ -29,6 +29,15 @@ func (f Format) Script(statements []string) string {
 	return text.String()
 }
 
+// Statements returns a statement for each text, all done if unless is true.
+func Statements(unless string, texts ...string) []plan.Statement {
+	statements := make([]plan.Statement, len(texts))
+	for i, text := range texts {
+		statements[i] = plan.Statement{SQL: text, Unless: unless}
+	}
+	return statements
+}
+
 // SQLOf are the texts of statements.
 func SQLOf(statements []plan.Statement) []string {
 	sql := make([]string, len(statements))

@@ -36,8 +36,8 @@ type Online interface {
 	// CloseMove removes the record. The move has been finished or taken back.
 	CloseMove(ctx context.Context, conn *sql.Conn, m *Move) error
 
-	// RunStep carries out a step that is not [plan.Batches], and records next, which is
-	// m with the step done. It tries once; a lock is waited for until s.LockTimeout.
+	// RunStep carries out a step that is not [plan.Batches] nor over already, and records
+	// next, which is m with the step done. It tries once; a lock is waited for until s.LockTimeout.
 	RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, s Settings) error
 
 	// RunBatch carries out one batch of a step that is [plan.Batches], of about that

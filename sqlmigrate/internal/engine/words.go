@@ -1,6 +1,9 @@
 package engine
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Count is a number of things: what, with an s if there is not just one.
 func Count[N int | int64](n N, what string) string {
@@ -17,4 +20,9 @@ func Thousands(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// Estimate is how long so many rows or bytes take at a rate for a second.
+func Estimate(amount int64, rate float64) time.Duration {
+	return time.Duration(float64(amount) / rate * float64(time.Second)).Round(time.Millisecond)
 }

@@ -73,7 +73,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	if err := c.awaitReplicas(ctx); err != nil {
 		return engine.Batch{}, err
 	}
-	for try := newTries(c.config); ; {
+	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
 		if err == nil {
@@ -83,14 +83,13 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 			return b, engine.Sleep(ctx, c.pace.rest(b))
 		}
 		again, holder := c.driver.Retry(ctx, c.conn, c.OnlineStep, err)
-		if ctx.Err() != nil || !again || try.over() {
+		if ctx.Err() != nil || !again || !tries.Failed(0) {
 			return b, err
 		}
-		try.failed()
 		c.pace.failed()
 		rows = c.pace.rows
 		c.report.waiting("rows that another program holds: " + holder)
-		if err := engine.Sleep(ctx, try.pause()); err != nil {
+		if err := engine.Sleep(ctx, pause()); err != nil {
 			return b, err
 		}
 	}
@@ -98,12 +97,12 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 
 // rest repeats the batches with rows that others held, until nobody does.
 func (c *copying) rest(ctx context.Context) error {
-	for try := newTries(c.config); len(c.skipped) > 0; {
-		if try.over() {
+	for tries := (engine.Tries{Limit: c.config.Patience}); len(c.skipped) > 0; {
+		if !tries.Failed(0) {
 			return fmt.Errorf("rows of table %s are held by another program for longer than %v", c.Table, c.config.Patience)
 		}
 		c.report.waiting("rows that another program holds, in " + engine.Count(len(c.skipped), "place"))
-		if err := engine.Sleep(ctx, try.pause()); err != nil {
+		if err := engine.Sleep(ctx, pause()); err != nil {
 			return err
 		}
 		positions, end := c.skipped, c.move.Position

@@ -118,7 +118,7 @@ func (r *Run) turn(ctx context.Context) error {
 		if t.Kind != plan.Verify {
 			break
 		}
-		if err := r.driver.RunStep(ctx, r.conn, t.OnlineStep, r.move, r.config.Settings); err != nil {
+		if err := r.runStep(ctx, t, r.move, r.config.Settings); err != nil {
 			return fmt.Errorf("sqlmigrate: %s: %w (nothing has been taken back)", t.Text, err)
 		}
 	}
@@ -178,13 +178,28 @@ func (r *Run) step(ctx context.Context, t task) error {
 	return nil
 }
 
+// runStep carries out a step, unless it is over already.
+func (r *Run) runStep(ctx context.Context, t task, next *engine.Move, s engine.Settings) error {
+	over := false
+	if t.Unless != "" {
+		// Not ctx: the end of a query ends the connection with some drivers.
+		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), t.Unless).Scan(&over); err != nil {
+			return err
+		}
+	}
+	if over {
+		return r.driver.SaveMove(ctx, r.conn, next)
+	}
+	return r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, s)
+}
+
 const repairs = 3 // of rows that differ, before it is an error
 
 // tried carries out a step, again and again while it gets no lock.
 func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 	repaired := 0
-	for try := newTries(r.config); ; {
-		err := r.driver.RunStep(ctx, r.conn, t.OnlineStep, next, try.settings(r.config.Settings))
+	for tries := (engine.Tries{Limit: r.config.Patience}); ; {
+		err := r.runStep(ctx, t, next, settingsOf(r.config.Settings, tries.Count))
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -197,11 +212,11 @@ func (r *Run) tried(ctx context.Context, t task, next *engine.Move) error {
 			continue
 		}
 		again, holder := r.driver.Retry(ctx, r.conn, t.OnlineStep, err)
-		if !again || try.over() {
+		if !again || !tries.Failed(0) {
 			return err
 		}
-		r.report.waiting(strings.TrimSuffix(fmt.Sprintf("a lock, after %s: %s", engine.Count(try.failed(), "try"), holder), ": "))
-		if err := engine.Sleep(ctx, try.pause()); err != nil {
+		r.report.waiting(strings.TrimSuffix(fmt.Sprintf("a lock, after %s: %s", engine.Count(tries.Count, "try"), holder), ": "))
+		if err := engine.Sleep(ctx, pause()); err != nil {
 			return err
 		}
 	}

@@ -26,9 +26,9 @@ func detachStep(t *table, issued int64) plan.Step {
 	return plan.Step{
 		Table: t.Display,
 		Text:  "the database assigns " + namesOf(columns) + " no more",
-		Up:    statementsUnless("SELECT NOT "+assigned, detachUp(t, columns)...),
-		Down:  statementsUnless("SELECT "+assigned, detachDown(columns)...),
-		Check: statementsUnless("", detachCheck(columns, issued)),
+		Up:    engine.Statements("SELECT NOT "+assigned, detachUp(t, columns)...),
+		Down:  engine.Statements("SELECT "+assigned, detachDown(columns)...),
+		Check: engine.Statements("", detachCheck(columns, issued)),
 		Locks: fmt.Sprintf(catalogLocks, t.Display),
 	}
 }

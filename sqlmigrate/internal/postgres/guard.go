@@ -38,8 +38,8 @@ func addChecks(t *table, checks []check) plan.Step {
 	return plan.Step{
 		Table: t.Display,
 		Text:  "a CHECK refuses new " + checkedNames(checks) + " of zero and below",
-		Up:    statementsUnless("SELECT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(adds, ", ")),
-		Down:  statementsUnless("SELECT NOT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(drops, ", ")),
+		Up:    engine.Statements("SELECT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(adds, ", ")),
+		Down:  engine.Statements("SELECT NOT "+hasCheck(t, checks[0], ""), "ALTER TABLE "+t.Target()+" "+strings.Join(drops, ", ")),
 		Locks: fmt.Sprintf(catalogLocks, t.Display),
 	}
 }
@@ -56,12 +56,12 @@ func validateChecks(t *table, checks []check) plan.Step {
 	return plan.Step{
 		Table:    t.Display,
 		Text:     "the CHECK of " + checkedNames(checks) + " is validated: the rows that are there are read",
-		Up:       statementsUnless("SELECT "+hasCheck(t, checks[0], " AND convalidated"), "ALTER TABLE "+t.Target()+" "+strings.Join(validates, ", ")),
-		Down:     statementsUnless("SELECT NOT "+hasCheck(t, checks[0], " AND convalidated"), again...),
+		Up:       engine.Statements("SELECT "+hasCheck(t, checks[0], " AND convalidated"), "ALTER TABLE "+t.Target()+" "+strings.Join(validates, ", ")),
+		Down:     engine.Statements("SELECT NOT "+hasCheck(t, checks[0], " AND convalidated"), again...),
 		Rows:     t.Rows,
 		Bytes:    t.Heap,
 		Locks:    "SHARE UPDATE EXCLUSIVE on " + t.Display + " while it is read once: reads and writes continue",
-		Estimate: estimate(t.Heap, scanRate),
+		Estimate: engine.Estimate(t.Heap, scanRate),
 	}
 }
 

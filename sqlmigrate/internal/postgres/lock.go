@@ -25,7 +25,7 @@ func (g *graph) lockFirst(steps []plan.Step, modes map[*table]string) {
 	if len(modes) < 2 {
 		return
 	}
-	lock := statementsUnless("", withinTimeout(g.locksOf(modes)))
+	lock := engine.Statements("", withinTimeout(g.locksOf(modes)))
 	first, last := &steps[0], &steps[len(steps)-1]
 	first.Up = append(lock, first.Up...)
 	if len(last.Down) > 0 {

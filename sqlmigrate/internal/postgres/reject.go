@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -68,7 +69,7 @@ func rejectNewReferences(tables []*table) []plan.Statement {
 	if len(rejections) == 0 {
 		return nil
 	}
-	return statementsUnless("", doBlock(strings.Join(rejections, "")))
+	return engine.Statements("", doBlock(strings.Join(rejections, "")))
 }
 
 // rejectNewViews is for what has come to use the views that are to be dropped.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // doBlock makes a DO statement with a delimiter that body does not contain.
@@ -27,15 +26,6 @@ func ownerOf(kind, object, table string) string {
 	return fmt.Sprintf("  EXECUTE format('ALTER %s %%s OWNER TO %%I', %s,\n"+
 		"    (SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE oid = %s::regclass));\n",
 		kind, pgsql.Literal(object), pgsql.Literal(table))
-}
-
-// statementsUnless returns a statement for each text, all done if unless is true.
-func statementsUnless(unless string, texts ...string) []plan.Statement {
-	statements := make([]plan.Statement, len(texts))
-	for i, text := range texts {
-		statements[i] = plan.Statement{SQL: text, Unless: unless}
-	}
-	return statements
 }
 
 // has is a condition of SQL: one of the columns meets the condition, which is about

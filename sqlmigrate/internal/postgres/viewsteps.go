@@ -90,8 +90,8 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 		return plan.Step{
 			Table: "views", Text: what + " " + list, Transaction: steps[0].Transaction,
 			Locks: "ACCESS EXCLUSIVE on the views until the end of the transaction",
-			Up:    statementsUnless("SELECT NOT "+narrow, up...),
-			Down:  statementsUnless("SELECT "+narrow, down...),
+			Up:    engine.Statements("SELECT NOT "+narrow, up...),
+			Down:  engine.Statements("SELECT "+narrow, down...),
 		}
 	}
 	drop := func(ifExists string) []string {
@@ -99,7 +99,7 @@ func withoutViews(batch []*table, steps []plan.Step, views []*view, locks []stri
 	}
 	creates := createAll(views)
 	before, after := step("drop", drop(""), creates), step("create again", creates, drop("IF EXISTS "))
-	before.Check = statementsUnless("", checkAll([]string{rejectNewViews(views)}))
+	before.Check = engine.Statements("", checkAll([]string{rejectNewViews(views)}))
 	return slices.Concat([]plan.Step{before}, steps, []plan.Step{after})
 }
 

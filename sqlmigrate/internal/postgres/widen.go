@@ -3,7 +3,6 @@ package postgres
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -13,10 +12,6 @@ import (
 // Bytes per second, tables with their indexes: 134 MB in 2.3 to 3.7 s, 189 MB
 // in 4.1 to 4.5 s.
 const rewriteRate = 45_000_000
-
-func estimate(bytes, rate int64) time.Duration {
-	return time.Duration(float64(bytes) / float64(rate) * float64(time.Second)).Round(time.Millisecond)
-}
 
 // restores are what a change of types would lose, by table.
 type restores struct {
@@ -54,14 +49,14 @@ func widenStep(g *graph, t *table, up, down []string, several bool) plan.Step {
 	return plan.Step{
 		Table:    t.Display,
 		Text:     namesOf(columns) + " become" + pgsql.If(len(columns) == 1, "s") + " bigint",
-		Up:       statementsUnless("SELECT NOT "+narrow, up...),
-		Down:     statementsUnless("SELECT "+narrow, down...),
-		Check:    statementsUnless("", widenCheck(g, t, columns)),
+		Up:       engine.Statements("SELECT NOT "+narrow, up...),
+		Down:     engine.Statements("SELECT "+narrow, down...),
+		Check:    engine.Statements("", widenCheck(g, t, columns)),
 		Rows:     t.Rows,
 		Bytes:    t.Bytes,
 		Rewrites: true,
 		Locks:    widenLocks(t, several),
-		Estimate: estimate(t.Bytes, rewriteRate),
+		Estimate: engine.Estimate(t.Bytes, rewriteRate),
 	}
 }
 

@@ -197,8 +197,8 @@ func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
 		Table: t.name,
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
-		Up:    statementsOf(guardText(t, c, "IF NOT EXISTS main.")),
-		Down:  statementsOf("DROP TRIGGER IF EXISTS main." + quote(guardName(t))),
+		Up:    engine.Statements("", guardText(t, c, "IF NOT EXISTS main.")),
+		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t))),
 		Locks: writerLock,
 	}
 }

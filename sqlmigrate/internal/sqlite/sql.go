@@ -49,20 +49,12 @@ const requirementTable = "_sqlmigrate_requirement"
 // condition holds. A CHECK is the only plain statement that says what one
 // wants.
 func failUnless(condition, message string) []plan.Statement {
-	return statementsOf(
+	return engine.Statements("",
 		"DROP TABLE IF EXISTS temp."+requirementTable,
 		"CREATE TEMP TABLE "+requirementTable+" (met INTEGER CONSTRAINT "+quote(oneLine(message))+" CHECK (met))",
 		"INSERT INTO temp."+requirementTable+" SELECT "+condition,
 		"DROP TABLE temp."+requirementTable,
 	)
-}
-
-func statementsOf(texts ...string) []plan.Statement {
-	statements := make([]plan.Statement, len(texts))
-	for i, text := range texts {
-		statements[i] = plan.Statement{SQL: text}
-	}
-	return statements
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -80,7 +72,7 @@ func rewrite(table, from, to string) []plan.Statement {
 	require := failUnless(
 		fmt.Sprintf("EXISTS (SELECT 1 FROM main.sqlite_master WHERE %sIN (%s, %s))", of, literal(from), literal(to)),
 		fmt.Sprintf("table %s has changed since it was inspected: inspect it again", table))
-	return append(require, statementsOf(
+	return append(require, engine.Statements("",
 		"DROP TABLE IF EXISTS "+scratch, // takes the writer lock, which the next statements must not miss
 		"PRAGMA writable_schema = ON",
 		fmt.Sprintf("UPDATE main.sqlite_master SET sql = %s WHERE %s= %s", literal(to), of, literal(from)),

@@ -16,19 +16,11 @@ import (
 // RunStep implements [engine.Online].
 func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	ctx = context.WithoutCancel(ctx)
-	over := false
-	if step.Unless != "" {
-		if err := conn.QueryRowContext(ctx, step.Unless).Scan(&over); err != nil {
-			return err
-		}
+	if err := recorded(ctx, conn, next); err != nil {
+		return err
 	}
-	if !over {
-		if err := recorded(ctx, conn, next); err != nil {
-			return err
-		}
-		if err := carryOut(ctx, conn, step, s); err != nil {
-			return err
-		}
+	if err := carryOut(ctx, conn, step, s); err != nil {
+		return err
 	}
 	return save(ctx, conn, next)
 }

@@ -1,7 +1,5 @@
 package pgonline
 
-import "time"
-
 // Rows a second, and bytes for each row, of tables with two bigint columns and
 // two indexes, under load: docs/measurements.md has the measurements.
 const (
@@ -15,7 +13,3 @@ const (
 	vacuumLog  = 100
 	indexBytes = 22
 )
-
-func perRow(rows int64, rate float64) time.Duration {
-	return time.Duration(float64(rows) / rate * float64(time.Second)).Round(time.Millisecond)
-}

@@ -31,11 +31,6 @@ func inTransaction(ctx context.Context, conn *sql.Conn, do func() error) error {
 
 // RunStep implements [engine.Online].
 func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
-	if over, err := isOver(ctx, conn, step); err != nil {
-		return err
-	} else if over {
-		return d.SaveMove(ctx, conn, next)
-	}
 	switch step.Kind {
 	case plan.Short:
 		return d.short(ctx, conn, step, next, s)
@@ -51,15 +46,6 @@ func (d Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineSt
 		}
 	}
 	return d.SaveMove(ctx, conn, next)
-}
-
-func isOver(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep) (bool, error) {
-	if step.Unless == "" {
-		return false, nil
-	}
-	var over bool
-	err := conn.QueryRowContext(ctx, step.Unless).Scan(&over)
-	return over, err
 }
 
 func verify(ctx context.Context, conn *sql.Conn, query string) error {

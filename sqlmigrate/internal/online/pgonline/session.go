@@ -73,10 +73,8 @@ func (w *work) lock(m *engine.Move) error {
 		if time.Since(begun) > lockPatience {
 			return fmt.Errorf("sqlmigrate: online: another session carries out the move of table %s: wait for it, or end it", m.Plan.Tables[0])
 		}
-		select {
-		case <-w.ctx.Done():
-			return context.Cause(w.ctx)
-		case <-time.After(100 * time.Millisecond):
+		if err := engine.Sleep(w.ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

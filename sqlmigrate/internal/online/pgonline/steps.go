@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -39,7 +40,7 @@ const (
 func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: t.Name, Text: text, Kind: kind, SQL: sql, Locks: locks,
-		Rows: t.rows, Bytes: t.heap, Estimate: perRow(t.rows, rate),
+		Rows: t.rows, Bytes: t.heap, Estimate: engine.Estimate(t.rows, rate),
 	}
 }
 
