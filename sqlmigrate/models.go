@@ -117,7 +117,7 @@ func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) 
 		switch err := look.reference(ref); {
 		case err == nil:
 			found = append(found, ref)
-		case errors.Is(err, errAbsent):
+		case errors.As(err, new(absentError)):
 			missing["A model's reference is left out: "+err.Error()+"."] = true
 		default:
 			return nil, nil, fmt.Errorf("sqlmigrate: %w", err)
@@ -170,13 +170,10 @@ func (l columnLook) column(table engine.TableName, column string) error {
 	return nil
 }
 
-// errAbsent is for a table or a column that does not exist.
-var errAbsent = errors.New("absent")
-
+// An absentError is for a table or a column that does not exist.
 type absentError string
 
-func (e absentError) Error() string        { return string(e) }
-func (e absentError) Is(target error) bool { return target == errAbsent }
+func (e absentError) Error() string { return string(e) }
 
 func (l columnLook) same(a, b string) bool {
 	return a == b || l.engine.FoldsNames() && strings.EqualFold(a, b)
