@@ -190,23 +190,18 @@ func (f *finder) judgeForeign(s *suspect, targets []column) *suspect {
 }
 
 func (f *finder) commented(c engine.NarrowColumn) []Key {
-	if c.Comment == "" {
-		return nil
-	}
 	return slices.DeleteFunc(slices.Clone(f.in.Keys), func(key Key) bool { return !mentions(c.Comment, key) })
 }
 
 // weigh reads the values of the columns whose names leave something open.
 func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 	var asked []*suspect
+	byTable := map[engine.TableName][]*suspect{}
 	for _, s := range open {
 		if s.reason == "" && (s.meaning != nothing || !s.name.amount) {
 			asked = append(asked, s)
+			byTable[s.column.Table] = append(byTable[s.column.Table], s)
 		}
-	}
-	byTable := map[engine.TableName][]*suspect{}
-	for _, s := range asked {
-		byTable[s.column.Table] = append(byTable[s.column.Table], s)
 	}
 	for table, list := range byTable {
 		if err := f.sample(ctx, table, list); err != nil {
@@ -228,9 +223,10 @@ func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 
 // settle says what the values add to the name.
 func (f *finder) settle(s *suspect, found []*present) {
-	all, some := f.holding(s.values, found)
+	all := keysOf(found, func(p *present) bool { return len(s.values) > 0 && p.has(s.values) })
 	switch s.meaning {
 	case role:
+		some := keysOf(found, func(p *present) bool { return p.unknown || p.count(s.values) > 0 })
 		if len(s.values) >= disproof && len(some) == 0 {
 			return
 		}
@@ -244,15 +240,22 @@ func (f *finder) settle(s *suspect, found []*present) {
 			s.reason = "its name and values"
 		}
 	case nothing:
-		for i, p := range found {
-			if p.fits(s.values) {
-				s.keys = append(s.keys, f.in.Keys[i])
-			}
-		}
+		s.keys = keysOf(found, func(p *present) bool { return p.fits(s.values) })
 		if len(s.keys) > 0 {
 			s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
 		}
 	}
+}
+
+// keysOf are the keys of which that is so.
+func keysOf(found []*present, is func(*present) bool) []Key {
+	var keys []Key
+	for _, p := range found {
+		if is(p) {
+			keys = append(keys, p.key)
+		}
+	}
+	return keys
 }
 
 // typed reports whether another column may tell which table it refers to.
@@ -261,17 +264,4 @@ func (f *finder) typed(s *suspect) bool {
 	return ok && slices.ContainsFunc(f.in.Survey.TypeColumns, func(r engine.Reference) bool {
 		return r.Table == s.column.Table && r.Column == stem+"_type"
 	})
-}
-
-// holding are the keys that have all of the values, and those that have some.
-func (f *finder) holding(values samples, found []*present) (all, some []Key) {
-	for i, p := range found {
-		if len(values) > 0 && p.has(values) {
-			all = append(all, f.in.Keys[i])
-		}
-		if p.unknown || p.count(values) > 0 {
-			some = append(some, f.in.Keys[i])
-		}
-	}
-	return all, some
 }

@@ -1,6 +1,7 @@
 package likely
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,31 +11,14 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
+// hump is where a word begins without a sign before it.
+var hump = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // wordsOf are the words of a name, in small letters and without numbers:
 // lastSubscriber_id2 has last, subscriber and id.
 func wordsOf(name string) []string {
-	var words []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			words = append(words, strings.ToLower(string(word)))
-		}
-		word = nil
-	}
-	lower := false
-	for _, r := range name {
-		if !unicode.IsLetter(r) {
-			end()
-			continue
-		}
-		if unicode.IsUpper(r) && lower {
-			end()
-		}
-		lower = unicode.IsLower(r)
-		word = append(word, r)
-	}
-	end()
-	return words
+	apart := strings.ToLower(hump.ReplaceAllString(name, "$1 $2"))
+	return strings.FieldsFunc(apart, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // plural is the name that GORM gives to a table of such things, which is the same for
@@ -261,11 +245,8 @@ func (t *tables) moved(found []engine.TableName) []Key {
 
 // isRole reports whether a word is, or ends with, one for a role.
 func isRole(word string) bool {
-	if roles[word] {
-		return true
-	}
 	for role := range roles {
-		if len(role) > 3 && strings.HasSuffix(word, role) {
+		if word == role || len(role) > 3 && strings.HasSuffix(word, role) {
 			return true
 		}
 	}

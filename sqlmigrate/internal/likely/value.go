@@ -99,6 +99,7 @@ func (values samples) probes(most int) samples {
 
 // A present says which values a key has, of those that were looked up.
 type present struct {
+	key               Key
 	unknown           bool // it may not be read
 	smallest, largest int64
 	values            map[int64]bool
@@ -111,7 +112,7 @@ const (
 
 // lookUp asks the key's index.
 func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) (*present, error) {
-	p := &present{values: map[int64]bool{}}
+	p := &present{key: key, values: map[int64]bool{}}
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", f.quote(key.Column), f.in.Engine.Quote(key.Table))
 	var smallest, largest sql.NullInt64
 	if err := f.in.Conn.QueryRowContext(ctx, query).Scan(&smallest, &largest); err != nil || !largest.Valid {
@@ -123,7 +124,7 @@ func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) (*presen
 	for _, s := range asked {
 		first = slices.Concat(first, s.values.thinned(few), s.values.probes(few))
 	}
-	if err := f.readPresent(ctx, key, first, p); err != nil {
+	if err := f.readPresent(ctx, p, first); err != nil {
 		p.unknown = true
 		return p, ctx.Err()
 	}
@@ -132,7 +133,7 @@ func (f *finder) lookUp(ctx context.Context, key Key, asked []*suspect) (*presen
 			then = slices.Concat(then, s.values, s.values.probes(many))
 		}
 	}
-	if err := f.readPresent(ctx, key, then, p); err != nil {
+	if err := f.readPresent(ctx, p, then); err != nil {
 		p.unknown = true
 	}
 	return p, ctx.Err()
@@ -142,11 +143,11 @@ func (f *finder) quote(column string) string {
 	return f.in.Engine.Quote(engine.TableName{Name: column})
 }
 
-func (f *finder) readPresent(ctx context.Context, key Key, wanted samples, p *present) error {
+func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) error {
 	slices.Sort(wanted)
 	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
-		found, err := rows.Read[int64](ctx, f.in.Conn, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(key.Column), f.in.Engine.Quote(key.Table), listed(chunk)))
+		found, err := rows.Read[int64](ctx, f.in.Conn, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(p.key.Column), f.in.Engine.Quote(p.key.Table), listed(chunk)))
 		if err != nil {
 			return err
 		}

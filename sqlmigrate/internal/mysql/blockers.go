@@ -39,27 +39,27 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*mycata
 
 // findBlockers finds what would keep the plan from being carried out. A key from ahead
 // on, if that is not 0, is ahead of the clock.
-func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (findings, error) {
-	var found findings
+func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (engine.Findings, error) {
+	var found engine.Findings
 	for _, columns := range byTable(g.all()) {
 		t := columns[0].Table
-		found.add(blockTable(t))
+		found.Add(blockTable(t))
 		for _, c := range columns {
-			found.add(g.blockColumn(c, ahead))
+			found.Add(g.blockColumn(c, ahead))
 		}
 		p, err := readPartitions(ctx, conn, t)
 		if err != nil {
 			return found, fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t, err)
 		}
-		found.add(p.block(t, columns))
+		found.Add(p.block(t, columns))
 	}
-	found.add(noteUnsigned(g))
-	for _, find := range []func(context.Context, *sql.Conn, *graph) (findings, error){noteRoutines, blockRestricted, blockOrphans} {
+	found.Add(noteUnsigned(g))
+	for _, find := range []func(context.Context, *sql.Conn, *graph) (engine.Findings, error){noteRoutines, blockRestricted, blockOrphans} {
 		more, err := find(ctx, conn, g)
 		if err != nil {
 			return found, err
 		}
-		found.add(more)
+		found.Add(more)
 	}
 	return found, nil
 }
@@ -68,14 +68,14 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (f
 // to columns that are not a unique key, though earlier versions have created it.
 const restrictedSQL = "SHOW SESSION VARIABLES WHERE Variable_name = 'restrict_fk_on_non_standard_key' AND Value = 'ON'"
 
-func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
+func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	restricted, err := rows.Read[struct{ Name, Value string }](ctx, conn, restrictedSQL)
 	if err != nil || len(restricted) == 0 {
 		return found, err
 	}
 	for _, f := range g.allDropped() {
 		if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
-			found.block(g.tables[f.Child], "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
+			found.Block(g.tables[f.Child].String(), "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 				"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
 		}
 	}
@@ -83,41 +83,41 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found findi
 }
 
 // noteUnsigned is one note, since GORM makes all its uint keys so.
-func noteUnsigned(g *graph) (found findings) {
+func noteUnsigned(g *graph) (found engine.Findings) {
 	keys := slices.DeleteFunc(slices.Concat(byTable(g.all())...), func(c *column) bool { return c.Integer() != mycatalog.UnsignedBigint || !c.Primary })
 	if len(keys) > 0 {
-		found.note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
+		found.Note("These keys stay bigint unsigned, which holds every ID: %s. A new column with a foreign key to one of them has to be bigint unsigned too: write gorm:\"type:bigint unsigned\" on the field of the key, and GORM gives such columns its type.",
 			mycatalog.Join(keys, ", ", (*column).String))
 	}
 	return found
 }
 
-func blockTable(t *mycatalog.Table) (found findings) {
+func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	if t.Kind == "SYSTEM VERSIONED" {
-		found.block(t, "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
+		found.Block(t.String(), "table "+t.String(), "it is system-versioned, and its history keeps such a table from being changed",
 			"ALTER TABLE … DROP SYSTEM VERSIONING, move it, and add it again")
 	}
 	if !strings.EqualFold(t.Engine, "InnoDB") {
-		found.note("Table %s has the engine %s, which has no foreign keys and can lose a change when the server dies.", t, t.Engine)
+		found.Note("Table %s has the engine %s, which has no foreign keys and can lose a change when the server dies.", t, t.Engine)
 	}
 	return found
 }
 
-func (g *graph) blockColumn(c *column, ahead int64) (found findings) {
+func (g *graph) blockColumn(c *column, ahead int64) (found engine.Findings) {
 	switch {
 	case c.Integer().Base == "":
 		found = blockForeignType(c)
 	case c.Generated != "":
-		found.block(c.Table, "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
+		found.Block(c.Table.String(), "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
-		found.note("Column %s loses ZEROFILL.", c)
+		found.Note("Column %s loses ZEROFILL.", c)
 	}
 	if largest := g.keys[c.Table].largest; ahead > 0 && c.Primary && slices.Contains(g.moved, c) &&
 		(c.widens() || c.Assigned() != "") && above(largest, ahead-1) {
-		found.block(c.Table, "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
+		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
 	}
 	for _, computed := range c.Table.Columns {
-		found.add(blockGenerated(c, computed))
+		found.Add(blockGenerated(c, computed))
 	}
 	return found
 }
@@ -125,29 +125,29 @@ func (g *graph) blockColumn(c *column, ahead int64) (found findings) {
 var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
 
 // blockForeignType is about a column that refers to a key without a constraint.
-func blockForeignType(c *column) (found findings) {
+func blockForeignType(c *column) (found engine.Findings) {
 	const digits = 19
 	m := textType.FindStringSubmatch(c.Type)
 	if strings.Contains(strings.ToLower(c.Type), "text") || m != nil && parseInt(m[1]) >= digits {
 		return found
 	}
-	found.block(c.Table, "column "+c.Name, "its type is "+c.Type+", which does not hold every ID",
+	found.Block(c.Table.String(), "column "+c.Name, "its type is "+c.Type+", which does not hold every ID",
 		"make it bigint, or a string of 19 characters or more")
 	return found
 }
 
 // blockGenerated is about a column that is computed from c. The servers accept the
 // change, and refuse rows afterwards whose value no longer fits.
-func blockGenerated(c *column, computed *mycatalog.Column) (found findings) {
+func blockGenerated(c *column, computed *mycatalog.Column) (found engine.Findings) {
 	if computed.Generated == "" || computed == c.Column || !c.widens() || !mentions(computed.Generated, c.Name) {
 		return found
 	}
 	if base := mycatalog.IntegerOf(computed.Type).Base; base != "" && base != "bigint" {
-		found.block(c.Table, "generated column "+computed.Name, "it is computed from column "+c.Name+" and is "+computed.Type+", which does not hold every ID",
+		found.Block(c.Table.String(), "generated column "+computed.Name, "it is computed from column "+c.Name+" and is "+computed.Type+", which does not hold every ID",
 			"ALTER TABLE … MODIFY it to bigint")
 		return found
 	}
-	found.note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", computed, c.Name, computed.Type)
+	found.Note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", computed, c.Name, computed.Type)
 	return found
 }
 
@@ -186,14 +186,14 @@ func readPartitions(ctx context.Context, conn *sql.Conn, t *mycatalog.Table) (p 
 	return p, err
 }
 
-func (p partitioning) block(t *mycatalog.Table, columns []*column) (found findings) {
+func (p partitioning) block(t *mycatalog.Table, columns []*column) (found engine.Findings) {
 	for _, c := range columns {
 		switch {
 		case p.by == "" || !mentions(p.by, c.Name):
 		case p.open:
-			found.note("Table %s is partitioned by column %s: all new rows go into one partition.", t, c.Name)
+			found.Note("Table %s is partitioned by column %s: all new rows go into one partition.", t, c.Name)
 		default:
-			found.block(t, "partition "+p.last, "the table is partitioned by column "+c.Name+", and no partition takes Snowflake IDs",
+			found.Block(t.String(), "partition "+p.last, "the table is partitioned by column "+c.Name+", and no partition takes Snowflake IDs",
 				"ALTER TABLE … ADD PARTITION one with VALUES LESS THAN MAXVALUE, or a DEFAULT one")
 		}
 	}

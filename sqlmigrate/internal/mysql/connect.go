@@ -14,6 +14,7 @@ import (
 // they lead.
 type connector struct {
 	*mycatalog.Reader
+	engine.Findings
 
 	references []engine.Reference // for which the database may have no constraint
 	columns    map[*mycatalog.Column]*column
@@ -22,88 +23,84 @@ type connector struct {
 
 // connect reads what was asked for, what an unfinished run was about, and what is
 // connected with them.
-func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, findings, error) {
+func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, engine.Findings, error) {
 	n := &connector{Reader: r, references: want.References, columns: map[*mycatalog.Column]*column{}}
-	moved, found, err := n.wanted(ctx, want.Tables)
+	moved, err := n.wanted(ctx, want.Tables)
 	if err != nil {
-		return nil, found, err
+		return nil, n.Findings, err
 	}
-	resumed, more, err := n.unfinished(ctx)
+	resumed, err := n.unfinished(ctx)
 	if err != nil {
-		return nil, found, err
+		return nil, n.Findings, err
 	}
-	found.add(more)
 	g := &graph{mariadb: r.MariaDB, journal: r.Journal, tables: r.Tables, columns: n.columns, moved: moved, resumed: resumed}
 	g.dropped = g.findDropped()
-	return g, found, nil
+	return g, n.Findings, nil
 }
 
-func (n *connector) wanted(ctx context.Context, names []engine.TableName) (moved []*column, found findings, err error) {
+func (n *connector) wanted(ctx context.Context, names []engine.TableName) ([]*column, error) {
 	asked := map[*mycatalog.Table]bool{}
 	var keys []*mycatalog.Column
 	for _, name := range names {
 		t, err := n.Table(ctx, name)
 		if err != nil {
-			return nil, found, err
+			return nil, err
 		}
 		asked[t] = true
-		key, more := wantedKey(t)
-		keys = append(keys, key...)
-		found.add(more)
+		keys = append(keys, n.keyOf(t)...)
 	}
-	moved, err = n.connect(ctx, keys)
+	moved, err := n.connect(ctx, keys)
 	for _, c := range moved {
 		if c.Assigned() != "" && !asked[c.Table] {
-			found.note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
+			n.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", c.Table)
 		}
 	}
-	return moved, found, err
+	return moved, err
 }
 
-// wantedKey is the table's key: of several columns the one that the database assigns,
+// keyOf is the table's key: of several columns the one that the database assigns,
 // or else the only integer. The others hold something else, such as the tenant, and
 // several integers cannot be told apart.
-func wantedKey(t *mycatalog.Table) (columns []*mycatalog.Column, found findings) {
+func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
 	if len(key) == 0 {
-		found.block(t, "table "+t.String(), "it has no primary key", "give it one, or leave it out")
-		return nil, found
+		n.Block(t.String(), "table "+t.String(), "it has no primary key", "give it one, or leave it out")
+		return nil
 	}
 	if i := slices.IndexFunc(key, func(c *mycatalog.Column) bool { return c.Definition.Auto() }); i >= 0 {
-		return key[i : i+1], found
+		return key[i : i+1]
 	}
 	integers := slices.DeleteFunc(slices.Clone(key), func(c *mycatalog.Column) bool { return c.Integer().Base == "" })
 	switch len(integers) {
 	case 0:
-		found.block(t, "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
+		n.Block(t.String(), "column "+key[0].Name, "its type is "+key[0].Type+", and only keys of integer types can be moved",
 			"give the table an integer key, or leave it out")
 	case 1:
-		return integers, found
+		return integers
 	default:
-		found.note(engine.CompositeNote, t, len(key))
+		n.Note(engine.CompositeNote, t, len(key))
 	}
-	return nil, found
+	return nil
 }
 
 // unfinished finds the columns that a run that has stopped half-way was about.
-func (n *connector) unfinished(ctx context.Context) (resumed []*column, found findings, err error) {
+func (n *connector) unfinished(ctx context.Context) ([]*column, error) {
 	if !n.Journal.Exists {
-		return nil, found, nil
+		return nil, nil
 	}
-	found.note("An earlier run has stopped half-way, as table %s of database %s says. This plan completes it, whatever it was for.", mycatalog.JournalTable, n.Database)
+	n.Note("An earlier run has stopped half-way, as table %s of database %s says. This plan completes it, whatever it was for.", mycatalog.JournalTable, n.Database)
 	var columns []*mycatalog.Column
 	for _, e := range n.Journal.Entries {
 		t, err := n.Table(ctx, e.Table)
 		if err != nil {
-			found.note("What table %s says of table %s is left out: %v.", mycatalog.JournalTable, e.Table, err)
+			n.Note("What table %s says of table %s is left out: %v.", mycatalog.JournalTable, e.Table, err)
 			continue
 		}
 		if c := t.Column(e.Name); c != nil && e.Kind == mycatalog.ColumnEntry {
 			columns = append(columns, c)
 		}
 	}
-	resumed, err = n.connect(ctx, columns)
-	return resumed, found, err
+	return n.connect(ctx, columns)
 }
 
 // connect follows references from the columns, in both directions.
@@ -144,9 +141,15 @@ func widen(connected []*column) {
 
 // follow places the columns that refer to c or to which it refers.
 func (n *connector) follow(ctx context.Context, c *column) error {
-	foreign, err := n.foreignAt(ctx, c.Table)
-	if err != nil {
-		return err
+	foreign := slices.Clone(c.Table.Foreign)
+	for _, p := range n.Pairs {
+		if p.Parent == c.Table.TableName && p.Child != p.Parent {
+			child, err := n.Table(ctx, p.Child)
+			if err != nil {
+				return err
+			}
+			foreign = append(foreign, child.Foreign...)
+		}
 	}
 	references := slices.Clone(n.references)
 	for _, f := range foreign {
@@ -165,22 +168,6 @@ func (n *connector) follow(ctx context.Context, c *column) error {
 		}
 	}
 	return nil
-}
-
-// foreignAt are the foreign keys of the table and of those that refer to it.
-func (n *connector) foreignAt(ctx context.Context, t *mycatalog.Table) ([]mycatalog.ForeignKey, error) {
-	foreign := slices.Clone(t.Foreign)
-	for _, p := range n.Pairs {
-		if p.Parent != t.TableName || p.Child == t.TableName {
-			continue
-		}
-		child, err := n.Table(ctx, p.Child)
-		if err != nil {
-			return nil, err
-		}
-		foreign = append(foreign, child.Foreign...)
-	}
-	return foreign, nil
 }
 
 // link places both ends of a reference, unless one is a view's: its columns follow.

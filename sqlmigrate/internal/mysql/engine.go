@@ -56,14 +56,13 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	if err != nil {
 		return nil, err
 	}
-	found.add(more)
-	result := &engine.Result{Tables: tablesOf(g)}
-	if len(found.blockers) == 0 {
+	found.Add(more)
+	result := &engine.Result{Tables: tablesOf(g), Findings: found}
+	if len(found.Blockers) == 0 {
 		var notes []string
 		result.Phases, notes = phasesOf(g, want.Issued)
-		found.notes = append(found.notes, notes...)
+		result.Notes = append(result.Notes, notes...)
 	}
-	result.Blockers, result.Notes = found.blockers, found.notes
 	return result, nil
 }
 

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -180,22 +179,4 @@ func (c *column) describe() plan.Column {
 	}
 	slices.Sort(described.Refers)
 	return described
-}
-
-// findings are what blocks the plan, and what else people should know.
-type findings struct {
-	blockers []plan.Blocker
-	notes    []string
-}
-
-func (f *findings) block(t *mycatalog.Table, object, reason, fix string) {
-	f.blockers = append(f.blockers, plan.Blocker{Table: t.String(), Object: object, Reason: reason, Fix: fix})
-}
-
-func (f *findings) note(format string, args ...any) {
-	f.notes = append(f.notes, fmt.Sprintf(format, args...))
-}
-
-func (f *findings) add(more findings) {
-	f.blockers, f.notes = append(f.blockers, more.blockers...), append(f.notes, more.notes...)
 }

@@ -71,7 +71,7 @@ func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 }
 
 // blockOrphans looks for them where that takes a moment.
-func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
+func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
 		child, parent := g.tables[f.Child], g.tables[f.Parent]
 		if g.journal.Has(f) || child.Rows > orphansFrom || parent == nil || parent.Rows > orphansFrom {
@@ -83,7 +83,7 @@ func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found findings
 			return found, fmt.Errorf("sqlmigrate: table %s: look for rows that break foreign key %s: %w", f.Child, f.Name, err)
 		}
 		if orphans != "" {
-			found.block(child, "foreign key "+f.Name, "rows of table "+f.Child.String()+" are not in table "+f.Parent.String()+", "+orphans+": the foreign key would not be valid when it is added back", orphansFix(query))
+			found.Block(child.String(), "foreign key "+f.Name, "rows of table "+f.Child.String()+" are not in table "+f.Parent.String()+", "+orphans+": the foreign key would not be valid when it is added back", orphansFix(query))
 		}
 	}
 	return found, nil

@@ -40,7 +40,7 @@ const (
 )
 
 // noteRoutines reads the databases of all tables that are widened.
-func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found findings, err error) {
+func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	keys := keysOf(g.widened())
 	for _, schema := range keys.schemas {
 		routines, err := readRoutines(ctx, conn, schema)
@@ -49,7 +49,7 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found findings
 		}
 		for _, r := range routines {
 			if narrow := r.narrowKeys(keys); len(narrow) > 0 {
-				found.note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
+				found.Note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
 					r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, strings.Join(narrow, ", "))
 			}
 		}

@@ -129,12 +129,11 @@ func dollarTag(s string) string {
 }
 
 func wordEnd(text string, i int) int {
-	for i < len(text) {
-		c, size := utf8.DecodeRuneInString(text[i:])
-		if c < utf8.RuneSelf && c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-			break
-		}
-		i += size
+	end := strings.IndexFunc(text[i:], func(c rune) bool {
+		return c < utf8.RuneSelf && c != '_' && c != '$' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+	if end < 0 {
+		return len(text)
 	}
-	return i
+	return i + end
 }

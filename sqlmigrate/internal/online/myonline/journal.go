@@ -4,13 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 const journal = "`" + mycatalog.OnlineTable + "`"
@@ -28,28 +28,41 @@ func identity(m *engine.Move) string { return m.Plan.Tables[0].Name }
 
 // LoadMove implements [engine.Online].
 func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.TableName) (*engine.Move, error) {
-	var database string
+	var server mycatalog.Server
 	var there bool
 	err := conn.QueryRowContext(ctx, "SELECT COALESCE(DATABASE(), ''), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?)", mycatalog.OnlineTable).
-		Scan(&database, &there)
+		Scan(&server.Database, &there)
 	if err != nil || !there {
 		return nil, journalError("look for", err)
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal+" ORDER BY id")
-	if err != nil {
-		return nil, journalError("read", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		m, err := moveOf(rows)
+	entries, err := rows.Read[entry](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal+" ORDER BY id")
+	for _, e := range entries {
+		m, err := e.move()
 		if err != nil {
 			return nil, journalError("read", err)
 		}
-		if concerns(m, database, tables) {
+		// The tables of a move have no schema.
+		if slices.ContainsFunc(tables, func(t engine.TableName) bool { return slices.Contains(m.Plan.Tables, server.Normal(t)) }) {
 			return m, nil
 		}
 	}
-	return nil, journalError("read", errors.Join(rows.Err(), rows.Close()))
+	return nil, journalError("read", err)
+}
+
+// An entry is a row of the journal.
+type entry struct {
+	Plan                    string
+	Back                    bool
+	Stage, Done             int
+	Position, Until, Copied int64
+	Began                   int64
+}
+
+func (e entry) move() (*engine.Move, error) {
+	m := &engine.Move{
+		Back: e.Back, From: e.Stage, Done: e.Done, Position: e.Position, Until: e.Until, Copied: e.Copied, Began: time.Unix(0, e.Began), Recorded: true,
+	}
+	return m, json.Unmarshal([]byte(e.Plan), &m.Plan)
 }
 
 func journalError(what string, err error) error {
@@ -57,27 +70,6 @@ func journalError(what string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("sqlmigrate: online: %s table %s: %w", what, mycatalog.OnlineTable, err)
-}
-
-func moveOf(rows *sql.Rows) (*engine.Move, error) {
-	m := &engine.Move{Recorded: true}
-	var plan []byte
-	var began int64
-	if err := rows.Scan(&plan, &m.Back, &m.From, &m.Done, &m.Position, &m.Until, &m.Copied, &began); err != nil {
-		return nil, err
-	}
-	m.Began = time.Unix(0, began)
-	return m, json.Unmarshal(plan, &m.Plan)
-}
-
-// concerns reports whether the move has one of the tables. Its own have no schema.
-func concerns(m *engine.Move, database string, tables []engine.TableName) bool {
-	return slices.ContainsFunc(tables, func(t engine.TableName) bool {
-		if t.Schema == database {
-			t.Schema = ""
-		}
-		return slices.Contains(m.Plan.Tables, t)
-	})
 }
 
 // record begins the journal.
