@@ -1,11 +1,5 @@
 package engine
 
-import (
-	"context"
-	"database/sql"
-	"errors"
-)
-
 // A Survey is what a catalog shows of columns that may hold keys. The schema of a
 // table is empty if it is the current one.
 type Survey struct {
@@ -33,27 +27,3 @@ func (c *NarrowColumn) String() string { return c.Table.String() + "." + QuoteDo
 
 // A Text is the definition of a view, function or trigger.
 type Text struct{ Object, SQL string }
-
-// ReadTexts reads the rows of a query for n texts.
-func ReadTexts(ctx context.Context, conn interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, n int, query string, args ...any,
-) ([][]sql.NullString, error) {
-	rows, err := conn.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found [][]sql.NullString
-	for rows.Next() {
-		texts, into := make([]sql.NullString, n), make([]any, n)
-		for i := range into {
-			into[i] = &texts[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		found = append(found, texts)
-	}
-	return found, errors.Join(rows.Err(), rows.Close())
-}

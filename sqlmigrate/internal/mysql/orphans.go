@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -123,24 +123,12 @@ func describeOrphans(ctx context.Context, conn *sql.Conn, query string) (string,
 
 // exampleOf is the first row of a query, as column = value; empty if there is none.
 func exampleOf(ctx context.Context, conn *sql.Conn, query string) (string, error) {
-	rows, err := conn.QueryContext(ctx, query+" LIMIT 1")
-	if err != nil {
+	names, found, err := rows.Texts(ctx, conn, query+" LIMIT 1")
+	if err != nil || len(found) == 0 {
 		return "", err
 	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil || !rows.Next() {
-		return "", cmp.Or(err, rows.Err())
+	for i, value := range found[0] {
+		names[i] += " = " + value.String
 	}
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	if err := rows.Scan(into...); err != nil {
-		return "", err
-	}
-	for i := range names {
-		names[i] += " = " + values[i].String
-	}
-	return strings.Join(names, ", "), rows.Err()
+	return strings.Join(names, ", "), nil
 }

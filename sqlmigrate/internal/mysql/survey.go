@@ -143,7 +143,8 @@ func (Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableName
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	return engine.ReadTexts(ctx, conn, len(columns), sampleSQL(table, columns, key, typ))
+	_, texts, err := rows.Texts(ctx, conn, sampleSQL(table, columns, key, typ))
+	return texts, err
 }
 
 func sampleSQL(table engine.TableName, columns []engine.NarrowColumn, key, typ string) string {

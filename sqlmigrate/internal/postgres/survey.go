@@ -9,6 +9,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // surveyed are the schemas of which the columns are read. Those on the search_path
@@ -182,6 +183,7 @@ FROM set_config('lock_timeout', '1s', true)`, name).Scan(&pages)
 		}
 		return fmt.Sprintf("left(%s::text, %d)", value, sampledText)
 	})
-	return engine.ReadTexts(ctx, tx, len(columns), fmt.Sprintf("SELECT %s FROM %s TABLESAMPLE SYSTEM (%g) REPEATABLE (1) LIMIT %d",
+	_, texts, err := rows.Texts(ctx, tx, fmt.Sprintf("SELECT %s FROM %s TABLESAMPLE SYSTEM (%g) REPEATABLE (1) LIMIT %d",
 		values, name, min(100, 100*sampledPages/pages), sampledRows))
+	return texts, err
 }

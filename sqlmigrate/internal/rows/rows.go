@@ -72,3 +72,22 @@ func (j fromJSON) Scan(value any) error {
 	}
 	return json.Unmarshal([]byte(text.String), j.into)
 }
+
+// Texts returns the rows of a query as texts, and the names of its columns.
+func Texts(ctx context.Context, from Querier, query string) (names []string, texts [][]sql.NullString, err error) {
+	rows, err := from.QueryContext(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	names, err = rows.Columns()
+	for err == nil && rows.Next() {
+		row, into := make([]sql.NullString, len(names)), make([]any, len(names))
+		for i := range into {
+			into[i] = &row[i]
+		}
+		err = rows.Scan(into...)
+		texts = append(texts, row)
+	}
+	return names, texts, errors.Join(err, rows.Err(), rows.Close())
+}

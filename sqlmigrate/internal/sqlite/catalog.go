@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // Quote implements [engine.Engine].
@@ -80,5 +81,6 @@ func (e Engine) Sample(ctx context.Context, conn *sql.Conn, table engine.TableNa
 	for i, c := range columns {
 		values[i] = "CAST(CAST(" + e.Quote(engine.TableName{Name: c.Name}) + " AS integer) AS text)"
 	}
-	return engine.ReadTexts(ctx, conn, len(columns), fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(values, ", "), e.Quote(table), sampled))
+	_, texts, err := rows.Texts(ctx, conn, fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(values, ", "), e.Quote(table), sampled))
+	return texts, err
 }

@@ -11,7 +11,6 @@ import (
 type Rules struct {
 	Backslash bool // escapes the next character of a '…' or "…"
 	Hash      bool // # begins a comment, and -- only before a blank
-	Dollar    bool // $tag$…$tag$ is a text
 	Brackets  bool // […] is a name
 	Backticks bool // `…` is a name
 }
@@ -23,7 +22,7 @@ type Kind int
 const (
 	Word Kind = iota // a keyword, a number, or a name without quotes
 	Name             // between "…", `…` or […]
-	Text             // between '…' or $tag$…$tag$
+	Text             // between '…'
 	Sign             // any other character, or one of ::, :=, <>, <=, >=, != and <=>
 )
 
@@ -82,10 +81,6 @@ func (r Rules) token(text string, i int) Token {
 		end := i + endOf(text[i:], "]", 1)
 		return Token{i, end, Name, strings.TrimSuffix(text[i+1:end], "]")}
 	}
-	if tag := dollarTag(text[i:]); r.Dollar && tag != "" {
-		end := i + endOf(text[i:], tag, len(tag))
-		return Token{i, end, Text, strings.TrimSuffix(text[i+len(tag):end], tag)}
-	}
 	if end := wordEnd(text, i); end > i {
 		return Token{i, end, Word, text[i:end]}
 	}
@@ -115,17 +110,6 @@ func (r Rules) quoted(text string, i int, kind Kind) Token {
 		at++
 	}
 	return Token{i, at, kind, inner.String()}
-}
-
-// dollarTag is $tag$ with which s begins, or empty.
-func dollarTag(s string) string {
-	if s[0] != '$' {
-		return ""
-	}
-	if end := strings.IndexByte(s[1:], '$'); end >= 0 && wordEnd(s, 1) >= end+1 && (end == 0 || !unicode.IsDigit(rune(s[1]))) {
-		return s[:end+2]
-	}
-	return ""
 }
 
 func wordEnd(text string, i int) int {
