@@ -27,15 +27,20 @@ var (
 // small letters. It is not read as the server reads it: a pair too many changes
 // little, because it only counts if one of the two is a key.
 func joins(text string, known map[string][]engine.TableName) [][2]column {
-	words := wordsOfSQL(text)
+	edge := make([]string, 6) // so that each word has others around it
+	words := slices.Concat(edge, wordsOfSQL(text), edge)
 	names := aliases(words, known)
 	var pairs [][2]column
 	for i, word := range words {
 		if word != "=" && !strings.EqualFold(word, "in") {
 			continue
 		}
-		for _, left := range names.before(words[:i]) {
-			for _, right := range names.after(words[i+1:]) {
+		after := words[i+1:]
+		if after[1] == "." && after[3] == "." { // schema.table.column
+			after = after[2:]
+		}
+		for _, left := range names.columns(words[i-3:]) {
+			for _, right := range names.columns(after) {
 				if left != right {
 					pairs = append(pairs, [2]column{left, right})
 				}
@@ -81,20 +86,20 @@ func aliases(words []string, known map[string][]engine.TableName) aliased {
 	found := aliased{}
 	for i, word := range words {
 		tables := known[strings.ToLower(word)]
-		if len(tables) == 0 || i+1 < len(words) && words[i+1] == "." {
+		if len(tables) == 0 || words[i+1] == "." {
 			continue
 		}
-		if i > 1 && words[i-1] == "." {
+		if words[i-1] == "." {
 			if in := slices.DeleteFunc(slices.Clone(tables), func(t engine.TableName) bool { return !strings.EqualFold(t.Schema, words[i-2]) }); len(in) > 0 {
 				tables = in
 			}
 		}
 		found.add(word, tables)
 		next := i + 1
-		if next < len(words) && strings.EqualFold(words[next], "as") {
+		if strings.EqualFold(words[next], "as") {
 			next++
 		}
-		if next < len(words) && isName(words[next]) && !keywords[strings.ToLower(words[next])] {
+		if isName(words[next]) && !keywords[strings.ToLower(words[next])] {
 			found.add(words[next], tables)
 		}
 	}
@@ -114,29 +119,14 @@ func isName(word string) bool {
 	return word != "" && !strings.ContainsAny(word[:1], ".,;=<>![:0123456789")
 }
 
-// before is the column with which words end.
-func (a aliased) before(words []string) []column {
-	if n := len(words); n > 2 && words[n-2] == "." {
-		return a.columns(words[n-3], words[n-1])
+// columns are those that words begin with: table.column.
+func (a aliased) columns(words []string) []column {
+	if words[1] != "." {
+		return nil
 	}
-	return nil
-}
-
-// after is the column with which words begin: table.column or schema.table.column.
-func (a aliased) after(words []string) []column {
-	if len(words) > 4 && words[1] == "." && words[3] == "." {
-		return a.columns(words[2], words[4])
-	}
-	if len(words) > 2 && words[1] == "." {
-		return a.columns(words[0], words[2])
-	}
-	return nil
-}
-
-func (a aliased) columns(alias, name string) []column {
 	var found []column
-	for _, t := range a[strings.ToLower(alias)] {
-		found = append(found, columnOf(t, name))
+	for _, t := range a[strings.ToLower(words[0])] {
+		found = append(found, columnOf(t, words[2]))
 	}
 	return found
 }

@@ -66,16 +66,17 @@ func (f *folder) versions(n int, now time.Time) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.names) > 0 && newest.number < firstStamp {
-		return newest.numbers(n), nil
-	}
-	stamp, err := f.stampAfter(newest, now)
-	if err != nil {
-		return nil, err
+	next := func(i int) string { return fmt.Sprintf("%0*d", len(newest.digits), newest.number+1+uint64(i)) }
+	if len(f.names) == 0 || newest.number >= firstStamp {
+		stamp, err := f.stampAfter(newest, now)
+		if err != nil {
+			return nil, err
+		}
+		next = func(i int) string { return stamp.Add(time.Duration(i) * time.Second).Format(stampForm) }
 	}
 	versions := make([]string, n)
 	for i := range versions {
-		versions[i] = stamp.Add(time.Duration(i) * time.Second).Format(stampForm)
+		versions[i] = next(i)
 	}
 	return versions, nil
 }
@@ -93,15 +94,6 @@ func (f *folder) newest() (version, error) {
 		}
 	}
 	return newest, nil
-}
-
-// numbers are the next n, with as many digits.
-func (v version) numbers(n int) []string {
-	numbers := make([]string, n)
-	for i := range numbers {
-		numbers[i] = fmt.Sprintf("%0*d", len(v.digits), v.number+1+uint64(i))
-	}
-	return numbers
 }
 
 func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {

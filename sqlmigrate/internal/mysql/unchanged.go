@@ -68,16 +68,15 @@ func widenedOr(g *graph, columns []*column, down bool) string {
 // unassignedOr is a condition: what assigns the column has been changed already, or is
 // as it was inspected.
 func unassignedOr(c *column, down bool) string {
-	const noDefault = "NULL"
 	with, without := isAssigned(c)
-	auto, preset := c.Definition.Auto(), c.Preset
-	if !down {
-		return "((" + without + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
+	auto, preset, done := c.Definition.Auto(), c.Preset, without
+	if down {
+		if !auto {
+			preset = "NULL"
+		}
+		auto, done = false, with
 	}
-	if !auto {
-		preset = noDefault
-	}
-	return "((" + with + ")\nOR " + columnUnchanged(c, false, preset) + c.AndChecks(false) + ")"
+	return "((" + done + ")\nOR " + columnUnchanged(c, auto, preset) + c.AndChecks(false) + ")"
 }
 
 // columnUnchanged is a condition: the column is as it was inspected, with its old type
