@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -93,6 +94,20 @@ type Move struct {
 	Began time.Time
 
 	Recorded bool `json:"-"` // in the database
+}
+
+// A Record is a row of the table in which a database keeps moves.
+type Record struct {
+	Plan                    string // in JSON
+	Back                    bool
+	From, Done              int
+	Position, Until, Copied int64
+}
+
+// Move is the move that was recorded.
+func (r Record) Move(began time.Time) (*Move, error) {
+	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Began: began, Recorded: true}
+	return m, json.Unmarshal([]byte(r.Plan), &m.Plan)
 }
 
 // A DifferError is the result of a comparison that found rows which differ.

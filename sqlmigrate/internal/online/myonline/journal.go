@@ -35,9 +35,12 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 	if err != nil || !there {
 		return nil, journalError("look for", err)
 	}
-	entries, err := rows.Read[entry](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal+" ORDER BY id")
-	for _, e := range entries {
-		m, err := e.move()
+	records, err := rows.Read[struct {
+		engine.Record
+		Began int64
+	}](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal+" ORDER BY id")
+	for _, r := range records {
+		m, err := r.Move(time.Unix(0, r.Began))
 		if err != nil {
 			return nil, journalError("read", err)
 		}
@@ -47,22 +50,6 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		}
 	}
 	return nil, journalError("read", err)
-}
-
-// An entry is a row of the journal.
-type entry struct {
-	Plan                    string
-	Back                    bool
-	Stage, Done             int
-	Position, Until, Copied int64
-	Began                   int64
-}
-
-func (e entry) move() (*engine.Move, error) {
-	m := &engine.Move{
-		Back: e.Back, From: e.Stage, Done: e.Done, Position: e.Position, Until: e.Until, Copied: e.Copied, Began: time.Unix(0, e.Began), Recorded: true,
-	}
-	return m, json.Unmarshal([]byte(e.Plan), &m.Plan)
 }
 
 func journalError(what string, err error) error {

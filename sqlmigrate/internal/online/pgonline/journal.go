@@ -43,8 +43,12 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		if journal == nil {
 			continue
 		}
-		for _, e := range pgcatalog.Read[entry](ctx, r, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal.Target()+" ORDER BY id") {
-			m, err := e.move()
+		records := pgcatalog.Read[struct {
+			engine.Record
+			Began sql.NullTime
+		}](ctx, r, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal.Target()+" ORDER BY id")
+		for _, r := range records {
+			m, err := r.Move(r.Began.Time)
 			if err != nil {
 				return nil, fmt.Errorf("sqlmigrate: online: the plan in table %s: %w", journal.Target(), err)
 			}
@@ -54,22 +58,6 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		}
 	}
 	return nil, r.Err()
-}
-
-// An entry is a row of the journal.
-type entry struct {
-	Plan                    string
-	Back                    bool
-	Stage, Done             int
-	Position, Until, Copied int64
-	Began                   sql.NullTime
-}
-
-func (e entry) move() (*engine.Move, error) {
-	m := &engine.Move{
-		Back: e.Back, From: e.Stage, Done: e.Done, Position: e.Position, Until: e.Until, Copied: e.Copied, Began: e.Began.Time, Recorded: true,
-	}
-	return m, json.Unmarshal([]byte(e.Plan), &m.Plan)
 }
 
 // record begins the journal. The lock keeps apart two that begin.
