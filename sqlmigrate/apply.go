@@ -203,11 +203,12 @@ func (p *passage) attempt(end int) error {
 	if p.done < end {
 		p.report(Progress{})
 	}
-	return p.engine.Run(p.ctx, p.conn, statementsOf(p.tasks[p.done:end]), p.config.Settings, func(Statement) {
+	err := p.engine.Run(p.ctx, p.conn, statementsOf(p.tasks[p.done:end]), p.config.Settings, func(Statement) {
 		if p.done++; p.done < end {
 			p.report(Progress{})
 		}
 	})
+	return engine.WithCause(p.ctx, err)
 }
 
 // report calls the caller's function with what is not known elsewhere.

@@ -1,6 +1,8 @@
 package sqlmigrate_test
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,6 +46,21 @@ func TestPhases(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRuns(t, f, [][]string{{"up 4"}, {"check 2"}, {"check 2", "down 4"}})
+}
+
+// The driver of MySQL answers so to the statement after the one that was cancelled.
+func TestApplyCancelledBetweenStatements(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &sqlmigrate.FakeEngine{FailAt: 2, Err: driver.ErrBadConn}
+	err := handPlan(f).Apply(ctx, sqlite(t), sqlmigrate.WithProgress(func(p sqlmigrate.Progress) {
+		if p.Done == 1 {
+			cancel()
+		}
+	}))
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("error %v, want the context's with the connection's", err)
+	}
 }
 
 func wantRuns(t *testing.T, f *sqlmigrate.FakeEngine, want [][]string) {

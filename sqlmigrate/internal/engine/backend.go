@@ -87,6 +87,16 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// WithCause returns err with why ctx has ended, if it has: a driver may report a bad
+// connection instead, even for the next statement.
+func WithCause(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if err == nil || cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", cause, err)
+}
+
 // ReturnConn returns conn to its pool. That the engine, or the database, has
 // ended the connection is not an error.
 func ReturnConn(conn *sql.Conn) error {

@@ -137,20 +137,11 @@ func (r *Run) steps(ctx context.Context, end int) error {
 			err = r.step(ctx, t)
 		}
 		if err != nil {
-			return r.failure(t, ended(ctx, err))
+			return r.failure(t, engine.WithCause(ctx, err))
 		}
 	}
 	r.report.over(end)
 	return nil
-}
-
-// ended adds why the context has ended: drivers may say that the connection is
-// bad.
-func ended(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%w (%w)", cause, err)
-	}
-	return err
 }
 
 func (r *Run) failure(t task, err error) error {

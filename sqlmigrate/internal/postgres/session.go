@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -56,9 +55,6 @@ func (s *session) exec(ctx context.Context, statement string) error {
 		return err
 	}
 	_, err := s.conn.ExecContext(ctx, statement)
-	if over := ctx.Err(); err != nil && over != nil && !errors.Is(err, over) {
-		return fmt.Errorf("%w (%w)", over, err)
-	}
 	return err
 }
 
