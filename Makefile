@@ -30,6 +30,9 @@ endif
 export GOWORK = off
 export GO FUZZTIME
 
+# Tests start what servers of their own they need, if these are installed.
+export GORMFLAKE_TEST_SERVERS ?= all
+
 SHELL       = bash
 .SHELLFLAGS = -euo pipefail -c
 
@@ -61,7 +64,7 @@ race: ## the same under the race detector, in random order (needs a C compiler)
 # What is tested here, race does not show: a newcomer's machine, which has neither a
 # C compiler nor servers, the libraries, and the generator without assembler.
 NEWCOMER = env -u GORMFLAKE_TEST_POSTGRES -u GORMFLAKE_TEST_MARIADB -u GORMFLAKE_TEST_MYSQL -u GORMFLAKE_TEST_REQUIRE \
-	-u GORMFLAKE_TEST_MILLIONS GORMFLAKE_TEST_SERVERS=none CGO_ENABLED=0
+	-u GORMFLAKE_TEST_MILLIONS -u GORMFLAKE_TEST_SERVERS CGO_ENABLED=0
 
 .PHONY: nocgo
 nocgo: ## build and vet without a C compiler; test without servers, and without assembler

@@ -52,14 +52,14 @@ func skippedNote() string {
 		strings.Join(titles, ", "), strings.Join(settings, " "))
 }
 
-// missingNote is empty if every server is installed.
+// missingNote is empty if every server is started.
 func missingNote(titles, commands []string) string {
 	if len(titles) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("note: tests that start their own %s are skipped, here and in the modules under lease/; "+
-		"to run them too:\n  %s\n  make test\n",
-		strings.Join(titles, ", "), strings.Join(commands, "\n  "))
+		"to run them too:\n  %s\n",
+		strings.Join(titles, ", "), strings.Join(append(commands, "make test"), "\n  "))
 }
 
 // isSet reports whether a flag of package testing is set. The flag

@@ -164,12 +164,16 @@ func (s *Server) LogTail() string {
 // ErrNotReady is for servers that answer and do not serve.
 var ErrNotReady = errors.New("not ready")
 
-// locate finds the server's program, unless no server is to be started.
+// locate finds the server's program, if servers are to be started.
 func (e *Engine) locate() (string, error) {
-	if os.Getenv(serversVariable) == "none" {
-		return "", errors.New(serversVariable + "=none")
+	if os.Getenv(serversVariable) != "all" && !Required(e.service) {
+		return "", errors.New("to start one, set " + serversVariable + "=all")
 	}
-	return e.find()
+	program, err := e.find()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, e.install())
+	}
+	return program, nil
 }
 
 // newest is the path of the highest version, /usr/lib/postgresql/15/bin/postgres

@@ -31,8 +31,8 @@ func Required(service string) bool {
 // GORMFLAKE_TEST_SERVERS is not what it may be.
 func CheckRequired(t testing.TB) {
 	t.Helper()
-	if value := os.Getenv(serversVariable); value != "" && value != "none" {
-		t.Fatalf("testserver: %s=%q: want none, or leave it unset", serversVariable, value)
+	if value := os.Getenv(serversVariable); value != "" && value != "all" {
+		t.Fatalf("testserver: %s=%q: want all, or leave it unset", serversVariable, value)
 	}
 	for _, name := range requiredNames() {
 		if !slices.Contains(knownNames(), name) {
@@ -42,11 +42,15 @@ func CheckRequired(t testing.TB) {
 	}
 }
 
-// Missing lists the servers that are not installed, and the commands that do it.
+// Missing lists the servers that are not started, and the commands that install those
+// of them that are not installed.
 func Missing() (titles, commands []string) {
 	for _, e := range engines {
-		if _, err := e.locate(); err != nil {
-			titles = append(titles, e.title)
+		if _, err := e.locate(); err == nil {
+			continue
+		}
+		titles = append(titles, e.title)
+		if _, err := e.find(); err != nil {
 			commands = append(commands, e.install())
 		}
 	}

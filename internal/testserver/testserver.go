@@ -273,7 +273,7 @@ func (s *Server) Create() error {
 // missing ends t because the programs of e are not installed.
 func missing(t testing.TB, e *Engine, err error) {
 	t.Helper()
-	hint := fmt.Sprintf("testserver: no %s server: %v: %s", e.title, err, e.install())
+	hint := fmt.Sprintf("testserver: no %s server: %v", e.title, err)
 	if Required(e.service) {
 		t.Fatalf("%s (%s names %s)", hint, requireVariable, e.service)
 	}

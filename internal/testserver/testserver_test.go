@@ -179,8 +179,9 @@ func TestTemporaryTablesOfOthers(t *testing.T) {
 
 func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv("GORMFLAKE_TEST_SERVERS", "all")
 	tests := []struct{ name, require, wantSkip, wantFatal string }{
-		{"not required", "mysql", "no Redis server: ", ""},
+		{"not required", "mysql", "no Redis server: exec: ", ""},
 		{"required", "mysql, redis", "", "apt-get install redis-server (GORMFLAKE_TEST_REQUIRE names redis)"},
 		{"misspelled", "reddis", "", `unknown name "reddis": want a comma-separated list of mariadb, mysql, postgres, redis`},
 	}
@@ -202,7 +203,7 @@ func TestMySQLIsNotMariaDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GORMFLAKE_TEST_REQUIRE", "")
-	t.Setenv("GORMFLAKE_TEST_SERVERS", "")
+	t.Setenv("GORMFLAKE_TEST_SERVERS", "all")
 	t.Setenv("GORMFLAKE_TEST_MYSQLD", program)
 	r := refusal(t, func(t testing.TB) { testserver.MySQL(t) })
 	if want := program + " is MariaDB: export GORMFLAKE_TEST_MYSQLD="; !strings.Contains(r.skip, want) {
@@ -210,12 +211,12 @@ func TestMySQLIsNotMariaDB(t *testing.T) {
 	}
 }
 
-// A server that is installed is left alone where none is wanted.
-func TestNoServers(t *testing.T) {
+// A server that is installed is started only where somebody wants it.
+func TestServersWanted(t *testing.T) {
 	for _, test := range []struct{ name, servers, require, wantSkip, wantFatal string }{
-		{"none", "none", "", "GORMFLAKE_TEST_SERVERS=none", ""},
-		{"none but required", "none", "redis", "", "GORMFLAKE_TEST_REQUIRE names redis"},
-		{"misspelled", "non", "", "", `GORMFLAKE_TEST_SERVERS="non": want none`},
+		{"unset", "", "", "set GORMFLAKE_TEST_SERVERS=all", ""},
+		{"another required", "", "etcd", "set GORMFLAKE_TEST_SERVERS=all", ""},
+		{"misspelled", "al", "", "", `GORMFLAKE_TEST_SERVERS="al": want all`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("GORMFLAKE_TEST_SERVERS", test.servers)
