@@ -1,0 +1,66 @@
+package publicid
+
+import (
+	"crypto/aes"
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	alphabet = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
+
+	digits = 22 // hold 128 bits: 58²² is between 2¹²⁸ and 2¹²⁹
+
+	// chunk is the highest power of the base in a word: 10 digits at once.
+	chunk       = 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58 * 58
+	chunkDigits = 10
+)
+
+// values are those of the digits, and notDigit for other bytes.
+var values = func() (v [256]byte) {
+	for i := range v {
+		v[i] = notDigit
+	}
+	for i := range len(alphabet) {
+		v[alphabet[i]] = byte(i)
+	}
+	return v
+}()
+
+const notDigit = 255
+
+// appendBase58 appends the block, the first byte the highest, in digits.
+func appendBase58(text []byte, block *[aes.BlockSize]byte) []byte {
+	high, low := binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
+	end := len(text) + digits
+	text = append(text, make([]byte, digits)...)
+	for at := end; at > end-digits; at -= chunkDigits {
+		var rest uint64
+		high, rest = high/chunk, high%chunk
+		low, rest = bits.Div64(rest, low, chunk)
+		for i := at - 1; i >= max(at-chunkDigits, end-digits); i-- {
+			text[i] = alphabet[rest%58]
+			rest /= 58
+		}
+	}
+	return text
+}
+
+// parseBase58 reads as many digits as appendBase58 appends.
+func parseBase58(text string) (high, low uint64, ok bool) {
+	for i := range digits {
+		v := values[text[i]]
+		if v == notDigit {
+			return 0, 0, false
+		}
+		overflow, h := bits.Mul64(high, 58)
+		carry, l := bits.Mul64(low, 58)
+		var more uint64
+		low, more = bits.Add64(l, uint64(v), 0)
+		high, more = bits.Add64(h, carry, more)
+		if overflow+more != 0 {
+			return 0, 0, false
+		}
+	}
+	return high, low, true
+}
