@@ -26,6 +26,31 @@ func TestConform(t *testing.T) {
 	})
 }
 
+func TestConformWithoutGORM(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), sqllease.WithNamespace(namespace))
+		})
+	})
+}
+
+func TestNewDBMistakes(t *testing.T) {
+	t.Parallel()
+	_, err := sqllease.NewDB(nil, "postgres").Load(t.Context())
+	if want := "sqllease: db is nil: want what sql.Open returned"; text(err) != want {
+		t.Errorf("without a pool: %v, want %s", err, want)
+	}
+	pool := poolOf(t, testdb.Open(t, testdb.SQLite))
+	_, err = sqllease.NewDB(pool, "pgx").Load(t.Context())
+	if want := `sqllease: dialect "pgx" is not supported: want sqlite, mysql or postgres`; text(err) != want {
+		t.Errorf("the driver's name: %v, want %s", err, want)
+	}
+	if _, err := sqllease.NewDB(nil, "sqlite", sqllease.WithPool(pool)).Load(t.Context()); err != nil {
+		t.Errorf("a pool by option: %v", err)
+	}
+}
+
 // The settings of a session that change what a statement does, or how it is
 // sent.
 func TestConformSettings(t *testing.T) {

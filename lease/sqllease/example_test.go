@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"log"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
 )
 
 func ExampleNew() {
@@ -33,6 +35,28 @@ func ExampleNew() {
 	}
 	fmt.Println(swapped, records)
 	// Output: true map[7:{1760000000000 a fresh token}]
+}
+
+// A program without GORM leases a worker, and issues IDs under it.
+func ExampleNewDB() {
+	db, err := sql.Open("sqlite", "file:plain?mode=memory&cache=shared")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	ctx := context.Background()
+	held, err := lease.Acquire(ctx, sqllease.NewDB(db, "sqlite"), snowflake.TwitterLayout())
+	if err != nil {
+		log.Fatal(err)
+	}
+	gen, err := snowflake.New(held)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer gen.Close(ctx) // releases the worker
+	id, err := gen.Next(ctx)
+	fmt.Println(id > 0, err)
+	// Output: true <nil>
 }
 
 func ExampleDDL() {

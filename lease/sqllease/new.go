@@ -20,38 +20,45 @@ import (
 // or a transaction. A dialect other than sqlite, mysql and postgres is not
 // supported. There is nothing to close, but db's pool must stay open.
 func New(db *gorm.DB, opts ...Option) lease.Store {
-	s, err := newStore(db, opts)
+	if err := opened(db); err != nil {
+		return refusal{err}
+	}
+	return newStore(db.Dialector.Name(), opts, func() (*sql.DB, error) { return poolOf(db) })
+}
+
+// NewDB is [New] for programs without GORM. The dialect is sqlite, mysql, which is
+// MariaDB's too, or postgres, and db a pool of any driver of the database whose errors
+// have the server's codes, such as pgx's stdlib, lib/pq, go-sql-driver/mysql,
+// mattn/go-sqlite3 and modernc.org/sqlite.
+func NewDB(db *sql.DB, dialect string, opts ...Option) lease.Store {
+	return newStore(dialect, opts, func() (*sql.DB, error) {
+		if db == nil {
+			return nil, errors.New("sqllease: db is nil: want what sql.Open returned")
+		}
+		return db, nil
+	})
+}
+
+func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease.Store {
+	cfg, err := configure(opts)
+	if err == nil && cfg.pool == nil {
+		cfg.pool, err = pool()
+	}
 	if err != nil {
 		return refusal{err}
 	}
-	return withClock(s)
-}
-
-func newStore(db *gorm.DB, opts []Option) (*store, error) {
-	cfg, err := configure(opts)
+	d, err := dialectOf(dialect)
 	if err != nil {
-		return nil, err
+		return refusal{err}
 	}
-	if err := opened(db); err != nil {
-		return nil, err
-	}
-	if cfg.pool == nil {
-		if cfg.pool, err = poolOf(db); err != nil {
-			return nil, err
-		}
-	}
-	d, err := dialectOf(db.Dialector.Name())
-	if err != nil {
-		return nil, err
-	}
-	return &store{shared: &shared{
+	return withClock(&store{shared: &shared{
 		config:  cfg,
 		dialect: d,
 		table:   d.table(cfg.table),
 		gate:    make(chan struct{}, 1),
 		turns:   make(chan struct{}, maxTurns),
 		noted:   map[string][]finding{},
-	}}, nil
+	}})
 }
 
 func opened(db *gorm.DB) error {
