@@ -61,6 +61,10 @@ type Config struct {
 	// made to lead here.
 	Hosts []string
 
+	// Draining is closed when the process is about to end: then /readyz answers 503,
+	// and each answer ends its connection, so that clients go elsewhere. Nil: never.
+	Draining <-chan struct{}
+
 	// AccessLog logs every request.
 	AccessLog bool
 

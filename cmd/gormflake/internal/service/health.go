@@ -33,8 +33,20 @@ func (s *service) alive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, health{Status: "ok"})
 }
 
+func (s *service) draining() bool {
+	select {
+	case <-s.Draining:
+		return true
+	default: // also where there is no channel
+		return false
+	}
+}
+
 // health answers GET /readyz and /healthz, without asking the store.
 func (s *service) health(w http.ResponseWriter, _ *http.Request) error {
+	if s.draining() {
+		return &problem{status: http.StatusServiceUnavailable, passes: true, body: health{Status: "draining", Detail: "the server is shutting down"}}
+	}
 	if s.Generator == nil {
 		return reply(w, health{Status: "ok"})
 	}

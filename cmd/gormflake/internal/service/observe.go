@@ -32,7 +32,7 @@ func (s *service) logged(handler http.Handler) http.Handler {
 		start, rec := time.Now(), &recorder{ResponseWriter: w}
 		handler.ServeHTTP(rec, r)
 		s.Log.Info("request", "method", r.Method, "path", r.URL.Path, "status", rec.status, "bytes", rec.bytes,
-			"duration", time.Since(start), "client", r.RemoteAddr)
+			"duration_ms", float64(time.Since(start).Microseconds())/1e3, "client", r.RemoteAddr)
 	})
 }
 

@@ -71,6 +71,20 @@ func (s *service) routes() http.Handler {
 	} else {
 		open("/", notFound)
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining() {
+			w.Header().Set("Connection", "close")
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// Probes is the part of a service that tells its health, for an address of its own.
+func Probes(service http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {
+		mux.Handle(path, service)
+	}
 	return mux
 }
 

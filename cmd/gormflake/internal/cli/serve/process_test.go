@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
@@ -32,6 +34,7 @@ import (
 // An instance is a process of the program that serves.
 type instance struct {
 	command *exec.Cmd
+	out     *bufio.Reader
 	url     string
 	log     locked
 }
@@ -50,13 +53,24 @@ func launch(t *testing.T, program string, args ...string) (*instance, error) {
 	if err := i.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	i.out = bufio.NewReader(out)
+	line, err := i.out.ReadString('\n')
 	if err != nil {
 		_ = i.command.Wait()
 		return nil, fmt.Errorf("%w: %s", errNotListening, &i.log)
 	}
 	i.url = strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 	return i, nil
+}
+
+// line is the address in the next line that it prints.
+func (i *instance) line(t *testing.T) string {
+	t.Helper()
+	line, err := i.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line[strings.Index(line, "http") : len(line)-1]
 }
 
 func start(t *testing.T, program string, args ...string) *instance {
@@ -207,6 +221,8 @@ func TestServe(t *testing.T) {
 		"changes nothing":            serveChangesNothing,
 		"finishes what is under way": serveFinishesWhatIsUnderWay,
 		"cuts off at last":           serveCutsOffAtLast,
+		"drains":                     serveDrains,
+		"idle connections yield":     serveBesideIdleConnections,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -426,4 +442,80 @@ func serveCutsOffAtLast(t *testing.T, program string) {
 			t.Errorf("%v has not been released", h)
 		}
 	}
+}
+
+// Clients that go by /readyz, as a load balancer does, lose no request of theirs.
+func serveDrains(t *testing.T, program string) {
+	t.Helper()
+	i := start(t, program, "--worker", "6", "--shutdown-delay", "1s", "--health-addr", "127.0.0.1:0")
+	var failed, answered atomic.Int64
+	var clients sync.WaitGroup
+	drained := make(chan struct{})
+	for range 8 {
+		clients.Go(func() {
+			connection := &http.Client{Timeout: clitest.Patience, Transport: &http.Transport{}}
+			for {
+				select {
+				case <-drained:
+					return
+				default:
+				}
+				response, err := connection.Get(i.url + "/v1/ids")
+				if err != nil {
+					failed.Add(1)
+					continue
+				}
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+				answered.Add(1)
+			}
+		})
+	}
+	until(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusOK })
+	if err := i.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	a := until(t, i.url, "/readyz", func(a answer) bool { return a.status == http.StatusServiceUnavailable })
+	if !strings.Contains(a.text, `"status":"draining"`) {
+		t.Errorf("/readyz: %s", a.text)
+	}
+	if a, err := fetch(i.url, "/livez"); err != nil || a.status != http.StatusOK {
+		t.Errorf("/livez: %v, %d, want 200: a restart would not help", err, a.status)
+	}
+	time.Sleep(300 * time.Millisecond) // the balancer's own time
+	close(drained)
+	clients.Wait()
+	_ = i.command.Wait() // ProcessState has more
+	if code := i.command.ProcessState.ExitCode(); code != clitest.OK || failed.Load() > 0 || answered.Load() == 0 {
+		t.Errorf("exit code %d, %d requests failed, %d answered, want 0, none, some:\n%s", code, failed.Load(), answered.Load(), &i.log)
+	}
+}
+
+// More connections than there may be, which ask nothing, keep nobody out, on either address.
+func serveBesideIdleConnections(t *testing.T, program string) {
+	t.Helper()
+	i := start(t, program, "--worker", "7", "--max-memory", "32MiB", "--health-addr", "127.0.0.1:0") // 256 connections
+	health := i.line(t)
+	for range 600 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(i.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	for range 5 {
+		begun := time.Now()
+		for _, url := range []string{i.url + "/livez", i.url + "/v1/ids", health + "/livez", health + "/readyz", health + "/metrics"} {
+			if a, err := fetch(url, ""); err != nil || a.status != http.StatusOK {
+				t.Errorf("%s: %v, %d", url, err, a.status)
+			}
+		}
+		if took := stall.Took(begun); took > time.Second {
+			t.Errorf("five requests took %v, want less than a second", took)
+		}
+	}
+	if a, err := fetch(health, "/v1/ids"); err != nil || a.status != http.StatusNotFound {
+		t.Errorf("IDs from the address of health: %v, %d, want 404", err, a.status)
+	}
+	i.kill()
 }

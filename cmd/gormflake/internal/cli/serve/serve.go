@@ -17,7 +17,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
-	"golang.org/x/net/netutil"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/issuer"
@@ -61,7 +60,9 @@ type serveFlags struct {
 	addr        string
 	token       flags.Token
 	tls         tlsFlags
+	healthAddr  string
 	maxMemory   string
+	delay       time.Duration
 	maxShutdown time.Duration
 	logFormat   string
 	service     service.Config
@@ -90,6 +91,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	set := cmd.Flags()
 	f.tls.register(set)
 	set.StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one, :8080 is reached from other machines")
+	set.StringVar(&f.healthAddr, "health-addr", "", "another address, for /livez, /readyz and /metrics alone, which clients of the first cannot exhaust (default none)")
 	set.StringSliceVar(&f.service.Origins, "allow-origin", nil, "web site whose pages may ask, such as https://app.example.com, or * for all (default none but the inspector)")
 	set.StringSliceVar(&f.service.Hosts, "host", nil, "name by which clients reach this address, such as ids.example.com:8080 (default IP addresses and localhost)")
 	set.IntVar(&f.service.MaxCount, "max-count", service.DefaultMaxCount, "most IDs of one request")
@@ -97,6 +99,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.ChoiceVar(cmd, &f.logFormat, "log-format", "text", "format of the log: text, json", []string{"text", "json"})
 	set.BoolVar(&f.service.AccessLog, "access-log", false, "log every request")
 	set.DurationVar(&f.service.Timeout, "timeout", service.DefaultTimeout, "how long a request may wait for IDs")
+	set.DurationVar(&f.delay, "shutdown-delay", 0, "how long to go on serving at the end, with 503 for /readyz, until load balancers have noticed")
 	set.DurationVar(&f.maxShutdown, "shutdown-timeout", 10*time.Second, "how long requests under way, and then giving the worker back, may take at the end")
 }
 
@@ -113,19 +116,23 @@ func (f *serveFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	listener, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
+	listeners, err := f.listen(cmd.Context()) // before open: a port in use costs no worker
 	if err != nil {
 		return err
 	}
 	i, err := f.open(cmd, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		if cmd.Context().Err() != nil {
+			log.Info("ended before a worker was leased", "reason", err)
+			err = nil
+		}
+		return errors.Join(err, closeAll(listeners))
 	}
-	cfg.Generator, cfg.Store = i.Gen, i.Store
+	cfg.Generator, cfg.Store, cfg.Draining = i.Gen, i.Store, cmd.Context().Done()
 	if i.Gen != nil {
 		cfg.Layout = i.Gen.Layout() // the database may have named another
 	}
-	return errors.Join(f.serve(cmd, listener, secure, cfg), i.Close(cmd.Context(), f.maxShutdown))
+	return errors.Join(f.serve(cmd, listeners, secure, cfg), i.Close(cmd.Context(), f.maxShutdown))
 }
 
 func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
@@ -169,14 +176,31 @@ func (f *serveFlags) checkBounds() error {
 		return terminal.Usagef("--max-count %d: want more than zero", f.service.MaxCount)
 	case f.service.Timeout <= 0:
 		return terminal.Usagef("--timeout %v: want more than zero", f.service.Timeout)
+	case f.delay < 0:
+		return terminal.Usagef("--shutdown-delay %v: want zero or more", f.delay)
 	case f.maxShutdown <= 0:
 		return terminal.Usagef("--shutdown-timeout %v: want more than zero", f.maxShutdown)
 	}
 	return nil
 }
 
-func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
-	_, port, err := net.SplitHostPort(f.addr)
+// listen returns the listener of --addr, and the one of --health-addr if it is given.
+func (f *serveFlags) listen(ctx context.Context) (listeners []net.Listener, err error) {
+	for _, flag := range []struct{ name, addr string }{{"addr", f.addr}, {"health-addr", f.healthAddr}} {
+		if flag.addr == "" && flag.name == "health-addr" {
+			continue
+		}
+		listener, err := listen(ctx, flag.name, flag.addr)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(listeners))
+		}
+		listeners = append(listeners, listener)
+	}
+	return listeners, nil
+}
+
+func listen(ctx context.Context, name, addr string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "" {
 		err = errors.New("no port")
 	}
@@ -184,9 +208,16 @@ func (f *serveFlags) listen(ctx context.Context) (net.Listener, error) {
 		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
-		return nil, terminal.Usagef("--addr %q: %w: want host:port, such as 127.0.0.1:8080", f.addr, err)
+		return nil, terminal.Usagef("--%s %q: %w: want host:port, such as 127.0.0.1:8080", name, addr, err)
 	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", f.addr)
+	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+}
+
+func closeAll(listeners []net.Listener) (err error) {
+	for _, l := range listeners {
+		err = errors.Join(err, l.Close())
+	}
+	return err
 }
 
 // open makes what issues the IDs. Without a database and a worker it is an
@@ -204,22 +235,26 @@ func (f *serveFlags) open(cmd *cobra.Command, log *slog.Logger) (*issuer.Issuer,
 	return i, nil
 }
 
-// serve returns after the last request has been answered. It closes the
-// listener.
-func (f *serveFlags) serve(cmd *cobra.Command, listener net.Listener, secure *tls.Config, cfg service.Config) error {
+// serve returns after the last request has been answered. It closes the listeners.
+func (f *serveFlags) serve(cmd *cobra.Command, listeners []net.Listener, secure *tls.Config, cfg service.Config) error {
 	cfg.Page = page.Handler(page.Config{
 		Layout: true, IDs: cfg.Generator != nil, Workers: cfg.Store != nil, Token: cfg.Token != "",
 	})
 	handler, err := service.New(cfg)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, closeAll(listeners))
 	}
 	limitMemory(cfg.MaxMemory)
 	server := service.NewServer(handler, cfg.Timeout, cfg.Log)
 	server.TLSConfig = secure
-	ended := make(chan error, 1)
-	go func() { ended <- serveOn(server, netutil.LimitListener(listener, cfg.MaxConns())) }()
-	if err := announce(cmd.OutOrStdout(), listener.Addr(), secure != nil, cfg); err != nil {
+	ended := make(chan error, len(listeners))
+	go func() { ended <- serveOn(server, limit(server, listeners[0], cfg.MaxConns())) }()
+	for _, l := range listeners[1:] {
+		probes := service.NewServer(service.Probes(handler), cfg.Timeout, cfg.Log)
+		defer func() { _ = probes.Close() }()
+		go func() { ended <- probes.Serve(l) }()
+	}
+	if err := announce(cmd.OutOrStdout(), listeners, secure != nil, cfg); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
@@ -252,19 +287,24 @@ func isLoopback(addr net.Addr) bool {
 
 // announce says where the service is, for people and for scripts that gave it
 // port 0.
-func announce(out io.Writer, addr net.Addr, secure bool, cfg service.Config) error {
-	if !isLoopback(addr) && cfg.Token == "" {
+func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
+	if !isLoopback(listeners[0].Addr()) && cfg.Token == "" {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
 	}
 	scheme := "http"
 	if secure {
 		scheme = "https"
 	}
-	terminal.Say(out, "listening on %s://%s", scheme, addr)
+	terminal.Say(out, "listening on %s://%s", scheme, listeners[0].Addr())
+	for _, l := range listeners[1:] {
+		terminal.Say(out, "health and metrics on http://%s", l.Addr())
+	}
 	return terminal.Flush(out)
 }
 
+// shutdown first lets load balancers notice: until then clients still come.
 func (f *serveFlags) shutdown(ctx context.Context, server *http.Server) error {
+	time.Sleep(f.delay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.maxShutdown)
 	defer cancel()
 	if server.Shutdown(ctx) == nil {

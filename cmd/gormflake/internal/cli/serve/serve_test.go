@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
@@ -163,6 +164,20 @@ func TestServeForeignHost(t *testing.T) {
 		}
 	}, "serve", "--addr", "127.0.0.1:0")
 	clitest.WantOutcome(t, got, clitest.OK, "listening on", "none are issued")
+}
+
+// SIGTERM while the database does not answer: nothing has gone wrong.
+func TestServeEndsBeforeTheLease(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	got := clitest.CommandWith(ctx, strings.NewReader(""), "serve", "--addr", "127.0.0.1:0", "--dsn", "postgres://app@"+silent.Addr().String()+"/app?sslmode=disable")
+	clitest.WantOutcome(t, got, clitest.OK, "", "ended before a worker was leased")
 }
 
 // The database's layout is the layout of the IDs, and of all that is said
