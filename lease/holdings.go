@@ -221,15 +221,14 @@ func (h *holdings) failed(err error) {
 	}
 }
 
-// recovered ends the outage, and logs that at the level of its beginning: who saw
-// the one is to see the other.
+// recovered ends the outage.
 func (h *holdings) recovered() {
 	h.mu.Lock()
 	o, attrs := h.outage, h.currentLocked().attrs()
 	h.outage = outage{}
 	h.mu.Unlock()
 	if o.attempts > 0 {
-		h.log.Log(context.Background(), o.level(), "lease: the window is extended again",
+		h.log.Info("lease: the window is extended again",
 			append(attrs, "after", time.Since(o.since), "attempts", o.attempts)...)
 	}
 }

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -25,7 +24,6 @@ type Lease struct {
 	chooser   chooser
 	clocks    clocks
 	keeper    keeper
-	lossLevel slog.Level // at which the last loss was logged
 
 	ctx context.Context // of the background; ends with the lease
 }

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -24,17 +23,6 @@ type outage struct {
 	need     int64 // the tick that the generator was refused last, in Unix milliseconds
 	lost     bool  // the worker too
 	fenced   bool  // and nothing is issued, which has been logged
-}
-
-// level is the one at which the outage was logged, or info.
-func (o outage) level() slog.Level {
-	switch {
-	case o.fenced:
-		return slog.LevelError
-	case o.attempts > 0:
-		return slog.LevelWarn
-	}
-	return slog.LevelInfo
 }
 
 // pause is the time until the next attempt: regular, or a short while after a

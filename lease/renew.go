@@ -67,7 +67,7 @@ func (l *Lease) renew(ctx context.Context, need int64) error {
 	if err != nil {
 		return err
 	}
-	l.log.Log(ctx, l.lossLevel, "lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
+	l.log.Info("lease: worker acquired in place of the lost one", append(replacement.attrs(), "lost", w.String())...)
 	l.holdings.replace(replacement)
 	if need >= replacement.acknowledged {
 		return l.extend(ctx, replacement, need)
@@ -94,7 +94,6 @@ func (l *Lease) lose(w *heldWorker, lost *loss) {
 	l.chooser.noteLost(w)
 	l.holdings.lose(w, lost)
 	w.forgotten = lost.setBack
-	l.lossLevel = lost.level
 	l.log.Log(l.ctx, lost.level, lost.message, lost.attrs...)
 }
 
@@ -110,7 +109,7 @@ func (l *Lease) release(ctx context.Context, w *heldWorker) error {
 	if err := l.releaseAt(ctx, w, bound); err != nil {
 		return l.holdings.notReleased(w, err)
 	}
-	l.log.Log(ctx, l.holdings.present().level(), "lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
+	l.log.Info("lease: worker released", "datacenter", w.datacenter, "worker", w.worker, "bound", stamp(time.UnixMilli(bound)))
 	return nil
 }
 

@@ -83,11 +83,11 @@ func (s *service) notIssued(r *http.Request, err error) error {
 	case errors.Is(err, snowflake.ErrFenced): // the lease has logged it
 		return unavailable("no IDs can be issued: %s", reason)
 	}
-	s.note("no IDs can be issued", err)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) { // one slow request, which says nothing of others
 		return unavailable("no ID could be had within %v", s.Timeout)
-	case errors.Is(err, snowflake.ErrExpired):
+	}
+	s.note("no IDs can be issued", err)
+	if errors.Is(err, snowflake.ErrExpired) {
 		return failf(http.StatusServiceUnavailable, "no IDs can be issued: %s", reason)
 	}
 	return unavailable("no IDs can be issued: %s", reason)

@@ -26,7 +26,8 @@ First stop every process that has held the worker. One that is paused, or cannot
 reach the database, does not notice that the worker is taken from it, and
 continues to issue under it: then IDs repeat.
 
-What is done, each step only if the one before has succeeded:
+The keys are searched first, as in step 4: nothing is done if that finds any.
+What is done then, each step only if the one before has succeeded:
   1. the worker is taken from its holder
   2. the longest window stored with the leases passes, at least 1m: by then every
      holder that reaches the database has stopped under the worker

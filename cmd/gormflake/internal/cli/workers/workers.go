@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -19,7 +20,9 @@ import (
 )
 
 const workersHelp = `Show who holds which worker, by the records in the database, Redis, etcd or
-ZooKeeper.
+ZooKeeper: of those named, or of all but the free ones, which --all shows too.
+WORKER is the datacenter and the worker, as 0/7; or the worker alone, which means
+that one of every datacenter.
 
 Nobody issues an ID at or after the BOUND of its worker. FROM NOW is how far the
 bound is ahead of this machine's clock. STATE is one of
@@ -37,6 +40,8 @@ Nothing is written, and no table created.`
 type workersFlags struct {
 	database flags.Database
 	store    flags.Store
+	all      bool
+	held     bool
 	json     bool
 	now      func() time.Time
 }
@@ -49,47 +54,88 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	}
 	f := &workersFlags{now: now}
 	cmd := &cobra.Command{
-		Use:   "workers",
+		Use:   "workers [WORKER...]",
 		Short: "Show who holds which worker",
 		Long:  workersHelp,
 		Example: `  gormflake workers --dsn sqlite://app.db
-  gormflake workers --dsn sqlite://app.db --json`,
-		Args: cobra.NoArgs,
+  gormflake workers 0/7 --dsn sqlite://app.db
+  gormflake workers --held --dsn sqlite://app.db --json`,
+		Args: cobra.ArbitraryArgs,
 		RunE: f.run,
 	}
 	f.register(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	set := cmd.Flags()
+	set.BoolVar(&f.json, "json", false, "print JSON, of the free ones too")
+	set.BoolVar(&f.held, "held", false, "show only those that are held")
+	set.BoolVar(&f.all, "all", false, "show the free ones too")
+	cmd.MarkFlagsMutuallyExclusive("held", "all")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
 }
 
-func (f *workersFlags) run(cmd *cobra.Command, _ []string) error {
-	write := writeWorkers
-	if f.json {
-		write = writeWorkersJSON
-	}
+func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
 	return f.withStore(cmd.Context(), flags.ReadOnly, func(s *workerStore) error {
 		in, err := s.inspect(cmd.Context())
 		if err != nil {
 			return err
 		}
-		return write(cmd.OutOrStdout(), in, f.now())
+		recorded := len(in.Holders) > 0
+		if in.Holders, err = f.chosen(in, args); err != nil {
+			return err
+		}
+		if f.json {
+			return writeWorkersJSON(cmd.OutOrStdout(), in, f.now())
+		}
+		if !recorded {
+			terminal.Say(cmd.OutOrStdout(), "no worker was ever taken in this namespace")
+			return nil
+		}
+		return writeWorkers(cmd.OutOrStdout(), in, f.now(), f.all || len(args) > 0)
 	})
 }
 
-func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time) error {
-	if len(in.Holders) == 0 {
-		terminal.Say(out, "no worker was ever taken in this namespace")
-		return nil
+// chosen are the holders that the arguments and --held leave, in their order.
+func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Holder, error) {
+	chosen := slices.Clone(in.Holders)
+	if f.held {
+		chosen = slices.DeleteFunc(chosen, func(h lease.Holder) bool { return h.State(f.now()) != lease.Held })
 	}
+	if len(names) == 0 {
+		return chosen, nil
+	}
+	wanted := map[[2]int64]bool{}
+	for _, name := range names {
+		found, err := findWorkers(in, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			wanted[[2]int64{h.Datacenter, h.Worker}] = true
+		}
+	}
+	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !wanted[[2]int64{h.Datacenter, h.Worker}] }), nil
+}
+
+// writeWorkers counts the free ones where they are not to be shown.
+func writeWorkers(out io.Writer, in *lease.Inspection, now time.Time, free bool) error {
 	terminal.Say(out, "%v\n", in.Layout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	terminal.Say(table, "DATACENTER\tWORKER\tSTATE\tBOUND\tFROM NOW\tOWNER")
+	left := 0
 	for _, h := range in.Holders {
-		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, h.State(now),
+		state := h.State(now)
+		if state == lease.Free && !free {
+			left++
+			continue
+		}
+		terminal.Say(table, "%d\t%d\t%v\t%s\t%s\t%s", h.Datacenter, h.Worker, state,
 			terminal.Stamp(h.Until), terminal.Age(h.Until, now), strings.Map(terminal.Printable, cmp.Or(h.Owner, "-")))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil || left == 0 {
+		return err
+	}
+	terminal.Say(out, "\n%s: see --all", terminal.Counted(left, "free one", "free ones"))
+	return nil
 }
 
 // A workersJSON is what --json prints.
@@ -133,21 +179,41 @@ func writeWorkersJSON(out io.Writer, in *lease.Inspection, now time.Time) error 
 // findWorker finds the holder of a worker that is named as 1/7, or as 7 where
 // the layout has no datacenters.
 func findWorker(in *lease.Inspection, name string) (lease.Holder, error) {
-	form := "DATACENTER/WORKER, such as 0/7"
+	if in.Layout.DatacenterBits > 0 && !strings.Contains(name, "/") {
+		return lease.Holder{}, terminal.Usagef("worker %s: want DATACENTER/WORKER, such as 0/7", terminal.Quote(name))
+	}
+	found, err := findWorkers(in, name)
+	if err != nil {
+		return lease.Holder{}, err
+	}
+	return found[0], nil
+}
+
+// findWorkers finds one named as 1/7, or those named as 7 of each datacenter.
+func findWorkers(in *lease.Inspection, name string) (found []lease.Holder, err error) {
 	datacenter, worker, both := strings.Cut(name, "/")
-	if in.Layout.DatacenterBits == 0 && !both {
-		datacenter, worker, both = "0", name, true
-		form = "a number, such as 7"
+	if !both {
+		datacenter, worker = "0", name
 	}
 	d, datacenterErr := strconv.ParseUint(datacenter, 10, 32)
 	w, workerErr := strconv.ParseUint(worker, 10, 32)
-	if !both || datacenterErr != nil || workerErr != nil {
-		return lease.Holder{}, terminal.Usagef("worker %s: want %s", terminal.Quote(name), form)
+	if datacenterErr != nil || workerErr != nil {
+		form := "DATACENTER/WORKER, such as 0/7"
+		if in.Layout.DatacenterBits == 0 {
+			form = "a number, such as 7"
+		}
+		return nil, terminal.Usagef("worker %s: want %s", terminal.Quote(name), form)
 	}
 	for _, h := range in.Holders {
-		if h.Datacenter == int64(d) && h.Worker == int64(w) {
-			return h, nil
+		if h.Worker == int64(w) && (!both || h.Datacenter == int64(d)) {
+			found = append(found, h)
 		}
 	}
-	return lease.Holder{}, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case !both && in.Layout.DatacenterBits > 0:
+		return nil, fmt.Errorf("worker %d was never taken in any datacenter", w)
+	}
+	return nil, fmt.Errorf("datacenter %d worker %d was never taken", d, w)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +34,8 @@ DATACENTER  WORKER  STATE    BOUND                     FROM NOW   OWNER
 0           0       held     2026-11-21T12:00:42.000Z  in 42.0s   web-1/11/AAAA
 0           7       lapsed   2026-11-21T09:00:00.000Z  3h 0m ago  web-2/12/BBBB
 1           1       waiting  2026-11-21T12:00:01.500Z  in 1.5s    -
-1           2       free     2026-11-21T12:00:00.000Z  0ms ago    -
+
+1 free one: see --all
 `
 
 func TestWorkers(t *testing.T) {
@@ -62,6 +65,40 @@ func TestWorkers(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+func TestWorkersChosen(t *testing.T) {
+	t.Parallel()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
+	clitest.Records(t, url, crew())
+	for _, test := range []struct {
+		name, args string
+		want       []string
+	}{
+		{"all but the free", "", []string{"0/0", "0/7", "1/1"}},
+		{"all", "--all", []string{"0/0", "0/7", "1/1", "1/2"}},
+		{"held", "--held", []string{"0/0"}},
+		{"one", "0/7", []string{"0/7"}},
+		{"one that is free", "1/2", []string{"1/2"}},
+		{"of every datacenter", "1", []string{"1/1"}},
+		{"several", "1/1 0/0", []string{"0/0", "1/1"}},
+		{"one that is not held", "0/7 --held", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			out := clitest.Printed(t, clitest.AtNoon(nil, append([]string{"workers", "--dsn", url}, strings.Fields(test.args)...)...))
+			var got []string
+			for _, row := range regexp.MustCompile(`(?m)^(\d+) +(\d+) `).FindAllStringSubmatch(out, -1) {
+				got = append(got, row[1]+"/"+row[2])
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("shows %q, want %q:\n%s", got, test.want, out)
+			}
+		})
+	}
+	clitest.WantUsage(t, clitest.AtNoon(nil, "workers", "relase", "--dsn", url), `worker "relase": want DATACENTER/WORKER, such as 0/7`)
+	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "5", "--dsn", url), "worker 5 was never taken in any datacenter")
+	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "0/5", "--dsn", url), "datacenter 0 worker 5 was never taken")
 }
 
 // Looking creates nothing.
