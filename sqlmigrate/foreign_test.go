@@ -27,13 +27,20 @@ var foreignWords = map[string]*strings.Replacer{
 // foreignKeys are references that no constraint declares.
 var foreignKeys = map[string][][2]string{
 	"blog": {
-		{"posts.post_author", "users.id"}, {"posts.post_parent", "posts.id"}, {"postmeta.post_id", "posts.id"},
-		{"comments.comment_post_id", "posts.id"}, {"comments.user_id", "users.id"},
+		{"posts.post_author", "users.id"},
+		{"posts.post_parent", "posts.id"},
+		{"postmeta.post_id", "posts.id"},
+		{"comments.comment_post_id", "posts.id"},
+		{"comments.user_id", "users.id"},
 	},
 	"wiki": {
-		{"page.page_latest", "revision.rev_id"}, {"revision.rev_page", "page.page_id"}, {"revision.rev_actor", "actor.actor_id"},
-		{"revision.rev_parent_id", "revision.rev_id"}, {"redirect.rd_from", "page.page_id"},
-		{"pagelinks.pl_from", "page.page_id"}, {"pagelinks.pl_target", "page.page_id"},
+		{"page.page_latest", "revision.rev_id"},
+		{"revision.rev_page", "page.page_id"},
+		{"revision.rev_actor", "actor.actor_id"},
+		{"revision.rev_parent_id", "revision.rev_id"},
+		{"redirect.rd_from", "page.page_id"},
+		{"pagelinks.pl_from", "page.page_id"},
+		{"pagelinks.pl_target", "page.page_id"},
 	},
 }
 
