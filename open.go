@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/check"
-	"github.com/gormflake/gormflake/internal/model"
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
@@ -70,7 +70,7 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	if err != nil || db.Name() != "mysql" && db.Name() != "sqlite" {
 		return err
 	}
-	err = check.Counters(db, model.NewParking(layout), keys)
+	err = check.Counters(db, parking.NewPlace(layout), keys)
 	switch {
 	case err == nil:
 		return nil

@@ -119,8 +119,11 @@ func present(call string, gen Generator) error {
 // On MySQL, MariaDB and SQLite the counter of an existing table follows the largest
 // key: another program gets the generator's next one, and Save of a slice or a nested
 // row overwrites its row. [Open] returns an error for such a table, which has the
-// statement that parks the counter above all IDs of the next ten years. [New] reads no
-// table: call [Check].
+// statements that park the counter above all IDs of the next ten years, as the command
+// gormflake migrate --park does. [New] reads no table: call [Check].
+//
+// New tables have no counter, on SQLite too, where it would be parked only by another
+// statement: an INSERT without a key is an error, never another row's key.
 func WithModels(models ...any) Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.models = append(cfg.models, models...)

@@ -172,7 +172,7 @@ func TestRefusesToRun(t *testing.T) {
 		{"other dialect", &sqlmigrate.Plan{Dialect: "postgres", Phases: handPlan(nil).Phases}, nil, "sqlmigrate: the plan is for postgres and db is sqlite"},
 		{"nil option", handPlan(nil), []sqlmigrate.ApplyOption{nil}, "sqlmigrate: option 1 is nil"},
 		{"no phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases()}, "WithPhases(): want at least one"},
-		{"unknown phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases("widenn")}, `unknown phase "widenn": want widen, detach or guard`},
+		{"unknown phase", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithPhases("widenn")}, `unknown phase "widenn": want widen, detach, guard or park`},
 		{"no function", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithProgress(nil)}, "WithProgress(nil)"},
 		{"negative retries", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithRetryFor(-1)}, "WithRetryFor(-1ns): want zero or more"},
 		{"negative timeout", handPlan(nil), []sqlmigrate.ApplyOption{sqlmigrate.WithLockTimeout(-1)}, "WithLockTimeout(-1ns): want zero or more"},

@@ -26,5 +26,7 @@
 //     assigned by the engine, which cannot be told otherwise.
 //   - guard: a CHECK (on SQLite a trigger) refuses keys that are not positive.
 //
+// [WithParkedCounters] has a phase park in place of the last two.
+//
 // An already moved schema gives an empty plan.
 package sqlmigrate

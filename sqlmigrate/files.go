@@ -26,8 +26,8 @@ const (
 // golang-migrate. Their versions are timestamps, now in UTC or
 // after the newest one in dir; in a dir whose files are numbered, such
 // as 000012_name.up.sql, they are the next numbers. Their names end with
-// snowflake_widen, snowflake_detach and snowflake_guard, and further transactions
-// with a number, such as snowflake_guard_2.
+// snowflake_widen, snowflake_detach, snowflake_guard and snowflake_park, and further
+// transactions with a number, such as snowflake_guard_2.
 //
 // dir is created if it is absent. It is an error if there are blockers or
 // nothing to do, if dir has files of the other tool, or the same migration

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
@@ -97,6 +98,9 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		Issued:     min(c.layout.Min(now), c.layout.Min(c.layout.Epoch.Add(keptFree))).Int64(),
 
 		RecreateViews: c.recreateViews,
+
+		Park:  c.park,
+		Place: parking.NewPlace(c.layout),
 	})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type config struct {
 	keys       []likely.Key       // of which the references are looked for
 
 	recreateViews bool
+	park          bool
 }
 
 type optionFunc func(*config) error
@@ -87,6 +88,19 @@ func WithLayout(layout snowflake.Layout) Option {
 func WithRecreateViews() Option {
 	return optionFunc(func(c *config) error {
 		c.recreateViews = true
+		return nil
+	})
+}
+
+// WithParkedCounters has phase park in place of detach and guard: the database still
+// assigns keys, to old versions of a program during a rolling deploy, and to others if
+// models stay as they are, see the plugin's WithModels. On MySQL, MariaDB and SQLite
+// these are above all IDs of ten years and more, instead of the generator's next ones:
+// apply it before the first ID is issued. Sequences of PostgreSQL do not follow the keys
+// of programs; there, the phase lets columns that are GENERATED ALWAYS take them.
+func WithParkedCounters() Option {
+	return optionFunc(func(c *config) error {
+		c.park = true
 		return nil
 	})
 }
@@ -200,15 +214,15 @@ func atLeast(option string, d, limit time.Duration, least string) error {
 func WithPhases(names ...PhaseName) ApplyOption {
 	return applyOptionFunc(func(c *applyConfig) error {
 		if len(names) == 0 {
-			return errors.New("sqlmigrate: WithPhases(): want at least one of widen, detach and guard")
+			return errors.New("sqlmigrate: WithPhases(): want at least one of widen, detach, guard and park")
 		}
 		c.phases = make(map[PhaseName]bool, len(names))
 		for _, name := range names {
 			switch name {
-			case Widen, Detach, Guard:
+			case Widen, Detach, Guard, Park:
 				c.phases[name] = true
 			default:
-				return fmt.Errorf("sqlmigrate: WithPhases: unknown phase %q: want widen, detach or guard", name)
+				return fmt.Errorf("sqlmigrate: WithPhases: unknown phase %q: want widen, detach, guard or park", name)
 			}
 		}
 		return nil

@@ -58,11 +58,13 @@ type (
 	Statement = plan.Statement
 )
 
-// The phases, in their order.
+// The phases, in their order. [WithParkedCounters] has the last in place of the two
+// before it.
 const (
 	Widen  = plan.Widen
 	Detach = plan.Detach
 	Guard  = plan.Guard
+	Park   = plan.Park
 )
 
 // Empty reports whether there is nothing to do.

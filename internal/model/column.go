@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/serial"
 	"github.com/gormflake/gormflake/types"
 )
@@ -142,4 +143,15 @@ func (c *Column) reach(row reflect.Value) reflect.Value {
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 	}
+}
+
+// Parking returns where a counter is out of the way of the column's generator, nil if
+// its layout is unknown.
+func (c *Column) Parking() *parking.Place {
+	l, ok := c.source.(layouter)
+	if !ok {
+		return nil
+	}
+	p := parking.NewPlace(l.Layout())
+	return &p
 }

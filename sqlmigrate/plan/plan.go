@@ -61,11 +61,12 @@ type Blocker struct {
 // PhaseName names a phase.
 type PhaseName string
 
-// The phases, in their order.
+// The phases, in their order. Park takes the place of the two before it.
 const (
 	Widen  PhaseName = "widen"
 	Detach PhaseName = "detach"
 	Guard  PhaseName = "guard"
+	Park   PhaseName = "park"
 )
 
 // A Phase can be deployed apart from the next one.

@@ -7,7 +7,9 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
 )
 
 // An Engine is one database's part of the work.
@@ -85,6 +87,19 @@ type Request struct {
 	Issued     int64 // a key from here on is taken for a Snowflake ID; 0: before the epoch
 
 	RecreateViews bool // drop views that block the plan, and create them again
+
+	Park  bool // phase park instead of detach and guard
+	Place parking.Place
+}
+
+// IsAhead reports whether a key blocks the plan: a parked counter has given none like it.
+func (r Request) IsAhead(key int64) bool {
+	return r.Ahead > 0 && key >= r.Ahead && !r.Place.Holds(types.ID(key))
+}
+
+// ParkStep parks a counter, which stands at from, by the statements of move.
+func (r Request) ParkStep(table, locks string, from types.ID, move func(types.ID) []plan.Statement) plan.Step {
+	return plan.Step{Table: table, Text: "the counter is parked " + r.Place.String(), Up: move(r.Place.ID), Down: move(from), Locks: locks}
 }
 
 // AheadFix is for a key that is [Request.Ahead].

@@ -37,15 +37,14 @@ func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*mycata
 	return keys, nil
 }
 
-// findBlockers finds what would keep the plan from being carried out. A key from ahead
-// on, if that is not 0, is ahead of the clock.
-func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, ahead int64) (engine.Findings, error) {
+// findBlockers finds what would keep the plan from being carried out.
+func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Request) (engine.Findings, error) {
 	var found engine.Findings
 	for _, columns := range byTable(g.all()) {
 		t := columns[0].Table
 		found.Add(blockTable(t))
 		for _, c := range columns {
-			found.Add(g.blockColumn(c, ahead))
+			found.Add(g.blockColumn(c, want))
 		}
 		p, err := readPartitions(ctx, conn, t)
 		if err != nil {
@@ -103,7 +102,7 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 	return found
 }
 
-func (g *graph) blockColumn(c *column, ahead int64) (found engine.Findings) {
+func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
 	case c.Integer().Base == "":
 		found = blockForeignType(c)
@@ -112,8 +111,8 @@ func (g *graph) blockColumn(c *column, ahead int64) (found engine.Findings) {
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
 		found.Note("Column %s loses ZEROFILL.", c)
 	}
-	if largest := g.keys[c.Table].largest; ahead > 0 && c.Primary && slices.Contains(g.moved, c) &&
-		(c.widens() || c.Assigned() != "") && above(largest, ahead-1) {
+	if largest := g.keys[c.Table].largest; c.Primary && slices.Contains(g.moved, c) &&
+		(c.widens() || c.Assigned() != "") && want.IsAhead(parseInt(largest)) {
 		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
 	}
 	for _, computed := range c.Table.Columns {

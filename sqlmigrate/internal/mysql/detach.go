@@ -2,11 +2,13 @@ package mysql
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
+	"github.com/gormflake/gormflake/internal/parking"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
 )
 
 func detachPhase(g *graph, issued int64) plan.Phase {
@@ -42,6 +44,27 @@ func detachStep(g *graph, c *column) plan.Step {
 	return step
 }
 
+// parkPhase leaves out counters that are parked, and what does not follow keys.
+func parkPhase(g *graph, want engine.Request) plan.Phase {
+	phase := plan.Phase{Name: plan.Park}
+	for _, c := range slices.Concat(byTable(g.assigned())...) {
+		if c.Definition.Auto() && counterOf(c.Table) <= uint64(want.Place.Limit) {
+			phase.Steps = append(phase.Steps, parkStep(c, want))
+			phase.Check = append(phase.Check, oldKeysOnly(c, want.Issued))
+		}
+	}
+	return phase
+}
+
+// parkStep refuses a column that is still narrow: the server would refuse every row.
+func parkStep(c *column, want engine.Request) plan.Step {
+	counts := rejectUnless(fmt.Sprintf("sqlmigrate: refused: %s is not a bigint with AUTO_INCREMENT: apply phase widen, or inspect again", c),
+		c.Has("DATA_TYPE = 'bigint'", "EXTRA LIKE '%auto_increment%'"))
+	return want.ParkStep(c.Table.String(), "everybody waits for a moment", types.ID(counterOf(c.Table)), func(to types.ID) []plan.Statement {
+		return []plan.Statement{counts, {SQL: parking.MySQL(mycatalog.QuoteTable(c.Table.TableName), to)}}
+	})
+}
+
 // isAssigned are queries that return true if the database assigns the column, and if
 // it does not.
 func isAssigned(c *column) (with, without string) {
@@ -73,15 +96,8 @@ const createCounters = "CREATE TABLE IF NOT EXISTS `" + counterTable + "` (" +
 // raiseCounter keeps the larger one.
 const raiseCounter = "\nON DUPLICATE KEY UPDATE next = GREATEST(next, VALUES(next))"
 
-var counterOption = regexp.MustCompile(`(?m)^\) .*? AUTO_INCREMENT=(\d+)`)
-
 // counterOf is the key that the database assigns next, as it was inspected.
-func counterOf(t *mycatalog.Table) string {
-	if m := counterOption.FindStringSubmatch(")" + t.Options); m != nil {
-		return m[1]
-	}
-	return "1"
-}
+func counterOf(t *mycatalog.Table) uint64 { return parking.MySQLNext(")" + t.Options) }
 
 func counterRow(t *mycatalog.Table) string {
 	return mycatalog.Literals([]string{t.Schema, t.Name})
@@ -105,7 +121,7 @@ func assignAgain(c *column, with string) []plan.Statement {
 	change := alter(c.Table, "MODIFY "+string(c.afterWiden())) + ", AUTO_INCREMENT = "
 	return []plan.Statement{
 		{SQL: createCounters},
-		{SQL: "INSERT INTO `" + counterTable + "` VALUES (" + row + ", " + counterOf(c.Table) + ")" + raiseCounter},
+		{SQL: "INSERT INTO `" + counterTable + "` VALUES (" + row + fmt.Sprintf(", %d)", counterOf(c.Table)) + raiseCounter},
 		{SQL: fmt.Sprintf("SET @sqlmigrate = (SELECT IF((%s),\n'DO 0',\nCONCAT(%s, next)) FROM `%s` WHERE (table_schema, table_name) = (%s))",
 			with, mycatalog.Literal(change), counterTable, row)},
 		{SQL: "PREPARE sqlmigrate FROM @sqlmigrate"},
@@ -135,10 +151,16 @@ func counted(steps []plan.Step, columns []*column) []plan.Step {
 	return append([]plan.Step{begin}, steps...)
 }
 
-// counterFits refuses a type in which the counter has no next key: the server
-// would refuse every row.
-func counterFits(c *column, high int64) plan.Statement {
-	return rejectUnless(
-		fmt.Sprintf("sqlmigrate: refused: AUTO_INCREMENT of %s is beyond %s: lower it with ALTER TABLE", c.Table, c.Integer()),
-		fmt.Sprintf("SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE %s AND AUTO_INCREMENT > %d + 1", mycatalog.WhereTable(c.Table.TableName), high))
+// countersFit refuses types in which a counter has no next key: the server would
+// refuse every row.
+func countersFit(columns []*column) []plan.Statement {
+	var statements []plan.Statement
+	for _, c := range columns {
+		if _, high := c.Integer().Range(); c.Definition.Auto() {
+			statements = append(statements, rejectUnless(
+				fmt.Sprintf("sqlmigrate: refused: AUTO_INCREMENT of %s is beyond %s: lower it with ALTER TABLE", c.Table, c.Integer()),
+				fmt.Sprintf("SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE %s AND AUTO_INCREMENT > %d + 1", mycatalog.WhereTable(c.Table.TableName), high)))
+		}
+	}
+	return statements
 }

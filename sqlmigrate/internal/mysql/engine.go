@@ -2,7 +2,7 @@
 //
 // [Engine.Inspect] reads tables by package mycatalog, connects their columns to a graph
 // (connect.go, graph.go), looks for what blocks a move (blockers.go, orphans.go,
-// routines.go) and plans three phases (phases.go, widen.go, detach.go, guard.go): these
+// routines.go) and plans phases (phases.go, widen.go, detach.go, guard.go): these
 // are functions over the graph. [Engine.Run] carries statements out (run.go, session.go,
 // kill.go).
 package mysql
@@ -49,10 +49,11 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	if err != nil {
 		return nil, err
 	}
+	g.parks = want.Park
 	if g.keys, err = readKeys(ctx, conn, g.moved); err != nil {
 		return nil, err
 	}
-	more, err := findBlockers(ctx, conn, g, want.Ahead)
+	more, err := findBlockers(ctx, conn, g, want)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	result := &engine.Result{Tables: tablesOf(g), Findings: found}
 	if len(found.Blockers) == 0 {
 		var notes []string
-		result.Phases, notes = phasesOf(g, want.Issued)
+		result.Phases, notes = phasesOf(g, want)
 		result.Notes = append(result.Notes, notes...)
 	}
 	return result, nil

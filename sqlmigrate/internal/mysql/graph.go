@@ -50,6 +50,7 @@ func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }
 // A graph is the connected set, as it was before an unfinished run.
 type graph struct {
 	mariadb bool
+	parks   bool // phase park keeps AUTO_INCREMENT
 	journal mycatalog.Journal
 	tables  map[engine.TableName]*mycatalog.Table // that have been read
 	columns map[*mycatalog.Column]*column

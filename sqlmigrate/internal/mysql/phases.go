@@ -3,17 +3,24 @@ package mysql
 import (
 	"slices"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // phasesOf are the phases that have steps, and notes about them. The journal is put
 // around what a failure could leave half-way, and what an earlier run has left of it
-// around the first phase. Keys from issued on, if that is not 0, are Snowflake IDs.
-func phasesOf(g *graph, issued int64) ([]plan.Phase, []string) {
+// around the first phase.
+func phasesOf(g *graph, want engine.Request) ([]plan.Phase, []string) {
 	widen, notes := widenPhase(g)
-	detach := detachPhase(g, issued)
-	guard, more := guardPhase(g)
+	var detach, guard, park plan.Phase
+	var more []string
+	if want.Park {
+		park = parkPhase(g, want)
+	} else {
+		detach = detachPhase(g, want.Issued)
+		guard, more = guardPhase(g)
+	}
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
 		first = &detach
@@ -28,7 +35,7 @@ func phasesOf(g *graph, issued int64) ([]plan.Phase, []string) {
 		}
 		rejectChanged(g, phase)
 	}
-	phases := slices.DeleteFunc([]plan.Phase{widen, detach, guard}, func(p plan.Phase) bool { return len(p.Steps) == 0 })
+	phases := slices.DeleteFunc([]plan.Phase{widen, detach, guard, park}, func(p plan.Phase) bool { return len(p.Steps) == 0 })
 	return phases, append(notes, more...)
 }
 
@@ -61,5 +68,9 @@ func rejectChanged(g *graph, phase *plan.Phase) {
 		rejections = append(rejections, rejectOrphansFirst(g)...)
 	}
 	first.Up = append(rejections, first.Up...)
-	last.Down = append(unchangedFor(g, phase.Name, true), last.Down...)
+	rejections = unchangedFor(g, phase.Name, true)
+	if phase.Name == plan.Widen && g.parks {
+		rejections = append(rejections, countersFit(g.widened())...)
+	}
+	last.Down = append(rejections, last.Down...)
 }

@@ -20,6 +20,9 @@ func widenPhase(g *graph) (plan.Phase, []string) {
 	for _, columns := range byTable(g.widened()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
 		phase.Check = append(phase.Check, fit(columns)...)
+		if !g.parks { // a counter that is parked is back when this phase is taken back
+			phase.Check = append(phase.Check, countersFit(columns)...)
+		}
 	}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, addStep(g, keys))
@@ -130,9 +133,6 @@ func fit(columns []*column) []plan.Statement {
 			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.Integer(), c),
 			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %d AND %d)",
 				mycatalog.QuoteTable(c.Table.TableName), mycatalog.Quote(c.Name), low, high)))
-		if c.Definition.Auto() {
-			statements = append(statements, counterFits(c, high))
-		}
 	}
 	return statements
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // blockTables checks the tables and columns themselves.
-func blockTables(g *graph, ahead int64) engine.Findings {
+func blockTables(g *graph, want engine.Request) engine.Findings {
 	var found engine.Findings
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			found.Add(blockColumn(c, ahead))
+			found.Add(blockColumn(c, want))
 		}
 		found.Add(blockTable(t))
 	}
@@ -29,10 +29,10 @@ const digits = 19
 // blockColumn checks the type of a column and what is in it. Of types that are no
 // integers, a key can have none, and a column that refers to one those that hold
 // each of its digits.
-func blockColumn(c *column, ahead int64) engine.Findings {
+func blockColumn(c *column, want engine.Request) engine.Findings {
 	var found engine.Findings
 	block := func(reason, fix string) { found.Block(c.relation.Display, "column "+c.Name, reason, fix) }
-	if c.Key && ahead > 0 && c.keys.Largest.Int64 >= ahead {
+	if c.Key && want.IsAhead(c.keys.Largest.Int64) {
 		block(fmt.Sprintf(engine.AheadReason, c.keys.Largest.Int64), engine.AheadFix)
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 // A graph is the connected set: every column that has to change when one key
 // does, and what connects them.
 type graph struct {
+	parks     bool // phase park keeps what assigns keys
 	relations map[int64]*pgcatalog.Relation
 	tables    []*table // by their names
 	columns   map[pgcatalog.Node]*column

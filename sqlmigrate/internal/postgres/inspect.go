@@ -49,6 +49,7 @@ type facts struct {
 // schema, as they are displayed.
 func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
 	g, found := readGraph(ctx, r, asked)
+	g.parks = want.Park
 	f := &facts{asked: asked, graph: g, Findings: asked.findings}
 	f.Add(found)
 	uses := pgcatalog.Read[use](ctx, r, usesSQL, g.narrowNodes())
@@ -56,7 +57,7 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
 		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
 	}
-	f.Add(blockTables(g, want.Ahead))
+	f.Add(blockTables(g, want))
 	f.Add(blockUses(g, uses))
 	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) engine.Findings{
 		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
@@ -81,8 +82,10 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	f.Add(found)
 	f.Add(g.link(readSequences(ctx, q, g.nodes())))
 	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
-	f.checks, found = readChecks(ctx, q, g)
-	f.Add(found)
+	if !g.parks {
+		f.checks, found = readChecks(ctx, q, g)
+		f.Add(found)
+	}
 }
 
 // plan returns the phases, and what was found.
@@ -98,8 +101,12 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 		}
 	}
 	add(widen(f.graph, f.lost, r.Locks))
-	add(detach(f.graph, want.Issued, r.Locks))
-	add(guard(f.graph, f.checks, r.Locks))
+	if want.Park {
+		add(park(f.graph, r.Locks))
+	} else {
+		add(detach(f.graph, want.Issued, r.Locks))
+		add(guard(f.graph, f.checks, r.Locks))
+	}
 	f.Add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
 	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
 		f.Notes = append(f.Notes, notesOnWiden...)

@@ -13,10 +13,12 @@ func notesOn(g *graph, role string, asked map[int64]bool, checked map[*table][]c
 	var found engine.Findings
 	for _, t := range g.tables {
 		for _, c := range t.columns {
-			found.Add(noteColumn(t, c))
+			if !g.parks {
+				found.Add(noteColumn(t, c))
+			}
 		}
-		assigned := len(t.assignedColumns()) > 0
-		if !t.Owned && (len(t.narrowColumns()) > 0 || len(checked[t]) > 0 || assigned) {
+		assigned := !g.parks && len(t.assignedColumns()) > 0
+		if !t.Owned && (len(t.narrowColumns()) > 0 || len(checked[t]) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
 		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return asked[oid] }) {

@@ -157,7 +157,7 @@ func (g *graph) link(sequences []*sequence) engine.Findings {
 				s.others = append(s.others, u.Object)
 			}
 		}
-		if s.goes() {
+		if s.goes() && !g.parks {
 			found.Add(s.block(user.relation.Display))
 		}
 	}

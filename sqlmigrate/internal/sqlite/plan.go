@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gormflake/gormflake/types"
-
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
 )
 
 const (
@@ -20,26 +20,37 @@ const (
 
 func (s *schema) plan(affected []*table, want engine.Request, found engine.Findings) *engine.Result {
 	result := &engine.Result{Findings: found}
-	detach, guard := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}
+	detach, guard, park := plan.Phase{Name: plan.Detach}, plan.Phase{Name: plan.Guard}, plan.Phase{Name: plan.Park}
 	for _, t := range affected {
 		result.Tables = append(result.Tables, t.public())
 		c := t.key()
 		if c == nil {
 			continue
 		}
-		result.Add(t.blockKey(c, want.Ahead))
-		if text, ok := withoutAutoincrement(t.text); ok {
+		result.Add(t.blockKey(c, want))
+		text, counts := withoutAutoincrement(t.text)
+		needs, more := s.needsGuard(t, c)
+		switch {
+		case want.Park && counts && t.sequence.Int64 < want.Place.Limit.Int64():
+			park.Steps = append(park.Steps, t.park(want))
+			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
+		case want.Park && !counts && needs && t.rowid():
+			more.Block(t.name, "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
+				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
+		case want.Park:
+		case counts:
 			detach.Steps = append(detach.Steps, t.detach(text))
 			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
 		}
-		needs, more := s.needsGuard(t, c)
-		if needs {
+		if needs && !want.Park {
 			guard.Steps = append(guard.Steps, t.guard(c))
 		}
 		result.Add(more)
-		result.Add(s.noteTable(t, c))
+		if !want.Park {
+			result.Add(s.noteTable(t, c))
+		}
 	}
-	for _, phase := range []plan.Phase{detach, guard} {
+	for _, phase := range []plan.Phase{detach, guard, park} {
 		phase.Transaction = true
 		if len(phase.Steps) > 0 {
 			result.Phases = append(result.Phases, phase)
@@ -74,7 +85,7 @@ func (t *table) public() plan.Table {
 }
 
 // blockKey finds keys that cannot be Snowflake IDs, or be in use with them.
-func (t *table) blockKey(c *column, ahead int64) (found engine.Findings) {
+func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings) {
 	block := func(reason, fix string) {
 		found.Block(t.name, fmt.Sprintf("column %s of table %s", c.Name, t.name), reason, fix)
 	}
@@ -85,7 +96,7 @@ func (t *table) blockKey(c *column, ahead int64) (found engine.Findings) {
 	if t.Odd > 0 {
 		block(counted(t.Odd, "row has", "rows have")+" a key that is NULL or no integer", "give them keys, or delete them")
 	}
-	if t.Largest.Int64 >= ahead {
+	if want.IsAhead(t.Largest.Int64) {
 		block(fmt.Sprintf(engine.AheadReason, t.Largest.Int64), engine.AheadFix)
 	}
 	return found
@@ -163,6 +174,12 @@ func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
 		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.Name), limit),
 		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.name, limit))
+}
+
+func (t *table) park(want engine.Request) plan.Step {
+	return want.ParkStep(t.name, writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
+		return engine.Statements("", parking.SQLite("main.", literal(t.name), to)...)
+	})
 }
 
 // needsGuard leaves out keys that refer to others, which have a guard of their

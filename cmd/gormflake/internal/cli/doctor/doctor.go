@@ -47,7 +47,9 @@ fix it:
             more than 1h ahead of the clock
   keys      the largest key of each table whose primary key begins with a BIGINT:
             more than 1m ahead of the clock is a problem, and so are keys below 0, and
-            a table of Snowflake IDs whose keys the database still assigns
+            a table of Snowflake IDs whose keys the database still assigns, unless its
+            counter is parked, or --park is given and it is a sequence of PostgreSQL,
+            which does not follow keys
   columns   those that are too narrow for a Snowflake ID and may hold keys of tables
             that are moved: what "gormflake migrate plan" lists, found in the same
             way. Name each with --reference or --not-reference there and here

@@ -226,7 +226,7 @@ ok       layout    41 bits of 1ms since 2015-01-01T00:00:00Z, 5 datacenter, 5 wo
 problem  keys      orders: its largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock or another layout
                    fix: correct the clock, or give doctor the layout of these keys; if they are not Snowflake IDs, --skip orders
 problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
-                   fix: gormflake migrate plan orders
+                   fix: gormflake migrate plan orders, with --park while old programs run or models stay as they are
 ok       columns   no column that may hold keys of 1 moved table is too narrow for a Snowflake ID
 2 problems, 0 warnings
 `

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -47,14 +48,37 @@ func (d *doctor) checkKeys() {
 			continue
 		}
 		moved++
-		if t.Assigned {
-			d.report.problem(keysCheck, t.String(), fmt.Sprintf("its keys are Snowflake IDs, and the database still assigns %s where a program does not", t.Key), "gormflake migrate plan "+t.String())
+		if !t.Assigned {
+			continue
+		}
+		if err := d.checkAssigned(t); err != nil {
+			d.unseen(keysCheck, t.String(), err)
 		}
 	}
 	if len(d.report.Findings) == before {
 		d.report.ok(keysCheck, "", fmt.Sprintf("%s with a BIGINT key can be seen, %d of them with Snowflake IDs; none is ahead of the clock", terminal.Counted(len(d.tables), "table", "tables"), moved))
 	}
 }
+
+// checkAssigned finds a table that gives other programs the next ID, or any key.
+func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
+	var next uint64
+	var create string
+	switch d.Dialect {
+	case "sqlite":
+		err = d.Ask("SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = ?", []any{t.Name}, &next)
+	case "mysql":
+		err = d.Ask("SHOW CREATE TABLE "+d.Quote(t.Name), nil, new(string), &create)
+		next = parking.MySQLNext(create)
+	}
+	if parked := next > uint64(d.place().Limit) || d.flags.refs.Park && d.Dialect == "postgres"; err == nil && !parked {
+		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its keys are Snowflake IDs, and the database still assigns %s where a program does not", t.Key),
+			fmt.Sprintf("gormflake migrate plan %s, with --park while old programs run or models stay as they are", t))
+	}
+	return err
+}
+
+func (d *doctor) place() parking.Place { return parking.NewPlace(d.layout) }
 
 // noteSkip names what no table is called: the one that was meant is not skipped.
 func (d *doctor) noteSkip() {
@@ -85,6 +109,12 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	if err != nil {
 		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its largest %s, %q, is not an ID", t.Key, largest.String), "correct the row, or leave the table out with --skip "+t.String())
 		return nil
+	}
+	if first := d.place().First; d.place().Holds(types.ID(key)) { // what parked counters give hides the others
+		below := fmt.Sprintf("SELECT COALESCE(MAX(%[1]s), 0) FROM %[2]s WHERE %[1]s < %[3]d", d.Quote(t.Key), d.Quote(t.Schema, t.Name), first)
+		if err := d.Ask(below, nil, &key); err != nil {
+			return err
+		}
 	}
 	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(youngest))
 	now := d.flags.now()

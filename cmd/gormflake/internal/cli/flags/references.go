@@ -9,12 +9,17 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
-// References are the flags that say what columns hold where no constraint does.
-type References struct{ named, excluded []string }
+// References are the flags that say what columns hold where no constraint does, and
+// that the database still assigns keys.
+type References struct {
+	Park            bool
+	named, excluded []string
+}
 
 // Register adds the flags.
 func (f *References) Register(cmd *cobra.Command) {
 	set := cmd.Flags()
+	set.BoolVar(&f.Park, "park", false, "the database still assigns keys, for old programs or gormflake.WithModels: its counters are parked above all IDs, in phase park instead of detach and guard")
 	set.StringArrayVar(&f.named, "reference", nil, "column that refers to a key without a constraint, as orders.customer_id=customers.id; may be repeated")
 	set.StringArrayVar(&f.excluded, "not-reference", nil, "column that holds no keys, though it looks like it, as orders.legacy_id; may be repeated")
 }
@@ -32,12 +37,18 @@ func (f *References) Options() ([]sqlmigrate.Option, error) {
 	for _, column := range f.excluded {
 		options = append(options, sqlmigrate.WithoutReference(column))
 	}
+	if f.Park {
+		options = append(options, sqlmigrate.WithParkedCounters())
+	}
 	return options, nil
 }
 
 // Args are the flags as they were given.
 func (f *References) Args() []string {
 	var args []string
+	if f.Park {
+		args = append(args, "--park")
+	}
 	for _, r := range f.named {
 		args = append(args, "--reference", r)
 	}
@@ -58,7 +69,7 @@ func Words(text string) string { return words.Replace(text) }
 
 var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
-	"WithRecreateViews", "--recreate-views", "WithStall", "--stall", "WithBatchRows", "--batch-rows")
+	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows")
 
 // Named is err, which is not nil, with the names of flags.
 func Named(err error) error { return namedError{err} }

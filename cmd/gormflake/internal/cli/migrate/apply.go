@@ -127,12 +127,13 @@ func (f *applyFlags) printNext(cmd *cobra.Command, plan *sqlmigrate.Plan, file s
 	}
 }
 
-// models says which fields of the models change.
+// models says which fields of the models change, with phase park none.
 func models(plan *sqlmigrate.Plan) []string {
 	var changes []string
 	for _, table := range plan.Tables {
 		for _, c := range table.Columns {
 			switch {
+			case slices.Contains(phasesOf(plan), string(sqlmigrate.Park)):
 			case len(c.Refers) > 0:
 				changes = append(changes, fmt.Sprintf("%s.%s is a types.ID", table.Name, c.Name))
 			case c.Key:

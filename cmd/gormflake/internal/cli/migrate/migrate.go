@@ -141,7 +141,7 @@ func (f *phasesFlag) register(cmd *cobra.Command) {
 }
 
 func phaseNames() []string {
-	return []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard)}
+	return []string{string(sqlmigrate.Widen), string(sqlmigrate.Detach), string(sqlmigrate.Guard), string(sqlmigrate.Park)}
 }
 
 // cut leaves out all phases of the plan but these.

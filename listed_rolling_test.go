@@ -1,0 +1,128 @@
+package gormflake_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// An account of rows by their keys, as the programs that have written them know them.
+type account struct {
+	mu       sync.Mutex
+	posts    map[uint]string
+	twice    []string
+	conflict []error
+}
+
+func (a *account) add(err error, posts ...listedPost) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.conflict = append(a.conflict, err)
+		return
+	}
+	for _, p := range posts {
+		row := fmt.Sprint(p.ListedUserID, " ", p.Title)
+		if before, ok := a.posts[p.ID]; ok {
+			a.twice = append(a.twice, fmt.Sprintf("%d: %s, and %s", p.ID, before, row))
+		}
+		a.posts[p.ID] = row
+	}
+}
+
+// roll inserts as an old version of a program and as a new one, at the same time, in
+// every way that could meet the other's rows.
+func roll(db, old *gorm.DB, rounds int) *account {
+	a := &account{posts: map[uint]string{}}
+	var programs sync.WaitGroup
+	programs.Go(func() {
+		for range rounds {
+			single, many := listedPost{Title: rand.Text()}, []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}
+			a.add(old.Create(&single).Error, single)
+			a.add(old.Save(&many).Error, many...)
+		}
+	})
+	programs.Go(func() {
+		for range rounds {
+			single, many := listedPost{Title: rand.Text()}, []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}
+			user := listedUser{Name: rand.Text(), Posts: []listedPost{{Title: rand.Text()}, {Title: rand.Text()}}}
+			a.add(db.Create(&single).Error, single)
+			a.add(db.Save(&many).Error, many...)
+			a.add(db.Create(&user).Error, user.Posts...)
+		}
+	})
+	programs.Wait()
+	return a
+}
+
+// stored are the rows of a table in the words of an account.
+func stored(t *testing.T, db *gorm.DB) map[uint]string {
+	t.Helper()
+	var posts []listedPost
+	plugintest.Must(t, db.Find(&posts))
+	found := map[uint]string{}
+	for _, p := range posts {
+		found[p.ID] = fmt.Sprint(p.ListedUserID, " ", p.Title)
+	}
+	return found
+}
+
+// A rolling deploy: counters are parked by package sqlmigrate while the old version
+// runs, and both versions insert. Each row is where its program has put it.
+func TestRollingDeploy(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		old := otherProgram(t, db)
+		plugintest.Migrate(t, old, listedUsers...)
+		plugintest.Must(t, old.Create(&listedUser{Name: "old", Posts: make([]listedPost, 3)}))
+		plan, err := sqlmigrate.InspectWith(t.Context(), old, listedUsers, sqlmigrate.WithParkedCounters(), sqlmigrate.WithLayout(snowflake.JSSafeLayout()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Apply(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		before := stored(t, old)
+		if err := openUsers(t, db); err != nil {
+			t.Fatal(err)
+		}
+		a := roll(db, old, 40)
+		for _, err := range a.conflict {
+			t.Error(err)
+		}
+		if len(a.twice) > 0 {
+			t.Errorf("%d rows were overwritten, such as %s", len(a.twice), a.twice[0])
+		}
+		maps.Copy(a.posts, before)
+		if found := stored(t, db); !maps.Equal(found, a.posts) {
+			t.Errorf("%d rows are not the %d that were written", len(found), len(a.posts))
+		}
+	})
+}
+
+// The account finds what is overwritten where the counter follows the keys.
+func TestRollingDeployUnparked(t *testing.T) {
+	t.Parallel()
+	db := testdb.Open(t, testdb.SQLite)
+	old := otherProgram(t, db)
+	plugintest.Migrate(t, old, listedUsers...)
+	if err := openUsers(t, db, gormflake.WithUnparkedCounters()); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if a := roll(db, old, 50); len(a.twice)+len(a.conflict) > 0 {
+			return
+		}
+	}
+	t.Error("no row was overwritten, and there was no conflict")
+}

@@ -1,0 +1,210 @@
+package sqlmigrate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/types"
+)
+
+// counted creates tables as [gorm.Model] and older applications have them: one wide,
+// and one narrow that refers to it. The last rows were deleted.
+func counted(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	migratetest.Run(t, db, map[string][]string{
+		"sqlite": {
+			"CREATE TABLE orders (id integer PRIMARY KEY AUTOINCREMENT, note varchar(9))",
+			"CREATE TABLE `50% of 'em` (id integer PRIMARY KEY AUTOINCREMENT, order_id int REFERENCES orders (id))",
+		},
+		"mysql": {
+			"CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, note varchar(9))",
+			"CREATE TABLE `50% of 'em` (id int AUTO_INCREMENT PRIMARY KEY, order_id bigint, FOREIGN KEY (order_id) REFERENCES orders (id))",
+		},
+		"postgres": {
+			"CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, note varchar(9))",
+			`CREATE TABLE "50% of 'em" (id serial PRIMARY KEY, order_id int REFERENCES orders (id))`,
+		},
+	}[db.Name()]...)
+	for range 3 {
+		migratetest.Run(t, db, "INSERT INTO orders (note) VALUES ('old')")
+	}
+	migratetest.Run(t, db, "DELETE FROM orders WHERE id = 3")
+}
+
+// insertOld inserts as a program without the plugin does, and returns the key.
+func insertOld(t *testing.T, db *gorm.DB, table string) types.ID {
+	t.Helper()
+	column, quoted := map[string]string{"orders": "note", em: "order_id"}[table], db.Statement.Quote(table)
+	var before, after []types.ID
+	keys := "SELECT id FROM " + quoted
+	if err := db.Raw(keys).Scan(&before).Error; err != nil {
+		t.Fatal(err)
+	}
+	migratetest.Run(t, db, "INSERT INTO "+quoted+" ("+column+") VALUES (NULL)")
+	if err := db.Raw(keys).Scan(&after).Error; err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(after, func(id types.ID) bool { return slices.Contains(before, id) })[0]
+}
+
+const em = "50% of 'em"
+
+func parkPlan(t *testing.T, db *gorm.DB, opts ...sqlmigrate.Option) *sqlmigrate.Plan {
+	t.Helper()
+	plan, err := sqlmigrate.InspectWith(t.Context(), db, []any{"orders", em},
+		append(opts, sqlmigrate.WithLayout(snowflake.JSSafeLayout()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func phaseNames(plan *sqlmigrate.Plan) string {
+	var names []string
+	for _, phase := range plan.Phases {
+		names = append(names, string(phase.Name))
+	}
+	return strings.Join(names, " ")
+}
+
+func applied(t *testing.T, db *gorm.DB, plan *sqlmigrate.Plan) {
+	t.Helper()
+	if err := plan.Apply(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Counters are parked above the IDs of ten years and below 2^53, and the keys that they
+// give are in nobody's way: not of a plan that is made again, and not of detach.
+func TestPark(t *testing.T) {
+	t.Parallel()
+	park := sqlmigrate.WithParkedCounters()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		counted(t, db)
+		layout := snowflake.JSSafeLayout()
+		plan := parkPlan(t, db, park)
+		want := map[string]string{"sqlite": "park", "mysql": "widen park", "postgres": "widen park"}[db.Name()]
+		if got := phaseNames(plan); got != want {
+			t.Fatalf("phases %q, want %q\n%v", got, want, plan)
+		}
+		text := map[string]string{"postgres": "orders: id takes the keys of programs too"}[db.Name()]
+		if text == "" {
+			text = "above all IDs until 21"
+		}
+		if !strings.Contains(plan.String(), text) {
+			t.Errorf("the plan does not say %q:\n%v", text, plan)
+		}
+		applied(t, db, plan)
+		applied(t, db, plan)
+		if again := parkPlan(t, db, park); !again.Empty() || again.Err() != nil {
+			t.Errorf("planned again: %v", again)
+		}
+		if db.Name() == "postgres" {
+			if notes := parkPlan(t, db, park).Notes; len(notes) != 1 || !strings.Contains(notes[0], "there is no counter to park") {
+				t.Errorf("notes %q do not say why there is nothing to do", notes)
+			}
+			migratetest.Run(t, db, fmt.Sprintf("INSERT INTO orders (id, note) VALUES (%d, 'new')", layout.Min(time.Now())))
+			if id := insertOld(t, db, "orders"); id > 10 {
+				t.Errorf("the database assigns %d", id)
+			}
+			return
+		}
+		for _, table := range []string{"orders", em} {
+			migratetest.Run(t, db, fmt.Sprintf("INSERT INTO `%s` (id) VALUES (%d)", table, layout.Min(time.Now())))
+			if id := insertOld(t, db, table); id < layout.Max(time.Now().AddDate(10, 0, 0)) || id > 1<<53 {
+				t.Errorf("%s: the database assigns %d", table, id)
+			}
+		}
+		if again := parkPlan(t, db, park); !again.Empty() || again.Err() != nil {
+			t.Errorf("planned after parked keys: %v, %v", again, again.Err())
+		}
+		detach := parkPlan(t, db)
+		if err := detach.Err(); err != nil || phaseNames(detach) != "detach guard" {
+			t.Fatalf("phases %q, err = %v", phaseNames(detach), err)
+		}
+		applied(t, db, detach)
+	})
+}
+
+// The way back leads to where the counters stood, and ends where there are higher keys.
+func TestRevertPark(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		counted(t, db)
+		plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+		applied(t, db, plan)
+		if db.Name() != "postgres" {
+			insertOld(t, db, "orders")
+			migratetest.WantError(t, plan.Revert(t.Context(), db), "orders", "has Snowflake IDs")
+			migratetest.Run(t, db, "DELETE FROM orders WHERE note IS NULL")
+		}
+		if err := plan.Revert(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		for i, table := range []string{"orders", em} {
+			if id, want := insertOld(t, db, table), []types.ID{4, 1}[i]; id != want {
+				t.Errorf("%s: the database assigns %d, want %d", table, id, want)
+			}
+		}
+		if again := parkPlan(t, db, sqlmigrate.WithParkedCounters()); phaseNames(again) != phaseNames(plan) {
+			t.Errorf("after the way back the plan is %v", again)
+		}
+	})
+}
+
+// A narrow column would refuse each key of a parked counter.
+func TestParkNeedsWide(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
+		counted(t, db)
+		plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+		err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Park))
+		migratetest.WantError(t, err, "50% of 'em.id is not a bigint with AUTO_INCREMENT: apply phase widen")
+	})
+}
+
+// SQLite has no counter for a table without AUTOINCREMENT, and needs none for keys that
+// refer to another table's or that a trigger guards.
+func TestParkWithoutAutoincrement(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	migratetest.Run(t, db, "CREATE TABLE orders (id integer PRIMARY KEY)", "CREATE TABLE `50% of 'em` (order_id integer PRIMARY KEY REFERENCES orders (id))")
+	plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+	migratetest.WantError(t, plan.Err(), "table orders: blocked by column id: without AUTOINCREMENT", "create the table again with AUTOINCREMENT")
+	if len(plan.Blockers) != 1 {
+		t.Errorf("blockers %v, want 1", plan.Blockers)
+	}
+	applied(t, db, parkPlan(t, db))
+	if plan := parkPlan(t, db, sqlmigrate.WithParkedCounters()); plan.Err() != nil || !plan.Empty() {
+		t.Errorf("with a guard: %v", plan)
+	}
+}
+
+// The files do the same, also in a database whose counters stand elsewhere.
+func TestParkFiles(t *testing.T) {
+	t.Parallel()
+	db := sqlite(t)
+	counted(t, db)
+	plan := parkPlan(t, db, sqlmigrate.WithParkedCounters())
+	migratetest.Run(t, db, "DELETE FROM sqlite_sequence", "INSERT INTO `50% of 'em` DEFAULT VALUES")
+	up := slices.Concat(plan.Phases[0].Steps[0].Up, plan.Phases[0].Steps[1].Up)
+	for _, s := range slices.Concat(up, up) {
+		migratetest.Run(t, db, s.SQL)
+	}
+	if id := insertOld(t, db, "orders"); id < 1<<52 {
+		t.Errorf("the database assigns %d", id)
+	}
+	var rows int
+	if err := db.Raw("SELECT count(*) FROM sqlite_sequence").Row().Scan(&rows); err != nil || rows != 2 {
+		t.Errorf("%d rows of counters, err = %v", rows, err)
+	}
+}
