@@ -57,9 +57,8 @@ func Inspect(ctx context.Context, store Store) (*Inspection, error) {
 	return in, nil
 }
 
-// find returns the key of a holder. One that the inspection did
-// not return is refused: its numbers may lead to another record, such as the
-// layout's.
+// find returns the key of a holder. One that the inspection did not return is refused:
+// its numbers may lead to another record, such as the layout's.
 func (in *Inspection) find(h Holder) (key int, err error) {
 	if in.store == nil {
 		return 0, errNoStore

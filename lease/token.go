@@ -20,8 +20,8 @@ const releasedMark = "/released"
 //	host/process/random/writes/replaced/window[/released]
 //
 // The random part makes it one claim's; host and process are there for people.
-// Every write of a claim, and of its renewals, bears another count, so that no two records of it are
-// equal, and what was read can always be told from what is written next.
+// Every write of a claim and of its renewals has another count: no two of its records
+// are equal, and what was read always differs from what is written next.
 type token struct {
 	holder   string // host/process/random
 	writes   int64

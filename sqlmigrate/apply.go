@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -197,6 +198,19 @@ func (p *passage) transaction(n int) error {
 			return p.failure(end, err)
 		}
 	}
+}
+
+const (
+	// The pauses between attempts. What has waited behind an attempt goes
+	// ahead in the first moment of each.
+	firstPause   = 250 * time.Millisecond
+	longestPause = 15 * time.Second
+)
+
+// pauseAfter is before the next attempt, after so many that have failed and one more.
+func pauseAfter(failed int) time.Duration {
+	longest := min(firstPause<<min(failed, 10), longestPause)
+	return longest/2 + rand.N(longest/2)
 }
 
 func (p *passage) attempt(end int) error {

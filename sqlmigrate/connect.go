@@ -88,27 +88,20 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 // otherConns is the pool for connections in addition to withConn's, or nil if
 // db was opened on one.
 func otherConns(db *gorm.DB) *sql.DB {
-	pool, err := unwrap(db.Config.ConnPool)
-	if err != nil {
-		return nil
-	}
+	pool, _ := unwrap(db.Config.ConnPool)
 	return pool
 }
 
 func unwrap(root gorm.ConnPool) (*sql.DB, error) {
-	switch pool := root.(type) {
-	case *sql.DB:
-		if pool != nil {
-			return pool, nil
-		}
-	case gorm.GetDBConnector:
-		unwrapped, err := pool.GetDBConn()
-		if err != nil {
+	pool, _ := root.(*sql.DB)
+	if connector, ok := root.(gorm.GetDBConnector); ok {
+		var err error
+		if pool, err = connector.GetDBConn(); err != nil {
 			return nil, fmt.Errorf("sqlmigrate: the pool of db: %w", err)
 		}
-		if unwrapped != nil {
-			return unwrapped, nil
-		}
+	}
+	if pool != nil {
+		return pool, nil
 	}
 	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", root)
 }

@@ -134,8 +134,8 @@ func (p *Plan) keys() []likely.Key {
 func schemasOf(keys []likely.Key) []string {
 	var names []string
 	for _, key := range keys {
-		if key.Table.Schema != "" && !slices.Contains(names, key.Table.Schema) {
-			names = append(names, key.Table.Schema)
+		if key.Table.Schema != "" {
+			names = engine.AppendNew(names, key.Table.Schema)
 		}
 	}
 	return names

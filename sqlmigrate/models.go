@@ -16,6 +16,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/model"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // modelReferences finds the columns that hold keys of another model's table: in
@@ -193,14 +194,6 @@ func (l columnLook) columns(table engine.TableName) ([]string, error) {
 }
 
 func (l columnLook) columnsOnce(table engine.TableName) ([]string, error) {
-	rows, err := l.conn.QueryContext(l.ctx, "SELECT * FROM "+l.engine.Quote(table)+" WHERE 1 = 0")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	return names, rows.Err()
+	names, _, err := rows.Texts(l.ctx, l.conn, "SELECT * FROM "+l.engine.Quote(table)+" WHERE 1 = 0")
+	return names, err
 }

@@ -128,7 +128,15 @@ func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online)
 		found.Blockers = mergedBlockers(p.Blockers, found.Blockers)
 		move = &engine.Move{Plan: *found}
 	}
-	return onlinePlanOf(p.Dialect, names, move), nil
+	return &OnlinePlan{
+		Dialect:  p.Dialect,
+		Tables:   converted(move.Plan.Tables, engine.TableName.String),
+		Stages:   move.Plan.Stages,
+		Blockers: move.Plan.Blockers,
+		Notes:    move.Plan.Notes,
+		tables:   names,
+		move:     move,
+	}, nil
 }
 
 // onlineTables are those that have a column to be widened.
@@ -195,7 +203,8 @@ func (o *OnlinePlan) Finish(ctx context.Context, db *gorm.DB, opts ...OnlineOpti
 
 // Revert takes back what has been done, from any point before Finish, on MariaDB
 // before stage swap: an error that says so if there is nothing, or no way back
-// any more, such as keys that the old columns do not hold. Once it has begun, only Revert can continue.
+// any more, such as keys that the old columns do not hold. Once it has begun, only
+// Revert can continue.
 func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {
 	return o.run(ctx, db, opts, (*online.Run).Revert)
 }
@@ -211,7 +220,12 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 		if move == nil || err != nil {
 			return OnlineStatus{}, err
 		}
-		return statusOf(move), nil
+		stage, of := online.At(move)
+		return OnlineStatus{
+			Begun: true, Swapped: online.Swapped(move), Reverting: move.Back,
+			Stage: stage, Done: move.Done, Of: of,
+			Copied: move.Copied, Began: move.Began,
+		}, nil
 	})
 }
 
@@ -235,25 +249,4 @@ func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, 
 	return withConn(ctx, db, func(conn *sql.Conn) error {
 		return do(online.New(driver, conn, o.tables, *o.move, c), ctx)
 	})
-}
-
-func onlinePlanOf(dialect string, names []engine.TableName, move *engine.Move) *OnlinePlan {
-	return &OnlinePlan{
-		Dialect:  dialect,
-		Tables:   converted(move.Plan.Tables, engine.TableName.String),
-		Stages:   move.Plan.Stages,
-		Blockers: move.Plan.Blockers,
-		Notes:    move.Plan.Notes,
-		tables:   names,
-		move:     move,
-	}
-}
-
-func statusOf(m *engine.Move) OnlineStatus {
-	stage, of := online.At(m)
-	return OnlineStatus{
-		Begun: true, Swapped: online.Swapped(m), Reverting: m.Back,
-		Stage: stage, Done: m.Done, Of: of,
-		Copied: m.Copied, Began: m.Began,
-	}
 }

@@ -231,7 +231,7 @@ func (out *page) notes(notes []string) {
 	}
 	out.line(0, "\nNotes")
 	for _, note := range notes {
-		out.item(2, "- ", note)
+		out.wrapped(2, 4, "- ", note)
 	}
 }
 
@@ -244,10 +244,7 @@ func (out *page) line(indent int, text string) {
 	}
 }
 
-func (out *page) item(indent int, mark, text string) {
-	out.wrapped(indent, indent+len(mark), mark, text)
-}
-
+// wrapped indents the first line of text, which begins with a mark, and the next ones.
 func (out *page) wrapped(first, next int, mark, text string) {
 	row := strings.Repeat(" ", first) + mark
 	empty := true

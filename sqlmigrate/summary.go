@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Estimate is how long all phases take, on the machine of the measurements that the
@@ -93,7 +95,7 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 			objects, i = append(objects, BlockingObject{Object: b.Object, Fix: b.Fix}), len(objects)
 		}
 		o := &objects[i]
-		o.Tables, o.Reasons = appendNew(o.Tables, b.Table), appendNew(o.Reasons, b.Reason)
+		o.Tables, o.Reasons = engine.AppendNew(o.Tables, b.Table), engine.AppendNew(o.Reasons, b.Reason)
 	}
 	first := map[string]int{}
 	for i, o := range objects {
@@ -113,13 +115,6 @@ func (o *BlockingObject) is(b Blocker) bool {
 	}
 	ofTable := strings.HasPrefix(b.Object, "column ") || b.Object == "primary key"
 	return !ofTable || slices.Contains(o.Tables, b.Table)
-}
-
-func appendNew(list []string, text string) []string {
-	if slices.Contains(list, text) {
-		return list
-	}
-	return append(list, text)
 }
 
 // SQL is the plan for a review: every statement in order, each phase with what is

@@ -3,7 +3,6 @@ package sqlmigrate
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -28,12 +27,6 @@ func configure(db *gorm.DB, targets []any, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-func (c *config) addTable(table engine.TableName) {
-	if !slices.Contains(c.tables, table) {
-		c.tables = append(c.tables, table)
-	}
-}
-
 func (c *config) add(db *gorm.DB, target any) error {
 	switch target := target.(type) {
 	case nil:
@@ -45,7 +38,7 @@ func (c *config) add(db *gorm.DB, target any) error {
 		if err != nil {
 			return err
 		}
-		c.addTable(table)
+		c.tables = engine.AppendNew(c.tables, table)
 		return nil
 	default:
 		return c.addModel(db, target)
@@ -62,7 +55,7 @@ func (c *config) addModel(db *gorm.DB, model any) error {
 	if err != nil {
 		return fmt.Errorf("%T: %w", model, err)
 	}
-	c.addTable(table)
+	c.tables = engine.AppendNew(c.tables, table)
 	references, err := modelReferences(stmt.DB, stmt.Schema)
 	if err != nil {
 		return fmt.Errorf("%T: %w", model, err)

@@ -110,14 +110,15 @@ type waitError struct {
 func (e *waitError) Error() string { return e.text + ": " + e.cause.Error() }
 func (e *waitError) Unwrap() error { return e.cause }
 
+// noConnection is the error of an attempt that got no connection, which names the
+// program's own use of the pool where that is the cause.
 func (s *store) noConnection(ctx context.Context, began time.Time, err error) error {
-	stats := s.pool.Stats()
-	if ctx.Err() == nil || stats.MaxOpenConnections == 0 || stats.InUse < stats.MaxOpenConnections {
+	if ctx.Err() == nil || !s.allInUse() {
 		return err
 	}
 	return &waitError{fmt.Sprintf("waited %v for a connection, and all %d of the pool are in use, "+
 		"perhaps by a transaction that waits for this call: end it first, or raise SetMaxOpenConns",
-		time.Since(began).Round(time.Millisecond), stats.MaxOpenConnections), context.Cause(ctx)}
+		time.Since(began).Round(time.Millisecond), s.pool.Stats().MaxOpenConnections), context.Cause(ctx)}
 }
 
 // late is the error after ctx has ended; err is what the last attempt ran into.

@@ -39,6 +39,8 @@ func (s *store) Get(ctx context.Context, keys []int) (map[int]lease.Record, time
 	return r.records, r.time, err
 }
 
+// scan reads a row, which has no worker where there is no record: it shows the clock,
+// and whether the server is a standby.
 func (s *store) scan(rows *sql.Rows, r *reading) error {
 	var worker, bound, clock sql.NullInt64
 	var owner sql.NullString

@@ -75,19 +75,15 @@ func opened(db *gorm.DB) error {
 // carry another one in its statement: a replica, after dbresolver.Read, or one
 // of several sources, chosen at random, after dbresolver.Write.
 func poolOf(db *gorm.DB) (*sql.DB, error) {
-	switch pool := db.Config.ConnPool.(type) {
-	case *sql.DB:
-		if pool != nil {
-			return pool, nil
-		}
-	case gorm.GetDBConnector: // *gorm.PreparedStmtDB is one
-		unwrapped, err := pool.GetDBConn()
-		if err != nil {
+	pool, _ := db.Config.ConnPool.(*sql.DB)
+	if connector, ok := db.Config.ConnPool.(gorm.GetDBConnector); ok { // *gorm.PreparedStmtDB is one
+		var err error
+		if pool, err = connector.GetDBConn(); err != nil {
 			return nil, fmt.Errorf("sqllease: the pool of db: %w", err)
 		}
-		if unwrapped != nil {
-			return unwrapped, nil
-		}
+	}
+	if pool != nil {
+		return pool, nil
 	}
 	return nil, fmt.Errorf("sqllease: the pool of db is a %T: want a *sql.DB or a gorm.GetDBConnector that returns one", db.Config.ConnPool)
 }

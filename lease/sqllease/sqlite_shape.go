@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sqliteTable asks which table a name means. Names without a schema lead to the temporary tables first, and to attached
-// files last.
+// sqliteTable asks which table a name means. Names without a schema lead to the
+// temporary tables first, and to attached files last.
 const sqliteTable = `SELECT schema, type FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
@@ -28,8 +28,8 @@ WHERE l."unique" AND x.key GROUP BY l.name
 HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 'worker_id') THEN lower(x.name) END) = 2`
 
 // sqliteCompares asks whether a column tells texts apart that differ in case, or in a
-// blank at the end. The catalog does not return the collation of a column, but a compound SELECT
-// compares by the one of its first part.
+// blank at the end. The catalog does not return the collation of a column, but a
+// compound SELECT compares by the one of its first part.
 const sqliteCompares = `SELECT count(*) = 3 FROM (SELECT %s FROM %s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a ')))`
 
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`

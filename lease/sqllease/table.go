@@ -66,27 +66,25 @@ func (s *store) checkCluster(ctx context.Context) error {
 // none: PostgreSQL, for one, would put another one before it in the search path.
 // Where creating it fails, somebody else may have done so in the same moment.
 func (s *store) ensureTable(ctx context.Context) error {
-	err := s.probe(ctx)
+	probe := fmt.Sprintf(probeSQL, s.table.quoted)
+	err := s.exec(ctx, probe)
 	if err == nil || s.classify(err) != missing {
 		return err
 	}
 	if s.existing {
 		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
 	}
-	createErr := s.attempt(ctx, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, s.dialect.create(s.table))
-		return err
-	})
-	if err = s.probe(ctx); err == nil || createErr == nil {
+	createErr := s.exec(ctx, s.dialect.create(s.table))
+	if err = s.exec(ctx, probe); err == nil || createErr == nil {
 		return err
 	}
 	return fmt.Errorf("table %s cannot be read (%w) or created (%w): allow it, or have the table created by the statement that sqllease.DDL(%q) returns",
 		s.table.quoted, err, createErr, s.dialect.name)
 }
 
-func (s *store) probe(ctx context.Context) error {
+func (s *store) exec(ctx context.Context, statement string) error {
 	return s.attempt(ctx, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, fmt.Sprintf(probeSQL, s.table.quoted))
+		_, err := conn.ExecContext(ctx, statement)
 		return err
 	})
 }

@@ -1,9 +1,18 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
+
+// AppendNew appends to a list what it does not contain.
+func AppendNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
 
 // Count is a number of things: what, with an s if there is not just one.
 func Count[N int | int64](n N, what string) string {

@@ -109,9 +109,7 @@ func aliases(words []string, known map[string][]engine.TableName) aliased {
 func (a aliased) add(name string, tables []engine.TableName) {
 	name = strings.ToLower(name)
 	for _, t := range tables {
-		if !slices.Contains(a[name], t) {
-			a[name] = append(a[name], t)
-		}
+		a[name] = engine.AppendNew(a[name], t)
 	}
 }
 

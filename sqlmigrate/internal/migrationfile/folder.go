@@ -108,9 +108,9 @@ func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
 	return stamp.Add(time.Second), nil
 }
 
-// has is an error if the migration is there under another version. One of the
-// same name for other tables is not an error.
-func (f *folder) has(m Migration, format engine.Format) error {
+// refuse returns an error if the migration is there under another version. One of the
+// same name for other tables is none.
+func (f *folder) refuse(m Migration, format engine.Format) error {
 	for _, name := range f.names {
 		base, _, _ := strings.Cut(name, ".")
 		if !strings.HasSuffix(base, "_"+m.Name) {

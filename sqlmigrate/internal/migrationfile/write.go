@@ -37,7 +37,7 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 	}
 	var files []file
 	for i, m := range migrations {
-		if err := present.has(m, format); err != nil {
+		if err := present.refuse(m, format); err != nil {
 			return err
 		}
 		files = append(files, m.files(versions[i]+"_"+m.Name, format)...)

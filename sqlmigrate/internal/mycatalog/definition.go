@@ -44,8 +44,8 @@ func bare(s string) string {
 	return quoted.ReplaceAllStringFunc(s, func(q string) string { return strings.Repeat("x", len(q)) })
 }
 
-// index is the first index of words outside quotes, or -1.
-func index(s, words string) int { return strings.Index(bare(s), words) }
+// indexUnquoted is the first index of words outside quotes, or -1.
+func indexUnquoted(s, words string) int { return strings.Index(bare(s), words) }
 
 // QuotedNames are the names between backticks in s, in their order.
 func QuotedNames(s string) []string {
@@ -130,7 +130,7 @@ func (d Definition) As(t Integer) Definition {
 const autoIncrement = " AUTO_INCREMENT"
 
 // auto is the index of AUTO_INCREMENT, or -1.
-func (d Definition) auto() int { return index(string(d)+" ", autoIncrement+" ") }
+func (d Definition) auto() int { return indexUnquoted(string(d)+" ", autoIncrement+" ") }
 
 // Auto reports whether the column has AUTO_INCREMENT.
 func (d Definition) Auto() bool { return d.auto() >= 0 }

@@ -156,15 +156,15 @@ func (f ForeignKey) Unchanged() string {
 func (f ForeignKey) Between(name string, parent engine.TableName) string {
 	const references = " REFERENCES "
 	text := strings.Replace(f.Text, Quote(f.Name), Quote(name), 1)
-	at := index(text, references) + len(references)
-	return text[:at] + QuoteTable(parent) + " " + text[at+index(text[at:], "("):]
+	at := indexUnquoted(text, references) + len(references)
+	return text[:at] + QuoteTable(parent) + " " + text[at+indexUnquoted(text[at:], "("):]
 }
 
 // rule are the names of what happens on an event. InnoDB does the same for two of
 // them, and servers differ in which one they leave out of the definition.
 func (f ForeignKey) rule(event string) string {
 	for _, rule := range []string{"CASCADE", "SET NULL", "SET DEFAULT"} {
-		if index(f.Text, " ON "+event+" "+rule) >= 0 {
+		if indexUnquoted(f.Text, " ON "+event+" "+rule) >= 0 {
 			return Literal(rule)
 		}
 	}

@@ -46,7 +46,7 @@ func (c *Column) Assigned() string {
 	switch {
 	case c.Definition.Auto():
 		return "auto_increment"
-	case c.Primary && index(string(c.Definition), " DEFAULT ") >= 0:
+	case c.Primary && indexUnquoted(string(c.Definition), " DEFAULT ") >= 0:
 		return "default"
 	}
 	return ""

@@ -180,8 +180,8 @@ func (n *connector) link(ctx context.Context, r engine.Reference) error {
 		return err
 	}
 	child, parent := n.place(from), n.place(to)
-	if child != parent && !slices.Contains(child.refers, parent) {
-		child.refers = append(child.refers, parent)
+	if child != parent {
+		child.refers = engine.AppendNew(child.refers, parent)
 	}
 	return nil
 }

@@ -81,8 +81,8 @@ func (g *graph) changed(f mycatalog.ForeignKey) []*column {
 	var columns []*column
 	add := func(t *mycatalog.Table, names []string) {
 		for _, name := range names {
-			if c := g.columns[t.Column(name)]; c != nil && c.widens() && !slices.Contains(columns, c) {
-				columns = append(columns, c)
+			if c := g.columns[t.Column(name)]; c != nil && c.widens() {
+				columns = engine.AppendNew(columns, c)
 			}
 		}
 	}
@@ -135,9 +135,7 @@ func nameOf(element string) string { return mycatalog.QuotedNames(element)[0] }
 func byTable(columns []*column) [][]*column {
 	groups := map[*mycatalog.Table][]*column{}
 	for _, c := range columns {
-		if !slices.Contains(groups[c.Table], c) {
-			groups[c.Table] = append(groups[c.Table], c)
-		}
+		groups[c.Table] = engine.AppendNew(groups[c.Table], c)
 	}
 	return slices.SortedFunc(maps.Values(groups), func(a, b []*column) int {
 		return strings.Compare(a[0].Table.String(), b[0].Table.String())

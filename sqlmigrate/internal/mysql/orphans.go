@@ -32,8 +32,9 @@ func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Stateme
 		"SELECT "+unless+orphansBegin+g.tables[f.Child].Orphans(f)+orphansEnd)
 }
 
-// rejectOrphansFirst is before the foreign keys are dropped. One that is absent already
-// has to be added back first.
+// rejectOrphansFirst comes before the foreign keys are dropped. It lets pass what an
+// earlier run has done: a foreign key that is absent, which is added back before anything
+// else can be said of its rows, and columns that have their new types.
 func rejectOrphansFirst(g *graph) []plan.Statement {
 	var statements []plan.Statement
 	for _, f := range g.allDropped() {

@@ -90,9 +90,7 @@ type keyNames struct {
 func keysOf(columns []*column) keyNames {
 	k := keyNames{tables: map[string]bool{}, columns: map[string]bool{}}
 	for _, c := range columns {
-		if !slices.Contains(k.schemas, c.Table.Schema) {
-			k.schemas = append(k.schemas, c.Table.Schema)
-		}
+		k.schemas = engine.AppendNew(k.schemas, c.Table.Schema)
 		name := strings.ToLower(c.Table.Name)
 		k.tables[name] = true
 		k.columns[strings.ToLower(c.Name)] = true

@@ -59,12 +59,10 @@ type surveyor struct {
 	err     error
 }
 
-func rowsOf[T any](ctx context.Context, r *surveyor, query string) []T {
-	if r.err != nil {
-		return nil
+func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
+	if r.err == nil {
+		found, r.err = rows.Read[T](ctx, r.conn, fmt.Sprintf(query, r.schemas))
 	}
-	found, err := rows.Read[T](ctx, r.conn, fmt.Sprintf(query, r.schemas))
-	r.err = err
 	return found
 }
 

@@ -52,8 +52,8 @@ type copying struct {
 }
 
 func (r *Run) batches(ctx context.Context, t task) error {
-	c := &copying{Run: r, task: t, pace: newPace(r.config)}
-	r.report.copies(r.move)
+	c := &copying{Run: r, task: t, pace: &pace{r.config, r.config.Smallest}}
+	r.report.beginCopy(r.move)
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)

@@ -8,13 +8,8 @@ import (
 
 // A pace is how many rows a batch has, and how long the copy rests after one.
 type pace struct {
-	smallest, largest int
-	stall             time.Duration
-	rows              int
-}
-
-func newPace(c Config) *pace {
-	return &pace{smallest: c.Smallest, largest: c.Largest, stall: c.Stall, rows: c.Smallest}
+	Config
+	rows int
 }
 
 // after adapts to what a batch took. A program that wants one of its rows waits
@@ -23,19 +18,19 @@ func newPace(c Config) *pace {
 func (p *pace) after(b engine.Batch) {
 	factor := 1.25
 	if b.Took > 0 {
-		factor = min(factor, float64(p.stall)/float64(b.Took))
+		factor = min(factor, float64(p.Stall)/float64(b.Took))
 	}
-	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.smallest), p.largest)
-	if factor > 1.05 && p.rows < p.largest {
+	p.rows = min(max(int(float64(p.rows)*max(factor, 0.25)+0.5), p.Smallest), p.Largest)
+	if factor > 1.05 && p.rows < p.Largest {
 		p.rows++ // a small batch does not grow by a quarter
 	}
 }
 
 // failed is after a batch that had no lock in time.
-func (p *pace) failed() { p.rows = max(p.rows/2, p.smallest) }
+func (p *pace) failed() { p.rows = max(p.rows/2, p.Smallest) }
 
 // rest leaves programs half of the time, and more while commits are slow: the disk
 // that they wait for is everybody's.
 func (p *pace) rest(b engine.Batch) time.Duration {
-	return b.Took + 2*max(0, b.Commit-p.stall/5)
+	return b.Took + 2*max(0, b.Commit-p.Stall/5)
 }

@@ -23,8 +23,6 @@ type reporter struct {
 	last       time.Time // report of a copy
 }
 
-func newReporter(fn func(plan.OnlineProgress)) *reporter { return &reporter{fn: fn, begun: time.Now()} }
-
 func (r *reporter) begin(m *engine.Move, all []task, end int) {
 	r.all, r.end, r.stepBegun = all, end, time.Time{}
 	r.now.Done, r.now.Of = m.Done, end
@@ -64,7 +62,8 @@ func (r *reporter) remaining(done int) time.Duration {
 	return sum
 }
 
-func (r *reporter) copies(m *engine.Move) {
+// beginCopy notes from where the rate is measured.
+func (r *reporter) beginCopy(m *engine.Move) {
 	r.copyBegun, r.copiedThen, r.last = time.Now(), m.Copied, time.Now()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -24,7 +25,7 @@ type Run struct {
 // New returns a run of the move that one of the tables has by then, or of a
 // plan that has not been begun.
 func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, m engine.Move, c Config) *Run {
-	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: newReporter(c.Progress)}
+	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{fn: c.Progress, begun: time.Now()}}
 }
 
 // Apply carries out the stages up to the last that is wanted.

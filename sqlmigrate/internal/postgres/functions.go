@@ -57,7 +57,8 @@ func noteFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found en
 	return found
 }
 
-// noteSequenceFunctions is about sequences that functions name in their text.
+// noteSequenceFunctions is about sequences that functions name in their text. It asks
+// for all of them at once, and for each only if a function names any.
 func noteSequenceFunctions(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	var gone []*sequence
 	var names []string

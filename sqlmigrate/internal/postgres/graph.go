@@ -119,9 +119,7 @@ func (g *graph) refer(edges []edge) {
 			g.foreign = append(g.foreign, f)
 		}
 		f.from.enforced = f.from.enforced || e.Valid && f.from != f.to
-		if !slices.Contains(f.from.refers, f.to) {
-			f.from.refers = append(f.from.refers, f.to)
-		}
+		f.from.refers = engine.AppendNew(f.from.refers, f.to)
 	}
 }
 
@@ -197,9 +195,7 @@ func (c *column) allSequences() []*sequence {
 	var found []*sequence
 	for _, m := range c.members {
 		for _, s := range m.sequences {
-			if !slices.Contains(found, s) {
-				found = append(found, s)
-			}
+			found = engine.AppendNew(found, s)
 		}
 	}
 	return found

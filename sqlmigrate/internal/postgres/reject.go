@@ -31,8 +31,8 @@ func rejectAll(query, message string) string {
 		"  END IF;\n"
 }
 
-// widenCheck is for keys that fit into no narrow column, and for what would keep
-// PostgreSQL from making the columns narrow again.
+// widenCheck comes before phase widen is taken back. It rejects keys that do not fit into
+// the old columns, and what would keep PostgreSQL from making these narrow again.
 func widenCheck(g *graph, t *table, columns []*column) string {
 	rejections := []string{rejectNewUses(t, columns, g.views)}
 	for _, c := range columns {

@@ -94,19 +94,16 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 		return found
 	}
 	if t.Odd > 0 {
-		block(counted(t.Odd, "row has", "rows have")+" a key that is NULL or no integer", "give them keys, or delete them")
+		has := " have"
+		if t.Odd == 1 {
+			has = " has"
+		}
+		block(engine.Count(t.Odd, "row")+has+" a key that is NULL or no integer", "give them keys, or delete them")
 	}
 	if want.IsAhead(t.Largest.Int64) {
 		block(fmt.Sprintf(engine.AheadReason, t.Largest.Int64), engine.AheadFix)
 	}
 	return found
-}
-
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return engine.Thousands(n) + " " + many
 }
 
 // noteTable has what to know of a table.

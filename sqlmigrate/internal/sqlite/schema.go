@@ -76,13 +76,11 @@ type reader struct {
 	err  error
 }
 
-func read[T any](ctx context.Context, r *reader, query string, args ...any) []T {
-	if r.err != nil {
-		return nil
-	}
-	found, err := rows.Read[T](ctx, r.conn, query, args...)
-	if err != nil {
-		r.err = fmt.Errorf("sqlmigrate: inspect: %w", err)
+func read[T any](ctx context.Context, r *reader, query string, args ...any) (found []T) {
+	if r.err == nil {
+		if found, r.err = rows.Read[T](ctx, r.conn, query, args...); r.err != nil {
+			r.err = fmt.Errorf("sqlmigrate: inspect: %w", r.err)
+		}
 	}
 	return found
 }
@@ -148,9 +146,7 @@ func (s *schema) refer(from, to *column, enforced, cascades bool) {
 	}
 	s.edges = append(s.edges, edge{from, to, cascades})
 	from.enforced = from.enforced || enforced && from != to
-	if !slices.Contains(from.refers, to) {
-		from.refers = append(from.refers, to)
-	}
+	from.refers = engine.AppendNew(from.refers, to)
 }
 
 // referAll adds the references that were asked for. Those of a view follow its table.

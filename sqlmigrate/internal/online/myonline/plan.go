@@ -118,7 +118,7 @@ func has(tables []shadowed, name engine.TableName) bool {
 	return slices.ContainsFunc(tables, func(s shadowed) bool { return s.TableName == name })
 }
 
-// findBlockers refuses whatever would not survive.
+// findBlockers finds what the move would lose, or could not do.
 func findBlockers(ctx context.Context, conn *sql.Conn, reader *mycatalog.Reader, tables []shadowed) ([]plan.Blocker, error) {
 	var blockers []plan.Blocker
 	if reader.Journal.Exists {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 )
 
@@ -58,11 +59,7 @@ func (t *table) widened(name string) *column {
 func (g *graph) all() []*table {
 	all := slices.Clone(g.tables)
 	for _, k := range g.keys {
-		for _, t := range []*table{k.child, k.parent} {
-			if !slices.Contains(all, t) {
-				all = append(all, t)
-			}
-		}
+		all = engine.AppendNew(engine.AppendNew(all, k.child), k.parent)
 	}
 	return all
 }

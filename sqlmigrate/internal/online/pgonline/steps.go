@@ -120,6 +120,7 @@ func (k *foreignKey) both() []*table {
 	return []*table{k.parent, k.child}
 }
 
+// step is a short one, whose locks have a place for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
