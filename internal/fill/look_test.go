@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/plugintest"
+	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -44,6 +46,10 @@ type (
 		Key   types.ID `gorm:"primaryKey" snowflake:"pk"`
 		ID    string   `gorm:"size:40" snowflake:"serial=PAY"`
 		Title string   `gorm:"size:50"`
+	}
+	listed[K any] struct {
+		ID    K
+		Title string `gorm:"size:50"`
 	}
 )
 
@@ -94,67 +100,169 @@ func lose(t *testing.T, db *gorm.DB, callback func(*gorm.DB)) {
 	}
 }
 
+// aKind makes rows whose tagged field ID is of one type.
+type aKind struct {
+	name                string
+	row, rows, pointers func() any // rows is a pointer to a slice
+}
+
+func kindOf[T any]() aKind {
+	return aKind{
+		name:     reflect.TypeFor[T]().String(),
+		row:      func() any { return new(T) },
+		rows:     func() any { return &[]T{*new(T), *new(T)} },
+		pointers: func() any { return []*T{new(T), new(T)} },
+	}
+}
+
+var (
+	// zeroKinds are those that a database stores as 0 or as an empty text.
+	zeroKinds = []aKind{
+		kindOf[lost[types.ID]](), kindOf[lost[int64]](), kindOf[lost[uint64]](), kindOf[lost[plugintest.NamedInt]](),
+		kindOf[lostText](), kindOf[lostPart](), kindOf[lostColumn](), kindOf[lostSerial](),
+	}
+	nullKinds = []aKind{kindOf[lost[*types.ID]](), kindOf[lost[*int64]](), kindOf[lost[sql.NullInt64]](), kindOf[lost[sql.Null[types.ID]]]()}
+	counted   = kindOf[lostCounted]()
+	// listedKinds have no tag: WithModels names them.
+	listedKinds = []aKind{
+		kindOf[listed[uint]](), kindOf[listed[int]](), kindOf[listed[uint64]](), kindOf[listed[int64]](),
+		kindOf[listed[plugintest.NamedInt]](), kindOf[listed[*uint]](), kindOf[listed[sql.NullInt64]](),
+	}
+)
+
+// createWays create one or two rows.
+var createWays = map[string]func(*gorm.DB, aKind) error{
+	"struct":          func(db *gorm.DB, k aKind) error { return db.Create(k.row()).Error },
+	"slice":           func(db *gorm.DB, k aKind) error { return db.Create(k.rows()).Error },
+	"pointers":        func(db *gorm.DB, k aKind) error { return db.Create(k.pointers()).Error },
+	"CreateInBatches": func(db *gorm.DB, k aKind) error { return db.CreateInBatches(k.rows(), 2).Error },
+	"upsert": func(db *gorm.DB, k aKind) error {
+		return db.Clauses(clause.OnConflict{DoNothing: true}).Create(k.row()).Error
+	},
+	"Select":        func(db *gorm.DB, k aKind) error { return db.Select("Title").Create(k.row()).Error },
+	"Unscoped":      func(db *gorm.DB, k aKind) error { return db.Unscoped().Create(k.row()).Error },
+	"Save":          func(db *gorm.DB, k aKind) error { return db.Save(k.row()).Error },
+	"Save slice":    func(db *gorm.DB, k aKind) error { return db.Save(k.rows()).Error },
+	"FirstOrCreate": func(db *gorm.DB, k aKind) error { return db.FirstOrCreate(k.row()).Error },
+}
+
 // Whatever the kind of the key, one that is lost after the hooks is an error, and
 // nothing is stored. Without the look, each is stored, or replaced by the database.
 func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		for _, loss := range losses {
-			lose(t, db, loss.clear)
-			losesKey[lost[types.ID]](t, db, loss)
-			losesKey[lost[*types.ID]](t, db, loss)
-			losesKey[lost[int64]](t, db, loss)
-			losesKey[lost[uint64]](t, db, loss)
-			losesKey[lost[*int64]](t, db, loss)
-			losesKey[lost[sql.NullInt64]](t, db, loss)
-			losesKey[lost[sql.Null[types.ID]]](t, db, loss)
-			losesKey[lost[plugintest.NamedInt]](t, db, loss)
-			losesKey[lostText](t, db, loss)
-			losesKey[lostCounted](t, db, loss)
-			losesKey[lostPart](t, db, loss)
-			losesKey[lostColumn](t, db, loss)
-			losesKey[lostSerial](t, db, loss)
-			if err := db.Callback().Create().Remove("test:lose"); err != nil {
-				t.Fatal(err)
-			}
-		}
+		losesKeys(t, db, slices.Concat(zeroKinds, nullKinds, []aKind{counted}))
 	})
 }
 
-func losesKey[T any](t *testing.T, db *gorm.DB, loss aLoss) {
+// The tables of listed models are made by a handle that knows nothing of them: here
+// the database would assign another key.
+func TestLostKeysOfListed(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		var models []any
+		for _, k := range listedKinds {
+			models = append(models, k.row())
+		}
+		plugintest.Use(t, db, gormflake.New(&plugintest.Counter{}, gormflake.WithModels(models...)))
+		losesKeys(t, db, listedKinds)
+	})
+}
+
+func losesKeys(t *testing.T, db *gorm.DB, kinds []aKind) {
 	t.Helper()
-	var rows [2]T
-	db = tableOf[T](t, db)
-	for name, create := range map[string]func(*gorm.DB) error{
-		"struct":          func(db *gorm.DB) error { return db.Create(new(T)).Error },
-		"slice":           func(db *gorm.DB) error { return db.Create(rows[:]).Error },
-		"pointers":        func(db *gorm.DB) error { return db.Create([]*T{new(T), new(T)}).Error },
-		"CreateInBatches": func(db *gorm.DB) error { return db.CreateInBatches(rows[:], 2).Error },
-		"upsert":          func(db *gorm.DB) error { return db.Clauses(clause.OnConflict{DoNothing: true}).Create(new(T)).Error },
-		"Select":          func(db *gorm.DB) error { return db.Select("Title").Create(new(T)).Error },
-		"Unscoped":        func(db *gorm.DB) error { return db.Unscoped().Create(new(T)).Error },
-	} {
-		clear(rows[:])
-		err := create(db)
+	for _, loss := range losses {
+		lose(t, db, loss.clear)
+		for _, k := range kinds {
+			losesKey(t, tableOf(t, db, k), k, loss.name)
+		}
+		if err := db.Callback().Create().Remove("test:lose"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func losesKey(t *testing.T, db *gorm.DB, k aKind, loss string) {
+	t.Helper()
+	for way, create := range createWays {
+		err := create(db, k)
 		if err == nil || !strings.Contains(err.Error(), "field ID") || !strings.Contains(err.Error(), "the row has no ") || !strings.Contains(err.Error(), "a hook or callback has set it to 0") {
-			t.Errorf("%T, %s, %s: err = %v, want that a hook has cleared it", rows[0], loss.name, name, err)
+			t.Errorf("%s, %s, %s: err = %v, want that a hook has cleared it", k.name, loss, way, err)
 		}
 		var n int64
 		if plugintest.Must(t, db.Count(&n)); n != 0 {
-			t.Fatalf("%T, %s, %s: %d rows were stored", rows[0], loss.name, name, n)
+			t.Fatalf("%s, %s, %s: %d rows were stored", k.name, loss, way, n)
 		}
 	}
 }
 
 // tableOf creates a table for a type whose name, as of a generic one, is not one of a
 // table.
-func tableOf[T any](t *testing.T, db *gorm.DB) *gorm.DB {
+func tableOf(t *testing.T, db *gorm.DB, k aKind) *gorm.DB {
 	t.Helper()
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(reflect.TypeFor[T]().String()))
+	_, _ = hash.Write([]byte(k.name))
 	db = db.Table(fmt.Sprintf("lost_%x", hash.Sum32())).Session(&gorm.Session{})
-	plugintest.Migrate(t, db, new(T))
+	plugintest.Migrate(t, db, k.row())
 	return db
+}
+
+// In a map any kind of key can be lost in more ways. GORM drops the keys that maps
+// have for auto-increment models.
+func TestLostKeysInMapsOfEachKind(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, k := range slices.Concat(zeroKinds, nullKinds) {
+			table := tableOf(t, db, k).Model(k.row()).Session(&gorm.Session{})
+			for name, value := range map[string]any{
+				"0": 0, "NULL": nil, "text": "", "invalid": sql.NullInt64{}, "pointer": (*types.ID)(nil), "kind": reflect.Zero(reflect.TypeOf(k.row()).Elem().Field(keyField(k)).Type).Interface(),
+			} {
+				lose(t, db, func(db *gorm.DB) { lastMap(db)["id"] = value })
+				losesInMap(t, table, k, name, nil)
+				_ = db.Callback().Create().Remove("test:lose")
+			}
+			lose(t, db, func(db *gorm.DB) { delete(lastMap(db), "id") })
+			losesInMap(t, table, k, "deleted", nil)
+			_ = db.Callback().Create().Remove("test:lose")
+			if k.name == kindOf[lostSerial]().name {
+				continue // a serial number may be an expression
+			}
+			losesInMap(t, table, k, "expression 0", gorm.Expr("0"))
+			losesInMap(t, table, k, "expression NULL", gorm.Expr("NULL"))
+		}
+	})
+}
+
+func keyField(k aKind) int {
+	field, _ := reflect.TypeOf(k.row()).Elem().FieldByName("ID")
+	return field.Index[0]
+}
+
+func lastMap(db *gorm.DB) map[string]any {
+	if rows, ok := db.Statement.Dest.([]map[string]any); ok {
+		return rows[len(rows)-1]
+	}
+	return db.Statement.Dest.(map[string]any)
+}
+
+func losesInMap(t *testing.T, db *gorm.DB, k aKind, loss string, key any) {
+	t.Helper()
+	last := func() map[string]any {
+		if key == nil {
+			return map[string]any{"title": "b"}
+		}
+		return map[string]any{"title": "b", "id": key}
+	}
+	for where, rows := range map[string]any{"field ID: ": last(), "field ID, row 1: ": []map[string]any{{"title": "a"}, last()}} {
+		err := db.Create(rows).Error
+		if err == nil || !strings.Contains(err.Error(), where+"the ") {
+			t.Errorf("%s, %s: err = %v, want %s", k.name, loss, err, where)
+		}
+	}
+	var n int64
+	if plugintest.Must(t, db.Count(&n)); n != 0 {
+		t.Fatalf("%s, %s: %d rows were stored", k.name, loss, n)
+	}
 }
 
 // The look names the row of several.
@@ -169,20 +277,18 @@ func TestLostKeyNamesRow(t *testing.T) {
 	}
 }
 
-// Without the look, the test above finds what is lost.
+// Without the look, the tests above find what is lost.
 func TestLostKeysControl(t *testing.T) {
 	t.Parallel()
-	db := plugintest.Memory(t, plugintest.NewPlugin(t))
-	if err := db.Callback().Create().Replace("gormflake:number", func(*gorm.DB) {}); err != nil {
-		t.Fatal(err)
-	}
-	lose(t, db, losses[0].clear)
-	plugintest.Must(t, tableOf[lost[int64]](t, db).Create(&lost[int64]{}))
-	plugintest.Must(t, tableOf[lost[sql.NullInt64]](t, db).Create(&lost[sql.NullInt64]{}))
-	for _, row := range []any{&lostText{}, &lostCounted{}, &lostPart{}, &lostColumn{}, &lostSerial{}} {
-		plugintest.Migrate(t, db, row)
-		plugintest.Must(t, db.Create(row))
-	}
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := db.Callback().Create().Replace("gormflake:number", func(*gorm.DB) {}); err != nil {
+			t.Fatal(err)
+		}
+		lose(t, db, losses[0].clear)
+		for _, k := range append(zeroKinds[1:], counted) { // without types.ID, which has a clause
+			plugintest.Must(t, tableOf(t, db, k).Create(k.row()))
+		}
+	})
 }
 
 // A map that loses its key, or has what only the database can read as one.
@@ -254,6 +360,39 @@ func TestSkippedKeys(t *testing.T) {
 			})
 			if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
 				t.Errorf("where 0 is a key: err = %v, want that the key is missing", err)
+			}
+		}
+	})
+}
+
+// Under Skip a key of any kind is the caller's, and none is stored as 0. NULL is for
+// the database to reject, or to replace.
+func TestSkippedKeysOfEachKind(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		skipped := db.WithContext(gormflake.Skip(t.Context()))
+		for _, k := range zeroKinds {
+			table := tableOf(t, skipped, k)
+			for way, create := range createWays {
+				if way == "Select" {
+					continue // which leaves the key out
+				}
+				err := create(table, k)
+				if err == nil || !strings.Contains(err.Error(), "the row has no key: Skip leaves it to the caller") {
+					t.Errorf("%s, %s: err = %v, want that the key is missing", k.name, way, err)
+				}
+			}
+			var n int64
+			if plugintest.Must(t, table.Count(&n)); n != 0 {
+				t.Errorf("%s: %d rows were stored", k.name, n)
+			}
+		}
+		for _, k := range nullKinds {
+			table := tableOf(t, skipped, k)
+			err := table.Create(k.row()).Error
+			var n int64
+			if plugintest.Must(t, table.Where("id IS NULL OR id = 0").Count(&n)); n != 0 {
+				t.Errorf("%s: %d rows were stored without a key, err = %v", k.name, n, err)
 			}
 		}
 	})
