@@ -37,6 +37,15 @@ func newConfig(opts []Option) (*config, error) {
 	return cfg, option.Apply("gormflake", opts, func(opt Option) error { return opt.apply(cfg) })
 }
 
+// forOpen is an option that [New] rejects by its name.
+func forOpen(name string, set func(*config)) Option {
+	return optionFunc(func(cfg *config) error {
+		cfg.openOnly = name
+		set(cfg)
+		return nil
+	})
+}
+
 // WithGenerator adds a generator for the columns tagged gen=name, for example
 // `snowflake:"pk,gen=orders"`. Columns without gen= use the generator given to
 // [New] or created by [Open]. An empty name, a name with a comma, a duplicate name
@@ -52,52 +61,36 @@ func WithGenerator(name string, gen Generator) Option {
 			return fmt.Errorf("gormflake: WithGenerator(%q): name is given twice", name)
 		}
 		cfg.generators[name] = gen
-		return present(fmt.Sprintf("WithGenerator(%q)", name), gen)
+		return checkGenerator(fmt.Sprintf("WithGenerator(%q)", name), gen)
 	})
 }
 
 // WithLease passes options to the lease that [Open] acquires, for example
 // lease.WithWindow. It is for Open only.
 func WithLease(opts ...lease.Option) Option {
-	return optionFunc(func(cfg *config) error {
-		cfg.openOnly = "WithLease"
-		cfg.lease = append(cfg.lease, opts...)
-		return nil
-	})
+	return forOpen("WithLease", func(cfg *config) { cfg.lease = append(cfg.lease, opts...) })
 }
 
 // WithStore passes options to the store from which [Open] leases, for example
 // sqllease.WithNamespace. It is for Open only.
 func WithStore(opts ...sqllease.Option) Option {
-	return optionFunc(func(cfg *config) error {
-		cfg.openOnly = "WithStore"
-		cfg.store = append(cfg.store, opts...)
-		return nil
-	})
+	return forOpen("WithStore", func(cfg *config) { cfg.store = append(cfg.store, opts...) })
 }
 
 // WithSnowflake passes options to the generator that [Open] creates, for example
 // snowflake.WithLayout. It is for Open only.
 func WithSnowflake(opts ...snowflake.Option) Option {
-	return optionFunc(func(cfg *config) error {
-		cfg.openOnly = "WithSnowflake"
-		cfg.snowflake = append(cfg.snowflake, opts...)
-		return nil
-	})
+	return forOpen("WithSnowflake", func(cfg *config) { cfg.snowflake = append(cfg.snowflake, opts...) })
 }
 
-// present rejects a nil generator, including a nil pointer in an interface.
-func present(call string, gen Generator) error {
+// checkGenerator rejects a nil generator, including a nil pointer in an interface.
+func checkGenerator(call string, gen Generator) error {
 	what := "nil"
-	switch v := reflect.ValueOf(gen); v.Kind() {
-	case reflect.Invalid:
-	case reflect.Pointer, reflect.Func:
-		if !v.IsNil() {
+	if v := reflect.ValueOf(gen); v.IsValid() {
+		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Func || !v.IsNil() {
 			return nil
 		}
 		what = fmt.Sprintf("a nil %T", gen)
-	default:
-		return nil
 	}
 	return fmt.Errorf("gormflake: %s: generator is %s: want one, for example from snowflake.New", call, what)
 }
@@ -135,9 +128,5 @@ func WithModels(models ...any) Option {
 // counter that would be an error: see [WithModels]. It is for tables into which no
 // program inserts without the plugin, and for Open only.
 func WithUnparkedCounters() Option {
-	return optionFunc(func(cfg *config) error {
-		cfg.openOnly = "WithUnparkedCounters"
-		cfg.unparked = true
-		return nil
-	})
+	return forOpen("WithUnparkedCounters", func(cfg *config) { cfg.unparked = true })
 }

@@ -71,7 +71,7 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 
 // checkNew rejects a generator or an option that New cannot use.
 func checkNew(gen Generator, cfg *config) error {
-	errs := []error{present("New", gen)}
+	errs := []error{checkGenerator("New", gen)}
 	if cfg.openOnly != "" {
 		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly))
 	}

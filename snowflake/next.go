@@ -127,7 +127,7 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 			g.skipped.Add(int64(len(dst) - len(rest)))
 			return err
 		}
-		if slices.ContainsFunc(earlier, isRevoked) {
+		if slices.ContainsFunc(earlier, func(g *Grant) bool { return g.revoked.Load() }) {
 			g.skipped.Add(int64(len(dst)-len(rest)) + int64(r.count))
 			rest, earlier = dst, nil
 			continue
@@ -139,8 +139,6 @@ func (g *Generator) Fill(ctx context.Context, dst []types.ID) error {
 	}
 	return nil
 }
-
-func isRevoked(g *Grant) bool { return g.revoked.Load() }
 
 // write lays out contiguous slots, tick by tick.
 func (g *Grant) write(dst []types.ID, first slot) {

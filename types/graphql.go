@@ -10,9 +10,7 @@ import (
 // MarshalGQL writes the ID as a string to w, for gqlgen. Its signature has no
 // error: gqlgen writes to memory.
 func (id ID) MarshalGQL(w io.Writer) {
-	var d decimal
-	start := d.set(id)
-	_, _ = io.WriteString(w, `"`+string(d[start:])+`"`)
+	_, _ = io.WriteString(w, `"`+id.String()+`"`)
 }
 
 // UnmarshalGQL reads what gqlgen makes of an argument: a string in the form that

@@ -85,11 +85,7 @@ func (c *checker) model(value any) []error {
 func (c *checker) column(column *model.Column) []error {
 	live, err := c.live(column)
 	errs := []error{checkAssigned(column), err}
-	var narrow error
-	if text := declared(c.db.Name(), column); text != "" {
-		narrow = mistake(column, text)
-	}
-	narrow = c.width(column, live, narrow)
+	narrow := c.width(column, live, func(text string) error { return mistake(column, text) })
 	errs = append(errs, narrow)
 	if live == nil {
 		return errs
@@ -101,15 +97,16 @@ func (c *checker) column(column *model.Column) []error {
 	return errs
 }
 
-// width returns what is wrong with the width of a column in its table, and narrow
-// while that does not exist. The model is to blame if it declares the column so.
-func (c *checker) width(column *model.Column, live *liveColumn, narrow error) error {
-	if live == nil {
-		return narrow
+// width returns what is wrong with the width of a column in its table or, while that
+// does not exist, in the model, which is to blame if it declares the column so.
+func (c *checker) width(column *model.Column, live *liveColumn, blame func(text string) error) (err error) {
+	if live != nil {
+		if err = checkWidth(c.db, column, live); err == nil {
+			return nil
+		}
 	}
-	err := checkWidth(c.db, column, live)
-	if err != nil && narrow != nil {
-		return narrow
+	if text := declared(c.db.Name(), column); text != "" {
+		return blame(text)
 	}
 	return err
 }

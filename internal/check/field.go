@@ -2,14 +2,12 @@ package check
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/model"
-	"github.com/gormflake/gormflake/types"
 )
 
 // checkAssigned finds a key to which GORM or the database assigns values.
@@ -66,15 +64,10 @@ func checkJSON(s *schema.Schema) []error {
 	var errs []error
 	for _, f := range s.Fields {
 		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if isID(f.IndirectFieldType) && slices.Contains(strings.Split(options, ","), "string") {
+		if model.IsID(f.IndirectFieldType) && slices.Contains(strings.Split(options, ","), "string") {
 			errs = append(errs, fmt.Errorf("gormflake: model %s, field %s: its json tag has the option string, with which some encoders quote a %s twice: remove ,string",
 				s.Name, f.BindName(), f.IndirectFieldType))
 		}
 	}
 	return errs
-}
-
-// isID reports whether t is an ID of package types.
-func isID(t reflect.Type) bool {
-	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
 }

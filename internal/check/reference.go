@@ -40,11 +40,9 @@ func (c *checker) reference(ref *schema.Reference) error {
 		return nil
 	}
 	live, err := c.live(foreign)
-	var narrow error
-	if text := declared(c.db.Name(), foreign); text != "" {
-		narrow = fmt.Errorf("gormflake: %w", model.ReferenceError(ref, text))
-	}
-	return errors.Join(err, c.width(foreign, live, narrow))
+	return errors.Join(err, c.width(foreign, live, func(text string) error {
+		return fmt.Errorf("gormflake: %w", model.ReferenceError(ref, text))
+	}))
 }
 
 // foreignColumn returns the foreign key as a column that holds what key holds, nil if

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/model"
-	"github.com/gormflake/gormflake/types"
 )
 
 // column is one column of the table.
@@ -71,8 +70,7 @@ func isInteger(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	id := t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
-	return id || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
+	return model.IsID(t) || t == reflect.TypeFor[int64]() || t == reflect.TypeFor[int]()
 }
 
 // set reports whether the rows have values for a column that the database fills

@@ -4,15 +4,16 @@
 // [Create] runs before all other callbacks. It makes an upsert return the keys of
 // the rows that it finds (returnKeys), widens the statement's Select to the tagged
 // columns (selectKeys), counts the IDs that each generator has to supply
-// (rows.needs, or needsInMap for maps), asks for all of them in one call
-// ([model.Set.Generate]), and writes them (rows.set, setMaps). [BeforeInsert] runs
-// just before the INSERT and fills the serial numbers of rows whose keys GORM has
-// copied from a parent since.
+// ([Rows.needs]), asks for all of them in one call ([model.Set.Generate]), and writes
+// them ([Rows.set]). Maps become structs for that (fillMaps). [BeforeInsert] runs just
+// before the INSERT. It fills the serial numbers of rows whose keys GORM has copied from
+// a parent since, and rejects rows that lack a key (look).
 package fill
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -57,7 +58,7 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	}
 	named, restricted := stmt.SelectAndOmitColumns(true, false)
 	for _, relation := range m.Refused {
-		if saved, ok := named[relation.Name]; (saved || !ok && !restricted) && rows.have(&relation) {
+		if saved, ok := named[relation.Name]; (saved || !ok && !restricted) && rows.contain(relation.In) {
 			return fmt.Errorf("gormflake: %w", relation.Err)
 		}
 	}
@@ -80,7 +81,7 @@ func BeforeInsert(db *gorm.DB, set *model.Set) {
 		reject(db, lookAtSkipped(stmt, m))
 		return
 	}
-	if m.KeyIsForeign {
+	if slices.ContainsFunc(m.Groups, (*model.Group).KeyIsForeign) {
 		if err := dest(stmt, set, m, false); err != nil {
 			_ = db.AddError(fmt.Errorf("gormflake: model %s: %w", stmt.Schema.Name, err))
 			return

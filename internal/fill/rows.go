@@ -61,20 +61,13 @@ func (r Rows) settable() bool {
 
 // haveParent reports whether GORM may replace the key of a row by its parent's.
 func (r Rows) haveParent(g *model.Group) bool {
-	if !g.KeyIsForeign() {
-		return false
-	}
-	for i := range r.N {
-		if row := r.At(i); row.IsValid() && g.HasParent(row) {
-			return true
-		}
-	}
-	return false
+	return g.KeyIsForeign() && r.contain(g.HasParent)
 }
 
-func (r Rows) have(relation *model.RefusedRelation) bool {
+// contain reports whether there is a row for which is returns true.
+func (r Rows) contain(is func(row reflect.Value) bool) bool {
 	for i := range r.N {
-		if row := r.At(i); row.IsValid() && relation.In(row) {
+		if row := r.At(i); row.IsValid() && is(row) {
 			return true
 		}
 	}

@@ -94,7 +94,7 @@ func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) erro
 		return nil
 	}
 	switch {
-	case c.OnConstraint == "" && covers(namedTarget(stmt, c), keysOf(m)):
+	case c.OnConstraint == "" && covers(namedTarget(stmt, c), underived(m)):
 		return nil // on MySQL and MariaDB another unique column is possible, but not asked for
 	case stmt.ReflectValue.Type().Elem().Kind() == reflect.Map:
 		return errors.New("an upsert of a slice of maps by another column than the key cannot return the keys that the rows have: create the maps one by one, or use structs")
@@ -104,8 +104,8 @@ func checkReturn(stmt *gorm.Statement, m *model.Model, c clause.OnConflict) erro
 	return nil
 }
 
-// keysOf returns the columns of m that are not made from the primary key.
-func keysOf(m *model.Model) []*model.Column {
+// underived returns the columns of m that are not made from the primary key.
+func underived(m *model.Model) []*model.Column {
 	var columns []*model.Column
 	for _, g := range m.Groups {
 		columns = append(columns, g.Keys...)
@@ -124,7 +124,7 @@ func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 	case reflect.Map:
 		return true
 	case reflect.Array:
-		return !conditional(stmt, c) && (v.CanSet() || isPointer(v))
+		return !conditional(stmt, c) && (v.CanSet() || v.Type().Elem().Kind() == reflect.Pointer)
 	case reflect.Slice:
 		return !conditional(stmt, c) && v.Type().Elem().Kind() != reflect.Map
 	default:
@@ -137,8 +137,6 @@ func canReturn(stmt *gorm.Statement, c clause.OnConflict) bool {
 func conditional(stmt *gorm.Statement, c clause.OnConflict) bool {
 	return stmt.Name() != "mysql" && len(c.Where.Exprs) > 0
 }
-
-func isPointer(list reflect.Value) bool { return list.Type().Elem().Kind() == reflect.Pointer }
 
 // returned lists the keys and the columns that GORM would have returned, because
 // GORM adds nothing to an existing RETURNING.

@@ -1,10 +1,6 @@
 package guard
 
-import (
-	"fmt"
-
-	"gorm.io/gorm"
-)
+import "gorm.io/gorm"
 
 const (
 	// PluginName is the key of the plugin in the GORM configuration.
@@ -12,11 +8,6 @@ const (
 
 	tagKey = "snowflake"
 )
-
-func (k *key) unsetError(stmt *gorm.Statement) error {
-	return fmt.Errorf("gormflake: model %s, field %s: the row has no key: %s",
-		k.field.Schema.Name, k.field.BindName(), k.cause(stmt))
-}
 
 // cause returns why the row has no key, and the fix.
 func (k *key) cause(stmt *gorm.Statement) string {

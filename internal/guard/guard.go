@@ -4,6 +4,7 @@
 package guard
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -68,7 +69,8 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 	if Skipped(stmt.Context) || k.omitted(stmt) {
 		return
 	}
-	_ = stmt.AddError(k.unsetError(stmt))
+	_ = stmt.AddError(fmt.Errorf("gormflake: model %s, field %s: the row has no key: %s",
+		k.field.Schema.Name, k.field.BindName(), k.cause(stmt)))
 	// GORM builds the INSERT in spite of the error, and ToSQL would return it.
 	stmt.BuildClauses = nil
 }

@@ -45,6 +45,11 @@ func KindOf(t reflect.Type) (Kind, error) {
 	return k, nil
 }
 
+// IsID reports whether t is an ID of package types.
+func IsID(t reflect.Type) bool {
+	return t.Kind() == reflect.Int64 && t.PkgPath() == reflect.TypeFor[types.ID]().PkgPath()
+}
+
 // SerialKindOf is [KindOf] for a field of a serial number.
 func SerialKindOf(t reflect.Type) (Kind, error) {
 	k, err := KindOf(t)

@@ -12,11 +12,12 @@
 //
 //   - parseTag (tag.go) reads it, rejects it where it means nothing, and lists it in
 //     its messages; model.go and group.go have its effect on columns.
-//   - Rows: internal/fill (rows.go, and maps.go for maps), internal/tree/keys.go for
-//     Assign, and internal/check.
+//   - Rows: internal/fill (rows.go, maps.go for maps, look.go before the INSERT),
+//     internal/tree for Assign (reference.go for links, keys.go), and internal/check.
 //   - Tests stand beside each of these, in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases), and in tag_test.go, with a model in which the
-//     tag is wrong.
+//     tag is wrong. Errors that docs/guarantees.md quotes are provoked in
+//     internal/docstest/messages_test.go.
 //
 // # A new Go type for keys
 //
@@ -50,10 +51,6 @@ type Model struct {
 
 	// Refused are the relations in which a related row cannot hold the model's key.
 	Refused []RefusedRelation
-
-	// KeyIsForeign reports whether the model has a relation for which
-	// [Model.KeyReplacedBy] is true.
-	KeyIsForeign bool
 }
 
 // KeyReplacedBy reports whether rel may replace a key from which serial numbers
@@ -80,7 +77,6 @@ func parse(s *schema.Schema, gens generators) *Model {
 	own, refused := lossyReferences(s)
 	m := &Model{Columns: columns, Err: errors.Join(append(errs, own...)...), Refused: refused}
 	m.Groups, m.LeftOut = newGroups(s, columns), leavesOut(s.ModelType)
-	m.KeyIsForeign = slices.ContainsFunc(s.Relationships.BelongsTo, m.KeyReplacedBy)
 	return m
 }
 
@@ -132,7 +128,11 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		return nil, err
 	}
 	c := &Column{Field: f, Primary: t.primary, Listed: f.StructField.Tag.Get(tagKey) == "", gen: t.gen, path: f.StructField.Index}
-	if c.Kind, err = kindFor(t, f.FieldType); err != nil {
+	kindOf := KindOf
+	if t.serial != "" {
+		kindOf = SerialKindOf
+	}
+	if c.Kind, err = kindOf(f.FieldType); err != nil {
 		return nil, err
 	}
 	if c.source, err = gens.find(t.gen); err != nil {
@@ -142,13 +142,6 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		return c, nil
 	}
 	return c, c.setSerial(t.serial)
-}
-
-func kindFor(t tag, field reflect.Type) (Kind, error) {
-	if t.serial != "" {
-		return SerialKindOf(field)
-	}
-	return KindOf(field)
 }
 
 func writable(f *schema.Field, t tag) error {
@@ -187,7 +180,7 @@ func eachTag(t reflect.Type, path []string, visit func(name, text string)) {
 		if text, ok := f.Tag.Lookup(tagKey); ok {
 			visit(strings.Join(at, "."), text)
 		}
-		if inner := embedded(f); inner != nil && len(at) < 16 {
+		if inner := embedded(f); inner != nil && len(at) < 16 { // a struct may embed itself, by a pointer
 			eachTag(inner, at, visit)
 		}
 	}

@@ -179,7 +179,7 @@ func (l *link) requests() {
 			return
 		}
 		if some := l.proxy.some.Load(); some != nil && some.hit(buffer[:n]) && l.losing.CompareAndSwap(false, true) {
-			time.AfterFunc(some.after(), l.close)
+			time.AfterFunc(some.delay(), l.close)
 		}
 		if some := l.proxy.repeats.Load(); some != nil && some.hit(buffer[:n]) && !l.first(buffer[:n]) {
 			return
@@ -204,7 +204,7 @@ func (s *losses) hit(request []byte) bool {
 	return bytes.Contains(request, s.mark) && s.marked.Add(1)%s.every == 0
 }
 
-func (s *losses) after() time.Duration {
+func (s *losses) delay() time.Duration {
 	if rand.IntN(2) == 0 {
 		return carryOut
 	}

@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	observe(root, &running)
 	root.SetArgs(ids.TimeArguments(root, args))
 	err := root.ExecuteContext(ctx)
-	if err != nil && !running {
+	if !running {
 		err = terminal.Usage(err)
 	}
 	if unwritten := out.Flush(); unwritten != nil && (err == nil || errors.Is(err, unwritten)) {

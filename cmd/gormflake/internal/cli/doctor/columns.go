@@ -43,14 +43,6 @@ func (d *doctor) checkColumns() {
 	}
 }
 
-// checkReferences finds what is wrong with the flags whatever the database has.
-func (d *doctor) checkReferences() error {
-	if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
-		return terminal.Usage(flags.Named(err))
-	}
-	return nil
-}
-
 // knownReferences leaves out, with a warning, what names no column.
 func (d *doctor) knownReferences() []sqlmigrate.Option {
 	var known []sqlmigrate.Option

@@ -129,8 +129,9 @@ func (d *doctor) examineDatabase(ctx context.Context) (err error) {
 	if d.Database, err = readonly.Open(ctx, &d.flags.database); err != nil {
 		return err
 	}
-	err = d.checkReferences()
-	if err == nil {
+	if err = sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
+		err = terminal.Usage(flags.Named(err))
+	} else {
 		err = d.examine()
 	}
 	return errors.Join(err, d.Close())

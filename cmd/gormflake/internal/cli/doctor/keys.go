@@ -95,6 +95,8 @@ func (d *doctor) isLeaseTable(name string) bool {
 	return name == table || strings.HasSuffix(name, "."+table)
 }
 
+// checkKey reports keys of the table that no generator can have issued by now, and notes
+// whether its keys are Snowflake IDs.
 func (d *doctor) checkKey(t *readonly.Table) error {
 	var smallest, largest sql.NullString
 	query := fmt.Sprintf("SELECT MIN(%[1]s), MAX(%[1]s) FROM %[2]s", d.Quote(t.Key), d.Quote(t.Schema, t.Name))

@@ -35,11 +35,8 @@ func (d *doctor) checkSettings() {
 
 // leaseTable is the table of the workers, which may have a schema.
 func (d *doctor) leaseTable() (schema, name string) {
-	schema, name, found := strings.Cut(d.flags.store.Table, ".")
-	if !found {
-		return "", schema
-	}
-	return schema, name
+	dot := strings.IndexByte(d.flags.store.Table, '.')
+	return d.flags.store.Table[:max(0, dot)], d.flags.store.Table[dot+1:]
 }
 
 const postgresSettingsSQL = `SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',

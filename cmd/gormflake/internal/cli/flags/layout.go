@@ -64,10 +64,7 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	f.override("worker-bits", func() { layout.WorkerBits = f.worker })
 	f.override("sequence-bits", func() { layout.SequenceBits = f.sequence })
 	f.override("total-bits", func() { layout.TotalBits = f.totalBits })
-	if err := layout.Validate(); err != nil {
-		return layout, terminal.Usage(err)
-	}
-	return layout, nil
+	return layout, terminal.Usage(layout.Validate())
 }
 
 func (f *Layout) override(flag string, set func()) {

@@ -21,10 +21,8 @@ func (f *Store) Register(cmd *cobra.Command) {
 
 // Check says what is wrong before a database is asked.
 func (f *Store) Check() error {
-	if _, err := sqllease.DDL("sqlite", f.Options()...); err != nil {
-		return terminal.Usage(err)
-	}
-	return nil
+	_, err := sqllease.DDL("sqlite", f.Options()...)
+	return terminal.Usage(err)
 }
 
 // CheckRemote says what is wrong where the store is not a database.

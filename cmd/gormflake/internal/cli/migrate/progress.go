@@ -28,11 +28,7 @@ type progress struct {
 
 // show is a function for sqlmigrate.WithProgress.
 func (p *progress) show(now sqlmigrate.Progress) {
-	if !terminal.IsTerminal(p.out) {
-		p.line(now)
-		return
-	}
-	if now.Retry > 0 {
+	if now.Retry > 0 || !terminal.IsTerminal(p.out) {
 		p.close()
 		p.line(now)
 		return

@@ -23,60 +23,58 @@ type Reader struct {
 // A shape is what follows the code, with every digit a zero.
 type shape struct{ separator, text string }
 
-// separators are those that package serial has.
-const separators = "-_."
-
 // New returns a reader of serial numbers with the code, or with any if it is empty.
 func New(layout snowflake.Layout, code string) (*Reader, error) {
-	s := &Reader{layout: layout, code: code}
-	for _, separator := range append(strings.Split(separators, ""), "") {
-		format, err := s.format("A", separator)
+	r := &Reader{layout: layout, code: code}
+	for _, separator := range []string{"-", "_", ".", ""} { // those of package serial
+		format, err := r.format("A", separator)
 		if err != nil {
 			return nil, err
 		}
-		s.shapes = append(s.shapes, shape{separator, strings.Map(zeroDigit, format.Format(1)[1:])})
+		r.shapes = append(r.shapes, shape{separator, strings.Map(zeroDigit, format.Format(1)[1:])})
 	}
-	return s, nil
+	return r, nil
 }
 
-func (s *Reader) shortest() string { return s.shapes[len(s.shapes)-1].text }
+// shortest is the shape without separators.
+func (r *Reader) shortest() string { return r.shapes[len(r.shapes)-1].text }
 
-func (s *Reader) format(code, separator string) (*serial.Format, error) {
+func (r *Reader) format(code, separator string) (*serial.Format, error) {
 	if separator == "" {
-		return serial.New(code, s.layout)
+		return serial.New(code, r.layout)
 	}
-	return serial.New(code, s.layout, serial.WithSeparator(separator))
+	return serial.New(code, r.layout, serial.WithSeparator(separator))
 }
 
 // Parse returns the ID of a serial number.
-func (s *Reader) Parse(text string) (types.ID, error) {
-	shape, found := shapeOf(s, text)
+func (r *Reader) Parse(text string) (types.ID, error) {
+	shape, found := shapeOf(r, text)
 	if !found {
-		return 0, fmt.Errorf("%s is not a serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", terminal.Quote(text), s.shortest())
+		return 0, fmt.Errorf("%s is not a serial number of the layout: want a code of A-Z and 0-9, and behind it digits as in %s", terminal.Quote(text), r.shortest())
 	}
 	code := text[:len(text)-len(shape.text)]
-	format, err := s.format(code, shape.separator)
+	format, err := r.format(code, shape.separator)
 	switch {
 	case err != nil:
 		return 0, err
-	case s.code != "" && s.code != code:
-		return 0, fmt.Errorf("%s has the code %s: want %s", terminal.Quote(text), code, s.code)
+	case r.code != "" && r.code != code:
+		return 0, fmt.Errorf("%s has the code %s: want %s", terminal.Quote(text), code, r.code)
 	}
 	return format.Parse(text)
 }
 
 // Ends reports whether text ends like a serial number of the layout. It does not
 // allocate, for the many words of a text that do not.
-func Ends[T string | []byte](s *Reader, text T) bool {
-	_, found := shapeOf(s, text)
+func Ends[T string | []byte](r *Reader, text T) bool {
+	_, found := shapeOf(r, text)
 	return found
 }
 
-func shapeOf[T string | []byte](s *Reader, text T) (shape, bool) {
-	if len(text) <= len(s.shortest()) {
+func shapeOf[T string | []byte](r *Reader, text T) (shape, bool) {
+	if len(text) <= len(r.shortest()) {
 		return shape{}, false
 	}
-	for _, shape := range s.shapes {
+	for _, shape := range r.shapes {
 		if at := len(text) - len(shape.text); at > 0 && matching(shape.text, text[at:]) == len(shape.text) {
 			return shape, true
 		}
@@ -86,8 +84,8 @@ func shapeOf[T string | []byte](s *Reader, text T) (shape, bool) {
 
 // Tail is the length of what follows the code of a serial number with
 // separators, or 0 if the text does not continue so.
-func (s *Reader) Tail(after []byte) int {
-	for _, shape := range s.shapes {
+func (r *Reader) Tail(after []byte) int {
+	for _, shape := range r.shapes {
 		n := len(shape.text)
 		if shape.separator != "" && matching(shape.text, after) == n && (n == len(after) || !IsWord[after[n]]) {
 			return n

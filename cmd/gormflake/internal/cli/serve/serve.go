@@ -164,10 +164,7 @@ func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
 	}
 	cfg := f.service
 	cfg.Layout, cfg.Token, cfg.MaxMemory, cfg.Log = layout, token, int64(memory), log
-	if err := cfg.Validate(); err != nil {
-		return cfg, terminal.Usage(err)
-	}
-	return cfg, nil
+	return cfg, terminal.Usage(cfg.Validate())
 }
 
 func (f *serveFlags) checkBounds() error {
@@ -280,15 +277,10 @@ func limitMemory(limit int64) {
 	}
 }
 
-func isLoopback(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}
-
 // announce says where the service is, for people and for scripts that gave it
 // port 0.
 func announce(out io.Writer, listeners []net.Listener, secure bool, cfg service.Config) error {
-	if !isLoopback(listeners[0].Addr()) && cfg.Token == "" {
+	if tcp, ok := listeners[0].Addr().(*net.TCPAddr); cfg.Token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		cfg.Log.Warn("other machines can reach this address, and no token is wanted of them: see --token-file")
 	}
 	scheme := "http"

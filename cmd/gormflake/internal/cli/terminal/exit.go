@@ -19,8 +19,13 @@ const (
 // A usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// Usage makes err a mistake in the command line.
-func Usage(err error) error { return usageError{err} }
+// Usage makes err a mistake in the command line, unless it is nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
 
 // Usagef is Usage of an error of [fmt.Errorf].
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
