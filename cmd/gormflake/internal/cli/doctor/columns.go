@@ -18,7 +18,7 @@ func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
 		t := &d.tables[i]
-		if moved := t.Snowflake || !t.Assigned; moved && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
+		if moved := t.Snowflake || !t.Assigned; moved && !t.Narrow() && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
 			keys = append(keys, t.Column())
 		}
 	}

@@ -21,6 +21,7 @@ func TestDoctorColumns(t *testing.T) {
 			"CREATE TABLE members (id bigint PRIMARY KEY)",
 			"CREATE TABLE audits (member_id int, creator_id int, quantity int)",
 			"CREATE TABLE sizes (member_id bigint)",
+			"CREATE TABLE codes (id int PRIMARY KEY)", "INSERT INTO codes VALUES (-7)", "CREATE TABLE goods (code_id int)", // not moved
 			"CREATE TABLE linked (member_id bigint, other_id bigint, PRIMARY KEY (member_id, other_id))")
 		member := []string{"--reference", "audits.member_id=members.id"}
 		creator := []string{"--not-reference", "audits.creator_id"}
