@@ -121,6 +121,9 @@ func (out *page) likely(columns []LikelyReference, style Style) {
 	out.line(2, "For a column that holds no keys: "+notReference("COLUMN"))
 }
 
+// mostKeys are named for a column.
+const mostKeys = 5
+
 // fixOf says how to move the column.
 func fixOf(l *LikelyReference, reference func(column, key string) string) string {
 	switch {
@@ -130,6 +133,8 @@ func fixOf(l *LikelyReference, reference func(column, key string) string) string
 		return reference(l.Column, "TABLE.KEY")
 	case len(l.Keys) == 1:
 		return reference(l.Column, l.Keys[0])
+	case len(l.Keys) > mostKeys:
+		return reference(l.Column, "TABLE.KEY") + fmt.Sprintf(", any of %d keys", len(l.Keys))
 	}
 	return reference(l.Column, l.Keys[0]) + ", or " + strings.Join(l.Keys[1:], ", ")
 }

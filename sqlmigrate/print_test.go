@@ -80,6 +80,7 @@ func TestTextOfBlocked(t *testing.T) {
 	p.Likely = []sqlmigrate.LikelyReference{
 		{Column: "audit.order_id", Type: "integer", Keys: []string{"orders.id", "users.id"}, Reason: "its name"},
 		{Column: "audit.made_by", Type: "integer", Reason: "its name"},
+		{Column: "audit.owner_id", Type: "integer", Keys: strings.Fields(strings.Repeat("some.id ", 57)), Reason: "its name"},
 		{Column: "audit.order_ids", Type: "integer[]", Reason: "its name", Change: "ALTER TABLE audit"},
 	}
 	p.Phases = p.Phases[1:]
@@ -114,11 +115,13 @@ Phase guard: 1 step, at once, 1 statement
 `
 	const options = `  audit.order_id integer, by its name: WithReference("audit.order_id", "orders.id"), or users.id
   audit.made_by integer, by its name: WithReference("audit.made_by", "TABLE.KEY")
+  audit.owner_id integer, by its name: WithReference("audit.owner_id", "TABLE.KEY"), any of 57 keys
   audit.order_ids integer[], by its name: ALTER TABLE audit
   For a column that holds no keys: WithoutReference("COLUMN")
 `
 	const flags = `  audit.order_id integer, by its name: --reference audit.order_id=orders.id, or users.id
   audit.made_by integer, by its name: --reference audit.made_by=TABLE.KEY
+  audit.owner_id integer, by its name: --reference audit.owner_id=TABLE.KEY, any of 57 keys
   audit.order_ids integer[], by its name: ALTER TABLE audit
   For a column that holds no keys: --not-reference COLUMN
 `

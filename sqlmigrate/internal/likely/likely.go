@@ -130,6 +130,7 @@ type suspect struct {
 	keys    []Key
 	reason  string
 	values  samples
+	dense   bool // they are a primary key without gaps, as a counter's
 }
 
 // judge returns nil for a column that holds no key.
@@ -162,10 +163,17 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 		s.keys, s.reason = keys, "its comment"
 		return s
 	}
-	if s.meaning == elsewhere || c.Alone {
+	if s.meaning == elsewhere || f.isKey(id) {
 		return nil
 	}
+	if c.Alone { // redirect.rd_from: no name shows it
+		s.meaning = nothing
+	}
 	return s
+}
+
+func (f *finder) isKey(c column) bool {
+	return slices.ContainsFunc(f.in.Keys, func(key Key) bool { return columnOf(key.Table, key.Column) == c })
 }
 
 // own reports whether the column is the whole primary key of its table and has its
@@ -240,9 +248,13 @@ func (f *finder) settle(s *suspect, found []*present) {
 			s.reason = "its name and values"
 		}
 	case nothing:
-		s.keys = keysOf(found, func(p *present) bool { return p.fits(s.values) })
-		if len(s.keys) > 0 {
-			s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
+		s.keys = keysOf(found, func(p *present) bool { return p.fits(s) })
+		if len(s.keys) == 0 {
+			return
+		}
+		s.reason = fmt.Sprintf("its values: all %d that were looked up are keys", len(s.values))
+		if !slices.ContainsFunc(found, func(p *present) bool { return p.leavesOut(s.values) }) {
+			s.reason += ", as a counter's may be"
 		}
 	}
 }

@@ -49,6 +49,8 @@ func (f *finder) sample(ctx context.Context, table engine.TableName, asked []*su
 			s.values = append(s.values, valuesIn(row[i].String)...)
 		}
 		s.values = distinct(s.values)
+		s.dense = s.column.Alone && s.values.dense()
+		s.values = s.values.thinned(maxValues)
 	}
 	return nil
 }
@@ -67,7 +69,18 @@ func valuesIn(text string) (values samples) {
 // 0 and -1 stand for none where there is no NULL.
 func distinct(values samples) samples {
 	slices.Sort(values)
-	return slices.DeleteFunc(slices.Compact(values), func(value int64) bool { return value == 0 || value == -1 }).thinned(maxValues)
+	return slices.DeleteFunc(slices.Compact(values), func(value int64) bool { return value == 0 || value == -1 })
+}
+
+// dense reports whether half of the values are next to the one before.
+func (values samples) dense() bool {
+	next := 0
+	for i := 1; i < len(values); i++ {
+		if values[i] == values[i-1]+1 {
+			next++
+		}
+	}
+	return 2*next >= len(values)
 }
 
 // thinned are at most so many of the values, evenly.
@@ -183,12 +196,18 @@ func (p *present) has(values samples) bool { return p.count(values) == len(value
 // fits reports whether the values are those of a reference, although nothing else
 // says so. All have to be keys. That says little of a count, because small keys
 // have no gaps: so there have to be gaps between the values, or the values have to
-// reach as far as the keys do.
-func (p *present) fits(values samples) bool {
-	if len(values) < fewest || !p.has(values) {
+// reach as far as the keys do, as those of a primary key do that counts.
+func (p *present) fits(s *suspect) bool {
+	if len(s.values) < fewest || !p.has(s.values) {
 		return false
 	}
-	return p.reaches(values) || p.gaps(values) >= enoughBits
+	return !s.dense && p.reaches(s.values) || p.leavesOut(s.values)
+}
+
+// leavesOut reports whether the values are keys, and too few numbers between them are
+// for that to be chance.
+func (p *present) leavesOut(values samples) bool {
+	return len(values) >= fewest && p.has(values) && p.gaps(values) >= enoughBits
 }
 
 func (p *present) reaches(values samples) bool {

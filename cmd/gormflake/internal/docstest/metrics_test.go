@@ -26,7 +26,7 @@ var (
 // ofOnlineMove are names of columns, of which docs/online.md speaks.
 var ofOnlineMove = regexp.MustCompile(`^gormflake_(new|old)_`)
 
-// TestMetricsInPages compares docs/metrics.md with what a service exports.
+// TestMetricsInPages compares docs/metrics.md with what a service and doctor export.
 func TestMetricsInPages(t *testing.T) {
 	t.Parallel()
 	p := read(t, filepath.Join(root, "docs", "metrics.md"))
@@ -46,19 +46,31 @@ func TestMetricsInPages(t *testing.T) {
 	}
 }
 
-// exported are the names of a service that has a lease and has refused
-// something.
+// exported are the names of a service that has a lease and has refused something,
+// and of doctor.
 func exported(t *testing.T) []string {
 	t.Helper()
 	s := &session{t: t, scheme: "sqlite", program: build(t), dir: t.TempDir(), urls: map[string]string{}}
 	s.serve(command{text: "gormflake serve --dsn sqlite://shop.db --addr 127.0.0.1:8080 &", quiet: true})
 	get(t, "http://"+s.address+"/v1/ids?count=none")
 	var names []string
-	for _, found := range typeLine.FindAllStringSubmatch(get(t, "http://"+s.address+"/metrics"), -1) {
+	for _, found := range typeLine.FindAllStringSubmatch(get(t, "http://"+s.address+"/metrics")+textfile(t, s), -1) {
 		names = append(names, found[1])
 	}
 	slices.Sort(names)
 	return names
+}
+
+// textfile is what doctor writes.
+func textfile(t *testing.T, s *session) string {
+	t.Helper()
+	name := filepath.Join(s.dir, "doctor.prom")
+	out, err := exec.CommandContext(t.Context(), s.program, "doctor", "--dsn", s.urls["sqlite://shop.db"], "--textfile", name).CombinedOutput()
+	text, readErr := os.ReadFile(name)
+	if readErr != nil {
+		t.Fatalf("%v, %v\n%s", readErr, err, out)
+	}
+	return string(text)
 }
 
 func get(t *testing.T, url string) string {

@@ -25,6 +25,9 @@ func TestDoctorAccount(t *testing.T) {
 			moved(t, db, "orders", "VARCHAR(60) UNIQUE")
 			moved(t, db, "payments", "VARCHAR(60) UNIQUE")
 			leased(t, db, snowflake.TwitterLayout())
+			if target == testdb.Postgres {
+				clitest.Execute(t, db, "CREATE SEQUENCE secret", "SELECT setval('secret', 9223372036854775807)")
+			}
 			as, grantee := clitest.Account(t, db, dsn)
 
 			clitest.Execute(t, db, "GRANT SELECT ON orders TO "+grantee, "GRANT INSERT ON payments TO "+grantee)

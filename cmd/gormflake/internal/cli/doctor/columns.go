@@ -18,7 +18,7 @@ func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
 		t := &d.tables[i]
-		if moved := t.Snowflake || !t.Assigned; moved && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
+		if moved := t.Snowflake || !t.Assigned; moved && !t.Narrow() && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
 			keys = append(keys, t.Column())
 		}
 	}
@@ -59,7 +59,9 @@ func (d *doctor) knownReferences() []sqlmigrate.Option {
 func (d *doctor) reportColumn(l *sqlmigrate.LikelyReference) {
 	key := "TABLE.KEY"
 	what := "keys"
-	if len(l.Keys) > 0 {
+	if len(l.Keys) > maxNamed {
+		what = fmt.Sprintf("any of %d keys", len(l.Keys))
+	} else if len(l.Keys) > 0 {
 		key = l.Keys[0]
 		what = strings.Join(l.Keys, " or ")
 	}

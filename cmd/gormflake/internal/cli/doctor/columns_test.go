@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ func TestDoctorColumns(t *testing.T) {
 			"CREATE TABLE members (id bigint PRIMARY KEY)",
 			"CREATE TABLE audits (member_id int, creator_id int, quantity int)",
 			"CREATE TABLE sizes (member_id bigint)",
+			"CREATE TABLE codes (id int PRIMARY KEY)", "INSERT INTO codes VALUES (-7)", "CREATE TABLE goods (code_id int)", // not moved
 			"CREATE TABLE linked (member_id bigint, other_id bigint, PRIMARY KEY (member_id, other_id))")
 		member := []string{"--reference", "audits.member_id=members.id"}
 		creator := []string{"--not-reference", "audits.creator_id"}
@@ -46,6 +48,24 @@ func TestDoctorColumns(t *testing.T) {
 		clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "members"), clitest.Findings, "nothing to do", "")
 		diagnose(t, url).only(t, 1, 0)
 		diagnose(t, url, "--skip", "members").only(t, 0, 0)
+	})
+}
+
+// A column that could hold any of many keys does not list them.
+func TestDoctorManyKeys(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		if db.Name() == "sqlite" {
+			t.Skip("no column is too narrow")
+		}
+		clitest.Execute(t, db, "CREATE TABLE audits (owner_id int)", "INSERT INTO audits VALUES (1), (2)")
+		for i := range 6 {
+			clitest.Execute(t, db, fmt.Sprintf("CREATE TABLE keys_%d (id bigint PRIMARY KEY)", i), fmt.Sprintf("INSERT INTO keys_%d VALUES (1), (2)", i))
+		}
+		diagnose(t, url).has(t, "problem", "columns", "audits.owner_id", "may hold any of 6 keys, by its name", "migrate plan --reference audits.owner_id=TABLE.KEY TABLE;")
+		clitest.Execute(t, db, "DROP TABLE keys_5")
+		diagnose(t, url).has(t, "problem", "columns", "audits.owner_id", "may hold keys_0.id or keys_1.id or keys_2.id or keys_3.id or keys_4.id, by its name", "")
 	})
 }
 

@@ -24,6 +24,7 @@ type doctorFlags struct {
 	refs     flags.References
 	skip     []string
 	json     bool
+	textfile string
 	now      func() time.Time
 }
 
@@ -50,6 +51,9 @@ fix it:
             a table of Snowflake IDs whose keys the database still assigns, unless its
             counter is parked, or --park is given and it is a sequence of PostgreSQL,
             which does not follow keys
+  usage     how many of their numbers the keys of any integer type have used, and the
+            sequences that the account may read: a warning from 75 % on, a problem
+            from 90 % on, with the date on which all are if created_at shows it
   columns   those that are too narrow for a Snowflake ID and may hold keys of tables
             that are moved: what "gormflake migrate plan" lists, found in the same
             way. Name each with --reference or --not-reference there and here
@@ -81,6 +85,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")
 }
 
 // A doctor is one examination.
@@ -119,6 +124,11 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	if err := d.report.write(cmd.OutOrStdout(), f.json); err != nil {
 		return err
 	}
+	if f.textfile != "" {
+		if err := d.report.writeTextfile(f.textfile, f.database.URL()); err != nil {
+			return err
+		}
+	}
 	if d.report.healthy() {
 		return nil
 	}
@@ -143,6 +153,7 @@ func (d *doctor) examine() error {
 	d.checkWorkers()
 	d.checkExpiry()
 	d.checkKeys()
+	d.checkUsage()
 	d.checkColumns()
 	d.checkSerials()
 	return d.awake()

@@ -30,14 +30,18 @@ const (
 // index of the primary key.
 func (d *doctor) checkKeys() {
 	var err error
-	if d.tables, err = d.Tables(); err != nil {
+	if d.tables, err = d.Tables(""); err != nil {
 		d.unseen(keysCheck, "", err)
 		return
 	}
 	d.noteSkip()
-	moved, before := 0, len(d.report.Findings)
+	wide, moved, before := 0, 0, len(d.report.Findings)
 	for i := range d.tables {
 		t := &d.tables[i]
+		if t.Narrow() {
+			continue
+		}
+		wide++
 		if slices.ContainsFunc(d.flags.skip, t.Is) {
 			continue
 		}
@@ -56,7 +60,7 @@ func (d *doctor) checkKeys() {
 		}
 	}
 	if len(d.report.Findings) == before {
-		d.report.ok(keysCheck, "", fmt.Sprintf("%s with a BIGINT key can be seen, %d of them with Snowflake IDs; none is ahead of the clock", terminal.Counted(len(d.tables), "table", "tables"), moved))
+		d.report.ok(keysCheck, "", fmt.Sprintf("%s with a BIGINT key can be seen, %d of them with Snowflake IDs; none is ahead of the clock", terminal.Counted(wide, "table", "tables"), moved))
 	}
 }
 
@@ -84,7 +88,7 @@ func (d *doctor) place() parking.Place { return parking.NewPlace(d.layout) }
 func (d *doctor) noteSkip() {
 	for _, name := range d.flags.skip {
 		if !slices.ContainsFunc(d.tables, func(t readonly.Table) bool { return t.Is(name) }) && !d.isLeaseTable(name) {
-			d.report.ok(keysCheck, name, "it is not skipped: no table of this name has a BIGINT key, or workers")
+			d.report.ok(keysCheck, name, "it is not skipped: no table of this name has an integer key, or workers")
 		}
 	}
 }

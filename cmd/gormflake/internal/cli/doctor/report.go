@@ -32,6 +32,7 @@ type report struct {
 	Problems int       `json:"problems"`
 	Warnings int       `json:"warnings"`
 	Findings []finding `json:"findings"`
+	Usage    []usage   `json:"usage,omitempty"`
 }
 
 func (r *report) add(f finding) {

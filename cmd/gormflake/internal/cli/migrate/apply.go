@@ -56,7 +56,7 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 		}
 		part := f.phases.cut(plan)
 		if part.Empty() {
-			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, tables))
+			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
 			return nil
 		}
 		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)

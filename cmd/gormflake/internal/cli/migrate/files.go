@@ -82,7 +82,7 @@ func (f *filesFlags) write(cmd *cobra.Command, tables []string) (err error) {
 	}
 	before := namesIn(f.dir)
 	defer func() { f.printWritten(cmd, before) }()
-	if len(tables) == 0 {
+	if len(append(tables, f.selection.args()...)) == 0 {
 		return f.database.With(cmd.Context(), flags.ReadOnly, f.writeLeaseTable)
 	}
 	return f.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {

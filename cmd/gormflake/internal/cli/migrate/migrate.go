@@ -38,6 +38,7 @@ type migrateFlags struct {
 	database   flags.Database
 	layout     flags.Layout
 	references flags.References
+	selection  selection
 
 	recreateViews bool
 }
@@ -46,6 +47,7 @@ func (f *migrateFlags) register(cmd *cobra.Command) {
 	f.database.Register(cmd)
 	f.layout.Register(cmd)
 	f.references.Register(cmd)
+	f.selection.register(cmd)
 	cmd.Flags().BoolVar(&f.recreateViews, "recreate-views", false, "drop views that keep PostgreSQL from widening a column, and create them again as they were, in the same transaction")
 }
 
@@ -64,7 +66,7 @@ func (f *migrateFlags) options() ([]sqlmigrate.Option, error) {
 
 // planArgs are the flags that make the plan what it is, as they were given.
 func (f *migrateFlags) planArgs() []string {
-	args := f.references.Args()
+	args := append(f.references.Args(), f.selection.args()...)
 	if f.recreateViews {
 		args = append([]string{"--recreate-views"}, args...)
 	}
@@ -78,6 +80,10 @@ func (f *migrateFlags) withPlan(ctx context.Context, mode string, tables []strin
 		return err
 	}
 	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		tables, err := f.selection.with(ctx, db, tables)
+		if err != nil {
+			return err
+		}
 		plan, err := inspect(ctx, db, tables, options)
 		if err != nil {
 			return err
@@ -107,7 +113,7 @@ func inspect(ctx context.Context, db *gorm.DB, tables []string, options []sqlmig
 
 // needTables is for commands that want one table or more.
 func needTables(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	if len(args) == 0 && !cmd.Flags().Changed("schema") && !cmd.Flags().Changed("tables") {
 		return terminal.Usagef("no table: name the tables to move, as in %q", cmd.CommandPath()+" orders")
 	}
 	return nil

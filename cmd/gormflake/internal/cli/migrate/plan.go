@@ -26,6 +26,9 @@ for how long and under which locks, and what stands in the way. Nothing is
 changed. A summary comes first; --details adds the columns and each step, --sql
 prints the statements in order for a review, and --json all of it for programs.
 
+--schema and --tables select tables whose primary key begins with an integer; not
+those of goose, golang-migrate and extensions.
+
 Columns that are too narrow for a Snowflake ID and may hold keys of the tables
 are listed: by their names, comments, by what views and functions compare them
 with, and by a sample of their values. Name each with --reference, so that it is

@@ -43,10 +43,11 @@ func parseColumns(set []string) ([]readonly.Table, error) {
 // findColumns sets the columns to search, and returns the tables that have none
 // of them.
 func (r *reset) findColumns(tables []string, columns []readonly.Table) (unsearched []string, err error) {
-	keys, err := r.Tables()
+	keys, err := r.Tables("")
 	if err != nil {
 		return nil, fmt.Errorf("the tables: %w", err)
 	}
+	keys = slices.DeleteFunc(keys, func(t readonly.Table) bool { return t.Narrow() })
 	if len(tables) > 0 {
 		if keys, err = onlyNamed(keys, tables); err != nil {
 			return nil, err

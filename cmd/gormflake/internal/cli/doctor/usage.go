@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
+)
+
+const (
+	usageCheck = "usage"
+
+	usageWarning = 0.75
+	usageProblem = 0.90
+)
+
+// A usage is how much a key or a sequence has used of its numbers.
+type usage struct {
+	Name  string  `json:"name"` // table.column, or a sequence
+	Last  float64 `json:"last"`
+	Limit float64 `json:"limit"`
+	Used  float64 `json:"used"`           // 1: all
+	Full  string  `json:"full,omitempty"` // the date on which all are used, at the present rate
+	fix   string
+}
+
+// checkUsage looks for keys and sequences that run out.
+func (d *doctor) checkUsage() {
+	for i := range d.tables {
+		t := &d.tables[i]
+		if slices.ContainsFunc(d.flags.skip, t.Is) {
+			continue
+		}
+		if err := d.useKey(t); err != nil && t.Narrow() { // of others, the check of keys says so
+			d.unseen(usageCheck, t.String(), err)
+		}
+	}
+	if err := d.useSequences(); err != nil {
+		d.unseen(usageCheck, "sequences", err)
+	}
+	slices.SortStableFunc(d.report.Usage, func(a, b usage) int { return cmp.Compare(b.Used, a.Used) })
+	var names []string
+	for _, u := range d.report.Usage {
+		percent := math.Floor(100 * u.Used)
+		names = append(names, fmt.Sprintf("%s %.0f %%", u.Name, percent))
+		text := fmt.Sprintf("%.0f %% of its numbers are used, up to %.0f of %.0f", percent, u.Last, u.Limit)
+		if u.Full != "" {
+			text += "; at the present rate all are on " + u.Full
+		}
+		switch {
+		case u.Used >= usageProblem:
+			d.report.problem(usageCheck, u.Name, text, u.fix)
+		case u.Used >= usageWarning:
+			d.report.warn(usageCheck, u.Name, text, u.fix)
+		}
+	}
+	if len(names) > 0 {
+		d.report.ok(usageCheck, "", "of their numbers, keys and sequences have used: "+named(names))
+	}
+}
+
+func (d *doctor) use(u usage) {
+	u.Used = u.Last / u.Limit
+	d.report.Usage = append(d.report.Usage, u)
+}
+
+// useKey leaves out Snowflake IDs, whose end is their layout's, and the counter of a
+// wide key, which may be parked.
+func (d *doctor) useKey(t *readonly.Table) error {
+	u := usage{Name: t.Column(), Limit: t.Limit, fix: "gormflake migrate plan " + t.String()}
+	err := d.Ask(fmt.Sprintf("SELECT COALESCE(MAX(%s) + 0.0, 0) FROM %s", d.Quote(t.Key), d.Quote(t.Schema, t.Name)), nil, &u.Last)
+	if err != nil || u.Last >= float64(d.layout.Min(d.layout.Epoch.Add(youngest))) {
+		return err
+	}
+	if t.Narrow() {
+		u.Last = max(u.Last, t.Counter)
+		u.Full = d.full(t, u.Last)
+	}
+	d.use(u)
+	return nil
+}
+
+// ageSQL is the age of a time in seconds.
+var ageSQL = map[string]string{
+	"mysql":    "TIMESTAMPDIFF(SECOND, %s, NOW())",
+	"postgres": "extract(epoch FROM now() - %s::timestamptz)",
+}
+
+// full goes by the time since the last key below the newest tenth. It is empty if the
+// table does not show that time, or the date is a century away.
+func (d *doctor) full(t *readonly.Table, last float64) string {
+	var key, age float64
+	query := fmt.Sprintf("SELECT %[1]s, %[2]s FROM %[3]s WHERE %[1]s <= %.0[4]f ORDER BY %[1]s DESC LIMIT 1",
+		d.Quote(t.Key), fmt.Sprintf(ageSQL[d.Dialect], d.Quote(t.Created)), d.Quote(t.Schema, t.Name), last*0.9)
+	if t.Created == "" || d.Ask(query, nil, &key, &age) != nil || age <= 0 {
+		return ""
+	}
+	left := age * (t.Limit - last) / (last - key)
+	if left > 100*365*24*60*60 {
+		return ""
+	}
+	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
+}
+
+// useSequences reads a sequence as a Table whose Key is the table that it is of.
+func (d *doctor) useSequences() error {
+	found, err := readonly.Rows(d.Database, sequencesSQL[d.Dialect], nil, func(s *readonly.Table) []any {
+		return []any{&s.Schema, &s.Name, &s.Key, &s.Counter, &s.Limit}
+	})
+	for _, s := range found {
+		fix := fmt.Sprintf("ALTER SEQUENCE %s AS bigint NO MINVALUE NO MAXVALUE", d.Quote(s.Schema, s.Name))
+		switch {
+		case d.Dialect == "mysql":
+			fix = strings.Replace(fix, " AS bigint", "", 1)
+			err = errors.Join(err, d.Ask("SELECT next_not_cached_value - increment, IF(increment > 0, maximum_value, minimum_value) FROM "+d.Quote(s.Name), nil, &s.Counter, &s.Limit))
+		case s.Key != "":
+			fix = "gormflake migrate plan " + (&readonly.Table{Schema: s.Schema, Name: s.Key}).String()
+		}
+		d.use(usage{Name: "sequence " + s.String(), Last: s.Counter, Limit: s.Limit, fix: fix})
+	}
+	return err
+}
+
+// sequencesSQL leaves out those that begin again or may not be read. On MariaDB, each
+// has a row of its own for the rest.
+var sequencesSQL = map[string]string{
+	"sqlite": `SELECT 1 WHERE 0`,
+	"mysql":  `SELECT '', TABLE_NAME, '', 0, 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'SEQUENCE' ORDER BY 2`,
+	"postgres": `SELECT CASE WHEN n.nspname = current_schema() THEN '' ELSE n.nspname END, c.relname, coalesce(t.relname, ''), coalesce(pg_sequence_last_value(c.oid), 0),
+  CASE WHEN s.seqincrement > 0 THEN least(s.seqmax, 2::float8 ^ (8 * a.attlen - 1) - 1) ELSE s.seqmin END
+FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+LEFT JOIN pg_class t ON t.oid = d.refobjid
+LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND a.attlen IN (2, 4)
+WHERE n.nspname = ANY (current_schemas(false)) AND NOT s.seqcycle AND CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, 'SELECT, USAGE') END ORDER BY 1, 2`,
+}

@@ -1,0 +1,110 @@
+package migrate_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+)
+
+// planned are the tables of a plan.
+func planned(t *testing.T, url string, args ...string) []string {
+	t.Helper()
+	got := clitest.Command(t, append([]string{"migrate", "plan", "--dsn", url, "--json"}, args...)...)
+	var plan struct {
+		Tables []struct{ Schema, Name string }
+	}
+	if err := json.Unmarshal([]byte(got.Out), &plan); err != nil {
+		t.Fatalf("code %d, %v\n%s%s", got.Code, err, got.Out, got.Err)
+	}
+	var names []string
+	for _, table := range plan.Tables {
+		names = append(names, table.Name)
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// What is selected is the same before the move and after it, and without the tables
+// that are not the application's.
+func TestMigrateSelection(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Shop(t, url)
+		schema := map[string]string{"sqlite": "SELECT 'main'", "mysql": "SELECT DATABASE()", "postgres": "SELECT current_schema()"}[db.Name()]
+		if err := db.Raw(schema).Row().Scan(&schema); err != nil {
+			t.Fatal(err)
+		}
+		key := map[string]string{"sqlite": "INTEGER PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "postgres": "serial PRIMARY KEY"}[db.Name()]
+		clitest.Execute(t, db, "CREATE TABLE goose_db_version (id "+key+")", "CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY)", "CREATE TABLE texts (id VARCHAR(9) PRIMARY KEY)")
+		all := []string{"order_lines", "orders"}
+		for range 2 {
+			for _, args := range [][]string{{"--schema", schema}, {"--tables", "order*"}, {"--tables", schema + ".*"}, {"--tables", "order_?ines", "orders"}, {"--tables", "order_lines", "--tables", "*"}} {
+				if got := planned(t, url, args...); !slices.Equal(got, all) {
+					t.Errorf("%q selects %q, want %q", args, got, all)
+				}
+			}
+			got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--tables", "order*", "--not-reference", "audit.order_id", "--phases", "widen,detach")
+			if strings.HasPrefix(got.Out, "nothing to do") {
+				clitest.WantOutcome(t, got, clitest.OK, "what is left is of guard", "")
+				continue
+			}
+			clitest.WantOutcome(t, got, clitest.OK, "next: gormflake migrate apply --dsn … --phases guard --not-reference audit.order_id --tables='order*'\n", "done")
+		}
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "files", "--dsn", url, "--format", "goose", "--dir", filepath.Join(t.TempDir(), "files"), "--schema", schema), clitest.OK, "_snowflake_guard.sql\n", "")
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--schema", schema, "--not-reference", "audit.order_id"), clitest.OK, "applied: guard\n", "done")
+		clitest.WantOutcome(t, clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--schema", schema), clitest.OK, "nothing to do: --tables='"+schema+".*' and what is connected", "")
+		for pattern, want := range map[string]string{"odd*": "no table with a primary key that begins with an integer", "odd.*": "no table with", "texts": "no table with"} {
+			clitest.WantOneLine(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--tables", pattern, "orders"), `tables "`+pattern+`": `+want)
+		}
+		clitest.WantUsage(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--tables", "[a"), `tables "[a": syntax error in pattern`)
+	})
+}
+
+// A schema that is not on the search_path.
+func TestMigrateOtherSchema(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		if db.Name() == "sqlite" {
+			t.Skip("there is one")
+		}
+		var other string
+		if err := db.Raw(map[string]string{"mysql": "SELECT DATABASE()", "postgres": "SELECT current_schema()"}[db.Name()]).Row().Scan(&other); err != nil {
+			t.Fatal(err)
+		}
+		other += "_b"
+		clitest.Execute(t, db, "CREATE SCHEMA "+other, `CREATE TABLE `+other+`.odd_ones (id int PRIMARY KEY)`)
+		t.Cleanup(func() {
+			clitest.Execute(t, db, "DROP SCHEMA "+other+map[string]string{"postgres": " CASCADE"}[db.Name()])
+		})
+		got := clitest.Command(t, "migrate", "plan", "--dsn", url, "--details", "--schema", other)
+		clitest.WantOutcome(t, got, clitest.Findings, "  "+other+".odd_ones: ", "")
+	})
+}
+
+func TestMigrateSelectionOnline(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Shop(t, url)
+		if db.Name() == "sqlite" {
+			t.Skip("keys are wide")
+		}
+		var version string
+		if err := db.Raw("SELECT VERSION()").Row().Scan(&version); err != nil {
+			t.Fatal(err)
+		}
+		if db.Name() == "mysql" && !strings.Contains(version, "MariaDB") {
+			t.Skip("online moves want MariaDB")
+		}
+		args := []string{"--dsn", url, "--yes", "--tables", "order*"}
+		clitest.WantOutcome(t, clitest.Command(t, append([]string{"migrate", "online", "apply", "--until", "copy"}, args...)...), clitest.OK, "applied up to stage copy", "copy")
+		if got := planned(t, url, "--tables", "*"); !slices.Equal(got, []string{"order_lines", "orders"}) {
+			t.Errorf("under way, all are %q", got)
+		}
+		clitest.WantOutcome(t, clitest.Command(t, append([]string{"migrate", "online", "apply"}, args...)...), clitest.OK, "applied; next", "swap")
+		clitest.WantOutcome(t, clitest.Command(t, append([]string{"migrate", "online", "finish"}, args...)...), clitest.OK, "finished", "finish")
+	})
+}
