@@ -259,6 +259,23 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 	})
 }
 
+type elsewhere struct{ ID uint }
+
+func (elsewhere) TableName() string { return "absent.rows" }
+
+// A table that cannot be read may have a counter: that is never a warning.
+func TestOpenCannotSeeCounters(t *testing.T) {
+	t.Parallel()
+	for _, opts := range [][]gormflake.Option{nil, {gormflake.WithUnparkedCounters()}} {
+		db := testdb.Open(t, testdb.SQLite)
+		_, err := gormflake.Open(t.Context(), db, append(opts, quiet, jsSafe, gormflake.WithModels(&elsewhere{}))...)
+		plugintest.Wants(t, err, []string{"gormflake: check table absent.rows: "})
+		if db.Migrator().HasTable("snowflake_workers") {
+			t.Error("a worker was leased")
+		}
+	}
+}
+
 // SQLite counts without AUTOINCREMENT too, until the trigger of package sqlmigrate
 // refuses such rows.
 func TestOpenRefusesRowids(t *testing.T) {

@@ -70,13 +70,13 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 	if err != nil || db.Name() != "mysql" && db.Name() != "sqlite" {
 		return err
 	}
-	err = check.Counters(db, parking.NewPlace(layout), keys)
+	counters, err := check.Counters(db, parking.NewPlace(layout), keys)
 	switch {
-	case err == nil:
-		return nil
+	case counters == nil:
+		return err
 	case cfg.unparked:
-		db.Logger.Warn(db.Statement.Context, "%v", err)
-		return nil
+		db.Logger.Warn(db.Statement.Context, "%v", counters)
+		return err
 	}
-	return errors.Join(err, errors.New("gormflake: Open: a counter is in the way of the keys: if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
+	return errors.Join(counters, err, errors.New("gormflake: Open: a counter is in the way of the keys: if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
 }

@@ -14,21 +14,24 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Counters returns an error for each key whose table exists and has a counter that
-// is neither removed nor parked. The keys are of listed models.
-func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) error {
+// Counters returns a mistake for each key whose table exists and has a counter that
+// is neither removed nor parked, and why tables cannot be read. The keys are of
+// listed models.
+func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (mistakes, err error) {
 	db = quiet(db)
-	var errs []error
+	var found, failed []error
 	for _, f := range keys {
+		column := model.NewColumn(f)
+		column.Listed = true
 		columns, err := readColumns(db, f.Schema.Table)
-		errs = append(errs, tableError(f.Schema.Table, err))
 		if live := (table{columns: columns}).find(db.Name(), f.DBName); live != nil && live.follows {
-			column := model.NewColumn(f)
-			column.Listed = true
-			errs = append(errs, checkCounter(db, column, live, &place))
+			var counts error
+			counts, err = checkCounter(db, column, live, &place)
+			found = append(found, counts)
 		}
+		failed = append(failed, tableError(f.Schema.Table, err))
 	}
-	return errors.Join(errs...)
+	return errors.Join(found...), errors.Join(failed...)
 }
 
 // assigned finds a column to which the database still assigns values. In the table of
@@ -37,7 +40,8 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	switch {
 	case column.Serial != nil || !column.Listed && !l.auto:
 	case l.follows:
-		return checkCounter(c.db, column, l, column.Parking())
+		counts, err := checkCounter(c.db, column, l, column.Parking())
+		return errors.Join(counts, tableError(column.Field.Schema.Table, err))
 	case l.auto && column.Listed && !l.always:
 		return nil
 	}
@@ -45,24 +49,24 @@ func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 }
 
 // checkCounter rejects a counter, for a listed model only one that is not parked.
-func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) error {
+func checkCounter(db *gorm.DB, c *model.Column, l *liveColumn, place *parking.Place) (counts, err error) {
 	read := mysqlCounter
 	if db.Name() == "sqlite" {
 		read = sqliteCounter
 	}
 	next, park, err := read(db, c.Field.Schema.Table, l)
 	if err != nil {
-		return tableError(c.Field.Schema.Table, err)
+		return nil, err
 	}
 	fix := "move the table with package sqlmigrate"
 	if park != nil && place != nil {
 		if c.Listed && next > uint64(place.Limit) {
-			return nil
+			return nil, nil
 		}
 		fix += fmt.Sprintf(", or park the counter above all IDs until %d: %s", place.Until.Year(), park(place.ID))
 	}
 	return mistake(c, fmt.Sprintf("table %s still assigns column %s (auto-increment): its counter, at %d, follows the largest key, so that a program that inserts without a key gets one that the generator issues too, and Save of a slice or a nested row then overwrites the other row: %s",
-		c.Field.Schema.Table, c.Field.DBName, next, fix))
+		c.Field.Schema.Table, c.Field.DBName, next, fix)), nil
 }
 
 // mysqlCounter returns the key that the database assigns next, and the statements that
