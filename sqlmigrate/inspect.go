@@ -105,6 +105,13 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
+	if len(found.Blockers) == 0 {
+		tried, err := e.Try(ctx, conn, c.trial(found.Tables, now))
+		if err != nil {
+			return nil, err
+		}
+		found.Add(tried)
+	}
 	plan := &Plan{Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Notes: found.Notes}
 	c.keys = plan.keys()
 	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
@@ -116,4 +123,15 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	})
 	plan.Notes = slices.Concat(plan.Notes, notes)
 	return plan, nil
+}
+
+// trial is of keys before a move.
+func (c *config) trial(tables []Table, now time.Time) engine.Trial {
+	return engine.Trial{
+		Tables: tables,
+		Moved:  true,
+		Small:  1,
+		Today:  c.layout.Max(now),
+		Last:   c.layout.Max(c.layout.Expires()),
+	}
 }
