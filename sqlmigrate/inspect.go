@@ -106,7 +106,7 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		return nil, err
 	}
 	if len(found.Blockers) == 0 {
-		tried, err := e.Try(ctx, conn, c.trial(found.Tables, now))
+		tried, err := e.Try(ctx, conn, c.trial(found, now))
 		if err != nil {
 			return nil, err
 		}
@@ -126,10 +126,11 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 }
 
 // trial is of keys before a move.
-func (c *config) trial(tables []Table, now time.Time) engine.Trial {
+func (c *config) trial(found *engine.Result, now time.Time) engine.Trial {
 	return engine.Trial{
-		Tables: tables,
+		Tables: found.Tables,
 		Moved:  true,
+		Phases: found.Phases,
 		Small:  1,
 		Today:  c.layout.Max(now),
 		Last:   c.layout.Max(c.layout.Expires()),

@@ -13,7 +13,8 @@ type Trial struct {
 
 	// Moved: the copies have the types that the plan gives to the columns, and nothing
 	// assigns keys in them. Else they are as the tables are.
-	Moved bool
+	Moved  bool
+	Phases []plan.Phase // of the plan, if the copies are Moved
 
 	Small types.ID // a key that tables hold today: what rejects it as well rejects the row, not the key
 	Today types.ID // one that would be issued now
@@ -37,9 +38,14 @@ func (f *Findings) Unreadable(table, view string, key types.ID, err error) {
 		"change the view, or drop it")
 }
 
-// NotTried notes a table of which no copy can be tried.
+// NotTried notes a table of which no copy can be tried, or that there are no copies if
+// its name is empty.
 func (f *Findings) NotTried(table string, why error) {
-	f.Note("Table %s: no key was tried: %v", table, why)
+	of := ""
+	if table != "" {
+		of = " of table " + table
+	}
+	f.Note("No key was tried in a copy%s: %v", of, why)
 }
 
 // Assigns is for a trigger that gives a key to a row without one, so that the
