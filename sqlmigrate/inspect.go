@@ -105,14 +105,16 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 	if err != nil {
 		return nil, err
 	}
+	trial := c.trial(found, now)
 	if len(found.Blockers) == 0 {
-		tried, err := e.Try(ctx, conn, c.trial(found, now))
+		tried, err := e.Try(ctx, conn, trial)
 		if err != nil {
 			return nil, err
 		}
 		found.Add(tried)
 	}
-	plan := &Plan{Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Notes: found.Notes}
+	plan := &Plan{Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted, Notes: found.Notes}
+	plan.trial = engine.Trial{Tables: found.Tables, Small: trial.Small, Today: trial.Today, Last: trial.Last}
 	c.keys = plan.keys()
 	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
 	if err != nil {

@@ -40,17 +40,17 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	if _, err := conn.ExecContext(ctx, openCopies); err != nil {
+	r := &reader{conn: conn}
+	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
 		found.NotTried("", err)
-		return found, ctx.Err()
+		return found, r.err
 	}
 	defer func() { err = errors.Join(err, uncancelled(ctx, conn, "DETACH "+copies)) }()
-	r := &reader{conn: conn}
 	objects := read[object](ctx, r, objectsSQL)
-	failed := copyAll(ctx, conn, objects, t.Moved)
+	failed := copyAll(ctx, r, objects, t.Moved)
 	var tables []*copied
 	for _, table := range t.Tables {
-		c := copied{conn, table, read[copiedColumn](ctx, r, copiedSQL, table.Name)}
+		c := copied{r, table, read[copiedColumn](ctx, r, copiedSQL, table.Name)}
 		if err := failed[fold(table.Name)]; err != nil {
 			found.NotTried(table.Name, err)
 			continue
@@ -61,6 +61,33 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	found.Add(tryGuards(ctx, tables, objects, t))
 	found.Add(tryViews(ctx, tables, objects, t))
 	return found, cmp.Or(ctx.Err(), r.err)
+}
+
+// try returns SQLite's refusal of a statement. Any other error is the reader's.
+func (r *reader) try(ctx context.Context, statement string) error {
+	if r.err != nil {
+		return nil
+	}
+	_, err := r.conn.ExecContext(ctx, statement)
+	return r.refusal(err)
+}
+
+// refusal goes by what all drivers call their errors.
+func (r *reader) refusal(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		err = joined.Unwrap()[0]
+	}
+	if err == nil || strings.Contains(fmt.Sprintf("%T", err), "sqlite") || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	r.fail(err)
+	return nil
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil && err != nil {
+		r.err = fmt.Errorf("sqlmigrate: try keys: %w", err)
+	}
 }
 
 // An object is what the catalog has.
@@ -76,7 +103,7 @@ ORDER BY type <> 'table', sql NOT LIKE 'CREATE VIRTUAL%', type = 'trigger', rowi
 var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(fts[345]|rtree(_i32)?|geopoly)\b`)
 
 // copyAll returns what could not be copied, by the folded names of its tables.
-func copyAll(ctx context.Context, conn *sql.Conn, objects []object, moved bool) map[string]error {
+func copyAll(ctx context.Context, r *reader, objects []object, moved bool) map[string]error {
 	failed := map[string]error{}
 	for _, o := range objects {
 		if strings.HasPrefix(o.Text, "CREATE VIRTUAL ") && !copiedModules.MatchString(o.Text) {
@@ -88,7 +115,7 @@ func copyAll(ctx context.Context, conn *sql.Conn, objects []object, moved bool) 
 		if moved {
 			text, _ = withoutAutoincrement(text)
 		}
-		if _, err := conn.ExecContext(ctx, text); err != nil {
+		if err := r.try(ctx, text); err != nil {
 			failed[fold(o.Table)] = err
 		}
 	}
@@ -97,7 +124,7 @@ func copyAll(ctx context.Context, conn *sql.Conn, objects []object, moved bool) 
 
 // A copied table takes rows.
 type copied struct {
-	conn *sql.Conn
+	r *reader
 	plan.Table
 	all []copiedColumn // without those that are generated
 }
@@ -205,33 +232,33 @@ func keyOf(c plan.Column, key types.ID) string {
 }
 
 // insert puts a row into the copy, looks for it by its keys, and takes it back.
-func (c *copied) insert(ctx context.Context, keys row) error {
+func (c *copied) insert(ctx context.Context, keys row) (refusal error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
-	if err := uncancelled(ctx, c.conn, "BEGIN"); err != nil {
-		return err
-	}
-	_, err := c.conn.ExecContext(ctx, c.insertSQL(keys))
-	if err == nil {
-		err = c.find(ctx, keys)
-	}
-	return errors.Join(err, endTransaction(ctx, c.conn))
+	c.r.transaction(ctx, func() {
+		if refusal = c.r.try(ctx, c.insertSQL(keys)); refusal == nil && !one[bool](ctx, c.r, c.findSQL(keys)) {
+			refusal = errors.New("the row has another key after it was inserted, or is not there")
+		}
+	})
+	return refusal
 }
 
-func (c *copied) find(ctx context.Context, keys row) error {
+func (r *reader) transaction(ctx context.Context, do func()) {
+	if r.err == nil {
+		r.fail(uncancelled(ctx, r.conn, "BEGIN"))
+		do()
+		r.fail(endTransaction(ctx, r.conn))
+	}
+}
+
+func (c *copied) findSQL(keys row) string {
 	where := []string{"true"}
 	for name, key := range keys {
 		if _, err := strconv.Atoi(key); err == nil {
 			where = append(where, quote(name)+" = "+key)
 		}
 	}
-	var is bool
-	query := fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(c.Name), strings.Join(where, " AND "))
-	err := c.conn.QueryRowContext(ctx, query).Scan(&is)
-	if err == nil && !is {
-		err = errors.New("the row has another key after it was inserted, or is not there")
-	}
-	return err
+	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(c.Name), strings.Join(where, " AND "))
 }
 
 // insertSQL takes a row of the table for what is not a key, or without one what the
@@ -282,7 +309,7 @@ func tryGuards(ctx context.Context, tables []*copied, objects []object, t engine
 	for _, step := range guardsOf(t.Phases) {
 		text := step.Up[0].SQL
 		objects = append(objects, object{Kind: "trigger", Table: step.Table, Name: guardName(&table{name: step.Table})})
-		if _, err := entered[0].conn.ExecContext(ctx, strings.Replace(text, "main.", copies+".", 1)); err != nil {
+		if err := entered[0].r.try(ctx, strings.Replace(text, "main.", copies+".", 1)); err != nil {
 			found.NotTried(step.Table, err)
 		}
 	}
@@ -367,22 +394,19 @@ func tableOf(view object, tables []*copied) string {
 
 // readViews returns the errors of views, by name.
 func readViews(ctx context.Context, tables []*copied, views []object, key types.ID) map[string]error {
-	conn, failed := tables[0].conn, map[string]error{}
-	if uncancelled(ctx, conn, "BEGIN") != nil {
-		return failed
-	}
-	for _, c := range tables {
-		_, _ = conn.ExecContext(ctx, c.insertSQL(c.together(key))) // what is rejected is found elsewhere
-	}
-	for _, v := range views {
-		limited, cancel := context.WithTimeout(ctx, trialTimeout)
-		if _, _, err := rows.Texts(limited, conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copies, quote(v.Name), mostRead)); err != nil {
-			failed[v.Name] = err
+	r, failed := tables[0].r, map[string]error{}
+	r.transaction(ctx, func() {
+		for _, c := range tables {
+			_ = r.try(ctx, c.insertSQL(c.together(key))) // what is refused is found elsewhere
 		}
-		cancel()
-	}
-	if err := endTransaction(ctx, conn); err != nil {
-		return map[string]error{}
-	}
+		for _, v := range views {
+			limited, cancel := context.WithTimeout(ctx, trialTimeout)
+			_, _, err := rows.Texts(limited, r.conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copies, quote(v.Name), mostRead))
+			if refusal := r.refusal(err); refusal != nil {
+				failed[v.Name] = refusal
+			}
+			cancel()
+		}
+	})
 	return failed
 }
