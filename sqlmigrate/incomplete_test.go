@@ -67,7 +67,9 @@ func TestGuardBeforeDetach(t *testing.T) {
 		const want = "phase guard is blocked by phase detach"
 		part := plan.Only(sqlmigrate.Widen, sqlmigrate.Guard)
 		migratetest.WantError(t, part.Err(), want)
-		migratetest.WantError(t, part.WriteFiles(t.TempDir(), sqlmigrate.Goose), want)
+		if err := part.WriteFiles(t.TempDir(), sqlmigrate.Goose); err != nil {
+			t.Errorf("files that may follow others: %v", err)
+		}
 		migratetest.WantError(t, plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen, sqlmigrate.Guard)), want)
 		for _, phase := range []sqlmigrate.PhaseName{sqlmigrate.Widen, sqlmigrate.Detach} {
 			if err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(phase)); err != nil {
