@@ -127,23 +127,26 @@ func (r *run) apply() error {
 var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
 
 func (r *run) complete() error {
-	omitted := r.plan.Omitted
-	var rejected []Blocker
+	left := r.plan.Omitted
 	if len(r.plan.trial.Tables) > 0 && len(r.plan.Phases) > 0 && len(r.plan.left) == 0 {
 		tried, err := r.engine.Try(r.ctx, r.conn, r.plan.trial)
 		if err != nil {
 			return fmt.Errorf("%w its tables could not be tried: %w", ErrIncomplete, err)
 		}
-		rejected = tried.Blockers
+		for _, b := range tried.Blockers {
+			tried.Omitted = append(tried.Omitted, Omission{Blocker: b})
+		}
 		for _, o := range tried.Omitted {
-			omitted = engine.AppendNew(slices.Clip(omitted), o)
+			left = engine.AppendNew(slices.Clip(left), o)
 		}
 	}
-	return errors.Join(errors.Join(converted(omitted, func(o Omission) error {
-		return fmt.Errorf("%w phase %s has left out table %s: %s: %s: %s", ErrIncomplete, o.Phase, o.Table, o.Object, o.Reason, o.Fix)
-	})...), errors.Join(converted(rejected, func(b Blocker) error {
-		return fmt.Errorf("%w table %s: %s: %s: %s", ErrIncomplete, b.Table, b.Object, b.Reason, b.Fix)
-	})...))
+	return errors.Join(converted(left, func(o Omission) error {
+		of := ""
+		if o.Phase != "" {
+			of = "phase " + string(o.Phase) + " has left out "
+		}
+		return fmt.Errorf("%w %stable %s: %s: %s: %s", ErrIncomplete, of, o.Table, o.Object, o.Reason, o.Fix)
+	})...)
 }
 
 func (r *run) revert() error {

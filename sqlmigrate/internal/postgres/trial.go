@@ -8,6 +8,6 @@ import (
 )
 
 // Try implements [engine.Engine].
-func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (engine.Findings, error) {
+func (Engine) Try(context.Context, *sql.Conn, engine.Trial) (engine.Findings, error) {
 	return engine.Findings{}, nil
 }

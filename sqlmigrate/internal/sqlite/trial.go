@@ -21,11 +21,12 @@ import (
 const (
 	// copies is the database of the copies. It is in memory also if that of the
 	// connection is read only. Views and triggers in it cannot name another one.
-	copies     = "snowflake_trial"
-	openCopies = "ATTACH 'file:" + copies + "?mode=memory&cache=private' AS " + copies
+	copies      = "snowflake_trial"
+	openCopies  = "ATTACH 'file:" + copies + "?mode=memory&cache=private' AS " + copies
+	closeCopies = "DETACH " + copies
 
 	// trialTimeout ends what a large key makes endless.
-	trialTimeout = 5 * time.Second
+	trialTimeout = 2 * time.Second
 
 	// mostRead are the rows that are read of a view.
 	mostRead = 1000
@@ -45,7 +46,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		found.NotTried("", err)
 		return found, r.err
 	}
-	defer func() { err = errors.Join(err, uncancelled(ctx, conn, "DETACH "+copies)) }()
+	defer func() { err = errors.Join(err, uncancelled(ctx, conn, closeCopies)) }()
 	objects := read[object](ctx, r, objectsSQL)
 	failed := copyAll(ctx, r, objects, t.Moved)
 	var tables []*copied
@@ -59,7 +60,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		tables = append(tables, &c)
 	}
 	found.Add(tryGuards(ctx, tables, objects, t))
-	found.Add(tryViews(ctx, tables, objects, t))
+	found.Add(tryViews(ctx, r, tables, objects, t))
 	return found, cmp.Or(ctx.Err(), r.err)
 }
 
@@ -233,22 +234,17 @@ func keyOf(c plan.Column, key types.ID) string {
 
 // insert puts a row into the copy, looks for it by its keys, and takes it back.
 func (c *copied) insert(ctx context.Context, keys row) (refusal error) {
+	if c.r.err != nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
-	c.r.transaction(ctx, func() {
-		if refusal = c.r.try(ctx, c.insertSQL(keys)); refusal == nil && !one[bool](ctx, c.r, c.findSQL(keys)) {
-			refusal = errors.New("the row has another key after it was inserted, or is not there")
-		}
-	})
-	return refusal
-}
-
-func (r *reader) transaction(ctx context.Context, do func()) {
-	if r.err == nil {
-		r.fail(uncancelled(ctx, r.conn, "BEGIN"))
-		do()
-		r.fail(endTransaction(ctx, r.conn))
+	c.r.fail(uncancelled(ctx, c.r.conn, "BEGIN"))
+	if refusal = c.r.try(ctx, c.insertSQL(keys)); refusal == nil && !one[bool](ctx, c.r, c.findSQL(keys)) {
+		refusal = errors.New("the row has another key after it was inserted, or is not there")
 	}
+	c.r.fail(endTransaction(ctx, c.r.conn))
+	return refusal
 }
 
 func (c *copied) findSQL(keys row) string {
@@ -307,9 +303,8 @@ func tryGuards(ctx context.Context, tables []*copied, objects []object, t engine
 		return found
 	}
 	for _, step := range guardsOf(t.Phases) {
-		text := step.Up[0].SQL
 		objects = append(objects, object{Kind: "trigger", Table: step.Table, Name: guardName(&table{name: step.Table})})
-		if err := entered[0].r.try(ctx, strings.Replace(text, "main.", copies+".", 1)); err != nil {
+		if err := entered[0].r.try(ctx, strings.Replace(step.Up[0].SQL, "main.", copies+".", 1)); err != nil {
 			found.NotTried(step.Table, err)
 		}
 	}
@@ -350,7 +345,7 @@ func (c *copied) tryWithout(ctx context.Context, triggers []string, today types.
 	}
 	keys := c.together(today)
 	for _, column := range c.Columns {
-		if isOwn(column) {
+		if column.Key {
 			keys[column.Name] = "NULL"
 		}
 	}
@@ -361,17 +356,15 @@ func (c *copied) tryWithout(ctx context.Context, triggers []string, today types.
 }
 
 // tryViews reads views of tables that have a row with a key of today, and if some
-// cannot be read, of such with a small key.
-func tryViews(ctx context.Context, tables []*copied, objects []object, t engine.Trial) (found engine.Findings) {
+// cannot be read, of others that have one with a small key.
+func tryViews(ctx context.Context, r *reader, tables []*copied, objects []object, t engine.Trial) (found engine.Findings) {
 	views := slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o.Kind != "view" })
-	if len(views) == 0 || len(tables) == 0 {
+	failed := readViews(ctx, r, tables, views, t.Today)
+	if len(failed) == 0 || r.try(ctx, closeCopies) != nil || r.try(ctx, openCopies) != nil {
 		return found
 	}
-	failed := readViews(ctx, tables, views, t.Today)
-	if len(failed) == 0 {
-		return found
-	}
-	before := readViews(ctx, tables, views, t.Small+1)
+	copyAll(ctx, r, objects, t.Moved)
+	before := readViews(ctx, r, tables, views, t.Small+1)
 	for _, v := range views {
 		if failed[v.Name] != nil && before[v.Name] == nil {
 			found.Unreadable(tableOf(v, tables), v.Name, t.Today, failed[v.Name])
@@ -392,21 +385,20 @@ func tableOf(view object, tables []*copied) string {
 	return view.Name
 }
 
-// readViews returns the errors of views, by name.
-func readViews(ctx context.Context, tables []*copied, views []object, key types.ID) map[string]error {
-	r, failed := tables[0].r, map[string]error{}
-	r.transaction(ctx, func() {
-		for _, c := range tables {
-			_ = r.try(ctx, c.insertSQL(c.together(key))) // what is refused is found elsewhere
+// readViews returns the errors of views, by name. It is not one transaction, because
+// that would keep the lock under which the rows of the tables are read.
+func readViews(ctx context.Context, r *reader, tables []*copied, views []object, key types.ID) map[string]error {
+	failed := map[string]error{}
+	for _, c := range tables {
+		_ = r.try(ctx, c.insertSQL(c.together(key))) // what is refused is found elsewhere
+	}
+	for _, v := range views {
+		limited, cancel := context.WithTimeout(ctx, trialTimeout)
+		_, _, err := rows.Texts(limited, r.conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copies, quote(v.Name), mostRead))
+		if refusal := r.refusal(err); refusal != nil {
+			failed[v.Name] = refusal
 		}
-		for _, v := range views {
-			limited, cancel := context.WithTimeout(ctx, trialTimeout)
-			_, _, err := rows.Texts(limited, r.conn, fmt.Sprintf("SELECT * FROM %s.%s LIMIT %d", copies, quote(v.Name), mostRead))
-			if refusal := r.refusal(err); refusal != nil {
-				failed[v.Name] = refusal
-			}
-			cancel()
-		}
-	})
+		cancel()
+	}
 	return failed
 }

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
@@ -48,6 +49,7 @@ var hostile = []struct {
 	{"trigger that inserts with a key", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TABLE u (r REFERENCES t)", "CREATE TRIGGER g BEFORE INSERT ON u BEGIN INSERT INTO t (id) VALUES (NEW.r); END"}, "", ""},
 	{"view", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE VIEW v AS SELECT length(zeroblob(id)) AS n FROM t"}, "", "view v: it cannot be read with key"},
 	{"view of a view", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE VIEW v AS SELECT id FROM t", "CREATE VIEW w AS SELECT abs(-9223372036854775807 - (id > 4294967296)) AS n FROM v"}, "", "integer overflow"},
+	{"view without an end", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE VIEW v AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < (SELECT max(id) FROM t)) SELECT count(*) FROM c"}, "", "context deadline exceeded"},
 	{"view that has failed before", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE VIEW v AS SELECT * FROM gone"}, "", ""},
 	{"conflict that rolls back", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY ON CONFLICT ROLLBACK, n NOT NULL ON CONFLICT ROLLBACK DEFAULT 1)"}, "", ""},
 }
@@ -89,6 +91,39 @@ func TestSQLiteTrial(t *testing.T) {
 	}
 }
 
+// What the program registers with its driver is missing in another one.
+func TestSQLiteNotTried(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ column, want string }{
+		"collation": {"name TEXT COLLATE german", "no such collation sequence: german"},
+		"function":  {"name TEXT CHECK (germanize(name))", "no such function: germanize"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachSQLite(t, func(t *testing.T, db *gorm.DB) {
+				migratetest.Run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)", "CREATE TABLE u (r INT REFERENCES t CHECK (r < 99))")
+				err := db.Connection(func(conn *gorm.DB) error {
+					migratetest.Run(t, conn, "PRAGMA writable_schema = ON",
+						fmt.Sprintf("UPDATE sqlite_master SET sql = 'CREATE TABLE t (id INTEGER PRIMARY KEY, %s)' WHERE name = 't'", tt.column),
+						"PRAGMA writable_schema = RESET")
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := migratetest.Inspect(t.Context(), db, "t")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "No key was tried in a copy of table t: ") || !strings.Contains(notes, tt.want) {
+					t.Errorf("notes:\n%s\nwant one with %q", notes, tt.want)
+				}
+				migratetest.WantError(t, plan.Err(), "column r of table u")
+			})
+		})
+	}
+}
+
 func readableViews(t *testing.T, db *gorm.DB) (names string) {
 	t.Helper()
 	for _, view := range sqliteRows(t, db, "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name") {
@@ -98,4 +133,20 @@ func readableViews(t *testing.T, db *gorm.DB) (names string) {
 		}
 	}
 	return names
+}
+
+// A trigger can put a row with a key in place of one without, before the guard.
+func TestSQLiteTriggerAssigns(t *testing.T) {
+	t.Parallel()
+	eachSQLite(t, func(t *testing.T, db *gorm.DB) {
+		migratetest.Run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT)")
+		sqliteApply(t, db, sqliteInspect(t, db, "t"))
+		migratetest.Run(t, db, "CREATE TRIGGER numbers BEFORE INSERT ON t WHEN NEW.id = -1 BEGIN"+
+			" INSERT INTO t SELECT coalesce(max(id), 0) + 1, NEW.n FROM t; SELECT RAISE(IGNORE); END", "INSERT INTO t (n) VALUES (7)")
+		wantRows(t, db, "SELECT id, n FROM t", "[[1 7]]")
+		plan := sqliteInspect(t, db, "t")
+		if len(plan.Omitted) != 1 || plan.Omitted[0].Phase != sqlmigrate.Detach || plan.Omitted[0].Object != "trigger numbers" {
+			t.Errorf("left out %v, want trigger numbers of phase detach", plan.Omitted)
+		}
+	})
 }
