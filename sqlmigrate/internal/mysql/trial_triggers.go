@@ -1,0 +1,65 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// A temporary table has no triggers, and one of another table may write anywhere, so
+// none is fired: its text shows whether it assigns the key.
+
+// insertTriggersSQL asks for the triggers that can change a row that is inserted.
+const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
+	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
+
+// findTriggers finds those that assign a key, with or without one in the row.
+func (r *trial) findTriggers(ctx context.Context) {
+	if r.err != nil {
+		return
+	}
+	schemas := mycatalog.Join(r.Tables, ", ", func(t plan.Table) string { return mycatalog.SchemaOf(engine.TableName{Schema: t.Schema}) })
+	triggers, err := rows.Read[struct {
+		Table      engine.TableName
+		Name, Body string
+	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, schemas))
+	r.err = err
+	for _, trigger := range triggers {
+		i := slices.IndexFunc(r.Tables, func(t plan.Table) bool { return t.Schema == trigger.Table.Schema && t.Name == trigger.Table.Name })
+		if i >= 0 && slices.ContainsFunc(r.Tables[i].Columns, func(c plan.Column) bool {
+			return c.Key && len(c.Refers) == 0 && assigns(trigger.Body, strings.ToLower(c.Name))
+		}) {
+			r.Assigns(trigger.Table.String(), trigger.Name)
+			r.Omitted[len(r.Omitted)-1].Fix += r.triggerSQL(ctx, engine.TableName{Schema: trigger.Table.Schema, Name: trigger.Name})
+		}
+	}
+}
+
+// triggerSQL are the statements that drop the trigger and restore it.
+func (r *trial) triggerSQL(ctx context.Context, trigger engine.TableName) string {
+	name := mycatalog.QuoteTable(trigger)
+	_, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE TRIGGER "+name)
+	if err != nil || len(shown) == 0 {
+		return ": DROP TRIGGER " + name
+	}
+	return ": DROP TRIGGER " + name + "; it was made by: " + shown[0][2].String
+}
+
+// assigns reports whether the body of a trigger changes a column of the new row, which
+// only a SET can.
+func assigns(body, column string) bool {
+	tokens := tokensOf(body)
+	for i := 1; i+3 < len(tokens); i++ {
+		follows := tokens[i+3] == ":=" || tokens[i+3] == "=" && (tokens[i-1] == "set" || tokens[i-1] == ",")
+		if follows && slices.Equal(tokens[i:i+3], []string{"new", ".", column}) {
+			return true
+		}
+	}
+	return false
+}
