@@ -71,7 +71,7 @@ func TestMySQLOldCheck(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := migratetest.MySQLOpen(t, on, "CREATE TABLE users (id int NOT NULL AUTO_INCREMENT PRIMARY KEY)",
-			"CREATE TABLE notes (id int NOT NULL DEFAULT 4 PRIMARY KEY CHECK (id NOT IN (5, 6) AND id < 1e9), "+
+			"CREATE TABLE notes (id int NOT NULL DEFAULT 4 PRIMARY KEY CHECK (id NOT IN (5, 6) AND id <> 1e9), "+
 				"user_id int CHECK (CONCAT(user_id, 'ü\"`''') <> _latin1'x' AND user_id > -(1)), "+
 				"FOREIGN KEY (user_id) REFERENCES users (id))",
 			"INSERT INTO users VALUES (2)", "INSERT INTO notes VALUES (1, 2)")

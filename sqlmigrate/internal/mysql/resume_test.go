@@ -318,7 +318,10 @@ func TestMySQLRights(t *testing.T) {
 		name, user := migratetest.MySQLRow(t, db, "SELECT DATABASE()")[0], mysqlReader(t, db)
 		limited := mysqlAs(t, db, user, "x")
 		schema := migratetest.MySQLSchema(t, db)
-		plan := migratetest.MySQLInspect(t, limited, migratetest.MySQLSmallTargets()...)
+		plan, err := migratetest.Inspect(t.Context(), limited, migratetest.MySQLSmallTargets()...)
+		if err != nil {
+			t.Fatal(err)
+		}
 		hidden := "1142" // MySQL shows foreign keys to those who may only read
 		if mysqlMariaDB(t, db) {
 			hidden = "may not ALTER it"

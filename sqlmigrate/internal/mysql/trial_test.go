@@ -52,6 +52,7 @@ func hostileTables() []hostile {
 		{name: "range partitions with a check", make: []string{columns + "CONSTRAINT c CHECK (r > 0)) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (100))"}, want: "no partition for value"},
 		{name: "range partitions with a last one", make: []string{assigned + "n int) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (100), PARTITION z VALUES LESS THAN MAXVALUE)"}},
 		{name: "subpartitions", make: []string{columns + "n int) PARTITION BY RANGE (id DIV 10) SUBPARTITION BY HASH (id) SUBPARTITIONS 2 (PARTITION a VALUES LESS THAN (100))"}, want: "no partition for value"},
+		{name: "range columns partitions", make: []string{"CREATE TABLE t (id int, r int, d int, PRIMARY KEY (id, d)) PARTITION BY RANGE COLUMNS (id, d) (PARTITION a VALUES LESS THAN (100, 100))", "CREATE TABLE u (id int PRIMARY KEY)"}, child: true, want: "no partition for value"},
 		{name: "list partitions", make: []string{columns + "n int) PARTITION BY LIST (id) (PARTITION a VALUES IN (1, 2))"}, want: "no partition for value"},
 		{name: "hash partitions", make: []string{assigned + "n int) PARTITION BY HASH (id) PARTITIONS 3"}},
 		{name: "float reference", make: []string{"CREATE TABLE t (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, r double)"}, want: "it reads back as"},
@@ -205,7 +206,10 @@ func TestMySQLTrialWithoutRights(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := migratetest.MySQLOpen(t, on, "CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (id int PRIMARY KEY)")
 		limited := mysqlAs(t, db, mysqlReader(t, db), "x")
-		moves := migratetest.MustInspect(t, limited, "t", "c")
+		moves, err := migratetest.Inspect(t.Context(), limited, "t", "c")
+		if err != nil {
+			t.Fatal(err)
+		}
 		notes := strings.Join(moves.Notes, "\n")
 		if moves.Err() != nil || strings.Count(notes, "No key was tried") != 1 || !strings.Contains(notes, "Error 1044") {
 			t.Errorf("blockers %v, notes %q, want one that no key was tried", moves.Err(), moves.Notes)
