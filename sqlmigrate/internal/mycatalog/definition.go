@@ -145,7 +145,7 @@ func (d Definition) WithoutAuto() Definition {
 }
 
 // Has reports whether words stand in the definition, outside of quotes.
-func (d Definition) Has(words string) bool { return index(string(d), words) >= 0 }
+func (d Definition) Has(words string) bool { return strings.Contains(bare(string(d)), words) }
 
 // Nullable is the definition without NOT NULL.
 func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL") }
@@ -154,7 +154,7 @@ func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL
 func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
 
 func (d Definition) replace(words, by string) Definition {
-	if i := index(string(d), words); i >= 0 {
+	if i := strings.Index(bare(string(d)), words); i >= 0 {
 		return d[:i] + Definition(by) + d[i+len(words):]
 	}
 	return d

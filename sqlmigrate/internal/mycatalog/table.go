@@ -90,7 +90,7 @@ func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
 
 // IsFunctional reports whether an element is an index of an expression.
 func IsFunctional(element string) bool {
-	return strings.Contains(element, "KEY `") && (index(element, "((") >= 0 || index(element, ",(") >= 0)
+	return strings.Contains(element, "KEY `") && (strings.Contains(bare(element), "((") || strings.Contains(bare(element), ",("))
 }
 
 // IndexOf is the place of the index that serves only the foreign key, or -1.

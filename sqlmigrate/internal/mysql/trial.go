@@ -24,14 +24,18 @@ type trial struct {
 	engine.Findings
 
 	conn   *sql.Conn
-	copies []*copied
-	made   int   // names of copies
-	err    error // what ends it
+	tables []*copied
+	copies []*copied // that could be made
+	made   int       // names of copies
+	err    error     // what ends it
 }
 
 // Try implements [engine.Engine]. A copy is made from the text that SHOW CREATE TABLE
 // writes, so the table itself is not locked.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
+	if len(t.Tables) == 0 {
+		return found, nil
+	}
 	session, err := OpenSession(ctx, conn, inspectWait)
 	if err != nil {
 		return found, err
@@ -39,14 +43,13 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	defer func() { err = session.close(ctx, err) }()
 	r := &trial{Trial: t, conn: conn}
 	defer func() { err = errors.Join(err, r.drop(ctx)) }()
-	if r.copyTables(ctx) {
-		for _, c := range r.copies {
-			r.try(ctx, c, t.Today, r.Reject, r.NotTried)
-		}
-		r.tryViews(ctx)
-		for _, c := range r.copies {
-			r.try(ctx, c, t.Last, r.RejectLast, func(string, error) {})
-		}
+	r.copyTables(ctx)
+	for _, c := range r.copies {
+		r.try(ctx, c, t.Today, r.Reject, r.NotTried)
+	}
+	r.tryViews(ctx)
+	for _, c := range r.copies {
+		r.try(ctx, c, t.Last, r.RejectLast, func(string, error) {})
 	}
 	r.findTriggers(ctx)
 	return r.Findings, r.err
@@ -88,7 +91,9 @@ type copied struct {
 // A keyColumn holds keys of the move.
 type keyColumn struct {
 	*mycatalog.Column
-	to mycatalog.Integer
+
+	to  mycatalog.Integer
+	own bool // refers to no other
 }
 
 // newName is for a copy of a table or view in this schema.
@@ -105,28 +110,36 @@ var (
 	noKey = regexp.MustCompile(`Error 3750\b`)
 )
 
-// copyTables reports whether the account may.
-func (r *trial) copyTables(ctx context.Context) bool {
+func (r *trial) copyTables(ctx context.Context) {
+	mayCopy := true
 	for _, table := range r.Tables {
 		c, err := r.newCopy(ctx, table)
 		if err != nil {
 			r.err = err
-			return false
+			return
 		}
-		err = r.create(ctx, c)
-		if err == nil {
-			r.copies = append(r.copies, c)
-			continue
+		r.tables = append(r.tables, c)
+		if mayCopy {
+			mayCopy = r.copyTable(ctx, c)
 		}
-		if noRight.MatchString(err.Error()) {
-			r.NotTried("", err)
-			return false
-		}
-		if rejected := r.rejectedChange(ctx, c, err); rejected != nil {
-			r.Reject(c.String(), c.keys[0].Name, r.Today, rejected)
-		} else {
-			r.NotTried(c.String(), err)
-		}
+	}
+}
+
+// copyTable reports whether the account may.
+func (r *trial) copyTable(ctx context.Context, c *copied) bool {
+	err := r.create(ctx, c)
+	if err == nil {
+		r.copies = append(r.copies, c)
+		return true
+	}
+	if noRight.MatchString(err.Error()) {
+		r.NotTried("", err)
+		return false
+	}
+	if rejected := r.rejectedChange(ctx, c, err); rejected != nil {
+		r.Reject(c.String(), c.keys[0].Name, r.Today, rejected)
+	} else {
+		r.NotTried(c.String(), err)
 	}
 	return true
 }
@@ -139,7 +152,7 @@ func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) 
 	c := &copied{Table: t, name: r.newName(t.Schema)}
 	for _, described := range table.Columns {
 		if column := t.Column(described.Name); column != nil {
-			c.keys = append(c.keys, &keyColumn{column, mycatalog.IntegerOf(described.To)})
+			c.keys = append(c.keys, &keyColumn{column, mycatalog.IntegerOf(described.To), described.Key && len(described.Refers) == 0})
 		}
 	}
 	slices.SortStableFunc(c.keys, func(a, b *keyColumn) int {
@@ -192,7 +205,7 @@ var (
 func (c *copied) define(column *mycatalog.Column, moved bool) string {
 	d := column.Definition.WithoutAuto()
 	if i := c.keyAt(column); i >= 0 && moved {
-		d = c.keys[i].moved()
+		d = c.keys[i].widen(d)
 	}
 	if !column.Primary {
 		d = d.Nullable()
@@ -208,19 +221,29 @@ func (c *copied) keyAt(column *mycatalog.Column) int {
 	return slices.IndexFunc(c.keys, func(k *keyColumn) bool { return k.Column == column })
 }
 
-// moved is the definition after the move.
-func (k *keyColumn) moved() mycatalog.Definition {
-	d := k.Definition.WithoutAuto()
+func (k *keyColumn) widen(d mycatalog.Definition) mycatalog.Definition {
 	if k.to.Base == "" {
 		return d
 	}
 	return d.As(k.to)
 }
 
+// moved is the definition after the move, or now if that is over.
+func (r *trial) moved(k *keyColumn) mycatalog.Definition {
+	d := k.Definition
+	if !r.Moved {
+		return d
+	}
+	if slices.ContainsFunc(r.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach }) {
+		d = d.WithoutAuto()
+	}
+	return k.widen(d)
+}
+
 // rejectedChange is an error that the table gives too, once the plan changes its columns,
 // or nil if only the copy failed.
 func (r *trial) rejectedChange(ctx context.Context, c *copied, failed error) error {
-	changes := r.Moved && slices.ContainsFunc(c.keys, func(k *keyColumn) bool { return k.moved() != k.Definition })
+	changes := slices.ContainsFunc(c.keys, func(k *keyColumn) bool { return r.moved(k) != k.Definition })
 	switch {
 	case !changes:
 		return nil
@@ -231,7 +254,7 @@ func (r *trial) rejectedChange(ctx context.Context, c *copied, failed error) err
 	if r.exec(ctx, "CREATE TEMPORARY TABLE "+name+" LIKE "+mycatalog.QuoteTable(c.TableName)) != nil {
 		return nil
 	}
-	rejected := r.exec(ctx, "ALTER TABLE "+name+" "+mycatalog.Join(c.keys, ", ", func(k *keyColumn) string { return "MODIFY " + string(k.moved()) }))
+	rejected := r.exec(ctx, "ALTER TABLE "+name+" "+mycatalog.Join(c.keys, ", ", func(k *keyColumn) string { return "MODIFY " + string(r.moved(k)) }))
 	r.exec(ctx, "DROP TEMPORARY TABLE "+name) // gone with the connection otherwise
 	return rejected
 }

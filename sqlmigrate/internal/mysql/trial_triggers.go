@@ -9,7 +9,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
-	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A temporary table has no triggers, and one of another table may write anywhere, so
@@ -19,26 +18,29 @@ import (
 const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
 	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
 
-// findTriggers finds those that assign a key, with or without one in the row.
+// findTriggers finds those that assign a key which the database does not assign anyway.
 func (r *trial) findTriggers(ctx context.Context) {
 	if r.err != nil {
 		return
 	}
-	schemas := mycatalog.Join(r.Tables, ", ", func(t plan.Table) string { return mycatalog.SchemaOf(engine.TableName{Schema: t.Schema}) })
+	schemas := mycatalog.Join(r.tables, ", ", func(c *copied) string { return mycatalog.SchemaOf(c.TableName) })
 	triggers, err := rows.Read[struct {
 		Table      engine.TableName
 		Name, Body string
 	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, schemas))
 	r.err = err
 	for _, trigger := range triggers {
-		i := slices.IndexFunc(r.Tables, func(t plan.Table) bool { return t.Schema == trigger.Table.Schema && t.Name == trigger.Table.Name })
-		if i >= 0 && slices.ContainsFunc(r.Tables[i].Columns, func(c plan.Column) bool {
-			return c.Key && len(c.Refers) == 0 && assigns(trigger.Body, strings.ToLower(c.Name))
-		}) {
+		if slices.ContainsFunc(r.tables, func(c *copied) bool { return c.TableName == trigger.Table && r.assigns(c, trigger.Body) }) {
 			r.Assigns(trigger.Table.String(), trigger.Name)
 			r.Omitted[len(r.Omitted)-1].Fix += r.triggerSQL(ctx, engine.TableName{Schema: trigger.Table.Schema, Name: trigger.Name})
 		}
 	}
+}
+
+func (r *trial) assigns(c *copied, trigger string) bool {
+	return slices.ContainsFunc(c.keys, func(k *keyColumn) bool {
+		return k.own && !r.moved(k).Auto() && assigns(trigger, strings.ToLower(k.Name))
+	})
 }
 
 // triggerSQL are the statements that drop the trigger and restore it.
