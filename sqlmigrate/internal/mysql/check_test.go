@@ -103,7 +103,7 @@ func TestMySQLCheckInspectedByReader(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := migratetest.MySQLOpen(t, on, "CREATE TABLE notes (id int NOT NULL PRIMARY KEY CHECK (id <> 9))")
-		reader := mysqlAs(t, db, mysqlReader(t, db), "x")
+		reader := mysqlAs(t, db, mysqlReader(t, db))
 		plan, err := migratetest.Inspect(t.Context(), reader, "notes")
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,7 +27,8 @@ type trial struct {
 	conn   *sql.Conn
 	tables []*copied
 	copies []*copied // that could be made
-	made   int       // names of copies
+	named  int       // copies, also those that could not
+	drops  []string  // what is to be dropped
 	err    error     // what ends it
 }
 
@@ -98,8 +100,8 @@ type keyColumn struct {
 
 // newName is for a copy of a table or view in this schema.
 func (r *trial) newName(schema string) engine.TableName {
-	r.made++
-	return engine.TableName{Schema: schema, Name: "sqlmigrate_trial_" + strconv.Itoa(r.made)}
+	r.named++
+	return engine.TableName{Schema: schema, Name: "sqlmigrate_trial_" + strconv.Itoa(r.named)}
 }
 
 var (
@@ -169,16 +171,9 @@ func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) 
 	return c, nil
 }
 
-// create leaves out indexes that only find rows. A temporary table has no partitions; a
-// table that has them is dropped at the end.
+// create leaves out indexes that only find rows. A temporary table has no partitions, so
+// the copy of one that is partitioned by a key is a table for a moment.
 func (r *trial) create(ctx context.Context, c *copied) error {
-	create, options := "CREATE TEMPORARY TABLE ", " ENGINE=InnoDB "+charset.FindString(c.Options)
-	if c.partitioned {
-		create, options = "CREATE TABLE ", strings.TrimPrefix(c.Options, ")")
-		if err := r.exec(ctx, "DROP TABLE IF EXISTS "+mycatalog.QuoteTable(c.name)); err != nil {
-			return err
-		}
-	}
 	var elements []string
 	for _, e := range c.Elements {
 		name := checkName.FindStringIndex(e)
@@ -192,7 +187,17 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 		}
 		elements = append(elements, e)
 	}
-	return r.exec(ctx, create+mycatalog.QuoteTable(c.name)+" ("+strings.Join(elements, ", ")+")"+options)
+	definition := " (" + strings.Join(elements, ", ") + ")"
+	if !c.partitioned {
+		_, err := r.temporary(ctx, c.name, definition+" ENGINE=InnoDB "+charset.FindString(c.Options))
+		return err
+	}
+	name := mycatalog.QuoteTable(c.name)
+	err := cmp.Or(r.exec(ctx, "DROP TABLE IF EXISTS "+name), r.exec(ctx, "CREATE TABLE "+name+definition+c.Options))
+	if err == nil {
+		r.drops = append(r.drops, "DROP TABLE "+name)
+	}
+	return err
 }
 
 var (
@@ -250,26 +255,29 @@ func (r *trial) rejectedChange(ctx context.Context, c *copied, failed error) err
 	case noKey.MatchString(failed.Error()):
 		return failed
 	}
-	name := mycatalog.QuoteTable(c.name)
-	if r.exec(ctx, "CREATE TEMPORARY TABLE "+name+" LIKE "+mycatalog.QuoteTable(c.TableName)) != nil {
+	if _, err := r.temporary(ctx, c.name, " LIKE "+mycatalog.QuoteTable(c.TableName)); err != nil {
 		return nil
 	}
-	rejected := r.exec(ctx, "ALTER TABLE "+name+" "+mycatalog.Join(c.keys, ", ", func(k *keyColumn) string { return "MODIFY " + string(r.moved(k)) }))
-	r.exec(ctx, "DROP TEMPORARY TABLE "+name) // gone with the connection otherwise
-	return rejected
+	return r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(c.name)+" "+
+		mycatalog.Join(c.keys, ", ", func(k *keyColumn) string { return "MODIFY " + string(r.moved(k)) }))
 }
 
-// drop drops what would stay for longer than the connection, and frees its memory.
+// temporary creates a temporary table.
+func (r *trial) temporary(ctx context.Context, name engine.TableName, definition string) (int64, error) {
+	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
+	if err == nil {
+		r.drops = append(r.drops, "DROP TEMPORARY TABLE "+mycatalog.QuoteTable(name))
+	}
+	return n, err
+}
+
+// drop drops what would stay for as long as the connection, or longer.
 func (r *trial) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
 	var failed error
-	for _, c := range r.copies {
-		kind := "TEMPORARY "
-		if c.partitioned {
-			kind = ""
-		}
-		_, err := r.conn.ExecContext(ctx, "DROP "+kind+"TABLE "+mycatalog.QuoteTable(c.name))
+	for _, drop := range r.drops {
+		_, err := r.conn.ExecContext(ctx, drop)
 		failed = errors.Join(failed, err)
 	}
 	return failed

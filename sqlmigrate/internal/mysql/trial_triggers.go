@@ -32,7 +32,7 @@ func (r *trial) findTriggers(ctx context.Context) {
 	for _, trigger := range triggers {
 		if slices.ContainsFunc(r.tables, func(c *copied) bool { return c.TableName == trigger.Table && r.assigns(c, trigger.Body) }) {
 			r.Assigns(trigger.Table.String(), trigger.Name)
-			r.Omitted[len(r.Omitted)-1].Fix += r.triggerSQL(ctx, engine.TableName{Schema: trigger.Table.Schema, Name: trigger.Name})
+			r.Omitted[len(r.Omitted)-1].Fix += r.dropAndRestore(ctx, "TRIGGER", engine.TableName{Schema: trigger.Table.Schema, Name: trigger.Name})
 		}
 	}
 }
@@ -43,14 +43,15 @@ func (r *trial) assigns(c *copied, trigger string) bool {
 	})
 }
 
-// triggerSQL are the statements that drop the trigger and restore it.
-func (r *trial) triggerSQL(ctx context.Context, trigger engine.TableName) string {
-	name := mycatalog.QuoteTable(trigger)
-	_, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE TRIGGER "+name)
+// dropAndRestore are the statements that drop an object and restore it.
+func (r *trial) dropAndRestore(ctx context.Context, kind string, name engine.TableName) string {
+	object := kind + " " + mycatalog.QuoteTable(name)
+	names, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE "+object)
 	if err != nil || len(shown) == 0 {
-		return ": DROP TRIGGER " + name
+		return ": DROP " + object
 	}
-	return ": DROP TRIGGER " + name + "; it was made by: " + shown[0][2].String
+	text := slices.IndexFunc(names, func(name string) bool { return name == "Create View" || name == "SQL Original Statement" })
+	return ": DROP " + object + "; it was made by: " + shown[0][text].String
 }
 
 // assigns reports whether the body of a trigger changes a column of the new row, which

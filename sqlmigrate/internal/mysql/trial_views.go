@@ -24,7 +24,7 @@ type view struct {
 	engine.TableName
 
 	Text  string
-	reads []engine.TableName // nil if it may do more than read
+	reads []engine.TableName
 }
 
 const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (DATABASE(), %s) ORDER BY 1, 2"
@@ -54,6 +54,7 @@ func (r *trial) tryViews(ctx context.Context) {
 		case tried && err == nil:
 		case tried && known && passes == nil && !errors.Is(err, errNoRows):
 			r.Unreadable(v.reads[0].String(), v.String(), r.Today, err)
+			r.Blockers[len(r.Blockers)-1].Fix += r.dropAndRestore(ctx, "VIEW", v.TableName)
 		default:
 			untried = append(untried, v.String())
 		}
@@ -141,10 +142,9 @@ func (r *trial) readViews(ctx context.Context, server mycatalog.Server, views []
 				continue
 			}
 			name := r.newName(v.Schema)
-			n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+" AS "+over(server, v.Text, copies))
+			n, err := r.temporary(ctx, name, " AS "+over(server, v.Text, copies))
 			if err == nil {
 				copies[v.TableName] = name
-				defer r.exec(ctx, "DROP TEMPORARY TABLE "+mycatalog.QuoteTable(name))
 			}
 			if err == nil && n == 0 {
 				err = errNoRows
@@ -176,7 +176,9 @@ func over(server mycatalog.Server, query string, copies map[engine.TableName]eng
 // fillAgain leaves one row in each copy that takes one with the key.
 func (r *trial) fillAgain(ctx context.Context, key types.ID) {
 	for _, c := range r.copies {
-		r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
+		if r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name)) != nil {
+			return
+		}
 		for _, fill := range []filler{filled, whereUnchecked, empty} {
 			if r.replace(ctx, c, c.row(fill, func(int) types.ID { return key })) == nil {
 				break
