@@ -19,10 +19,7 @@ func widenPhase(g *graph) (plan.Phase, []string) {
 	}
 	for _, columns := range byTable(g.widened()) {
 		phase.Steps = append(phase.Steps, widenStep(g, columns))
-		phase.Check = append(phase.Check, fit(columns)...)
-		if !g.parks { // a counter that is parked is back when this phase is taken back
-			phase.Check = append(phase.Check, countersFit(columns)...)
-		}
+		phase.Check = append(phase.Check, fit(columns, !g.parks)...) // a parked counter is back by then
 	}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, addStep(g, keys))
@@ -124,8 +121,8 @@ func rebuild(indexes []string) string {
 	return mycatalog.Join(indexes, ", ", func(e string) string { return "DROP KEY " + mycatalog.Quote(nameOf(e)) }) + ", ADD " + strings.Join(indexes, ", ADD ")
 }
 
-// fit refuses to go back to types that do not hold what is there.
-func fit(columns []*column) []plan.Statement {
+// fit refuses to go back to types that do not hold what is there, nor the counters.
+func fit(columns []*column, counters bool) []plan.Statement {
 	var statements []plan.Statement
 	for _, c := range columns {
 		low, high := c.Integer().Range()
@@ -133,6 +130,9 @@ func fit(columns []*column) []plan.Statement {
 			fmt.Sprintf("sqlmigrate: refused: %s does not hold all of %s", c.Integer(), c),
 			fmt.Sprintf("SELECT NOT EXISTS (SELECT 1 FROM %s WHERE %s NOT BETWEEN %d AND %d)",
 				mycatalog.QuoteTable(c.Table.TableName), mycatalog.Quote(c.Name), low, high)))
+		if counters {
+			statements = append(statements, countersFit([]*column{c})...)
+		}
 	}
 	return statements
 }
