@@ -60,7 +60,7 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 		Example: `  gormflake workers --dsn sqlite://app.db
   gormflake workers 0/7 --dsn sqlite://app.db
   gormflake workers --held --dsn sqlite://app.db --json`,
-		Args: cobra.ArbitraryArgs,
+		Args: numbered,
 		RunE: f.run,
 	}
 	f.register(cmd)
@@ -71,6 +71,16 @@ func New(now func() time.Time, wait func(context.Context, time.Duration) error) 
 	cmd.MarkFlagsMutuallyExclusive("held", "all")
 	cmd.AddCommand(newRelease(now), newRaise(now), newReset(now, wait), newDDL())
 	return cmd
+}
+
+// numbered takes workers, and what is none for a command.
+func numbered(cmd *cobra.Command, args []string) error {
+	for _, arg := range args {
+		if arg == "" || arg[0] < '0' || arg[0] > '9' {
+			return terminal.Usagef("unknown command %q for %q: want one, or a worker such as 0/7", arg, cmd.CommandPath())
+		}
+	}
+	return nil
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {

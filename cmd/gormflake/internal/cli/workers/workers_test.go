@@ -96,7 +96,8 @@ func TestWorkersChosen(t *testing.T) {
 			}
 		})
 	}
-	clitest.WantUsage(t, clitest.AtNoon(nil, "workers", "relase", "--dsn", url), `worker "relase": want DATACENTER/WORKER, such as 0/7`)
+	clitest.WantUsage(t, clitest.AtNoon(nil, "workers", "relase", "--dsn", url), `unknown command "relase" for "gormflake workers": want one, or a worker such as 0/7`)
+	clitest.WantUsage(t, clitest.AtNoon(nil, "workers", "0/x", "--dsn", url), `worker "0/x": want DATACENTER/WORKER, such as 0/7`)
 	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "5", "--dsn", url), "worker 5 was never taken in any datacenter")
 	clitest.WantOneLine(t, clitest.AtNoon(nil, "workers", "0/5", "--dsn", url), "datacenter 0 worker 5 was never taken")
 }
