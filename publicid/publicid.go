@@ -21,7 +21,7 @@
 //
 // # Secrets
 //
-// Whoever has the secret reads and makes texts; without it no text can be read again,
+// Anyone who has the secret reads and makes texts; without it no text can be read again,
 // and links that were given out are dead. So keep it where the passwords of the
 // database are, with a copy. To change it, pass the new one to [New] and the old one to
 // [WithRetired]: new texts are made with the new one, and both kinds are read.
