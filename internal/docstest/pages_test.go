@@ -287,6 +287,7 @@ var imports = map[string]string{
 	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "signal": "os/signal", "strconv": "strconv", "strings": "strings", "syscall": "syscall",
 	"gorm": "gorm.io/gorm", "clause": "gorm.io/gorm/clause", "schema": "gorm.io/gorm/schema",
 	"sqlite": "gorm.io/driver/sqlite", "mysql": "gorm.io/driver/mysql", "postgres": "gorm.io/driver/postgres",
+	"gormflaketest": module + "/gormflaketest",
 	"gormflake": module, "types": module + "/types", "snowflake": module + "/snowflake",
 	"lease": module + "/lease", "sqllease": module + "/lease/sqllease", "sqlmigrate": module + "/sqlmigrate",
 	"serial": module + "/serial", "redislease": module + "/lease/redislease",
