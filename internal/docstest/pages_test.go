@@ -288,7 +288,7 @@ var imports = map[string]string{
 	"gorm": "gorm.io/gorm", "clause": "gorm.io/gorm/clause", "schema": "gorm.io/gorm/schema",
 	"sqlite": "gorm.io/driver/sqlite", "mysql": "gorm.io/driver/mysql", "postgres": "gorm.io/driver/postgres",
 	"gormflaketest": module + "/gormflaketest",
-	"gormflake": module, "types": module + "/types", "snowflake": module + "/snowflake",
+	"gormflake":     module, "types": module + "/types", "snowflake": module + "/snowflake",
 	"lease": module + "/lease", "sqllease": module + "/lease/sqllease", "sqlmigrate": module + "/sqlmigrate",
 	"serial": module + "/serial", "redislease": module + "/lease/redislease",
 	"etcdlease": module + "/lease/etcdlease", "zklease": module + "/lease/zklease",
