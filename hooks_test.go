@@ -28,9 +28,10 @@ type typedBook struct {
 
 var (
 	books = plugintest.RowKind[plugintest.Book]{
-		Table: "books",
-		Make:  func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
-		Key:   func(b *plugintest.Book) types.ID { return b.ID },
+		Table:    "books",
+		Make:     func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
+		Key:      func(b *plugintest.Book) types.ID { return b.ID },
+		Generics: plugintest.GenericPaths[plugintest.Book],
 	}
 	typedBooks = plugintest.RowKind[typedBook]{
 		Table: "typed_books",
@@ -45,9 +46,10 @@ var (
 		Key: func(b *plugintest.PlainKeyBook) types.ID { return types.ID(b.ID) },
 	}
 	autoKeyBooks = plugintest.RowKind[autoKeyBook]{
-		Table: "auto_key_books",
-		Make:  func(title string, id types.ID) autoKeyBook { return autoKeyBook{ID: id.Int64(), Title: title} },
-		Key:   func(b *autoKeyBook) types.ID { return types.ID(b.ID) },
+		Table:    "auto_key_books",
+		Make:     func(title string, id types.ID) autoKeyBook { return autoKeyBook{ID: id.Int64(), Title: title} },
+		Key:      func(b *autoKeyBook) types.ID { return types.ID(b.ID) },
+		Generics: plugintest.GenericPaths[autoKeyBook],
 	}
 	textKeyBooks = plugintest.RowKind[plugintest.TextKeyBook]{
 		Table: "text_key_books",

@@ -24,19 +24,20 @@ type listedKind struct {
 	run  func(t *testing.T, db *gorm.DB)
 }
 
-func kindOf[T any](name, table, key string) listedKind {
+func kindOf[T any](name, table, key string, generics func(plugintest.RowKind[T]) []plugintest.Path[T]) listedKind {
 	rows := listedRows[T](table, key)
+	rows.Generics = generics
 	return listedKind{name, new(T), func(t *testing.T, db *gorm.DB) { plugintest.RunPaths(t, db, rows, rows.Paths()) }}
 }
 
 func generic[K any](name string) listedKind {
-	return kindOf[listed[K]](name, listed[K]{}.TableName(), "ID")
+	return kindOf[listed[K]](name, listed[K]{}.TableName(), "ID", nil)
 }
 
 var listedKinds = []listedKind{
-	kindOf[listedModel]("gorm.Model", "listed_models", "ID"),
-	kindOf[listedBehind]("behind a pointer", "listed_behinds", "ID"),
-	kindOf[listedCounted]("autoIncrement, other name", "listed_counteds", "Number"),
+	kindOf[listedModel]("gorm.Model", "listed_models", "ID", plugintest.GenericPaths),
+	kindOf[listedBehind]("behind a pointer", "listed_behinds", "ID", nil),
+	kindOf[listedCounted]("autoIncrement, other name", "listed_counteds", "Number", nil),
 	generic[uint]("uint"),
 	generic[int]("int"),
 	generic[uint64]("uint64"),

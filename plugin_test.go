@@ -286,9 +286,10 @@ type (
 
 var (
 	plainBooks = plugintest.RowKind[plainBook]{
-		Table: "plain_books",
-		Make:  func(title string, id types.ID) plainBook { return plainBook{ID: uint(id), Title: title} },
-		Key:   func(b *plainBook) types.ID { return types.ID(b.ID) },
+		Table:    "plain_books",
+		Make:     func(title string, id types.ID) plainBook { return plainBook{ID: uint(id), Title: title} },
+		Key:      func(b *plainBook) types.ID { return types.ID(b.ID) },
+		Generics: plugintest.GenericPaths[plainBook],
 	}
 	// A types.ID that is unset is an error, with and without the plugin.
 	plainIDBooks = plugintest.RowKind[plainIDBook]{

@@ -79,9 +79,10 @@ var untaggedBooks = plugintest.RowKind[untaggedBook]{
 func TestUnsetKeyWithoutPlugin(t *testing.T) {
 	t.Parallel()
 	tagged := plugintest.RowKind[plugintest.Book]{
-		Table: "books",
-		Make:  func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
-		Key:   func(b *plugintest.Book) types.ID { return b.ID },
+		Table:    "books",
+		Make:     func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
+		Key:      func(b *plugintest.Book) types.ID { return b.ID },
+		Generics: plugintest.GenericPaths[plugintest.Book],
 	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		// GORM asks no field for clauses if the statement is unscoped.
