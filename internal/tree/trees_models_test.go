@@ -204,13 +204,11 @@ func genericKind[T any]() treeKind {
 }
 
 func treeKinds() []treeKind {
-	kinds := []treeKind{genericKind[treeNode](), genericKind[treeBuyer](), genericKind[treeDoc]()}
-	for _, model := range []any{
-		new(treeRoom), new(treeLeaf), new(treeBadge), new(treeNote), new(treeTopic), new(treeOrder),
-		new(treeLine), new(treeLabel), new(treeTag), new(treeFolder), new(treeFile), new(treePart),
-		new(treeUser), new(treeProfile), new(treeReceipt), new(treeItem),
-	} {
-		kinds = append(kinds, treeKind{model: model})
+	return []treeKind{
+		genericKind[treeNode](), {model: &treeRoom{}}, {model: &treeLeaf{}}, {model: &treeBadge{}},
+		{model: &treeNote{}}, {model: &treeTopic{}}, {model: &treeOrder{}}, {model: &treeLine{}},
+		genericKind[treeBuyer](), {model: &treeLabel{}}, {model: &treeTag{}}, {model: &treeFolder{}},
+		{model: &treeFile{}}, genericKind[treeDoc](), {model: &treePart{}}, {model: &treeUser{}},
+		{model: &treeProfile{}}, {model: &treeReceipt{}}, {model: &treeItem{}},
 	}
-	return kinds
 }
