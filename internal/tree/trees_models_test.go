@@ -205,10 +205,24 @@ func genericKind[T any]() treeKind {
 
 func treeKinds() []treeKind {
 	return []treeKind{
-		genericKind[treeNode](), {model: &treeRoom{}}, {model: &treeLeaf{}}, {model: &treeBadge{}},
-		{model: &treeNote{}}, {model: &treeTopic{}}, {model: &treeOrder{}}, {model: &treeLine{}},
-		genericKind[treeBuyer](), {model: &treeLabel{}}, {model: &treeTag{}}, {model: &treeFolder{}},
-		{model: &treeFile{}}, genericKind[treeDoc](), {model: &treePart{}}, {model: &treeUser{}},
-		{model: &treeProfile{}}, {model: &treeReceipt{}}, {model: &treeItem{}},
+		genericKind[treeNode](),
+		{model: &treeRoom{}},
+		{model: &treeLeaf{}},
+		{model: &treeBadge{}},
+		{model: &treeNote{}},
+		{model: &treeTopic{}},
+		{model: &treeOrder{}},
+		{model: &treeLine{}},
+		genericKind[treeBuyer](),
+		{model: &treeLabel{}},
+		{model: &treeTag{}},
+		{model: &treeFolder{}},
+		{model: &treeFile{}},
+		genericKind[treeDoc](),
+		{model: &treePart{}},
+		{model: &treeUser{}},
+		{model: &treeProfile{}},
+		{model: &treeReceipt{}},
+		{model: &treeItem{}},
 	}
 }
