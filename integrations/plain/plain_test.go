@@ -6,6 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/gormflake/gormflake/internal/testdb"
@@ -47,8 +49,8 @@ var libraries = []struct {
 }{
 	{"pgx stdlib", openStdlib, []testdb.Target{testdb.Postgres}},
 	{"pgx pool", openPgx, []testdb.Target{testdb.Postgres}},
-	//{"sqlc pgx", openSqlcPgx, []testdb.Target{testdb.Postgres}},
-	//{"sqlc", openSqlc, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.SQLite}},
+	{"sqlc pgx", openSqlcPgx, []testdb.Target{testdb.Postgres}},
+	{"sqlc", openSqlc, []testdb.Target{testdb.MariaDB, testdb.MySQL, testdb.SQLite}},
 	{"ent", openEnt, everywhere},
 	{"bun", openBun, everywhere},
 	{"sqlx", openSqlx, everywhere},
@@ -151,5 +153,18 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// docs/without-gorm.md names each library.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/without-gorm.md")
+	ok(t, err)
+	for _, library := range libraries {
+		name, _, _ := strings.Cut(library.name, " ")
+		if !strings.Contains(string(page), "\n| "+name) {
+			t.Errorf("the page has no line for %s", name)
+		}
 	}
 }
