@@ -37,7 +37,6 @@ func (s sqlcPgxShop) children(ctx context.Context, parent types.ID) ([]order, er
 	return found, err
 }
 
-
 // sqlcShop uses what sqlc generates for database/sql.
 type sqlcShop struct {
 	db *sql.DB
