@@ -28,7 +28,7 @@ var word = regexp.MustCompile(`^[A-Za-z][a-z]+$`)
 func (in *interpreter) doubt(r reading, now time.Time) string {
 	at := in.layout.Time(r.id)
 	switch unix := unixTime(r.id, now); {
-	case r.form.name == serialName:
+	case r.form.name == serialName, r.form.name == publicName:
 		return ""
 	case word.MatchString(r.text):
 		return "it looks like a word"
