@@ -47,10 +47,11 @@ numbers that finds all; others need --as.
 
 --since is a day after the layout's epoch, so that small numbers and short words
 are not IDs, and --until a day from now. In text, decimal ones are of the 30th day or
-later, as the numbers of cards are not, unless --since says otherwise. Neither applies to a decimal argument or
-a serial number, nor to any argument with --as. What is hardly an ID is shown with a
-line "doubt": a Unix time, a time before --since or of the future, digits that
-JavaScript has rounded, a word.
+later, as the numbers of cards are not, unless --since says otherwise. Neither
+applies to a decimal argument or a serial number, nor to any argument with --as.
+
+A line "doubt" says why an argument is hardly an ID: it may be a Unix time, of the
+first days of the layout, of the future, a word, or rounded by JavaScript.
 
 ` + flags.TimeForms
 
