@@ -118,19 +118,14 @@ func (k *key) isModel(t reflect.Type) bool {
 
 func (k *key) unsetInList(list reflect.Value) bool {
 	elem := list.Type().Elem()
-	pointers := elem.Kind() == reflect.Pointer
-	if pointers {
+	if elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
 	}
 	if !k.isModel(elem) {
 		return false
 	}
 	for i := range list.Len() {
-		row := list.Index(i)
-		if pointers {
-			row = row.Elem()
-		}
-		if row.IsValid() && k.unsetIn(row) {
+		if row := reflect.Indirect(list.Index(i)); row.IsValid() && k.unsetIn(row) {
 			return true
 		}
 	}
