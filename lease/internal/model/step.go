@@ -3,7 +3,7 @@ package model
 import "fmt"
 
 // A kind is one of the things that can happen.
-type kind int8
+type kind num
 
 const (
 	join    kind = iota // reads the layout, and writes a where there is none
@@ -30,12 +30,12 @@ const (
 // A step is something that happens in a state.
 type step struct {
 	kind            kind
-	process, worker int8
-	a, b            int8
+	process, worker num
+	a, b            num
 }
 
 // describe writes the step down for a reader who knows processes by name.
-func (st step) describe(names [maxProcesses]int8) string {
+func (st step) describe(names [maxProcesses]num) string {
 	switch st.kind {
 	case deliver:
 		return fmt.Sprintf("late write %d arrives", st.a)
