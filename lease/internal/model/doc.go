@@ -54,7 +54,8 @@
 //     only if that is still the record which it read or wrote before: not an
 //     equal one. If it cannot read it, it releases the worker. That makes the layout durable, as it precedes the claim in the
 //     log. It needs the one log; workers need no more than one log each.
-//   - An operator evicts a holder by marking the record, at the bound it has.
+//   - An operator evicts a holder by marking the record, at the bound it has or a
+//     higher one.
 //
 // # What holds
 //

@@ -1,3 +1,5 @@
+//go:build !replay
+
 package model_test
 
 import (

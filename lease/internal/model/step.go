@@ -22,7 +22,7 @@ const (
 	deliver             // late write number a arrives
 	die                 // the process loses its memory; a as for timeout
 	crash               // the store forgets its log, but for the first a writes
-	evict               // an operator releases worker; a as for timeout
+	evict               // an operator releases worker at bound b; a as for timeout
 	forget              // the store forgets a record that it has acknowledged
 	clone               // process becomes a copy of process a
 )
@@ -42,7 +42,7 @@ func (st step) describe(names [maxProcesses]num) string {
 	case crash:
 		return fmt.Sprintf("the store crashes, and %d of the writes in its log survive", st.a)
 	case evict:
-		return fmt.Sprintf("an operator evicts the holder of worker %d%s", st.worker, st.remains())
+		return fmt.Sprintf("an operator releases worker %d at bound %d%s", st.worker, st.b, st.remains())
 	case forget:
 		return fmt.Sprintf("the store forgets worker %d", st.worker)
 	case clone:

@@ -75,21 +75,32 @@ func (s *state) crash(kept num) {
 	s.store.truncate(kept)
 }
 
-// evictions lets an operator take each worker from its holder.
+// evictions lets an operator take each worker from its holder, or raise its bound.
 func (sr *stepper) evictions() {
 	if !sr.config.Evict {
 		return
 	}
 	for w := range num(sr.config.Workers) {
-		if r := sr.state.store.read(w); r.owner != nobody && !r.released {
-			sr.evicts(w, r)
+		r := sr.state.store.read(w)
+		low := r.bound
+		if r.owner == nobody || r.released {
+			low++ // there is nothing to do but raise
+		}
+		high := min(r.bound+1, num(sr.config.Ticks))
+		if sr.taken != nil {
+			high = num(sr.config.Ticks) // to any bound, as two raises are one
+		}
+		for to, end := sr.only(low, high, toB); to <= end; to++ {
+			sr.evicts(w, r, to)
 		}
 	}
 }
 
-func (sr *stepper) evicts(worker num, r record) {
-	eviction := write{worker, r.version, record{r.bound, r.owner, sr.state.fresh(), true}}
-	st := step{kind: evict, worker: worker}
+func toB(st step) num { return st.b }
+
+func (sr *stepper) evicts(worker num, r record, to num) {
+	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
+	st := step{kind: evict, worker: worker, b: to}
 	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })
 	if room := sr.state.room(sr.config.Late); room >= 0 {
 		st.a = 1
