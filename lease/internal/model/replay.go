@@ -16,13 +16,14 @@ type Replay struct {
 	sr      stepper
 	grants  map[int]num   // by the number of their token
 	claimer map[int]num   // of each observed process, its grant that has no worker yet
+	writer  map[int]num   // of each observed process, its grant that has written last
 	calls   map[int]write // what was sent and may land or be answered: its sender as owner
 	owned   map[int][]num // by observed process
 }
 
 // NewReplay returns one of a store without records.
 func NewReplay() *Replay {
-	r := &Replay{grants: map[int]num{}, claimer: map[int]num{}, calls: map[int]write{}, owned: map[int][]num{}}
+	r := &Replay{grants: map[int]num{}, claimer: map[int]num{}, writer: map[int]num{}, calls: map[int]write{}, owned: map[int][]num{}}
 	r.sr = stepper{
 		config: Config{Processes: maxProcesses, Workers: maxWorkers, Ticks: maxTicks - 1, Late: maxLate, Volatile: maxVolatile, Evict: true, Layouts: true},
 		state:  initial(),
@@ -269,18 +270,19 @@ func (r *Replay) forget(process int, p num) {
 	r.owned[process] = slices.DeleteFunc(r.owned[process], func(q num) bool { return q == p })
 }
 
-// reloaded is a read of one worker, by its holder.
+// reloaded is a read of one worker, by the grant whose write of it failed.
 func (r *Replay) reloaded(e Event) error {
-	for _, p := range r.owned[e.Process] {
-		pr := &r.sr.state.processes[p]
-		if pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
-			continue
-		}
-		err := r.take(step{kind: read, process: p, worker: pr.worker})
-		r.settle(e.Process, p)
-		return err
+	p, ok := r.writer[e.Process]
+	if !ok || !slices.Contains(r.owned[e.Process], p) {
+		return nil
 	}
-	return nil
+	pr := &r.sr.state.processes[p]
+	if pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
+		return nil
+	}
+	err := r.take(step{kind: read, process: p, worker: pr.worker})
+	r.settle(e.Process, p)
+	return err
 }
 
 // joins makes a claimer that has no token yet write its layout.
@@ -378,6 +380,7 @@ func (r *Replay) sent(e Event) error {
 	if !ok {
 		return errors.New("writes without having read")
 	}
+	r.writer[e.Process] = p
 	if err := r.sends(p, e); err != nil {
 		return err
 	}

@@ -82,13 +82,12 @@ func (sr *stepper) evictions() {
 	}
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
-		low := r.bound
-		if r.owner == nobody || r.released {
-			low++ // there is nothing to do but raise
-		}
-		high := min(r.bound+1, num(sr.config.Ticks))
-		if sr.taken != nil {
-			high = num(sr.config.Ticks) // to any bound, as two raises are one
+		low, high := r.bound, min(r.bound+1, num(sr.config.Ticks))
+		switch {
+		case sr.taken != nil:
+			high = num(sr.config.Ticks) // by many ticks at once
+		case r.owner == nobody || r.released:
+			low++ // it would change nothing but the version
 		}
 		for to, end := sr.only(low, high, toB); to <= end; to++ {
 			sr.evicts(w, r, to)
