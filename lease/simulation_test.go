@@ -33,14 +33,13 @@ func TestSimulation(t *testing.T) {
 	for i := uint64(0); (i < *seeds || *seeds == 0) && !t.Failed(); i++ {
 		seed := *firstSeed + i
 		s := simulate(t, seed)
-		hash := s.hash()
 		if *seeds == 1 {
-			t.Logf("trace %s: %d events of seed %d", hash, len(s.events), seed)
+			t.Logf("trace %s: %d events of seed %d", s.hash(), len(s.events), seed)
 		}
 		steps, err := s.check()
 		if err != nil {
 			t.Errorf("seed %d: %v\ntrace %s\nto see it again: go test -tags replay -run '^TestSimulation$' ./lease -seed=%d -simulate=%v -processes=%d -v",
-				seed, err, hash, seed, *simulated, *processes)
+				seed, err, s.hash(), seed, *simulated, *processes)
 		}
 		total.add(s, steps)
 	}
