@@ -22,8 +22,8 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "the first seed")
 	seeds     = flag.Uint64("seeds", 1, "how many seeds; 0: until one is rejected")
-	simulated = flag.Duration("simulate", 20*time.Minute, "of each seed")
-	processes = flag.Int("processes", 20, "of a fleet")
+	simulated = flag.Duration("simulate", 30*time.Minute, "of each seed")
+	processes = flag.Int("processes", 0, "of a fleet; 0: 10 to 17, by the seed")
 )
 
 // TestSimulation runs fleets, each from a number, and replays their traces in the
@@ -104,7 +104,7 @@ func simulate(t *testing.T, seed uint64) *simulation {
 			visible: map[int]lease.Record{}, tokens: map[string]int{}, layouts: map[string]int64{}, ids: map[types.ID]bool{},
 		}
 		var wg sync.WaitGroup
-		for process := range *processes {
+		for process := range fleet(seed) {
 			wg.Go(func() {
 				first := newStream(seed, 2, process, 0)
 				time.Sleep(first.upTo(10 * time.Second))
@@ -118,6 +118,14 @@ func simulate(t *testing.T, seed uint64) *simulation {
 		wg.Wait()
 	})
 	return s
+}
+
+// fleet is how many processes there are, for sixteen workers.
+func fleet(seed uint64) int {
+	if *processes > 0 {
+		return *processes
+	}
+	return 10 + int(seed%8)
 }
 
 func (s *simulation) disturb() {
