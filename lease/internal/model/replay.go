@@ -335,6 +335,9 @@ func (r *Replay) claims(e Event, next *Event) error {
 			return err
 		}
 	}
+	if r.sr.state.processes[p].mode != claiming {
+		return nil // nothing came of it: another grant of the process writes next
+	}
 	w := num(next.Worker)
 	found := r.sr.state.store.read(w)
 	if pr := r.sr.state.processes[p]; pr.mode == claiming && pr.tried[w] != 0 && r.sr.own(p, found) {
