@@ -62,7 +62,7 @@ func (o *outcome) add(s *simulation, steps int) {
 
 // TestSeedRepeats runs seeds twice: without that, a seed is worth nothing.
 func TestSeedRepeats(t *testing.T) {
-	for i := range max(*seeds, 3) {
+	for i := range max(*seeds/4, 3) {
 		seed := *firstSeed + i
 		if a, b := simulate(t, seed), simulate(t, seed); a.hash() != b.hash() {
 			t.Errorf("seed %d: traces %s and %s%s", seed, a.hash(), b.hash(), a.difference(b))
