@@ -78,12 +78,10 @@ func (s *simulation) emit(e model.Event) int {
 	return len(s.events) - 1
 }
 
-// tickOf counts from before the start, as clocks are wrong.
+// tickOf counts from before the start, as clocks are wrong. What is earlier still, such
+// as the layout's epoch, is zero.
 func (s *simulation) tickOf(ms int64) int64 {
-	if ms == 0 {
-		return 0
-	}
-	return (ms-s.start.UnixMilli())/simulatedTick.Milliseconds() + 1000
+	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }
 
 func (s *simulation) token(holder string) int {
