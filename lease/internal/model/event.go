@@ -12,6 +12,7 @@ type Seen struct {
 	Bound    int64
 	Holder   int
 	Released bool
+	Text     string // in a view, the record as it is
 }
 
 // An EventKind is what was observed.
@@ -28,6 +29,7 @@ const (
 	Died     EventKind = "died"     // without a trace; Late: its write may still land
 	Crashed  EventKind = "crashed"  // the store forgot the last Tick writes that it showed
 	Operated EventKind = "operated" // an operator wrote New over Worker's record
+	Began    EventKind = "began"    // in a view, of a call that issues what Issued shows at its end
 )
 
 // LayoutWorker is the key of the layout's record.
