@@ -191,6 +191,9 @@ func (sr *stepper) reads(p num) {
 		switch own := sr.own(p, r); {
 		case own && (pr.mode == stopped || r.bound >= pr.acknowledged):
 			sr.rebase(&s.processes[p], r)
+		case own: // the store has forgotten: the release restores the bound
+			p := &s.processes[p]
+			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
 		case pr.mode == stopped:
 			s.end(p)
 		default:
