@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -172,22 +173,13 @@ func (c *client) look(call int, keys []int) (found map[int]lease.Record, at int)
 	}
 	found = maps.Clone(c.visible)
 	maps.DeleteFunc(found, func(key int, _ lease.Record) bool {
-		return len(keys) > 0 && !containsKey(keys, key)
+		return len(keys) > 0 && !slices.Contains(keys, key)
 	})
 	seen := map[int]model.Seen{}
 	for key, r := range found {
 		seen[key] = model.Seen{Bound: c.seen(key, r).Bound}
 	}
 	return found, c.emit(model.Event{Kind: model.Loaded, Process: c.process, Call: call, Keys: keys, Records: seen})
-}
-
-func containsKey(keys []int, key int) bool {
-	for _, k := range keys {
-		if k == key {
-			return true
-		}
-	}
-	return false
 }
 
 // CompareAndSwap may lose the request or the answer, land after the caller has given
@@ -295,8 +287,7 @@ func (s *simulation) crash() {
 	}
 	kept %= len(s.log) + 1
 	dropped := s.log[kept:]
-	for i := len(dropped) - 1; i >= 0; i-- {
-		w := dropped[i]
+	for _, w := range slices.Backward(dropped) {
 		w.forgotten = true
 		s.visible[w.worker] = w.old
 		if w.old == (lease.Record{}) {

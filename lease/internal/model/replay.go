@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Replay takes the steps of the model that explain what was observed. Each grant of
@@ -40,14 +41,15 @@ type Rejected struct {
 }
 
 func (e *Rejected) Error() string {
-	s := fmt.Sprintf("event %d: %v\n", e.At, e.Why)
+	var s strings.Builder
+	_, _ = fmt.Fprintf(&s, "event %d: %v\n", e.At, e.Why)
 	for _, g := range e.Grants {
-		s += "  the model's " + g + "\n"
+		_, _ = fmt.Fprintf(&s, "  the model's %s\n", g)
 	}
 	for _, event := range e.Last {
-		s += "  " + event.String() + "\n"
+		_, _ = fmt.Fprintf(&s, "  %v\n", event)
 	}
-	return s
+	return s.String()
 }
 
 func (e *Rejected) Unwrap() error { return e.Why }
@@ -298,21 +300,24 @@ func (r *Replay) joins(process int, layout num) error {
 		ok = false
 	}
 	if !ok {
-		p = r.fresh(process)
+		var err error
+		if p, err = r.fresh(process); err != nil {
+			return err
+		}
 	}
 	return r.take(step{kind: join, process: p, a: layout})
 }
 
-func (r *Replay) fresh(process int) num {
+func (r *Replay) fresh(process int) (num, error) {
 	for i := range r.sr.state.processes {
 		p := num(i)
 		if r.sr.state.processes[p].mode == idle && !r.isOwned(p) {
 			r.claimer[process] = p
 			r.owned[process] = append(r.owned[process], p)
-			return p
+			return p, nil
 		}
 	}
-	panic("model: too many grants at once")
+	return 0, errors.New("too many grants at once")
 }
 
 func (r *Replay) isOwned(p num) bool {
@@ -355,7 +360,10 @@ func (r *Replay) newClaim(e Event, token int) (num, error) {
 		ok = false
 	}
 	if !ok {
-		p = r.fresh(e.Process)
+		var err error
+		if p, err = r.fresh(e.Process); err != nil {
+			return 0, err
+		}
 	}
 	r.grants[token] = p
 	if mode := r.sr.state.processes[p].mode; mode == claiming {
