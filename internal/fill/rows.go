@@ -15,7 +15,7 @@ type Rows struct {
 	Value reflect.Value
 	Many  bool // Value is a list
 	N     int
-	plain bool // a list of structs, not of pointers
+	plain bool // a list of structs, not of pointers, that can be set
 }
 
 // rowsOf rejects structs whose layout differs from the model's, because GORM
@@ -29,8 +29,10 @@ func rowsOf(stmt *gorm.Statement) (Rows, error) {
 	case reflect.Slice, reflect.Array:
 		r.Many, r.N = true, r.Value.Len()
 		t = t.Elem()
-		if r.plain = t.Kind() != reflect.Pointer; !r.plain {
+		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
+		} else {
+			r.plain = r.Value.Kind() == reflect.Slice || r.Value.CanAddr()
 		}
 	default:
 		return Rows{}, nil
@@ -85,8 +87,12 @@ func (r Rows) observe(g *model.Group) {
 
 // needs returns how many IDs the rows need, and whether they lack anything.
 func (r Rows) needs(g *model.Group) (ids int, lack bool) {
-	if r.plain && g.Plain {
-		ids = r.zeros(g.Primary)
+	if r.plain && g.Plain != nil {
+		for key := range g.Plain.In(r.Value) {
+			if *key == 0 {
+				ids++
+			}
+		}
 		return ids, ids > 0
 	}
 	for i := range r.N {
@@ -102,8 +108,8 @@ func (r Rows) needs(g *model.Group) (ids int, lack bool) {
 // set fills the keys, and then the serial numbers made from them. It returns
 // false if the rows need more IDs than needs returned.
 func (r Rows) set(g *model.Group, ids []types.ID) bool {
-	if r.plain && g.Plain {
-		return r.setZeros(g.Primary, ids)
+	if r.plain && g.Plain != nil {
+		return r.setPlain(g.Plain, ids)
 	}
 	for _, c := range g.Keys {
 		if !r.each(&ids, c.Fill) {
@@ -125,30 +131,15 @@ func (r Rows) each(ids *[]types.ID, fill func(reflect.Value, []types.ID) ([]type
 	return true
 }
 
-// zeros is needs for plain rows of a plain group, the most frequent case, in
-// less than half the time.
-func (r Rows) zeros(c *model.Column) (n int) {
-	for i := range r.N {
-		v := c.Plain(r.Value.Index(i))
-		if v.CanInt() && v.Int() == 0 || v.CanUint() && v.Uint() == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// setZeros is set for such rows.
-func (r Rows) setZeros(c *model.Column, ids []types.ID) bool {
-	for i := range r.N {
-		v := c.Plain(r.Value.Index(i))
-		if v.CanInt() && v.Int() != 0 || v.CanUint() && v.Uint() != 0 {
+func (r Rows) setPlain(keys *model.PlainKeys, ids []types.ID) bool {
+	for key := range keys.In(r.Value) {
+		if *key != 0 {
 			continue
 		}
 		if len(ids) == 0 {
 			return false
 		}
-		c.Kind.SetPlain(v, ids[0])
-		ids = ids[1:]
+		*key, ids = ids[0], ids[1:]
 	}
 	return true
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"reflect"
-	"slices"
 
 	"gorm.io/gorm/schema"
 
@@ -42,22 +41,6 @@ func (c *Column) Name() string {
 func (c *Column) Unset(row reflect.Value) bool {
 	v, ok := c.Find(row)
 	return !ok || c.Kind.Unset(v)
-}
-
-// plain reports whether the key is an integer in the row itself, with no pointer
-// to follow.
-func (c *Column) plain() bool {
-	behind := slices.ContainsFunc(c.path, func(i int) bool { return i < 0 })
-	return !behind && !c.Kind.Optional() && !c.Kind.IsString()
-}
-
-// Plain returns the field of a row. The column must be the key of a group that
-// is [Group.Plain].
-func (c *Column) Plain(row reflect.Value) reflect.Value {
-	for _, i := range c.path {
-		row = row.Field(i)
-	}
-	return row
 }
 
 // Get returns the key of the row, 0 if it is unset or a string that is not an ID.

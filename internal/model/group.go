@@ -21,8 +21,9 @@ type Group struct {
 	// generator. The row's serial numbers are made from it.
 	Primary *Column
 
-	// Plain groups have no column but Primary, an integer in the row itself.
-	Plain bool
+	// Plain is set if the group has no column but Primary, an integer in the row
+	// itself.
+	Plain *PlainKeys
 
 	gen    string // name of the generator
 	source Generator
@@ -50,7 +51,9 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	}
 	for _, g := range groups {
 		g.parents = g.parentsIn(s)
-		g.Plain = g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 && g.Primary.plain()
+		if g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 {
+			g.Plain = plainKeys(g.Primary)
+		}
 	}
 	return groups
 }
@@ -110,7 +113,7 @@ func (g *Group) Selected(s Selection) *Group {
 	rest := *g
 	rest.Keys = slices.DeleteFunc(slices.Clone(g.Keys), s.Omits)
 	rest.Serials = slices.DeleteFunc(slices.Clone(g.Serials), s.Omits)
-	rest.Plain = false
+	rest.Plain = nil
 	// A key that is not written may be another row's.
 	if g.Primary != nil && s.Omits(g.Primary) {
 		rest.Primary = nil

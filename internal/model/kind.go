@@ -134,20 +134,14 @@ func (k Kind) allocate(v reflect.Value) reflect.Value {
 
 func (k Kind) set(v reflect.Value, id types.ID) {
 	v = k.allocate(v)
-	if k.IsString() {
-		v.SetString(id.String())
-		return
-	}
-	k.SetPlain(v, id)
-}
-
-// SetPlain stores id in an integer.
-func (k Kind) SetPlain(v reflect.Value, id types.ID) {
-	if k.scalar == reflect.Int64 {
+	switch k.scalar {
+	case reflect.Int64:
 		v.SetInt(id.Int64())
-		return
+	case reflect.Uint64:
+		v.SetUint(uint64(id.Int64()))
+	default:
+		v.SetString(id.String())
 	}
-	v.SetUint(uint64(id.Int64()))
 }
 
 // IsString reports whether the field holds an ID as text.

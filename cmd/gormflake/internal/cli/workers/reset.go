@@ -39,7 +39,8 @@ What is done then, each step only if the one before has succeeded:
 
 Searched are the primary keys of all tables that begin with a BIGINT, or the keys of
 each TABLE alone, and each --column. Tables that are not searched are named. IDs
-in other databases, in queues, files and clients are not seen at all.
+in other databases, in queues, files and clients are not seen at all. Keys from a
+parked counter count as no worker's.
 
 On PostgreSQL the account needs pg_read_all_stats to see the transactions of
 others, on MySQL and MariaDB the right PROCESS. On SQLite, the write lock is

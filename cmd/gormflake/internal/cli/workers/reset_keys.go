@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -86,13 +87,16 @@ func (r *reset) search(bound time.Time) error {
 	return errors.Join(errs...)
 }
 
-// searchColumn reads no more of an index than what is of the future.
+// searchColumn reads no more of an index than what is of the future. Keys from a parked
+// counter have any worker's bits, and are no generator's.
 func (r *reset) searchColumn(c readonly.Table, bound time.Time) error {
 	column, layout := r.Quote(c.Key), r.in.Layout
 	node := r.holder.Datacenter<<layout.WorkerBits | r.holder.Worker
-	query := fmt.Sprintf("SELECT MAX(%s) FROM %s WHERE %s >= %d AND (%s >> %d) & %d = %d",
+	parked := parking.NewPlace(layout)
+	query := fmt.Sprintf("SELECT MAX(%s) FROM %s WHERE %s >= %d AND (%s >> %d) & %d = %d AND %s NOT BETWEEN %d AND %d",
 		column, r.Quote(c.Schema, c.Name), column, layout.Min(bound).Int64(),
-		column, layout.SequenceBits, int64(1)<<(layout.DatacenterBits+layout.WorkerBits)-1, node)
+		column, layout.SequenceBits, int64(1)<<(layout.DatacenterBits+layout.WorkerBits)-1, node,
+		column, parked.First.Int64(), parked.Last.Int64())
 	var highest sql.NullInt64
 	if err := r.Ask(query, nil, &highest); err != nil {
 		return fmt.Errorf("%v cannot be searched: %w: name the tables to search if it has no IDs", &c, err)

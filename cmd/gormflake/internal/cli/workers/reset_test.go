@@ -16,6 +16,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/sqllease"
@@ -72,6 +73,7 @@ func TestWorkersReset(t *testing.T) {
 		insertKey(t, db, 8, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))    // of another worker
 		insertKey(t, db, 32+7, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC)) // of another datacenter
 		insertKey(t, db, 1023-31, time.Date(2049, 1, 1, 0, 0, 0, 0, time.UTC))
+		insertKey(t, db, 7, parking.NewPlace(snowflake.TwitterLayout()).Until) // from a parked counter
 		waited := time.Duration(0)
 		got := reset(t, func(d time.Duration) error {
 			waited += d
