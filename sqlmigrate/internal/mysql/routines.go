@@ -295,7 +295,7 @@ func isName(t string) bool { return word.MatchString(t) }
 func tokensOf(body string) []string {
 	var tokens []string
 	end := -1 // of the word before
-	for _, t := range sqltext.Scan(body, sqltext.Rules{Backslash: true, Hash: true, Backticks: true}) {
+	for _, t := range sqltext.Scan(body, bodyRules) {
 		text := strings.ToLower(t.Text)
 		if t.Kind == sqltext.Text || body[t.Start] == '"' {
 			text = "'"

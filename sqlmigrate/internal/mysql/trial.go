@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,23 +13,11 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
-
-// A trial is one call of Try. Nothing more is carried out after an error that is not the
-// server's answer to a key.
-type trial struct {
-	engine.Trial
-	engine.Findings
-
-	conn   *sql.Conn
-	tables []*copied
-	copies []*copied // that could be made
-	named  int       // copies, also those that could not
-	drops  []string  // what is to be dropped
-	err    error     // what ends it
-}
 
 // Try implements [engine.Engine]. A copy is made from the text that SHOW CREATE TABLE
 // writes, so the table itself is not locked.
@@ -45,16 +32,31 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	defer func() { err = session.close(ctx, err) }()
 	r := &trial{Trial: t, conn: conn}
 	defer func() { err = errors.Join(err, r.drop(ctx)) }()
-	r.copyTables(ctx)
-	for _, c := range r.copies {
-		r.try(ctx, c, t.Today, r.Reject, r.NotTried)
+	for _, table := range t.Tables {
+		c, err := r.newCopy(ctx, table)
+		if err != nil {
+			return found, err
+		}
+		c.err = r.create(ctx, c)
+		if c.err != nil && noRight.MatchString(c.err.Error()) {
+			found.NotTried("", c.err)
+			return found, nil
+		}
+		r.copies = append(r.copies, c)
 	}
-	r.tryViews(ctx)
-	for _, c := range r.copies {
-		r.try(ctx, c, t.Last, r.RejectLast, func(string, error) {})
-	}
-	r.findTriggers(ctx)
-	return r.Findings, r.err
+	return t.Run(ctx, r)
+}
+
+// A trial is one call of Try. Nothing more is carried out after an error that is not the
+// server's answer to a key.
+type trial struct {
+	engine.Trial
+
+	conn   *sql.Conn
+	copies []*copied
+	named  int      // copies
+	drops  []string // what is to be dropped
+	err    error    // what ends it
 }
 
 // answer is an error of the server, and not of the connection or the context.
@@ -85,24 +87,19 @@ type copied struct {
 	*mycatalog.Table // of which it is a copy
 
 	name        engine.TableName
-	keys        []*keyColumn // the primary key's last
-	partitioned bool         // by a key
-	checked     []string     // columns that a CHECK names
-}
-
-// A keyColumn holds keys of the move.
-type keyColumn struct {
-	*mycatalog.Column
-
-	to  mycatalog.Integer
-	own bool // refers to no other
+	keys        []plan.Column
+	partitioned bool  // by a key
+	err         error // why there is none
+	change      error // of the plan that the table rejects
 }
 
 // newName is for a copy of a table or view in this schema.
 func (r *trial) newName(schema string) engine.TableName {
 	r.named++
-	return engine.TableName{Schema: schema, Name: "sqlmigrate_trial_" + strconv.Itoa(r.named)}
+	return engine.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.named)}
 }
+
+const copyPrefix = "sqlmigrate_trial_"
 
 var (
 	// noRight is that the account may not CREATE TEMPORARY TABLES.
@@ -112,62 +109,13 @@ var (
 	noKey = regexp.MustCompile(`Error 3750\b`)
 )
 
-func (r *trial) copyTables(ctx context.Context) {
-	mayCopy := true
-	for _, table := range r.Tables {
-		c, err := r.newCopy(ctx, table)
-		if err != nil {
-			r.err = err
-			return
-		}
-		r.tables = append(r.tables, c)
-		if mayCopy {
-			mayCopy = r.copyTable(ctx, c)
-		}
-	}
-}
-
-// copyTable reports whether the account may.
-func (r *trial) copyTable(ctx context.Context, c *copied) bool {
-	err := r.create(ctx, c)
-	if err == nil {
-		r.copies = append(r.copies, c)
-		return true
-	}
-	if noRight.MatchString(err.Error()) {
-		r.NotTried("", err)
-		return false
-	}
-	if rejected := r.rejectedChange(ctx, c, err); rejected != nil {
-		r.Reject(c.String(), c.keys[0].Name, r.Today, rejected)
-	} else {
-		r.NotTried(c.String(), err)
-	}
-	return true
-}
-
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) {
 	t, err := mycatalog.Definitions(ctx, r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
 		return nil, err
 	}
-	c := &copied{Table: t, name: r.newName(t.Schema)}
-	for _, described := range table.Columns {
-		if column := t.Column(described.Name); column != nil {
-			c.keys = append(c.keys, &keyColumn{column, mycatalog.IntegerOf(described.To), described.Key && len(described.Refers) == 0})
-		}
-	}
-	slices.SortStableFunc(c.keys, func(a, b *keyColumn) int {
-		return strings.Compare(strconv.FormatBool(a.Primary), strconv.FormatBool(b.Primary))
-	})
-	c.partitioned = slices.ContainsFunc(c.keys, func(k *keyColumn) bool { return mentions(partitionedBy(t), k.Name) })
-	for _, e := range t.Elements {
-		if index := checkName.FindStringIndex(e); index != nil {
-			c.checked = append(c.checked, mycatalog.QuotedNames(e[index[1]:])...)
-		} else if mycatalog.Definition(e).Has(" CHECK (") {
-			c.checked = append(c.checked, mycatalog.QuotedNames(e)...)
-		}
-	}
+	c := &copied{Table: t, name: r.newName(t.Schema), keys: table.Columns}
+	c.partitioned = slices.ContainsFunc(c.keys, func(k plan.Column) bool { return mentions(partitionedBy(t), k.Name) })
 	return c, nil
 }
 
@@ -179,7 +127,7 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 		name := checkName.FindStringIndex(e)
 		switch {
 		case strings.HasPrefix(e, "`"):
-			e = c.define(c.Column(mycatalog.QuotedNames(e)[0]), r.Moved)
+			e = r.define(c, c.Column(mycatalog.QuotedNames(e)[0]))
 		case name != nil && c.partitioned: // MySQL has each name once in a schema, but for temporary tables
 			e = "CHECK " + e[name[1]:]
 		case name == nil && !mycatalog.IsFunctional(e) && !strings.HasPrefix(e, "PRIMARY KEY "):
@@ -187,12 +135,11 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 		}
 		elements = append(elements, e)
 	}
-	definition := " (" + strings.Join(elements, ", ") + ")"
+	definition, name := " ("+strings.Join(elements, ", ")+")", mycatalog.QuoteTable(c.name)
 	if !c.partitioned {
 		_, err := r.temporary(ctx, c.name, definition+" ENGINE=InnoDB "+charset.FindString(c.Options))
-		return err
+		return r.whoFailed(ctx, c, err)
 	}
-	name := mycatalog.QuoteTable(c.name)
 	err := cmp.Or(r.exec(ctx, "DROP TABLE IF EXISTS "+name), r.exec(ctx, "CREATE TABLE "+name+definition+c.Options))
 	if err == nil {
 		r.drops = append(r.drops, "DROP TABLE "+name)
@@ -207,59 +154,55 @@ var (
 
 // define is a column of the copy. Others than keys may be NULL, so that what rejects a
 // row does so because of a key. MariaDB cuts without a word what it computes when it is read.
-func (c *copied) define(column *mycatalog.Column, moved bool) string {
+func (r *trial) define(c *copied, column *mycatalog.Column) string {
 	d := column.Definition.WithoutAuto()
-	if i := c.keyAt(column); i >= 0 && moved {
-		d = c.keys[i].widen(d)
+	if k := c.key(column); k != nil && r.Moved && k.To != "" {
+		d = d.As(mycatalog.IntegerOf(k.To))
 	}
 	if !column.Primary {
 		d = d.Nullable()
 	}
-	if slices.ContainsFunc(c.keys, func(k *keyColumn) bool { return mentions(string(d), k.Name) }) {
+	if slices.ContainsFunc(c.keys, func(k plan.Column) bool { return mentions(string(d), k.Name) }) {
 		d = d.Stored()
 	}
 	return string(d)
 }
 
-// keyAt is the place among c.keys, or -1.
-func (c *copied) keyAt(column *mycatalog.Column) int {
-	return slices.IndexFunc(c.keys, func(k *keyColumn) bool { return k.Column == column })
+// key is nil for a column that holds none.
+func (c *copied) key(column *mycatalog.Column) *plan.Column {
+	if i := slices.IndexFunc(c.keys, func(k plan.Column) bool { return strings.EqualFold(k.Name, column.Name) }); i >= 0 {
+		return &c.keys[i]
+	}
+	return nil
 }
 
-func (k *keyColumn) widen(d mycatalog.Definition) mycatalog.Definition {
-	if k.to.Base == "" {
-		return d
+// whoFailed returns an error of the table, if that fails too once the plan changes its
+// columns, and else that of the copy.
+func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
+	var changes []string
+	for _, k := range c.keys {
+		d := c.Column(k.Name).Definition
+		if r.Moved && k.To != "" {
+			d = d.As(mycatalog.IntegerOf(k.To))
+		}
+		if len(r.Unassigned(plan.Table{Columns: []plan.Column{k}})) > 0 {
+			d = d.WithoutAuto()
+		}
+		if d != c.Column(k.Name).Definition {
+			changes = append(changes, "MODIFY "+string(d))
+		}
 	}
-	return d.As(k.to)
-}
-
-// moved is the definition after the move, or now if that is over.
-func (r *trial) moved(k *keyColumn) mycatalog.Definition {
-	d := k.Definition
-	if !r.Moved {
-		return d
-	}
-	if slices.ContainsFunc(r.Phases, func(p plan.Phase) bool { return p.Name == plan.Detach }) {
-		d = d.WithoutAuto()
-	}
-	return k.widen(d)
-}
-
-// rejectedChange is an error that the table gives too, once the plan changes its columns,
-// or nil if only the copy failed.
-func (r *trial) rejectedChange(ctx context.Context, c *copied, failed error) error {
-	changes := slices.ContainsFunc(c.keys, func(k *keyColumn) bool { return r.moved(k) != k.Definition })
 	switch {
-	case !changes:
-		return nil
+	case failed == nil || len(changes) == 0:
+		return failed
 	case noKey.MatchString(failed.Error()):
+		c.change = failed
 		return failed
 	}
-	if _, err := r.temporary(ctx, c.name, " LIKE "+mycatalog.QuoteTable(c.TableName)); err != nil {
-		return nil
+	if _, err := r.temporary(ctx, c.name, " LIKE "+mycatalog.QuoteTable(c.TableName)); err == nil {
+		c.change = r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(c.name)+" "+strings.Join(changes, ", "))
 	}
-	return r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(c.name)+" "+
-		mycatalog.Join(c.keys, ", ", func(k *keyColumn) string { return "MODIFY " + string(r.moved(k)) }))
+	return failed
 }
 
 // temporary creates a temporary table.
@@ -283,119 +226,73 @@ func (r *trial) drop(ctx context.Context) error {
 	return failed
 }
 
-// try looks for a column that rejects the key once a row that has it everywhere is
-// rejected.
-func (r *trial) try(ctx context.Context, c *copied, key types.ID, reject func(table, column string, key types.ID, err error), notTried func(string, error)) {
-	var everywhere []string
-	for i, fill := range []filler{filled, empty} {
-		everywhere = append(everywhere, c.row(fill, func(int) types.ID { return key - types.ID(i) }))
-	}
-	if r.replace(ctx, c, everywhere...) == nil {
-		r.readBack(ctx, c, key, reject)
-		return
-	}
-	own, untried := key, map[*keyColumn]error{}
-	for at, k := range slices.Backward(c.keys) {
-		rejected, err := r.rejects(ctx, c, at, key, own)
+// Tables implements [engine.Copies].
+func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
+
+// Fills implements [engine.Copies]: values, and NULL.
+func (r *trial) Fills() int { return 2 }
+
+// Enter implements [engine.Copies].
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
+	for _, row := range rows {
+		c := r.copies[row.Table]
+		refusal := cmp.Or(c.change, c.err)
 		switch {
-		case rejected:
-			reject(c.String(), k.Name, key, err)
-			if k.Primary {
-				own = r.Small
-			}
-		case err != nil:
-			untried[k] = err
-		default: // own was in the row too
-			maps.DeleteFunc(untried, func(k *keyColumn, _ error) bool { return k.Primary })
+		case c.change != nil && row.AsIs:
+			refusal = nil
+		case refusal == nil:
+			refusal = r.replace(ctx, c, row)
 		}
+		refusals = append(refusals, refusal)
 	}
-	for _, k := range c.keys {
-		if err := untried[k]; err != nil {
-			notTried(c.String(), fmt.Errorf("column %s: %w", k.Name, err))
-		}
-	}
+	return refusals, r.err
 }
 
-// rejects tries a column in the first row that enters with a small key there. own is the
-// key of the row in which a reference is tried. A column of another type than an integer
-// may reject a small key too.
-func (r *trial) rejects(ctx context.Context, c *copied, at int, key, own types.ID) (rejected bool, err error) {
-	row := func(fill filler, key, own types.ID) string {
-		return c.row(fill, func(i int) types.ID {
-			switch {
-			case i == at:
-				return r.near(c, key, i)
-			case c.keys[i].Primary:
-				return r.near(c, own, i)
-			}
-			return 0
-		})
-	}
-	for _, fill := range []filler{filled, whereUnchecked, empty} {
-		if err = r.replace(ctx, c, row(fill, r.Small, r.Small)); err == nil {
-			err = r.replace(ctx, c, row(fill, key, own))
-			return err != nil, err
-		}
-	}
-	return c.keys[at].Definition.Integer().Base == "", err
-}
-
-// near is a key for one of the columns: those of a row differ, and the row's own key is
-// the largest, as that of a row that is inserted after those to which it refers.
-func (r *trial) near(c *copied, key types.ID, at int) types.ID {
-	if key == r.Small {
-		return key + types.ID(at)
-	}
-	return key - types.ID(len(c.keys)-1-at)
-}
-
-// readBack looks for a type that takes a key and loses digits.
-func (r *trial) readBack(ctx context.Context, c *copied, key types.ID, reject func(table, column string, key types.ID, err error)) {
-	for _, k := range c.keys {
-		if k.Definition.Integer().Base != "" || r.err != nil {
+// replace inserts a row, without regard to others of the same key, and looks for types
+// that take a key and lose digits.
+func (r *trial) replace(ctx context.Context, c *copied, row engine.Row) error {
+	var names, values []string
+	for _, column := range c.Columns {
+		if column.Definition.Has(" GENERATED ALWAYS AS ") {
 			continue
 		}
-		var read string
-		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + mycatalog.QuoteTable(c.name)
-		if r.err = r.conn.QueryRowContext(ctx, query).Scan(&read); r.err == nil && read != key.String() {
-			reject(c.String(), k.Name, key, errors.New("it reads back as "+read))
+		names = append(names, mycatalog.Quote(column.Name))
+		k := c.key(column)
+		switch {
+		case k == nil || row.Keys[k.Name] == 0, row.AsIs && column.Definition.Integer().Base == "": // a date takes no small key
+			values = append(values, fill(column, k != nil || row.Fill > 0))
+		default:
+			values = append(values, row.Keys[k.Name].String())
 		}
 	}
-}
-
-// replace inserts rows, without regard to others of the same key.
-func (r *trial) replace(ctx context.Context, c *copied, rows ...string) error {
-	names := mycatalog.Join(c.given(), ", ", func(column *mycatalog.Column) string { return mycatalog.Quote(column.Name) })
-	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+names+") VALUES ("+strings.Join(rows, "), (")+")")
-}
-
-// given are the columns that the database does not compute.
-func (c *copied) given() []*mycatalog.Column {
-	return slices.DeleteFunc(slices.Clone(c.Columns), func(column *mycatalog.Column) bool { return column.Definition.Has(" GENERATED ALWAYS AS ") })
-}
-
-// row has the key that keyOf returns for one of c.keys, and fills in what it has none
-// for.
-func (c *copied) row(fill filler, keyOf func(int) types.ID) string {
-	return mycatalog.Join(c.given(), ", ", func(column *mycatalog.Column) string {
-		if at := c.keyAt(column); at >= 0 && keyOf(at) != 0 {
-			return keyOf(at).String()
+	name := mycatalog.QuoteTable(c.name)
+	if err := r.exec(ctx, "REPLACE INTO "+name+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(values, ", ")+")"); err != nil {
+		return err
+	}
+	for _, k := range c.keys {
+		key, read := row.Keys[k.Name], ""
+		if key == 0 || row.AsIs || c.Column(k.Name).Definition.Integer().Base != "" {
+			continue
 		}
-		return fill(c, column)
-	})
+		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
+		if err := r.conn.QueryRowContext(ctx, query).Scan(&read); err == nil && read != key.String() {
+			return errors.New("it reads back as " + read)
+		}
+	}
+	return nil
 }
-
-// A filler returns a value, as an expression, of a column that is not tried.
-type filler func(*copied, *mycatalog.Column) string
 
 var (
 	ofTime = regexp.MustCompile("^`(?:[^`]|``)+` (?:date|time)")
 	uuid   = regexp.MustCompile("^`(?:[^`]|``)+` uuid")
 )
 
-// filled is a value that most types take. It is not the next one of a sequence.
-func filled(_ *copied, column *mycatalog.Column) string {
+// fill is a value, as an expression, of a column that is not tried: NULL, or one that most
+// types take. It is not the next one of a sequence.
+func fill(column *mycatalog.Column, null bool) string {
 	switch d := column.Definition; {
+	case null && !column.Primary:
+		return "NULL"
 	case d.Has(" DEFAULT ") && !d.Has(" DEFAULT NULL") && !d.Has("nextval("):
 		return "DEFAULT"
 	case ofTime.MatchString(string(d)):
@@ -406,17 +303,152 @@ func filled(_ *copied, column *mycatalog.Column) string {
 	return "'1'"
 }
 
-// whereUnchecked is filled where no CHECK can reject it.
-func whereUnchecked(c *copied, column *mycatalog.Column) string {
-	if slices.ContainsFunc(c.checked, func(name string) bool { return strings.EqualFold(name, column.Name) }) {
-		return empty(c, column)
-	}
-	return filled(c, column)
+// A view has the query that the catalog has.
+type view struct {
+	engine.TableName
+
+	Text string
 }
 
-func empty(c *copied, column *mycatalog.Column) string {
-	if column.Primary {
-		return filled(c, column)
+const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (%s) ORDER BY 1, 2"
+
+var (
+	// callsFunction is for a function that is not the server's, which may do more than
+	// read, and for those of the server's that change or wait for something.
+	callsFunction = regexp.MustCompile("(?i)`\\(|\\b(?:nextval|setval|get_lock|release_lock|sleep|benchmark)\\(")
+
+	// readsTable is for a table or view that is not a copy.
+	readsTable = regexp.MustCompile("(?i)\\b(?:from|join) *\\(*`(?:[^`]|``)+`\\.`(?:[^`]|``)+`")
+)
+
+// A gallery has what is known of views.
+type gallery struct {
+	*trial
+	server mycatalog.Server
+	tables map[string]string // those of the trial that a query reads, by what is written there
+	copies map[string]string // in the place of these
+	shown  map[string]engine.Shown
+}
+
+// Views implements [engine.Copies]. A view cannot read a temporary table, so its query is
+// carried out with the names of copies in the place of their tables', as the servers write
+// them. The result goes into a table: to a client, a server only warns of a key that the
+// view cuts.
+func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
+	server, err := mycatalog.Open(ctx, r.conn)
+	if err != nil {
+		return nil, err
 	}
-	return "NULL"
+	views, err := rows.Read[view](ctx, r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
+	if err != nil {
+		return nil, err
+	}
+	g := &gallery{r, server, map[string]string{}, map[string]string{}, map[string]engine.Shown{}}
+	for _, c := range r.copies {
+		g.tables[g.full(c.TableName)] = c.String()
+		if c.err == nil {
+			g.copies[g.full(c.TableName)] = g.full(c.name)
+			r.hold(ctx, c, key)
+		}
+	}
+	for again := true; again && r.err == nil; {
+		again = false
+		for _, v := range views {
+			again = g.show(ctx, v) || again
+		}
+	}
+	for _, v := range views {
+		if one, touched := g.shown[g.full(v.TableName)]; touched {
+			shown = append(shown, one)
+		}
+	}
+	return shown, r.err
+}
+
+// hold leaves rows in the copy, if it takes some with the same key in all columns.
+func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
+	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
+	for fill := range r.Fills() {
+		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // found elsewhere
+	}
+}
+
+// full is a name as queries have it.
+func (g *gallery) full(t engine.TableName) string {
+	return mycatalog.QuoteTable(engine.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
+}
+
+// show reads a view once there are copies of all that it reads. It reports whether
+// another view may be read now.
+func (g *gallery) show(ctx context.Context, v view) (again bool) {
+	name, query := g.full(v.TableName), v.Text
+	if g.copies[name] != "" || g.shown[name].Err != nil {
+		return false
+	}
+	for of, copied := range g.copies {
+		query = strings.ReplaceAll(query, of, copied)
+	}
+	var tables []string
+	for of, table := range g.tables {
+		if strings.Contains(v.Text, of) {
+			tables = append(tables, table)
+		}
+	}
+	if len(tables) == 0 {
+		return false
+	}
+	again = g.tables[name] == ""
+	g.tables[name] = slices.Min(tables)
+	one := engine.Shown{Table: g.tables[name], View: g.server.Normal(v.TableName).String()}
+	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isTable) {
+		target := g.newName(v.Schema)
+		if one.Rows, one.Err = g.temporary(ctx, target, " AS "+query); one.Err == nil {
+			g.copies[name], again = g.full(target), true
+		} else {
+			one.Fix = g.dropAndRestore(ctx, "VIEW", g.server.Normal(v.TableName))
+		}
+	}
+	g.shown[name] = one
+	return again
+}
+
+func isTable(read string) bool { return !strings.Contains(read, ".`"+copyPrefix) }
+
+func (r *trial) schemas() string {
+	return mycatalog.Join(r.copies, ", ", func(c *copied) string { return mycatalog.SchemaOf(c.TableName) })
+}
+
+// insertTriggersSQL asks for the triggers that can change a row that is inserted.
+const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
+	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
+
+// Assigning implements [engine.Copies]. A temporary table has no triggers, and one of
+// another table may write anywhere, so none is fired: its text shows whether it assigns
+// the key.
+func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
+	triggers, err := rows.Read[struct {
+		Table      engine.TableName
+		Name, Body string
+	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
+	for _, t := range triggers {
+		i := slices.IndexFunc(r.copies, func(c *copied) bool { return c.TableName == t.Table })
+		if i >= 0 && engine.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
+			fix := r.dropAndRestore(ctx, "TRIGGER", engine.TableName{Schema: t.Table.Schema, Name: t.Name})
+			found = append(found, engine.Assigning{Table: t.Table.String(), Trigger: t.Name, Fix: fix})
+		}
+	}
+	return found, err
+}
+
+var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
+
+// dropAndRestore are the statements that drop an object and restore it.
+func (r *trial) dropAndRestore(ctx context.Context, kind string, name engine.TableName) string {
+	object := kind + " " + mycatalog.QuoteTable(name)
+	names, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE "+object)
+	if err != nil || len(shown) == 0 {
+		return ": DROP " + object
+	}
+	text := slices.IndexFunc(names, func(name string) bool { return name == "Create View" || name == "SQL Original Statement" })
+	return ": DROP " + object + "; it was made by: " + shown[0][text].String
 }

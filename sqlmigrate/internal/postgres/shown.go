@@ -1,29 +1,36 @@
 package postgres
 
 import (
-	"fmt"
-	"maps"
+	"context"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/types"
 )
 
-// A shown view shows keys, itself or by other views.
+// A shown view shows keys, itself or by other views. Its rows have no schema, so that no
+// two of what it uses may have the same name.
 type shown struct {
-	OID          int64
-	Display      string
-	Schema, Name string
-	Uses         []usedRelation
+	OID           int64
+	Display, Name string
+	Text          string
+	Uses          []usedRelation
 }
 
 type usedRelation struct {
 	OID          int64
 	Schema, Name string
+	Visible      bool
 }
+
+// pathSQL makes the server write no schemas in the definitions of views, but for those of
+// which a name is hidden by another one.
+const pathSQL = `SELECT set_config('search_path', string_agg(quote_ident(nspname), ', ' ORDER BY nspname <> current_schema(), nspname <> ALL (SELECT json_array_elements_text($1::text::json)), nspname), true)
+FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'`
 
 // shownSQL asks for the views above columns, and for the tables and views that each
 // uses. Those of the server itself are used as they are.
@@ -40,8 +47,8 @@ WITH RECURSIVE view (oid) AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = view.oid
   JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN'
 )
-SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, n.nspname, c.relname,
-       (SELECT jsonb_agg(DISTINCT jsonb_build_object('OID', u.oid::bigint, 'Schema', un.nspname, 'Name', u.relname))
+SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, c.relname, pg_get_viewdef(c.oid),
+       (SELECT jsonb_agg(DISTINCT jsonb_build_object('OID', u.oid::bigint, 'Schema', un.nspname, 'Name', u.relname, 'Visible', pg_table_is_visible(u.oid)))
         FROM pg_catalog.pg_rewrite r
         JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
         JOIN pg_catalog.pg_class u ON u.oid = d.refobjid AND u.oid <> c.oid AND u.relkind <> 'S'
@@ -50,120 +57,66 @@ SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE
 FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 ORDER BY n.nspname, c.relname`
 
-// A gallery has what views are made of.
-type gallery struct {
-	*trial
-	views  map[int64]shown
-	copies map[int64]*copied
-}
-
-// tryViews reads each view above the keys.
-func (r *trial) tryViews(copies []*copied) {
-	g := gallery{r, map[int64]shown{}, map[int64]*copied{}}
+// Views implements [engine.Copies]: rows that no table has take the place of what a view
+// uses.
+func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
+	var schemas []string
 	var tables []map[string]any
-	for _, c := range copies {
-		g.copies[c.OID] = c
-		tables = append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.keys)})
+	copies := map[int64]*copied{}
+	for _, c := range r.copies {
+		if copies[c.OID] == nil {
+			copies[c.OID] = c
+			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.keys)})
+		}
 	}
-	views := read[shown](r, shownSQL, asJSON(tables))
+	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
+		return nil, err
+	}
+	views, err := rows.Read[shown](ctx, r.tx, shownSQL, asJSON(tables))
+	byOID := map[int64]shown{}
 	for _, v := range views {
-		g.views[v.OID] = v
+		byOID[v.OID] = v
 	}
-	unseen := pgsql.Join(keepIf(views, g.showsNothing), ", ", func(v shown) string { return v.Display })
-	if unseen != "" {
-		r.Note("No key was tried in these views, which show no row that has one: %s.", unseen)
+	found := make([]engine.Shown, len(views))
+	var asked []attempt
+	var places []int
+	for i, v := range views {
+		found[i].View = v.Display
+		below := pgcatalog.ParentsFirst([]usedRelation{{v.OID, "", v.Name, true}}, func(u usedRelation) []usedRelation { return byOID[u.OID].Uses })
+		for _, u := range below {
+			if c := copies[u.OID]; c != nil {
+				found[i].Table = c.Display
+			}
+		}
+		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
+			query := viewQuery(below, byOID, copies, key, r.Moved && !asIs)
+			asked, places = append(asked, attempt{[]string{readOnly}, [][]string{{query}}}), append(places, i)
+		}
 	}
+	if err != nil || len(asked) == 0 {
+		return found, err
+	}
+	outcomes, err := r.ask(ctx, asked)
+	for i, o := range outcomes {
+		view := &found[places[i]]
+		if view.Err = o.err(); view.Err == nil {
+			view.Rows = o.Shown
+		}
+	}
+	return found, err
 }
 
-// showsNothing tries a view.
-func (g *gallery) showsNothing(v shown) bool {
-	var path string
-	var definitions map[int64]string
-	below, err := g.below(v)
-	if err == nil {
-		path, definitions, err = g.define(below)
-	}
-	if err != nil {
-		g.NotTried(v.Display, err)
-		return false
-	}
-	table := g.copies[below[slices.IndexFunc(below, func(u usedRelation) bool { return g.copies[u.OID] != nil })].OID].Display
-	see := func(key types.ID, moved bool) (rows int, err error) {
-		query, copies := g.queries(below, definitions, key, moved)
-		counts, err := ask[int](g.trial, path+"; "+readOnly, query)
-		if err != nil {
-			counts, err = ask[int](g.trial, path+";\n"+copies+readOnly, "SELECT count(v::text) FROM pg_temp."+pgsql.Quote(v.Name)+" AS v")
+// viewQuery shows what the last of the relations does. The rows are materialized: a
+// constant would be used before it is shown.
+func viewQuery(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) string {
+	tables := pgsql.Join(below, ", ", func(u usedRelation) string {
+		text := "SELECT (NULL::" + pgsql.Qualified(u.Schema, u.Name) + ").*"
+		if c := copies[u.OID]; c != nil {
+			text = c.rows(moved, engine.Same(c.table(), key))
+		} else if v, is := views[u.OID]; is {
+			text = keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
-		if err == nil {
-			rows = counts[0]
-		}
-		return rows, err
-	}
-	rows, err := see(g.Today, g.Moved)
-	if err == nil {
-		if _, err := see(g.Last, g.Moved); err != nil && ofServer(err) {
-			g.Note("View %s can be read with keys of today, but not with %d, the last one of the layout: %v", v.Display, g.Last, err)
-		}
-		return rows == 0
-	}
-	if _, small := see(g.Small, false); small == nil && ofServer(err) {
-		g.Unreadable(table, v.Display, g.Today, err)
-	} else {
-		g.NotTried(table, fmt.Errorf("view %s: %w", v.Display, err))
-	}
-	return false
-}
-
-// below returns what a view uses, itself or by other views, each after what it uses
-// itself, and the view at the end. Their rows have no schema, so that no two may have
-// the same name.
-func (g *gallery) below(v shown) (all []usedRelation, err error) {
-	all = pgcatalog.ParentsFirst([]usedRelation{{v.OID, v.Schema, v.Name}}, func(u usedRelation) []usedRelation { return g.views[u.OID].Uses })
-	for i, u := range all {
-		if slices.ContainsFunc(all[:i], func(other usedRelation) bool { return other.Name == u.Name }) {
-			return nil, fmt.Errorf("it uses two tables or views with the name %s", u.Name)
-		}
-	}
-	return all, nil
-}
-
-// define returns a search path with which the names of what a view uses have no schema,
-// and the definitions of the views for that.
-func (g *gallery) define(below []usedRelation) (path string, definitions map[int64]string, err error) {
-	schemas := map[string]bool{}
-	var oids []string
-	for _, u := range below {
-		schemas[pgsql.Quote(u.Schema)] = true
-		if _, view := g.views[u.OID]; view {
-			oids = append(oids, strconv.FormatInt(u.OID, 10))
-		}
-	}
-	path = "SET LOCAL search_path = " + strings.Join(slices.Sorted(maps.Keys(schemas)), ", ")
-	found, err := ask[struct {
-		OID  int64
-		Text string
-	}](g.trial, path, "SELECT oid::bigint, pg_get_viewdef(oid) FROM unnest('{"+strings.Join(oids, ",")+"}'::oid[]) AS oid")
-	definitions = map[int64]string{}
-	for _, v := range found {
-		definitions[v.OID] = keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
-	}
-	return path, definitions, err
-}
-
-// queries count what a view shows of rows that no table has, which take the place of what
-// it uses: the first without copies, which is enough unless a row has the type of its
-// table. There the rows are materialized: a constant would be used before it is shown.
-func (g *gallery) queries(below []usedRelation, definitions map[int64]string, key types.ID, moved bool) (query, copies string) {
-	var tables []string
-	for _, u := range below {
-		kind, name, rows := "TABLE ", pgsql.Quote(u.Name), "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
-		if c := g.copies[u.OID]; c != nil {
-			rows = c.rows(moved, key)
-		} else if definition := definitions[u.OID]; definition != "" {
-			kind, rows = "VIEW ", definition
-		}
-		tables = append(tables, name+" AS MATERIALIZED ("+rows+"\n)")
-		copies += "CREATE TEMP " + kind + name + " AS " + rows + ";\n"
-	}
-	return "WITH " + strings.Join(tables, ", ") + " SELECT count(v::text) FROM " + pgsql.Quote(below[len(below)-1].Name) + " AS v", copies
+		return pgsql.Quote(u.Name) + " AS MATERIALIZED (" + text + "\n)"
+	})
+	return "WITH " + tables + " SELECT v::text FROM " + pgsql.Quote(below[len(below)-1].Name) + " AS v"
 }

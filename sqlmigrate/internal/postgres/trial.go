@@ -5,24 +5,59 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
-	"github.com/gormflake/gormflake/types"
 )
 
 // beginTrial fails on a standby. A lock that is not free at once, or a key that makes
 // an expression endless, is only a table that is not tried.
 const beginTrial = `SET TRANSACTION READ WRITE;
-SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error`
+SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
+`
 
-// screenedAtOnce are the tables of one query.
-const screenedAtOnce = 25
+// attempts is a function, so that a server far away is not asked for each row. An attempt
+// prepares something, and tries several things after that, each without the others. All is
+// taken back.
+const attempts = `
+CREATE FUNCTION pg_temp.snowflake_attempts(attempts json) RETURNS TABLE (state text, refusal text, shown bigint) LANGUAGE plpgsql AS $attempts$
+DECLARE attempt json; try json; statement text; done integer;
+BEGIN
+  FOR attempt IN SELECT json_array_elements(attempts) LOOP
+    done := 0;
+    BEGIN
+      FOR statement IN SELECT json_array_elements_text(attempt -> 'Prepare') LOOP
+        EXECUTE statement;
+      END LOOP;
+      FOR try IN SELECT json_array_elements(attempt -> 'Tries') LOOP
+        BEGIN
+          FOR statement IN SELECT json_array_elements_text(try) LOOP
+            EXECUTE statement;
+            GET DIAGNOSTICS shown = ROW_COUNT;
+          END LOOP;
+          RAISE SQLSTATE 'GF000';
+        EXCEPTION WHEN OTHERS THEN state := SQLSTATE; refusal := SQLERRM;
+        END;
+        done := done + 1;
+        RETURN NEXT;
+      END LOOP;
+      RAISE SQLSTATE 'GF000';
+    EXCEPTION WHEN OTHERS THEN state := SQLSTATE; refusal := SQLERRM;
+    END;
+    FOR i IN done + 1 .. json_array_length(attempt -> 'Tries') LOOP
+      RETURN NEXT;
+    END LOOP;
+  END LOOP;
+END $attempts$`
+
+// taken is the state of an attempt that succeeded.
+const taken = "GF000"
 
 // Try implements [engine.Engine]. Rows that no table has are enough for most tables.
 // Where they are not, there are copies: temporary tables, which have the names of the
@@ -36,85 +71,78 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, fmt.Errorf("%s: %w", inspecting, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, beginTrial); err != nil {
+	if _, err := tx.ExecContext(ctx, beginTrial+attempts); err != nil {
 		found.NotTried("", err)
 		return found, ctx.Err()
 	}
-	r := &trial{Trial: t, ctx: ctx, tx: tx}
-	copies := r.readCopies()
-	if len(copies) == 0 {
-		return r.Findings, r.err
-	}
-	for some := range slices.Chunk(keepIf(copies, (*copied).tried), screenedAtOnce) {
-		for _, c := range r.suspects(some) {
-			r.examine(c)
-		}
-	}
-	r.tryTriggers(copies)
-	r.tryViews(copies)
-	if err := cmp.Or(ctx.Err(), r.err); err != nil {
+	r := &trial{Trial: t, tx: tx}
+	if err := r.readCopies(ctx, &found); err != nil {
 		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
 	}
-	return r.Findings, nil
+	tried, err := t.Run(ctx, r)
+	found.Add(tried)
+	if len(r.untried) > 0 {
+		found.Note("No key was tried in these triggers, because of what their functions call or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: try keys: %w", inspecting, err)
+	}
+	return found, err
 }
 
-// A trial is one transaction, and does nothing any more after an error.
+// A trial is one transaction.
 type trial struct {
 	engine.Trial
-	engine.Findings
-	ctx     context.Context
-	tx      *sql.Tx
-	err     error
-	untried []string // triggers
+	tx       *sql.Tx
+	copies   []*copied
+	triggers []trigger
+	untried  []string // triggers
 }
 
-// A row has keys, by their columns. The others are NULL.
-type row map[string]types.ID
-
-// rowOf has the same key in several columns.
-func rowOf(columns []plan.Column, key types.ID) row {
-	r := row{}
-	for _, c := range columns {
-		r[c.Name] = key
+// readCopies has a copy more for each trigger.
+func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
+	var tables []map[string]any
+	for _, t := range r.Trial.Tables {
+		tables = append(tables, map[string]any{"name": pgsql.Qualified(t.Schema, t.Name), "keys": columnNames(t.Columns)})
 	}
-	return r
+	found, err := rows.Read[copied](ctx, r.tx, copiesSQL, asJSON(tables))
+	if err != nil {
+		return err
+	}
+	oids := []int64{}
+	byOID := map[int64]*copied{}
+	for i := range found {
+		c := &found[i]
+		t := r.Trial.Tables[c.Number]
+		if c.Name == "" {
+			f.NotTried(t.Name, errors.New("it is not in the search path of this connection"))
+			continue
+		}
+		c.keys = keepIf(t.Columns, func(k plan.Column) bool {
+			return slices.ContainsFunc(c.Columns, func(column copiedColumn) bool { return column.Name == k.Name })
+		})
+		r.copies, oids, byOID[c.OID] = append(r.copies, c), append(oids, c.OID), c
+	}
+	r.triggers, err = rows.Read[trigger](ctx, r.tx, insertTriggersSQL, asJSON(oids))
+	for i := range r.triggers {
+		t := &r.triggers[i]
+		c := *byOID[t.Table]
+		c.Screen, c.Partitions, c.Unrelated, c.trigger = "false", nil, nil, t
+		if t.Confined {
+			r.copies = append(r.copies, &c)
+		} else {
+			r.untried = append(r.untried, t.Name+" on "+c.Display)
+		}
+	}
+	return err
 }
 
-// attempt carries statements out and takes them back. It returns why the server does not.
-func (r *trial) attempt(statements ...string) error {
-	_, refused := ask[struct{}](r, strings.Join(statements, ";\n"), "")
-	return refused
-}
-
-// ask is an attempt that ends with a query, or without one. What cannot be parsed ends
-// before a savepoint that is sent with it.
-func ask[T any](r *trial, statements, query string) (found []T, refused error) {
-	r.exec("SAVEPOINT attempt")
-	if r.err != nil {
-		return nil, r.err
+func columnNames(columns []plan.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
 	}
-	_, refused = r.tx.ExecContext(r.ctx, statements)
-	if refused == nil && query != "" {
-		found, refused = rows.Read[T](r.ctx, r.tx, query)
-	}
-	r.exec("ROLLBACK TO SAVEPOINT attempt; RELEASE SAVEPOINT attempt")
-	return found, refused
-}
-
-func (r *trial) exec(statement string) {
-	if r.err == nil {
-		_, r.err = r.tx.ExecContext(r.ctx, statement)
-	}
-}
-
-// read returns the rows of a query that has parameters.
-func read[T any](r *trial, query string, args ...any) []T {
-	if r.err != nil {
-		return nil
-	}
-	found, err := rows.Read[T](r.ctx, r.tx, query, args...)
-	r.err = err
-	return found
+	return names
 }
 
 // asJSON is for parameters that are lists.
@@ -123,126 +151,164 @@ func asJSON(list any) string {
 	return string(text)
 }
 
-// suspects are the tables for which it takes a copy to know that both keys are accepted.
-func (r *trial) suspects(copies []*copied) []*copied {
-	screens := make([]string, len(copies))
-	for i, c := range copies {
-		screens[i] = fmt.Sprintf("SELECT %d, %s", i, c.screen(r.Trial))
-	}
-	type verdict struct {
-		Index  int
-		Passed bool
-	}
-	verdicts, err := ask[verdict](r, "", strings.Join(screens, "\nUNION ALL "))
-	switch {
-	case err == nil:
-		for _, v := range verdicts {
-			copies[v.Index].passed = v.Passed
-		}
-	case len(copies) > 1:
-		var found []*copied
-		for i := range copies {
-			found = append(found, r.suspects(copies[i:i+1])...)
-		}
-		return found
-	}
-	return keepIf(copies, func(c *copied) bool { return !c.passed })
+// An attempt is a parameter of the function.
+type attempt struct {
+	Prepare []string
+	Tries   [][]string
 }
 
-// examine tries a table's columns themselves, and then each part of its definition.
-func (r *trial) examine(c *copied) {
-	both := []row{rowOf(c.keys, r.Today), rowOf(c.keys, r.Last)}
-	if r.attempt(c.fill(r.Moved, both, c.Parts)...) == nil {
-		return
-	}
-	if err := r.attempt(c.create(r.Moved)); err != nil {
-		r.NotTried(c.Display, err)
-		return
-	}
-	for _, p := range append([]part{{}}, c.Parts...) {
-		if r.examinePart(c, p) && p.Generates {
-			return // the other parts need the column
-		}
-	}
+// An outcome is what comes of one try.
+type outcome struct {
+	State, Refusal string
+	Shown          int64
 }
 
-// examinePart reports whether a key of today is refused, or any key. The layout's last
-// one is only tried after that: that before it, since a key may have to be below another.
-func (r *trial) examinePart(c *copied, p part) (blocked bool) {
-	refusals := r.refusals(c, p, r.Today)
-	reject, key, blocked := r.Reject, r.Today, len(refusals) > 0
-	if !blocked {
-		reject, key, refusals = r.RejectLast, r.Last, r.refusals(c, p, r.Last-1)
+// ask carries attempts out. A timeout ends all of them, so that each is asked for alone.
+func (r *trial) ask(ctx context.Context, attempts []attempt) (outcomes []outcome, err error) {
+	if _, err := r.tx.ExecContext(ctx, "SAVEPOINT attempts"); err != nil {
+		return nil, err
 	}
-	for _, x := range refusals {
-		if p.Object != "" {
-			x.err = fmt.Errorf("%s: %w", p.Object, x.err)
-		}
-		switch {
-		case x.column != "" && ofServer(x.err):
-			reject(c.Display, x.column, key, x.err)
-		case blocked && p.Confined:
-			r.untried = append(r.untried, strings.TrimPrefix(p.Object, "trigger ")+" on "+c.Display)
-		case blocked:
-			r.NotTried(c.Display, x.err)
-		}
+	outcomes, failure := rows.Read[outcome](ctx, r.tx, "SELECT state, refusal, coalesce(shown, 0) FROM pg_temp.snowflake_attempts($1::text::json)", asJSON(attempts))
+	if _, err := r.tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT attempts; RELEASE SAVEPOINT attempts"); err != nil || failure == nil {
+		return outcomes, err
 	}
-	return blocked
+	if len(attempts) == 1 {
+		return slices.Repeat([]outcome{{cmp.Or(pgsql.State(failure), pgsql.QueryCanceled), failure.Error(), 0}}, len(attempts[0].Tries)), nil
+	}
+	outcomes = nil
+	for i := range attempts {
+		one, err := r.ask(ctx, attempts[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, one...)
+	}
+	return outcomes, nil
 }
 
-// A refusal is of a key in a column, or of any row whatever its keys.
-type refusal struct {
-	column string
-	err    error
-}
-
-// refusals of a part, which has its own name, are not listed for each column.
-func (r *trial) refusals(c *copied, p part, key types.ID) (found []refusal) {
-	enter := func(keys row, moved bool) error { return r.attempt(c.fill(moved, []row{keys}, c.with(p))...) }
-	if enter(rowOf(c.keys, key), r.Moved) == nil {
+// err is nil for what was taken. The server has not answered if it was kept from that by a
+// timeout, a lock, its end, or because the transaction must not write.
+func (o outcome) err() error {
+	if o.State == taken {
 		return nil
 	}
-	var untried error
-	for _, column := range c.keys {
-		refused, err := r.refusedIn(c, column.Name, key, enter)
+	err := fmt.Errorf("ERROR: %s (SQLSTATE %s)", o.Refusal, o.State)
+	if slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, o.State[:2]) {
+		return engine.Unanswered{Cause: err}
+	}
+	return err
+}
+
+// Tables implements [engine.Copies].
+func (r *trial) Tables() []plan.Table {
+	tables := make([]plan.Table, len(r.copies))
+	for i, c := range r.copies {
+		tables[i] = c.table()
+		tables[i].MaxKey = r.Trial.Tables[c.Number].MaxKey
+	}
+	return tables
+}
+
+// Fills implements [engine.Copies]: values, and NULL.
+func (r *trial) Fills() int { return 2 }
+
+// Enter implements [engine.Copies]. What a screen lets pass needs no copy.
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
+	refusals := make([]error, len(rows))
+	screened, err := r.screen(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	var asked []attempt
+	var places []int
+	for i, row := range rows {
+		c := r.copies[row.Table]
+		if screened[row.Table] {
+			continue
+		}
+		prepare := c.create(r.Moved && !row.AsIs)
+		if n := len(asked) - 1; n >= 0 && slices.Equal(asked[n].Prepare, prepare) {
+			asked[n].Tries = append(asked[n].Tries, c.enter(row))
+		} else {
+			asked = append(asked, attempt{prepare, [][]string{c.enter(row)}})
+		}
+		places = append(places, i)
+	}
+	outcomes, err := r.ask(ctx, asked)
+	for i, o := range outcomes {
+		c, refusal := r.copies[rows[places[i]].Table], o.err()
+		if refusal != nil && c.trigger != nil {
+			refusal = fmt.Errorf("trigger %s: %w", c.trigger.Name, refusal)
+		}
+		refusals[places[i]] = refusal
+	}
+	return refusals, err
+}
+
+// screen returns tables that need no copy for these rows: their keys are in all columns.
+func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
+	var asked []attempt
+	var tables []int
+	passed = map[int]bool{}
+	for _, row := range rows {
+		c := r.copies[row.Table]
 		switch {
-		case !refused:
-			untried = cmp.Or(untried, err)
-		case p.Object == "" || len(found) == 0:
-			found = append(found, refusal{column.Name, err})
+		case len(row.Keys) < len(c.keys) || row.AsIs || slices.Contains(tables, row.Table):
+		case c.Screen == "":
+			passed[row.Table] = true
+		default:
+			asked, tables = append(asked, attempt{[]string{}, [][]string{{c.screen(r.Moved, row.Keys)}}}), append(tables, row.Table)
 		}
 	}
-	if len(found) == 0 && untried != nil {
-		found = append(found, refusal{"", untried})
+	if len(tables) > 0 && len(passed)+len(tables) == 1 {
+		return passed, nil // a table that was screened before
 	}
-	return found
+	outcomes, err := r.ask(ctx, asked)
+	for i, o := range outcomes {
+		passed[tables[i]] = o.err() == nil && o.Shown == 1
+	}
+	return passed, err
 }
 
-// refusedIn tries a column with several values in the others. It is refused if the
-// same row enters the table as it is with a small key, and none does with the key.
-func (r *trial) refusedIn(c *copied, column string, key types.ID, enter func(keys row, moved bool) error) (refused bool, err error) {
-	with := func(others row, key types.ID, moved bool) error {
-		others[column] = key
-		return enter(others, moved)
-	}
-	for _, small := range c.small(r.Small) {
-		for _, others := range c.others(column, small, r.Last) {
-			failure := with(others, key, r.Moved)
-			if failure == nil {
-				return false, nil
-			}
-			if !refused && with(others, small, false) == nil {
-				refused, err = true, failure
-			}
-			err = cmp.Or(err, failure)
+// A trigger is called for each row that is inserted.
+type trigger struct {
+	Table              int64
+	Name, Drop, Create string
+	Before             bool
+	Copied             string // Create, for the copy
+	Text               string // of the function
+	Confined           bool
+}
+
+// insertTriggersSQL asks for triggers that can change or refuse a row. A partition's
+// that comes from its parent is not asked for again. A function is confined if what it
+// does is rolled back, or cannot be done in a transaction that is read only: it is in
+// PL/pgSQL, and names no function that is not the server's, and none that reaches out.
+const insertTriggersSQL = `
+SELECT t.tgrelid::bigint, t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), d.text, t.tgtype & 2 <> 0,
+       replace(d.text, format(' ON %I.%I ', n.nspname, c.relname), format(' ON pg_temp.%I ', c.relname)), f.prosrc,
+       l.lanname = 'plpgsql'
+         AND f.prosrc !~* '\m(execute|copy|lock|load|notify|listen|lo_\w+|pg_(?!catalog)\w+|set_config)\M'
+         AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace <> 'pg_catalog'::regnamespace
+                         AND position(p.proname IN lower(f.prosrc)) > 0 AND (p.proname !~ '^\w+$' OR f.prosrc ~* ('\m' || p.proname || '\M"?\s*\(')))
+FROM json_array_elements_text($1::text::json) AS k (oid)
+JOIN pg_catalog.pg_trigger t ON t.tgrelid = k.oid::oid
+JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_proc f ON f.oid = t.tgfoid
+JOIN pg_catalog.pg_language l ON l.oid = f.prolang
+CROSS JOIN LATERAL pg_get_triggerdef(t.oid) AS d (text)
+WHERE t.tgtype & 5 = 5 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal AND NOT t.tgdeferrable AND coalesce((to_jsonb(t) ->> 'tgparentid')::oid, 0) = 0
+ORDER BY c.relname, n.nspname, t.tgname`
+
+// Assigning implements [engine.Copies] by the texts of functions: to get a key from a
+// sequence changes that.
+func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
+	for _, t := range r.triggers {
+		c := r.copies[slices.IndexFunc(r.copies, func(c *copied) bool { return c.OID == t.Table })]
+		if t.Before && engine.Sets(t.Text, sqltext.Rules{}, r.Unassigned(plan.Table{Columns: c.keys})) {
+			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})
 		}
 	}
-	return refused, err
-}
-
-// ofServer reports whether the server has refused something: not if it was not
-// asked, or was kept from an answer by a timeout, a lock or its end.
-func ofServer(err error) bool {
-	state := pgsql.State(err)
-	return state != "" && !slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, state[:2])
+	return found, nil
 }
