@@ -26,7 +26,6 @@ var pgHostile = []struct {
 	{"check that casts", "CREATE TABLE t (id bigserial PRIMARY KEY CHECK ((id::int) > 0))", "", "integer out of range"},
 	{"check of a text", "CREATE TABLE t (id bigint PRIMARY KEY); CREATE TABLE u (r bigint REFERENCES t CHECK (length(r::text) < 10))", "", "column r of table u: a copy of the table rejects key"},
 	{"check of two keys", "CREATE TABLE t (id serial PRIMARY KEY, r int REFERENCES t, CHECK (id + r < 1e10))", "", "column r of table t"},
-	{"check of a row", "CREATE TABLE t (id bigint PRIMARY KEY, n int); ALTER TABLE t ADD CHECK (length(t::text) < 10)", "", `violates check constraint "t_check"`},
 	{"check that is not valid", "CREATE TABLE t (id serial PRIMARY KEY); ALTER TABLE t ADD CONSTRAINT small CHECK (id < 100) NOT VALID", "", `violates check constraint "small"`},
 	{"check that the table is a tree", "CREATE TABLE t (id bigserial PRIMARY KEY, r bigint REFERENCES t, CHECK (r < id))", "", ""},
 	{"check that one is given", "CREATE TABLE t (id bigint PRIMARY KEY, r bigint REFERENCES t, s int REFERENCES t, CHECK (num_nonnulls(r, s) = 1))", "INSERT INTO t (id, r) VALUES (%[1]d, %[1]d)", ""},
@@ -172,6 +171,7 @@ func postgresAssigning(t *testing.T, server *migratetest.PgServer) {
 func postgresTrialNotes(t *testing.T, server *migratetest.PgServer) {
 	for _, test := range []struct{ name, ddl, want string }{
 		{"last key", "CREATE TABLE t (id bigint PRIMARY KEY CHECK (id < 5000000000000000000))", "Column id of table t takes keys of today, but not 9223372036854775807"},
+		{"check of a row", "CREATE TABLE t (id bigint PRIMARY KEY, n int); ALTER TABLE t ADD CHECK (length(t::text) < 10)", "No key was tried in a copy of table t: ERROR: cannot convert whole-row table reference"},
 		{"view of the last key", "CREATE TABLE t (id bigint PRIMARY KEY); CREATE VIEW v AS SELECT id + 1 AS next FROM t", "View v can be read with keys of today, but not with 9223372036854775807"},
 		{"no row enters", "CREATE TABLE t (id bigint PRIMARY KEY, n int, CHECK (id > 0 AND n IS NOT NULL AND n > 5))", `No key was tried in a copy of table t: ERROR: new row for relation "t" violates`},
 		{"view without rows", "CREATE TABLE t (id bigint PRIMARY KEY, n int); CREATE VIEW v AS SELECT id::int FROM t WHERE n > 5", "No key was tried in view v: over copies, it shows no row, or fails with any key."},
