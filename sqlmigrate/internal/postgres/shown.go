@@ -60,8 +60,7 @@ ORDER BY n.nspname, c.relname`
 // Views implements [engine.Copies]: rows that no table has take the place of what a view
 // uses.
 func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
-	var schemas []string
-	var tables []map[string]any
+	schemas, tables := []string{}, []map[string]any{}
 	copies := map[int64]*copied{}
 	for _, c := range r.copies {
 		if copies[c.OID] == nil {
@@ -89,8 +88,9 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 			}
 		}
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
-			query := viewQuery(below, byOID, copies, key, r.Moved && !asIs)
-			asked, places = append(asked, attempt{[]string{readOnly}, [][]string{{query}}}), append(places, i)
+			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
+			read := "SELECT v::text FROM pg_temp." + pgsql.Quote(v.Name) + " AS v"
+			asked, places = append(asked, attempt{create, [][]string{{readOnly, read}}}), append(places, i)
 		}
 	}
 	if err != nil || len(asked) == 0 {
@@ -106,17 +106,18 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	return found, err
 }
 
-// viewQuery shows what the last of the relations does. The rows are materialized: a
-// constant would be used before it is shown.
-func viewQuery(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) string {
-	tables := pgsql.Join(below, ", ", func(u usedRelation) string {
-		text := "SELECT (NULL::" + pgsql.Qualified(u.Schema, u.Name) + ").*"
+// createBelow creates what the last of the relations uses, and that one, each after what
+// it uses itself.
+func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) []string {
+	statements := make([]string, len(below))
+	for i, u := range below {
+		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
 			text = c.rows(moved, engine.Same(c.table(), key))
 		} else if v, is := views[u.OID]; is {
-			text = keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
+			kind, text = "VIEW", keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
-		return pgsql.Quote(u.Name) + " AS MATERIALIZED (" + text + "\n)"
-	})
-	return "WITH " + tables + " SELECT v::text FROM " + pgsql.Quote(below[len(below)-1].Name) + " AS v"
+		statements[i] = "CREATE TEMP " + kind + " " + pgsql.Quote(u.Name) + " AS " + text
+	}
+	return statements
 }

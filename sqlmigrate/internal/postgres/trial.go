@@ -101,7 +101,7 @@ type trial struct {
 
 // readCopies has a copy more for each trigger.
 func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
-	var tables []map[string]any
+	tables := []map[string]any{}
 	for _, t := range r.Trial.Tables {
 		tables = append(tables, map[string]any{"name": pgsql.Qualified(t.Schema, t.Name), "keys": columnNames(t.Columns)})
 	}
