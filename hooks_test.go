@@ -27,37 +27,44 @@ type typedBook struct {
 }
 
 var (
-	books = plugintest.RowKind[plugintest.Book]{
-		Table: "books",
-		Make:  func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
-		Key:   func(b *plugintest.Book) types.ID { return b.ID },
+	books = plugintest.RowKind{
+		Model:    &plugintest.Book{},
+		Table:    "books",
+		Make:     func(title string, id types.ID) any { return &plugintest.Book{ID: id, Title: title} },
+		Key:      func(row any) types.ID { return row.(*plugintest.Book).ID },
+		Generics: plugintest.GenericPaths[plugintest.Book],
 	}
-	typedBooks = plugintest.RowKind[typedBook]{
+	typedBooks = plugintest.RowKind{
+		Model: &typedBook{},
 		Table: "typed_books",
-		Make:  func(title string, id types.ID) typedBook { return typedBook{ID: types.Of[typedBook](id), Title: title} },
-		Key:   func(b *typedBook) types.ID { return types.ID(b.ID) },
+		Make:  func(title string, id types.ID) any { return &typedBook{ID: types.Of[typedBook](id), Title: title} },
+		Key:   func(row any) types.ID { return types.ID(row.(*typedBook).ID) },
 	}
-	plainKeyBooks = plugintest.RowKind[plugintest.PlainKeyBook]{
+	plainKeyBooks = plugintest.RowKind{
+		Model: &plugintest.PlainKeyBook{},
 		Table: "plain_key_books",
-		Make: func(title string, id types.ID) plugintest.PlainKeyBook {
-			return plugintest.PlainKeyBook{ID: id.Int64(), Title: title}
+		Make: func(title string, id types.ID) any {
+			return &plugintest.PlainKeyBook{ID: id.Int64(), Title: title}
 		},
-		Key: func(b *plugintest.PlainKeyBook) types.ID { return types.ID(b.ID) },
+		Key: func(row any) types.ID { return types.ID(row.(*plugintest.PlainKeyBook).ID) },
 	}
-	autoKeyBooks = plugintest.RowKind[autoKeyBook]{
-		Table: "auto_key_books",
-		Make:  func(title string, id types.ID) autoKeyBook { return autoKeyBook{ID: id.Int64(), Title: title} },
-		Key:   func(b *autoKeyBook) types.ID { return types.ID(b.ID) },
+	autoKeyBooks = plugintest.RowKind{
+		Model:    &autoKeyBook{},
+		Table:    "auto_key_books",
+		Make:     func(title string, id types.ID) any { return &autoKeyBook{ID: id.Int64(), Title: title} },
+		Key:      func(row any) types.ID { return types.ID(row.(*autoKeyBook).ID) },
+		Generics: plugintest.GenericPaths[autoKeyBook],
 	}
-	textKeyBooks = plugintest.RowKind[plugintest.TextKeyBook]{
+	textKeyBooks = plugintest.RowKind{
+		Model: &plugintest.TextKeyBook{},
 		Table: "text_key_books",
-		Make: func(title string, id types.ID) plugintest.TextKeyBook {
+		Make: func(title string, id types.ID) any {
 			if id == 0 {
-				return plugintest.TextKeyBook{Title: title}
+				return &plugintest.TextKeyBook{Title: title}
 			}
-			return plugintest.TextKeyBook{ID: id.String(), Title: title}
+			return &plugintest.TextKeyBook{ID: id.String(), Title: title}
 		},
-		Key: func(b *plugintest.TextKeyBook) types.ID { return plugintest.KeyOf(b.ID) },
+		Key: func(row any) types.ID { return plugintest.KeyOf(row.(*plugintest.TextKeyBook).ID) },
 	}
 )
 

@@ -51,18 +51,19 @@ type listedCounted struct {
 }
 
 // listedRows are rows of a model whose key is the field of this name.
-func listedRows[T any](table, key string) plugintest.RowKind[T] {
-	return plugintest.RowKind[T]{
+func listedRows(model any, table, key string) plugintest.RowKind {
+	return plugintest.RowKind{
+		Model: model,
 		Table: table,
-		Make: func(title string, id types.ID) (row T) {
-			v := reflect.ValueOf(&row).Elem()
-			v.FieldByName("Title").SetString(title)
+		Make: func(title string, id types.ID) any {
+			row := reflect.New(reflect.TypeOf(model).Elem())
+			row.Elem().FieldByName("Title").SetString(title)
 			if id != 0 {
-				setKey(fieldOf(v, key), id)
+				setKey(fieldOf(row.Elem(), key), id)
 			}
-			return row
+			return row.Interface()
 		},
-		Key: func(row *T) types.ID { return getKey(fieldOf(reflect.ValueOf(row).Elem(), key)) },
+		Key: func(row any) types.ID { return getKey(fieldOf(reflect.ValueOf(row).Elem(), key)) },
 	}
 }
 

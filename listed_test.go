@@ -17,26 +17,28 @@ type (
 	listedUint uint
 )
 
-// listedKind runs a test with a model of one kind of key.
+// listedKind is a model of one kind of key.
 type listedKind struct {
 	name string
-	row  any
-	run  func(t *testing.T, db *gorm.DB)
-}
-
-func kindOf[T any](name, table, key string) listedKind {
-	rows := listedRows[T](table, key)
-	return listedKind{name, new(T), func(t *testing.T, db *gorm.DB) { plugintest.RunPaths(t, db, rows, rows.Paths()) }}
+	rows plugintest.RowKind
 }
 
 func generic[K any](name string) listedKind {
-	return kindOf[listed[K]](name, listed[K]{}.TableName(), "ID")
+	model := &listed[K]{}
+	return listedKind{name, listedRows(model, model.TableName(), "ID")}
+}
+
+// modelRows are rows of gorm.Model, which is what most listed models embed.
+func modelRows() plugintest.RowKind {
+	rows := listedRows(&listedModel{}, "listed_models", "ID")
+	rows.Generics = plugintest.GenericPaths[listedModel]
+	return rows
 }
 
 var listedKinds = []listedKind{
-	kindOf[listedModel]("gorm.Model", "listed_models", "ID"),
-	kindOf[listedBehind]("behind a pointer", "listed_behinds", "ID"),
-	kindOf[listedCounted]("autoIncrement, other name", "listed_counteds", "Number"),
+	{"gorm.Model", modelRows()},
+	{"behind a pointer", listedRows(&listedBehind{}, "listed_behinds", "ID")},
+	{"autoIncrement, other name", listedRows(&listedCounted{}, "listed_counteds", "Number")},
 	generic[uint]("uint"),
 	generic[int]("int"),
 	generic[uint64]("uint64"),
@@ -52,7 +54,7 @@ var listedKinds = []listedKind{
 
 func listedModels() (models []any) {
 	for _, kind := range listedKinds {
-		models = append(models, kind.row)
+		models = append(models, kind.rows.Model)
 	}
 	return models
 }
@@ -72,7 +74,7 @@ func TestWithModelsPaths(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		openListed(t, db, listedModels()...)
 		for _, kind := range listedKinds {
-			t.Run(kind.name, func(t *testing.T) { kind.run(t, db) })
+			t.Run(kind.name, func(t *testing.T) { plugintest.RunPaths(t, db, kind.rows, kind.rows.Paths()) })
 		}
 		if err := gormflake.Check(db, listedModels()...); err != nil {
 			t.Errorf("Check: %v", err)
@@ -85,10 +87,10 @@ func TestWithModelsControl(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, kind := range listedKinds {
-			plugintest.Migrate(t, db, kind.row)
-			plugintest.Must(t, db.Model(kind.row).Create(map[string]any{"title": "a"}))
+			plugintest.Migrate(t, db, kind.rows.Model)
+			plugintest.Must(t, db.Model(kind.rows.Model).Create(map[string]any{"title": "a"}))
 			var id types.ID
-			plugintest.Must(t, db.Model(kind.row).Select("id").Scan(&id))
+			plugintest.Must(t, db.Model(kind.rows.Model).Select("id").Scan(&id))
 			if id != 1 {
 				t.Errorf("%s: row has key %d, want 1 from the database", kind.name, id)
 			}

@@ -285,18 +285,21 @@ type (
 )
 
 var (
-	plainBooks = plugintest.RowKind[plainBook]{
-		Table: "plain_books",
-		Make:  func(title string, id types.ID) plainBook { return plainBook{ID: uint(id), Title: title} },
-		Key:   func(b *plainBook) types.ID { return types.ID(b.ID) },
+	plainBooks = plugintest.RowKind{
+		Model:    &plainBook{},
+		Table:    "plain_books",
+		Make:     func(title string, id types.ID) any { return &plainBook{ID: uint(id), Title: title} },
+		Key:      func(row any) types.ID { return types.ID(row.(*plainBook).ID) },
+		Generics: plugintest.GenericPaths[plainBook],
 	}
 	// A types.ID that is unset is an error, with and without the plugin.
-	plainIDBooks = plugintest.RowKind[plainIDBook]{
+	plainIDBooks = plugintest.RowKind{
+		Model: &plainIDBook{},
 		Table: "plain_id_books",
-		Make: func(title string, id types.ID) plainIDBook {
-			return plainIDBook{ID: cmp.Or(id, types.ID(title[0])), Title: title}
+		Make: func(title string, id types.ID) any {
+			return &plainIDBook{ID: cmp.Or(id, types.ID(title[0])), Title: title}
 		},
-		Key: func(b *plainIDBook) types.ID { return b.ID },
+		Key: func(row any) types.ID { return row.(*plainIDBook).ID },
 	}
 )
 

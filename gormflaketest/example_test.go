@@ -1,7 +1,6 @@
 package gormflaketest_test
 
 import (
-	"context"
 	"fmt"
 
 	"gorm.io/driver/sqlite"
@@ -13,34 +12,64 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-func Example() {
-	type User struct {
-		ID   types.ID `gorm:"primaryKey" snowflake:"pk"`
-		Name string
-	}
-	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: "file:example?mode=memory&cache=shared"}))
+type User struct {
+	ID    types.ID `gorm:"primaryKey" snowflake:"pk"`
+	Name  string
+	Cards []Card
+}
+
+type Card struct {
+	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
+	UserID types.ID
+}
+
+// database returns an empty one, with the keys of the generator.
+func database(name string, gen gormflake.Generator, models ...any) *gorm.DB {
+	db, err := gorm.Open(sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: "file:" + name + "?mode=memory&cache=shared"}))
 	if err != nil {
 		panic(err)
 	}
-	if err := db.Use(gormflake.New(gormflaketest.New())); err != nil {
+	if err := db.Use(gormflake.New(gen, gormflake.WithModels(models...))); err != nil {
 		panic(err)
 	}
-	if err := db.AutoMigrate(&User{}); err != nil {
+	if err := db.AutoMigrate(append([]any{&User{}, &Card{}}, models...)...); err != nil {
 		panic(err)
 	}
-	users := []User{{Name: "Ada"}, {Name: "Grace"}, {ID: 10, Name: "Mary"}}
+	return db
+}
+
+// Keys continue after one that the test sets, and each table has its own.
+func ExampleNew() {
+	db := database("new", gormflaketest.New())
+	users := []User{{Name: "Ada"}, {Name: "Grace", Cards: make([]Card, 2)}, {ID: 10, Name: "Mary"}}
 	fmt.Println(db.Create(&users).Error, users)
 	next := User{Name: "Joan"}
 	fmt.Println(db.Create(&next).Error, next)
 	// Output:
-	// <nil> [{11 Ada} {12 Grace} {10 Mary}]
-	// <nil> {13 Joan}
+	// <nil> [{11 Ada []} {12 Grace [{1 12} {2 12}]} {10 Mary []}]
+	// <nil> {13 Joan []}
 }
 
+// Fixed keys are given to parents before their children, and then no more.
 func ExampleKeys() {
-	gen := gormflaketest.Keys(1001, 7)
-	ids := make([]types.ID, 2)
-	fmt.Println(gen.Fill(context.Background(), ids), ids)
+	db := database("keys", gormflaketest.Keys(1001, 7))
+	user := User{Name: "Ada", Cards: make([]Card, 1)}
+	fmt.Println(db.Create(&user).Error, user)
+	db.Logger = db.Logger.LogMode(1) // silent
+	fmt.Println(db.Create(&User{}).Error)
 	// Output:
-	// <nil> [1001 7]
+	// <nil> {1001 Ada [{7 1001}]}
+	// gormflake: model User: generator: gormflaketest: 0 keys are left, and a statement needs 1: want more in Keys
+}
+
+// A model that keeps uint is listed.
+func ExampleNew_uint() {
+	type Tag struct {
+		gorm.Model
+		Name string
+	}
+	db := database("uint", gormflaketest.New(), &Tag{})
+	tags := []Tag{{Name: "tea"}, {Name: "cup"}}
+	fmt.Println(db.Create(&tags).Error, tags[0].ID, tags[1].ID)
+	// Output: <nil> 1 2
 }

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -112,7 +113,7 @@ func TestStepsUnderLoad(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range 400 {
+		for i := range 4000 {
 			time.Sleep(100 * time.Microsecond)
 			s.pass(time.Millisecond)
 			s.step([]time.Duration{-time.Hour, 0, time.Hour, -time.Millisecond, 20 * time.Millisecond}[i%5])
@@ -131,6 +132,7 @@ func TestStepsUnderLoad(t *testing.T) {
 				if id, err := g.TryNext(); err == nil {
 					issued[i] = append(issued[i], id)
 				}
+				runtime.Gosched() // or the clock would wait for a processor
 			}
 		})
 	}

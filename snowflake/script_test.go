@@ -143,7 +143,7 @@ func TestClockThatStandsStill(t *testing.T) {
 func TestClockThatMovesSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		layout := snowflake.Layout{Epoch: time.Unix(0, 0).Add(time.Duration(unique.Add(1)) * time.Hour), Tick: time.Hour, WorkerBits: 1, SequenceBits: 1}
+		layout := snowflake.Layout{Epoch: time.Unix(0, 0).Add(time.Duration(unique.Add(1)) * time.Hour), Tick: time.Minute, WorkerBits: 1, SequenceBits: 1}
 		start := time.Now()
 		began := layout.Epoch.Add(100 * 24 * time.Hour)
 		slow := func() time.Time { return began.Add(time.Since(start).Truncate(9 * time.Second)) }

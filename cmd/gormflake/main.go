@@ -11,9 +11,13 @@ import (
 	"syscall"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/vet"
 )
 
 func main() {
+	if vet.IsTool(os.Args[1:]) {
+		vet.Tool()
+	}
 	os.Exit(run())
 }
 

@@ -164,6 +164,6 @@ func explain(db *gorm.DB, layout snowflake.Layout, id types.ID, out *log.Logger)
 	out.Printf("\nIts key says when and by whom it was issued: %s, datacenter %d, worker %d, sequence %d.",
 		parts.Time.Format(time.RFC3339Nano), parts.Datacenter, parts.Worker, parts.Sequence)
 	out.Printf("As a number, JavaScript would read it as %s.\n\nNext: go run ./examples/orders -serve :8080",
-		strconv.FormatFloat(float64(id), 'f', -1, 64))
+		strconv.FormatFloat(float64(id.Int64()), 'f', -1, 64))
 	return nil
 }

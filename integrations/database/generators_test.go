@@ -56,4 +56,5 @@ func TestGormCLI(t *testing.T) {
 	ok(t, err)
 	equal(t, len(found), 1)
 	equal(t, found[0].ID, 1002)
+	equal(t, cliquery.Line.ID, field.Field[models.LineID]{}.WithColumn("id"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake"
 	"github.com/gormflake/gormflake/internal/model"
@@ -34,15 +35,24 @@ type (
 	}
 )
 
-func (pairParent[K, F]) TableName() string { return "pair_parents" }
+// pairNames names the tables of all pairs alike: the name of a generic type is not one
+// of a table. A method TableName would be compiled for each pair.
+type pairNames struct{ schema.NamingStrategy }
 
-func (pairChild[K, F]) TableName() string { return "pair_children" }
+func (n pairNames) TableName(model string) string {
+	model, _, _ = strings.Cut(model, "[")
+	return n.NamingStrategy.TableName(model)
+}
 
-// pair is one cell of the matrix.
-type pair struct {
-	key, foreign reflect.Type
-	run          func(db *gorm.DB, code string) map[string]error // by path
-	check        func(db *gorm.DB) error
+// pair is one cell of the matrix: instances of pairParent and pairChild. The test uses
+// them by reflection: what is generic is compiled for each of a thousand pairs.
+type pair struct{ parent, child, key, foreign reflect.Type }
+
+func pairOf[K, F any]() pair {
+	return pair{
+		reflect.TypeFor[pairParent[K, F]](), reflect.TypeFor[pairChild[K, F]](),
+		reflect.TypeFor[K](), reflect.TypeFor[F](),
+	}
 }
 
 // keyKind is one row of the matrix.
@@ -99,19 +109,10 @@ func keyKinds() []keyKind {
 	}
 }
 
-func pairOf[K, F any]() pair {
-	return pair{
-		key:     reflect.TypeFor[K](),
-		foreign: reflect.TypeFor[F](),
-		run:     runPair[K, F],
-		check:   func(db *gorm.DB) error { return gormflake.Check(db, &pairParent[K, F]{}, &pairChild[K, F]{}) },
-	}
-}
-
-// runPair creates a parent with a child in every way, and compares the rows.
-func runPair[K, F any](db *gorm.DB, code string) map[string]error {
+// run creates a parent with a child in every way, and compares the rows.
+func (p pair) run(db *gorm.DB, code string) map[string]error {
 	errs := map[string]error{}
-	for name, create := range pairPaths[K, F](db) {
+	for name, create := range p.paths(db) {
 		code := code + name + "/"
 		errs[name] = create(code)
 		if errs[name] == nil {
@@ -121,34 +122,59 @@ func runPair[K, F any](db *gorm.DB, code string) map[string]error {
 	return errs
 }
 
-func pairPaths[K, F any](db *gorm.DB) map[string]func(code string) error {
-	type parent = pairParent[K, F]
-	type child = pairChild[K, F]
-	nested := func(code string) *parent { return &parent{Code: code, Children: []child{{Code: code}}} }
+func (p pair) check(db *gorm.DB) error {
+	return gormflake.Check(db, reflect.New(p.parent).Interface(), reflect.New(p.child).Interface())
+}
+
+// rowOf returns a pointer to a row.
+func rowOf(model reflect.Type, code string) reflect.Value {
+	row := reflect.New(model)
+	row.Elem().FieldByName("Code").SetString(code)
+	return row
+}
+
+// nested returns a pointer to a parent with a child.
+func (p pair) nested(code string) reflect.Value {
+	row := rowOf(p.parent, code)
+	children := row.Elem().FieldByName("Children")
+	children.Set(reflect.Append(children, rowOf(p.child, code).Elem()))
+	return row
+}
+
+func (p pair) paths(db *gorm.DB) map[string]func(code string) error {
+	nested := func(code string) any { return p.nested(code).Interface() }
+	parent := func(code string) any { return rowOf(p.parent, code).Interface() }
 	return map[string]func(code string) error{
-		"one":  func(code string) error { return db.Create(nested(code)).Error },
-		"many": func(code string) error { return db.Create([]*parent{nested(code), nested(code + "2")}).Error },
+		"one": func(code string) error { return db.Create(nested(code)).Error },
+		"many": func(code string) error {
+			rows := reflect.MakeSlice(reflect.SliceOf(reflect.PointerTo(p.parent)), 0, 2)
+			return db.Create(reflect.Append(rows, p.nested(code), p.nested(code+"2")).Interface()).Error
+		},
 		"child": func(code string) error {
-			return db.Create(&child{Code: code, Parent: &parent{Code: code}}).Error
+			row := rowOf(p.child, code)
+			row.Elem().FieldByName("Parent").Set(rowOf(p.parent, code))
+			return db.Create(row.Interface()).Error
 		},
 		"assign": func(code string) error {
-			row := nested(code)
-			if err := gormflake.Assign(db, row); err != nil {
+			row := p.nested(code)
+			if err := gormflake.Assign(db, row.Interface()); err != nil {
 				return err
 			}
-			children := row.Children
-			return errors.Join(db.Omit(clause.Associations).Create(row).Error,
-				db.Omit(clause.Associations).Create(&children).Error)
+			children := reflect.New(reflect.SliceOf(p.child))
+			children.Elem().Set(row.Elem().FieldByName("Children"))
+			return errors.Join(db.Omit(clause.Associations).Create(row.Interface()).Error,
+				db.Omit(clause.Associations).Create(children.Interface()).Error)
 		},
 		"map": func(code string) error {
 			row := map[string]any{"code": code}
-			if err := db.Model(&parent{}).Create(row).Error; err != nil {
+			if err := db.Model(parent("")).Create(row).Error; err != nil {
 				return err
 			}
-			return db.Model(&child{}).Create(map[string]any{"code": code, "parent_id": row["id"]}).Error
+			child := map[string]any{"code": code, "parent_id": row["id"]}
+			return db.Model(rowOf(p.child, "").Interface()).Create(child).Error
 		},
 		"upsert": func(code string) error {
-			if err := db.Create(&parent{Code: code}).Error; err != nil {
+			if err := db.Create(parent(code)).Error; err != nil {
 				return err
 			}
 			if !plugintest.CanTell(db) {
@@ -182,6 +208,7 @@ func orphans(db *gorm.DB, code string) error {
 
 func createPairTables(t *testing.T, db *gorm.DB, column string) {
 	t.Helper()
+	db.NamingStrategy = pairNames{}
 	if column == "bigint unsigned" && db.Name() != "mysql" {
 		column = "bigint"
 	}

@@ -238,22 +238,32 @@ func TestCommandsInPages(t *testing.T) {
 	}
 }
 
+var comment = regexp.MustCompile(`(?m)(^|\s)//.*$`)
+
 // TestGoInPages runs every program of the pages, but builds servers only, and
-// compiles every fragment.
-// TestReadme checks what the READMEs' programs print, and integrations.TestPage
-// that the fragments of docs/integrations.md stand in tests.
+// compiles every fragment: once where a page and its translation differ in comments.
+// TestReadme runs the READMEs' programs and checks what they print, and
+// integrations.TestPage that the fragments of docs/integrations.md stand in tests.
 func TestGoInPages(t *testing.T) {
 	t.Parallel()
+	seen := map[string]bool{}
 	for _, p := range pages(t) {
 		if p.path == "docs/integrations.md" {
 			continue
 		}
 		for i, block := range goBlock.FindAllStringSubmatch(p.text, -1) {
+			source := withOrders(p, block[1])
+			code := comment.ReplaceAllString(source, "")
+			program := strings.HasPrefix(source, "package main\n")
+			if seen[code] || program && strings.HasPrefix(p.path, "README") {
+				continue
+			}
+			seen[code] = true
 			t.Run(fmt.Sprintf("%s/%d", p.path, i+1), func(t *testing.T) {
 				t.Parallel()
-				switch source := block[1]; {
-				case !strings.HasPrefix(source, "package main\n"):
-					compileFragment(t, withOrders(p, source))
+				switch {
+				case !program:
+					compileFragment(t, source)
 				case strings.Contains(source, "ListenAndServe"):
 					buildProgram(t, []byte(source))
 				default:
@@ -287,7 +297,8 @@ var imports = map[string]string{
 	"filepath": "path/filepath", "os": "os", "testing": "testing", "time": "time", "json": "encoding/json", "sql": "database/sql", "signal": "os/signal", "strconv": "strconv", "strings": "strings", "syscall": "syscall",
 	"gorm": "gorm.io/gorm", "clause": "gorm.io/gorm/clause", "schema": "gorm.io/gorm/schema",
 	"sqlite": "gorm.io/driver/sqlite", "mysql": "gorm.io/driver/mysql", "postgres": "gorm.io/driver/postgres",
-	"gormflake": module, "types": module + "/types", "snowflake": module + "/snowflake",
+	"gormflaketest": module + "/gormflaketest",
+	"gormflake":     module, "types": module + "/types", "snowflake": module + "/snowflake",
 	"lease": module + "/lease", "sqllease": module + "/lease/sqllease", "sqlmigrate": module + "/sqlmigrate",
 	"serial": module + "/serial", "redislease": module + "/lease/redislease",
 	"etcdlease": module + "/lease/etcdlease", "zklease": module + "/lease/zklease",

@@ -50,56 +50,60 @@ func (b *resetBook) BeforeCreate(*gorm.DB) error {
 }
 
 // refusesUnset checks that none of the ways writes a row, and that each says why.
-func refusesUnset[T any](t *testing.T, db *gorm.DB, paths []plugintest.Path[T], want string) {
+func refusesUnset(t *testing.T, db *gorm.DB, model any, paths []plugintest.Path, want string) {
 	t.Helper()
-	plugintest.Migrate(t, db, new(T))
+	plugintest.Migrate(t, db, model)
 	for _, path := range paths {
 		if _, err := path.Run(db); err == nil || strings.Replace(err.Error(), ", row 0", "", 1) != want {
 			t.Errorf("%s: err = %v, want %s", path.Name, err, want)
 		}
-		if n := plugintest.Count(t, db, new(T)); n != 0 {
+		if n := plugintest.Count(t, db, model); n != 0 {
 			t.Fatalf("%s: %d rows written", path.Name, n)
 		}
 	}
 }
 
 // without returns the ways that bring no key of their own, except the named ones.
-func without[T any](paths []plugintest.Path[T], names ...string) []plugintest.Path[T] {
-	return slices.DeleteFunc(paths, func(p plugintest.Path[T]) bool {
+func without(paths []plugintest.Path, names ...string) []plugintest.Path {
+	return slices.DeleteFunc(paths, func(p plugintest.Path) bool {
 		return strings.HasSuffix(p.Name, " with key") || slices.Contains(names, p.Name)
 	})
 }
 
-var untaggedBooks = plugintest.RowKind[untaggedBook]{
+var untaggedBooks = plugintest.RowKind{
+	Model: &untaggedBook{},
 	Table: "untagged_books",
-	Make:  func(title string, id types.ID) untaggedBook { return untaggedBook{ID: id, Title: title} },
-	Key:   func(b *untaggedBook) types.ID { return b.ID },
+	Make:  func(title string, id types.ID) any { return &untaggedBook{ID: id, Title: title} },
+	Key:   func(row any) types.ID { return row.(*untaggedBook).ID },
 }
 
 func TestUnsetKeyWithoutPlugin(t *testing.T) {
 	t.Parallel()
-	tagged := plugintest.RowKind[plugintest.Book]{
-		Table: "books",
-		Make:  func(title string, id types.ID) plugintest.Book { return plugintest.Book{ID: id, Title: title} },
-		Key:   func(b *plugintest.Book) types.ID { return b.ID },
+	tagged := plugintest.RowKind{
+		Model:    &plugintest.Book{},
+		Table:    "books",
+		Make:     func(title string, id types.ID) any { return &plugintest.Book{ID: id, Title: title} },
+		Key:      func(row any) types.ID { return row.(*plugintest.Book).ID },
+		Generics: plugintest.GenericPaths[plugintest.Book],
 	}
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		// GORM asks no field for clauses if the statement is unscoped.
-		refusesUnset(t, db, without(tagged.Paths(), "Unscoped"), plugintest.Unset("Book", "ID", plugintest.NoPlugin+plugintest.Counted))
+		refusesUnset(t, db, tagged.Model, without(tagged.Paths(), "Unscoped"), plugintest.Unset("Book", "ID", plugintest.NoPlugin+plugintest.Counted))
 		want := plugintest.Unset("untaggedBook", "ID", plugintest.NoPlugin+`, and tag the field snowflake:"pk"`+plugintest.Counted)
-		refusesUnset(t, db, without(untaggedBooks.Paths(), "Unscoped"), want)
+		refusesUnset(t, db, untaggedBooks.Model, without(untaggedBooks.Paths(), "Unscoped"), want)
 	})
 }
 
 func TestUnsetTypedKey(t *testing.T) {
 	t.Parallel()
-	kind := plugintest.RowKind[typedBook]{
+	kind := plugintest.RowKind{
+		Model: &typedBook{},
 		Table: "typed_books",
-		Make:  func(title string, id types.ID) typedBook { return typedBook{ID: types.Of[typedBook](id), Title: title} },
-		Key:   func(b *typedBook) types.ID { return types.ID(b.ID) },
+		Make:  func(title string, id types.ID) any { return &typedBook{ID: types.Of[typedBook](id), Title: title} },
+		Key:   func(row any) types.ID { return types.ID(row.(*typedBook).ID) },
 	}
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		refusesUnset(t, db, without(kind.Paths()), plugintest.Unset("typedBook", "ID", plugintest.NoTag+plugintest.Counted))
+		refusesUnset(t, db, kind.Model, without(kind.Paths()), plugintest.Unset("typedBook", "ID", plugintest.NoTag+plugintest.Counted))
 		plugintest.Must(t, db.Unscoped().Create(&typedBook{ID: 5}))
 	})
 }
@@ -107,22 +111,23 @@ func TestUnsetTypedKey(t *testing.T) {
 func TestUnsetKeyWithoutTag(t *testing.T) {
 	t.Parallel()
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
-		refusesUnset(t, db, without(untaggedBooks.Paths()), plugintest.Unset("untaggedBook", "ID", plugintest.NoTag+plugintest.Counted))
+		refusesUnset(t, db, untaggedBooks.Model, without(untaggedBooks.Paths()), plugintest.Unset("untaggedBook", "ID", plugintest.NoTag+plugintest.Counted))
 		plugintest.Must(t, db.Unscoped().Create(&untaggedBook{ID: 5}))
 	})
 }
 
 func TestKeyUnsetByHook(t *testing.T) {
 	t.Parallel()
-	kind := plugintest.RowKind[resetBook]{
+	kind := plugintest.RowKind{
+		Model: &resetBook{},
 		Table: "reset_books",
-		Make:  func(title string, id types.ID) resetBook { return resetBook{ID: id, Title: title} },
-		Key:   func(b *resetBook) types.ID { return b.ID },
+		Make:  func(title string, id types.ID) any { return &resetBook{ID: id, Title: title} },
+		Key:   func(row any) types.ID { return row.(*resetBook).ID },
 	}
 	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
 		paths := append(kind.StructPaths(), kind.FinisherPaths()...)
-		refusesUnset(t, db, without(paths, "SkipHooks"), plugintest.Unset("resetBook", "ID", plugintest.ByHook))
-		plugintest.RunPaths(t, db, kind, slices.DeleteFunc(paths, func(p plugintest.Path[resetBook]) bool { return p.Name != "SkipHooks" }))
+		refusesUnset(t, db, kind.Model, without(paths, "SkipHooks"), plugintest.Unset("resetBook", "ID", plugintest.ByHook))
+		plugintest.RunPaths(t, db, kind, slices.DeleteFunc(paths, func(p plugintest.Path) bool { return p.Name != "SkipHooks" }))
 	})
 }
 

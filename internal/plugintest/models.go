@@ -47,17 +47,20 @@ type Receipt struct {
 
 var (
 	// Payments are rows of Payment.
-	Payments = RowKind[Payment]{
+	Payments = RowKind{
+		Model: &Payment{},
 		Table: "payments",
-		Make:  func(title string, id types.ID) Payment { return Payment{ID: id, Title: title} },
-		Key:   func(p *Payment) types.ID { return IDOf(p.Number) },
+		Make:  func(title string, id types.ID) any { return &Payment{ID: id, Title: title} },
+		Key:   func(row any) types.ID { return IDOf(row.(*Payment).Number) },
 		Check: func(t *testing.T, db *gorm.DB) { CheckNumbers[Payment](t, db, true) },
 	}
 	// Receipts are rows of Receipt.
-	Receipts = RowKind[Receipt]{
+	Receipts = RowKind{
+		Model: &Receipt{},
 		Table: "receipts",
-		Make:  func(title string, id types.ID) Receipt { return Receipt{ID: id, Title: title} },
-		Key: func(r *Receipt) types.ID {
+		Make:  func(title string, id types.ID) any { return &Receipt{ID: id, Title: title} },
+		Key: func(row any) types.ID {
+			r := row.(*Receipt)
 			if IDOf(r.Number) < 1<<40 {
 				panic("the number is not from a fresh ID: " + r.Number)
 			}

@@ -183,14 +183,16 @@ type treeItem struct {
 	Receipt       *treeReceipt
 }
 
-// treeKind is a model and what needs its type.
+// treeKind is a model and, for the few that have them, creates by GORM's generics API.
+// It passes the rows to the Create that all models use, and the compiler takes a second
+// for it for each model.
 type treeKind struct {
 	model         any
 	genericCreate func(db *gorm.DB, row any) error
 	genericBatch  func(db *gorm.DB, rows any, size int) error
 }
 
-func treeKindOf[T any]() treeKind {
+func genericKind[T any]() treeKind {
 	ctx := context.Background()
 	return treeKind{
 		model:         new(T),
@@ -203,10 +205,24 @@ func treeKindOf[T any]() treeKind {
 
 func treeKinds() []treeKind {
 	return []treeKind{
-		treeKindOf[treeNode](), treeKindOf[treeRoom](), treeKindOf[treeLeaf](), treeKindOf[treeBadge](),
-		treeKindOf[treeNote](), treeKindOf[treeTopic](), treeKindOf[treeOrder](), treeKindOf[treeLine](),
-		treeKindOf[treeBuyer](), treeKindOf[treeLabel](), treeKindOf[treeTag](), treeKindOf[treeFolder](),
-		treeKindOf[treeFile](), treeKindOf[treeDoc](), treeKindOf[treePart](), treeKindOf[treeUser](),
-		treeKindOf[treeProfile](), treeKindOf[treeReceipt](), treeKindOf[treeItem](),
+		genericKind[treeNode](),
+		{model: &treeRoom{}},
+		{model: &treeLeaf{}},
+		{model: &treeBadge{}},
+		{model: &treeNote{}},
+		{model: &treeTopic{}},
+		{model: &treeOrder{}},
+		{model: &treeLine{}},
+		genericKind[treeBuyer](),
+		{model: &treeLabel{}},
+		{model: &treeTag{}},
+		{model: &treeFolder{}},
+		{model: &treeFile{}},
+		genericKind[treeDoc](),
+		{model: &treePart{}},
+		{model: &treeUser{}},
+		{model: &treeProfile{}},
+		{model: &treeReceipt{}},
+		{model: &treeItem{}},
 	}
 }

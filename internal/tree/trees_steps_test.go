@@ -140,6 +140,9 @@ func (f *forest) save() error {
 
 func (f *forest) generic() error {
 	kind := f.kind()
+	for kind.genericCreate == nil {
+		kind = f.kind()
+	}
 	if f.chance(2) {
 		row := f.newTree(kind.modelType()).Interface()
 		f.logf("gorm.G Create %s", describe(f, row))

@@ -13,6 +13,7 @@ package leasetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gormflake/gormflake/lease"
 )
@@ -31,6 +32,11 @@ type Opener func(t *testing.T, namespace string) lease.Store
 // needs a store that is up for all of it. It makes some three thousand calls, a
 // third of them concurrently.
 func Conform(t *testing.T, open Opener) {
+	t.Helper()
+	conform(t, open, patience, prompt)
+}
+
+func conform(t *testing.T, open Opener, patience, prompt time.Duration) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
@@ -65,7 +71,7 @@ func Conform(t *testing.T, open Opener) {
 		{"check", (*suite).check},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.run(&suite{T: t, open: open, namespace: freshNamespace("conform")})
+			test.run(&suite{t, open, freshNamespace("conform"), patience, prompt})
 		})
 	}
 }

@@ -30,7 +30,7 @@ func (s *suite) endedBefore() {
 		if records, err := h.Load(ctx); err == nil {
 			s.Errorf("%s: Load = %v, want an error", name, records)
 		}
-		if took := time.Since(began); took > prompt {
+		if took := time.Since(began); took > s.prompt {
 			s.Errorf("%s: the calls returned after %v, want at once", name, took)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
 	}
 	began := time.Now()
 	swapped, err := h.CompareAndSwap(ctx, 1, from, to)
-	if took := time.Since(began); took > after+prompt {
+	if took := time.Since(began); took > after+s.prompt {
 		s.Fatalf("CompareAndSwap returned %v after its context had ended", took-after)
 	}
 	return swapped, err
@@ -95,7 +95,7 @@ func (s *suite) hurried(h handle, i int, from, to lease.Record) (bool, error) {
 // call that was broken off.
 func (s *suite) reload(h handle) map[int]lease.Record {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	for {
 		records, err := h.Load(ctx)

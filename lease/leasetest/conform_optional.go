@@ -39,7 +39,7 @@ func (s *suite) runs(clock lease.Clock) {
 
 func (s *suite) now(clock lease.Clock) time.Time {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	now, err := clock.Now(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *suite) connections() {
 
 func (s *suite) connect(connector lease.Connector) (_ handle, release func()) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	store, release, err := connector.Connect(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *suite) some() {
 // gets expects exactly these records of the keys, and the time of a lease.Clock.
 func (s *suite) gets(getter lease.Getter, keys []int, want map[int]lease.Record) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	got, at, err := getter.Get(ctx, keys)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *suite) enter(queue lease.Queue) (leave func(), err error) {
 // check tests a store that is a lease.Checker, on a server that is as it should be.
 func (s *suite) check() {
 	if checker, ok := s.handle().Store.(lease.Checker); ok {
-		ctx, cancel := context.WithTimeout(s.Context(), patience)
+		ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 		defer cancel()
 		if err := checker.Check(ctx); err != nil {
 			s.Errorf("Check: %v", err)

@@ -56,7 +56,7 @@ func (s *suite) contend(handles []handle, n, key int, from lease.Record) []conte
 		c := &all[i]
 		c.record = lease.Record{Bound: from.Bound + 1, Owner: fmt.Sprintf("writer%d of %d", i, from.Bound)}
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(s.Context(), patience)
+			ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 			defer cancel()
 			<-start
 			c.swapped, c.err = handles[i%len(handles)].CompareAndSwap(ctx, key, from, c.record)

@@ -114,7 +114,7 @@ func (s *suite) oldIsNew() {
 			h.takes(2, lease.Record{}, is)
 		}
 		for _, record := range []lease.Record{{}, is, {Bound: now + 1, Owner: "owner"}} {
-			ctx, cancel := context.WithTimeout(s.Context(), patience)
+			ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 			swapped, err := h.CompareAndSwap(ctx, 2, record, record)
 			cancel()
 			if swapped || err == nil {

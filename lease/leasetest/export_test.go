@@ -18,6 +18,13 @@ func MakeBreaker(store func(lease.Store) lease.Store, source func(*lease.Lease) 
 // MainWith is Main with broken variants.
 func MainWith(m *testing.M, dial Dialer, breakers map[string]breaker) { runMain(m, dial, breakers) }
 
+// ConformWithin is Conform with other limits for calls that hang, and for those whose
+// context has ended.
+func ConformWithin(t *testing.T, open Opener, patience, prompt time.Duration) {
+	t.Helper()
+	conform(t, open, patience, prompt)
+}
+
 // A Breaker breaks a rule.
 type Breaker = breaker
 

@@ -18,6 +18,8 @@ type suite struct {
 	*testing.T
 	open      Opener
 	namespace string
+
+	patience, prompt time.Duration // as the constants, except in the suite's own tests
 }
 
 // freshNamespace makes a name that no earlier run has left records under.

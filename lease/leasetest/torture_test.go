@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/lease/internal/storetest"
 	"github.com/gormflake/gormflake/lease/leasetest"
 )
 
 func TestMain(m *testing.M) {
+	storetest.Together()
 	all := breakers()
 	all["quitter"] = quitter()
 	leasetest.MainWith(m, dialRemote, all)
@@ -17,7 +19,7 @@ func TestMain(m *testing.M) {
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	remote := serve(t, nil)
-	leasetest.Torture(t, remote.address, leasetest.TortureConfig{Server: remote})
+	leasetest.Torture(t, remote.address, leasetest.TortureConfig{Server: remote, Duration: 4 * time.Second})
 }
 
 func TestTortureFewWorkers(t *testing.T) {

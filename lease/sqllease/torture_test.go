@@ -23,7 +23,10 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-func TestMain(m *testing.M) { leasetest.Main(m, dial) }
+func TestMain(m *testing.M) {
+	storetest.Together()
+	leasetest.Main(m, dial)
+}
 
 // dial opens the store in a torture process.
 func dial(_ context.Context, url, namespace string) (lease.Store, func(), error) {
@@ -63,7 +66,7 @@ func openQuietly(url string) (*gorm.DB, error) {
 // themselves.
 func TestTortureSQLite(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{LoseOneIn: 4})
+	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{LoseOneIn: 4, Duration: 4 * time.Second})
 }
 
 func sqliteURL(t *testing.T) string {
@@ -73,7 +76,7 @@ func sqliteURL(t *testing.T) string {
 // Two workers for eight processes: they change hands all the time.
 func TestTortureFewWorkers(t *testing.T) {
 	t.Parallel()
-	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond})
+	leasetest.Torture(t, sqliteURL(t), leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond, Duration: 4 * time.Second})
 }
 
 // The server is killed while it is set to forget what it has acknowledged: the

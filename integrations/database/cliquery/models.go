@@ -3,6 +3,7 @@
 package cliquery
 
 import (
+	"github.com/gormflake/gormflake/integrations/database/models"
 	"github.com/gormflake/gormflake/types"
 	"gorm.io/cli/gorm/field"
 )
@@ -13,4 +14,10 @@ var Order = struct {
 }{
 	ID:     field.Number[types.ID]{}.WithColumn("id"),
 	Parent: field.Field[types.ID]{}.WithColumn("parent"),
+}
+
+var Line = struct {
+	ID field.Field[models.LineID]
+}{
+	ID: field.Field[models.LineID]{}.WithColumn("id"),
 }

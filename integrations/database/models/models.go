@@ -20,3 +20,12 @@ type Order struct {
 	ID     types.ID `gorm:"primaryKey" snowflake:"pk"`
 	Parent *types.ID
 }
+
+// LineID has a name: the generator of gorm.io/cli/gorm writes what does not compile for
+// a field types.Of[Line].
+type LineID = types.Of[Line]
+
+// Line has a typed key.
+type Line struct {
+	ID LineID `gorm:"primaryKey" snowflake:"pk"`
+}

@@ -6,3 +6,6 @@ SELECT * FROM orders WHERE id > $1 ORDER BY id;
 
 -- name: OrdersOf :many
 SELECT * FROM orders WHERE id = ANY(@ids::bigint[]);
+
+-- name: OrdersOfParent :many
+SELECT * FROM orders WHERE parent = $1 ORDER BY id;

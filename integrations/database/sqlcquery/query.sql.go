@@ -72,3 +72,27 @@ func (q *Queries) OrdersOf(ctx context.Context, ids []int64) ([]Order, error) {
 	}
 	return items, nil
 }
+
+const ordersOfParent = `-- name: OrdersOfParent :many
+SELECT id, parent FROM orders WHERE parent = $1 ORDER BY id
+`
+
+func (q *Queries) OrdersOfParent(ctx context.Context, parent *types.ID) ([]Order, error) {
+	rows, err := q.db.Query(ctx, ordersOfParent, parent)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Order
+	for rows.Next() {
+		var i Order
+		if err := rows.Scan(&i.ID, &i.Parent); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/migrate"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serve"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/vet"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/workers"
 )
 
@@ -83,7 +84,7 @@ func newRoot(streams Streams) *cobra.Command {
 		now = time.Now
 	}
 	root.AddCommand(ids.New(now)...)
-	root.AddCommand(serve.New(), doctor.New(now), migrate.New(), workers.New(now, streams.Wait), newVersion())
+	root.AddCommand(serve.New(), doctor.New(now), migrate.New(), workers.New(now, streams.Wait), vet.New(), newVersion())
 	completeHelp(root)
 	makeStrict(root)
 	return root

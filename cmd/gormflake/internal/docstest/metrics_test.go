@@ -91,7 +91,7 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// TestAlertsInPages compares the runbooks of docs/operating.md with the rules, each
+// TestAlertsInPages compares the runbooks of docs/runbooks.md with the rules, each
 // of which links to its own.
 func TestAlertsInPages(t *testing.T) {
 	t.Parallel()
@@ -99,12 +99,12 @@ func TestAlertsInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runbooks := groups(regexp.MustCompile(`(?m)^### (Snowflake\w+)$`), read(t, filepath.Join(root, "docs", "operating.md")).text)
+	runbooks := groups(regexp.MustCompile(`(?m)^### (Snowflake\w+)$`), read(t, filepath.Join(root, "docs", "runbooks.md")).text)
 	there := groups(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), string(rules))
 	if len(there) == 0 || !slices.Equal(runbooks, there) {
 		t.Errorf("the page has runbooks for\n%q\nand alerts.yaml has\n%q", runbooks, there)
 	}
-	links := groups(regexp.MustCompile(`(?m)^ +runbook_url: \S+/docs/operating\.md#(\w+)$`), string(rules))
+	links := groups(regexp.MustCompile(`(?m)^ +runbook_url: \S+/docs/runbooks\.md#(\w+)$`), string(rules))
 	if want := strings.Fields(strings.ToLower(strings.Join(there, " "))); !slices.Equal(links, want) {
 		t.Errorf("alerts.yaml links to\n%q\nwant\n%q", links, want)
 	}

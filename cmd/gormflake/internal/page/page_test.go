@@ -1,10 +1,12 @@
 package page_test
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -129,6 +131,7 @@ func TestRefusals(t *testing.T) {
 func TestNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	foreign := regexp.MustCompile(`(?i)https?://|<script(?:>| [^>]*>[^<])|<style|\sstyle=|\son[a-z]+=|innerHTML|insertAdjacentHTML|\beval\(`)
+	link := regexp.MustCompile(`<a href="https://github\.com/gormflake/[^"]*">`) // which a reader may follow
 	files, err := os.ReadDir("static")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -138,8 +141,40 @@ func TestNothingFromElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range foreign.FindAllString(string(content), -1) {
+		for _, found := range foreign.FindAllString(link.ReplaceAllString(string(content), ""), -1) {
 			t.Errorf("%s: %q", file.Name(), found)
+		}
+	}
+}
+
+func TestCompressed(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/style.css", "/app.js", "/config.json"} {
+		_, plain := get(t, page.Config{}, http.MethodGet, path)
+		response, compressed := get(t, page.Config{}, http.MethodGet, path, "Accept-Encoding", "gzip, br")
+		content, err := gzip.NewReader(strings.NewReader(compressed))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		got, err := io.ReadAll(content)
+		if string(got) != plain || err != nil || response.Header.Get("Content-Encoding") != "gzip" || response.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %d bytes, error %v, header %v; want the file's %d bytes", path, len(got), err, response.Header, len(plain))
+		}
+	}
+}
+
+// A browser asks for all modules at once.
+func TestPreloads(t *testing.T) {
+	t.Parallel()
+	_, index := get(t, page.Config{}, http.MethodGet, "/")
+	files, err := filepath.Glob("static/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if got, want := strings.Contains(index, `<link rel="modulepreload" href="`+name+`">`), name != "early.js"; got != want {
+			t.Errorf("%s is preloaded: %t, want %t", name, got, want)
 		}
 	}
 }

@@ -123,13 +123,26 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 		}
 	}
 	t.Snowflake = types.ID(key) >= d.layout.Min(d.layout.Epoch.Add(youngest))
+	return d.checkFuture(t, types.ID(key))
+}
+
+// checkFuture reports rows whose keys are of the future, up to the largest. It reads no
+// more of the index than these.
+func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	now := d.flags.now()
-	if types.ID(key) <= d.layout.Max(now.Add(futureSlack)) {
+	limit := d.layout.Max(now.Add(futureSlack))
+	if largest <= limit {
 		return nil
 	}
-	at := d.layout.Time(types.ID(key))
+	var rows int
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %[2]s WHERE %[1]s > %[3]d AND %[1]s <= %[4]d", d.Quote(t.Key), d.Quote(t.Schema, t.Name), limit, largest)
+	if err := d.Ask(query, nil, &rows); err != nil {
+		return err
+	}
+	at := d.layout.Time(largest)
 	d.report.problem(keysCheck, t.String(),
-		fmt.Sprintf("its largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock or another layout", t.Key, key, at.Format(time.RFC3339), terminal.Span(at.Sub(now))),
-		"correct the clock, or give doctor the layout of these keys; if they are not Snowflake IDs, --skip "+t.String())
+		fmt.Sprintf("%s of the future: the largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock or another layout",
+			terminal.Counted(rows, "row has a key", "rows have keys"), t.Key, largest, at.Format(time.RFC3339), terminal.Span(at.Sub(now))),
+		"correct the clock, and give the rows other keys as docs/runbooks.md shows; or give doctor the layout of these keys; if they are not Snowflake IDs, --skip "+t.String())
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
+	"github.com/gormflake/gormflake/publicid"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -17,21 +18,25 @@ type interpreter struct {
 	serials     *serials.Reader
 	serialForm  form
 	first, last types.ID // the IDs that a text of unknown form may stand for
+	codecs      []*publicid.Codec
 }
 
 // A reading is what a text means in one form.
 type reading struct {
 	form form
 	id   types.ID
-	text string
+	text string // of a public ID the prefix
 }
 
 // recordOf is all that the ID contains, and how it was found.
 func (in *interpreter) recordOf(r reading) record {
 	rec := in.record(r.id)
 	rec.Form = r.form.name
-	if rec.Form == serialName {
+	switch rec.Form {
+	case serialName:
 		rec.Serial = r.text
+	case publicName:
+		rec.Prefix = r.text
 	}
 	return rec
 }
@@ -48,6 +53,9 @@ func (in *interpreter) read(s string) ([]reading, error) {
 // readAny relies on that every serial number is longer than the other forms.
 func (in *interpreter) readAny(s string) ([]reading, error) {
 	digits := isDigits(s)
+	if public := publicText.FindStringSubmatch(s); public != nil {
+		return in.readPublic(public[1], s)
+	}
 	if isHex(s) {
 		return in.readAs(hexadecimal, s)
 	}

@@ -31,6 +31,8 @@ How an argument is read, unless --as says it:
                          --since to --until; if both do, both are shown, and
                          --json is an error
   a serial number        one with any code, or the code of --code, and any separator
+  prefix_ and 22 digits  a public ID, by --secret-file: the 32 bytes that package
+                         publicid was given
 
 A serial number is a code of 1 to 32 of A-Z and 0-9, and behind it the time and
 the numbers of the layout, as wide as the layout says: what stands before these
@@ -55,6 +57,7 @@ type parseFlags struct {
 	layout       flags.Layout
 	form         formFlags
 	files        []string
+	secretFiles  []string
 	output       output
 	since, until string
 	now          func() time.Time
@@ -69,6 +72,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Example: `  gormflake parse 2124189853926044565
   gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
   gormflake parse PAY2026112117150353000030494
+  gormflake parse --secret-file /run/secrets/publicid ord_mhnGNExQofhATHNAGGdAju
   gormflake parse < app.log
   gormflake parse --file app.log --table --since -1d
   gormflake parse --json-log < app.log`,
@@ -79,6 +83,7 @@ func newParse(now func() time.Time) *cobra.Command {
 	f.form.register(cmd, "form of the IDs", autoName)
 	set := cmd.Flags()
 	set.StringArrayVarP(&f.files, "file", "f", nil, `file to find IDs in, "-" for standard input; may be repeated`)
+	set.StringArrayVar(&f.secretFiles, "secret-file", nil, "file with the secret of public IDs among the arguments; may be repeated, for retired ones")
 	set.BoolVar(&f.output.json, "json", false, "print a line of JSON for each ID")
 	set.BoolVar(&f.output.table, "table", false, "print a row for each ID")
 	set.BoolVar(&f.output.jsonLog, "json-log", false, "keep lines of JSON valid: add a field \"snowflake_ids\" to each object that has IDs")
@@ -104,8 +109,11 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		f.files = []string{"-"}
 	}
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0:
 		return f.arguments(cmd, args)
+	case len(f.secretFiles) > 0:
+		return terminal.Usagef("--secret-file is for public IDs among the arguments, and text is read: want IDs")
 	}
 	return f.texts(cmd)
 }
@@ -128,13 +136,17 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 	if err != nil {
 		return nil, err
 	}
+	codecs, err := codecs(f.secretFiles)
+	if err != nil {
+		return nil, err
+	}
 	since, until, err := f.span(layout)
 	if err != nil {
 		return nil, err
 	}
 	return &interpreter{
 		reader: reader{layout, format}, as: as, serials: numbers, serialForm: serialForm,
-		first: max(1, layout.Min(since)), last: layout.Max(until),
+		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs,
 	}, nil
 }
 

@@ -18,6 +18,7 @@ type record struct {
 	Line       int64    `json:"line,omitempty"`
 	Input      string   `json:"input,omitempty"`
 	Form       string   `json:"form,omitempty"`
+	Prefix     string   `json:"prefix,omitempty"`
 	ID         types.ID `json:"id"`
 	Time       string   `json:"time"`
 	UnixMilli  int64    `json:"unix_ms"`
@@ -87,6 +88,9 @@ func (rec record) writeBlock(w io.Writer, now time.Time) {
 	row("id", rec.ID)
 	if rec.Form != "" && rec.Form != decimal.name {
 		row("read as", rec.Form)
+	}
+	if rec.Prefix != "" {
+		row("prefix", rec.Prefix)
 	}
 	row("time", rec.Time)
 	row("local time", rec.at.Local().Format(terminal.Milliseconds))

@@ -294,6 +294,7 @@ function showExample(name) {
 function clear() {
   if (problem !== '') choice.set(choice.knows('service') ? 'service' : 'twitter');
   showProblem('');
+  document.documentElement.removeAttribute('data-linked');
   readText('', 'decimal');
 }
 
@@ -331,6 +332,7 @@ async function useService(config) {
   try {
     if (config.layout) offerLayout(fromService(await call('v1/layout')));
     byID('issued').hidden = !config.ids;
+    byID('openapi').hidden = !config.layout;
     if (config.workers) await startWorkers();
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;

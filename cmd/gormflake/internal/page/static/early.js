@@ -2,6 +2,7 @@
 // painted: a page that turned dark after it was shown would flash. That there are
 // scripts keeps room for what they show.
 document.documentElement.dataset.script = 'on';
+document.documentElement.toggleAttribute('data-linked', location.hash.length > 1); // on a phone, the answer is first
 try {
   const theme = localStorage.getItem('gormflake-theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;

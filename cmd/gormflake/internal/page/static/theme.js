@@ -1,21 +1,32 @@
-// The switch between light, dark and the system's choice. CSS does the rest, and
+// The button for light, dark and the system's choice. CSS does the rest, and
 // early.js what was chosen before.
 
 import { byID } from './dom.js';
 
 const key = 'gormflake-theme';
 
-// startTheme calls changed after the colours have changed, by the switch or the
+const next = { auto: 'light', light: 'dark', dark: 'auto' };
+
+// startTheme calls changed after the colours have changed, by the button or the
 // system.
 export function startTheme(changed) {
-  const select = byID('theme');
-  select.value = document.documentElement.dataset.theme ?? 'auto';
-  select.addEventListener('change', () => {
-    apply(select.value);
-    store(select.value);
+  showTheme();
+  byID('theme').addEventListener('click', () => {
+    const theme = next[chosen()];
+    apply(theme);
+    store(theme);
+    showTheme();
     changed();
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+}
+
+function chosen() {
+  return document.documentElement.dataset.theme ?? 'auto';
+}
+
+function showTheme() {
+  byID('theme').firstElementChild.textContent = chosen() === 'auto' ? 'system' : chosen();
 }
 
 function apply(theme) {

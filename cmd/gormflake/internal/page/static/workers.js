@@ -17,6 +17,9 @@ async function showWorkers() {
     byID('workers-summary').textContent = summary(workers);
     byID('workers-table').hidden = workers.length === 0;
     byID('workers-table').tBodies[0].replaceChildren(...workers.map(workerRow));
+    // Only who has the token is told of owners.
+    const unnamed = workers.every(({ owner }) => !owner);
+    for (const { lastElementChild } of byID('workers-table').rows) lastElementChild.hidden = unnamed;
   } catch (error) {
     showError('workers', error.message);
   }

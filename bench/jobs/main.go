@@ -1,0 +1,231 @@
+// Command jobs shows how many workers short processes need:
+//
+//	go -C bench run ./jobs -dsn postgres://…
+//
+// It starts 500 processes in 10 seconds, as a scheduler or a serverless platform
+// would. Each leases a worker, issues an ID, works for 3 seconds and closes its
+// generator; but each tenth is killed halfway. Then it waits until all workers are
+// free: see docs/answers.md.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/bench/internal/stats"
+	"github.com/gormflake/gormflake/internal/dsn"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/sqllease"
+)
+
+// table is the command's own, which it drops before and after.
+const table = "gormflake_bench_jobs"
+
+type options struct {
+	dsn    string
+	jobs   int
+	within time.Duration
+	work   time.Duration
+	window time.Duration
+	job    bool // this is one of the processes
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.dsn, "dsn", "", "the `database`, mysql://… or postgres://…")
+	flag.IntVar(&o.jobs, "jobs", 500, "how many processes are started")
+	flag.DurationVar(&o.within, "within", 10*time.Second, "the time in which they start")
+	flag.DurationVar(&o.work, "work", 3*time.Second, "how long each works")
+	flag.DurationVar(&o.window, "window", time.Minute, "of each lease")
+	flag.BoolVar(&o.job, "job", false, "be one of the processes; for the command itself")
+	flag.Parse()
+	run := measure
+	if o.job {
+		run = work
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "jobs:", err)
+		os.Exit(1)
+	}
+}
+
+// open returns a database that keeps no connection open: hundreds of processes have one.
+func (o options) open() (*gorm.DB, error) {
+	dialector, err := dsn.Open(o.dsn)
+	if err != nil {
+		return nil, err
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err == nil {
+		pool.SetMaxIdleConns(0)
+	}
+	return db, err
+}
+
+// work is a job: it prints a line once it has an ID.
+func work(o options) error {
+	db, err := o.open()
+	if err != nil {
+		return err
+	}
+	gen, err := gormflake.Open(context.Background(), db, gormflake.WithStore(sqllease.WithTable(table)),
+		gormflake.WithLease(lease.WithWindow(o.window), lease.WithLogger(slog.New(slog.DiscardHandler))))
+	if err != nil {
+		return err
+	}
+	id, err := gen.Next(context.Background())
+	if err != nil {
+		return err
+	}
+	fmt.Println(id)
+	time.Sleep(o.work)
+	return gen.Close(context.Background())
+}
+
+// A tally is what the jobs did.
+type tally struct {
+	mu     sync.Mutex
+	starts []float64 // milliseconds from the start to the ID
+	ids    map[string]bool
+	failed int
+}
+
+// start runs one job, and kills it halfway if it is to be.
+func (t *tally) start(args []string, kill time.Duration) {
+	began := time.Now()
+	id, err := once(args, kill)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil || id.text == "" || t.ids[id.text] {
+		t.failed++
+		fmt.Fprintln(os.Stderr, "a job failed, or repeated the ID:", id.text, err)
+		return
+	}
+	t.ids[id.text] = true
+	t.starts = append(t.starts, float64(id.at.Sub(began))/float64(time.Millisecond))
+}
+
+type issued struct {
+	text string
+	at   time.Time
+}
+
+func once(args []string, kill time.Duration) (issued, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return issued{}, err
+	}
+	command := exec.Command(self, append([]string{"-job"}, args...)...)
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return issued{}, err
+	}
+	if err := command.Start(); err != nil {
+		return issued{}, err
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	id := issued{lines.Text(), time.Now()}
+	if kill > 0 {
+		time.Sleep(kill)
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		return id, nil
+	}
+	_, _ = io.Copy(io.Discard, out)
+	return id, command.Wait()
+}
+
+func measure(o options) (err error) {
+	db, err := o.open()
+	if err != nil {
+		return err
+	}
+	drop := func() error { return db.Exec("DROP TABLE IF EXISTS " + table).Error }
+	if err := drop(); err != nil {
+		return err
+	}
+	defer func() { _ = drop() }()
+	t := &tally{ids: map[string]bool{}}
+	began, held := time.Now(), make(chan busy)
+	jobs, cancel := context.WithCancel(context.Background())
+	go func() { held <- watch(jobs, db) }()
+	t.startAll(o)
+	ended := time.Since(began)
+	cancel()
+	b := <-held
+	fmt.Printf("%s, %d CPUs, %s, window %v\n", db.Name(), runtime.NumCPU(), runtime.Version(), o.window)
+	fmt.Printf("%d jobs in %.1fs, %d failed; an ID after %.0f ms (p50), %.0f ms (p99)\n",
+		o.jobs, ended.Seconds(), t.failed, stats.Quantile(t.starts, 0.5), stats.Quantile(t.starts, 0.99))
+	fmt.Printf("workers held at once: %d at most, %d after the last job, none %.0fs later\n", b.most, b.left, b.free.Seconds())
+	return nil
+}
+
+// startAll returns when the last job has ended.
+func (t *tally) startAll(o options) {
+	var wg sync.WaitGroup
+	for i := range o.jobs {
+		kill := time.Duration(0)
+		if i%10 == 9 {
+			kill = o.work / 2
+		}
+		wg.Go(func() { t.start(os.Args[1:], kill) })
+		time.Sleep(o.within / time.Duration(o.jobs))
+	}
+	wg.Wait()
+}
+
+// busy is how many workers were held.
+type busy struct {
+	most, left int
+	free       time.Duration // from the last job until none was
+}
+
+// watch counts workers until the jobs are done and none is held.
+func watch(jobs context.Context, db *gorm.DB) (b busy) {
+	store := sqllease.New(db, sqllease.WithTable(table))
+	var done time.Time
+	for ; ; time.Sleep(200 * time.Millisecond) {
+		n := count(store)
+		b.most = max(b.most, n)
+		if jobs.Err() != nil && done.IsZero() {
+			done, b.left = time.Now(), n
+		}
+		if !done.IsZero() && n == 0 {
+			b.free = time.Since(done)
+			return b
+		}
+	}
+}
+
+// count is 0 while there is no table.
+func count(store lease.Store) (n int) {
+	in, err := lease.Inspect(context.Background(), store)
+	if err != nil {
+		return 0
+	}
+	for _, h := range in.Holders {
+		if s := h.State(time.Now()); s == lease.Held || s == lease.Waiting {
+			n++
+		}
+	}
+	return n
+}

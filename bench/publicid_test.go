@@ -1,0 +1,131 @@
+package bench_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/speps/go-hashids/v2"
+	"github.com/sqids/sqids-go"
+	"go.jetify.com/typeid"
+
+	"github.com/gormflake/gormflake/publicid"
+	"github.com/gormflake/gormflake/types"
+)
+
+// BenchmarkPublicID measures how what clients see is made and read, in windows of 100
+// calls: of a key for publicid, Sqids and hashids, else of the value that is the key.
+func BenchmarkPublicID(b *testing.B) {
+	all := []textForm{sealed(b), sqid(b), hashid(b), typeID(b), uuidv4()}
+	b.Run("format", func(b *testing.B) {
+		var windows []window
+		for _, f := range all {
+			windows = append(windows, repeated(b, f.name, func() error { _, err := f.format(); return err }))
+		}
+		interleave(b, 400, lowQuartile, windows)
+	})
+	b.Run("parse", func(b *testing.B) {
+		var windows []window
+		for _, f := range all {
+			text, err := f.format()
+			if err != nil {
+				b.Fatal(err)
+			}
+			windows = append(windows, repeated(b, f.name, func() error { return f.parse(text) }))
+		}
+		interleave(b, 400, lowQuartile, windows)
+	})
+}
+
+// TestPublicIDs checks the sizes in docs/compared.md, and that each form is read back.
+func TestPublicIDs(t *testing.T) {
+	t.Parallel()
+	want := map[string]int{"publicid": 26, "sqids": 12, "hashids": 13, "typeid": 30, "uuid": 36}
+	for _, f := range []textForm{sealed(t), sqid(t), hashid(t), typeID(t), uuidv4()} {
+		text, err := f.format()
+		if err != nil || len(text) != want[f.name] || f.parse(text) != nil {
+			t.Errorf("%s: %q, %v: got %d characters, want %d, and %v to be nil", f.name, text, err, len(text), want[f.name], f.parse(text))
+		}
+	}
+}
+
+// A textForm is one way to write an ID for the public.
+type textForm struct {
+	name   string
+	format func() (string, error)
+	parse  func(string) error
+}
+
+// publicSample has 19 digits, as IDs have.
+const publicSample = 2124442649149294496
+
+var errOther = errors.New("another ID")
+
+func check[T comparable](got, want T, err error) error {
+	if err == nil && got != want {
+		err = errOther
+	}
+	return err
+}
+
+func sealed(tb testing.TB) textForm {
+	tb.Helper()
+	codec, err := publicid.New(bytes.Repeat([]byte{1}, publicid.SecretSize))
+	fatal(tb, err)
+	kind, err := publicid.For[types.ID](codec, "ord")
+	fatal(tb, err)
+	return textForm{"publicid", func() (string, error) { return kind.Format(publicSample), nil }, func(s string) error {
+		id, err := kind.Parse(s)
+		return check(id, publicSample, err)
+	}}
+}
+
+func sqid(tb testing.TB) textForm {
+	tb.Helper()
+	s, err := sqids.New()
+	fatal(tb, err)
+	return textForm{"sqids", func() (string, error) { return s.Encode([]uint64{publicSample}) }, func(text string) error {
+		return check(s.Decode(text)[0], publicSample, nil)
+	}}
+}
+
+func hashid(tb testing.TB) textForm {
+	tb.Helper()
+	data := hashids.NewData()
+	data.Salt = "a salt"
+	h, err := hashids.NewWithData(data)
+	fatal(tb, err)
+	return textForm{"hashids", func() (string, error) { return h.EncodeInt64([]int64{publicSample}) }, func(text string) error {
+		ids, err := h.DecodeInt64WithError(text)
+		if err != nil {
+			return err
+		}
+		return check(ids[0], publicSample, nil)
+	}}
+}
+
+func typeID(tb testing.TB) textForm {
+	tb.Helper()
+	id, err := typeid.WithPrefix("ord")
+	fatal(tb, err)
+	return textForm{"typeid", func() (string, error) { return id.String(), nil }, func(text string) error {
+		got, err := typeid.FromString(text)
+		return check(got, id, err)
+	}}
+}
+
+func uuidv4() textForm {
+	id := uuid.New()
+	return textForm{"uuid", func() (string, error) { return id.String(), nil }, func(text string) error {
+		got, err := uuid.Parse(text)
+		return check(got, id, err)
+	}}
+}
+
+func fatal(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,81 @@
+package ids_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/publicid"
+	"github.com/gormflake/gormflake/types"
+)
+
+// secretFile returns a file with a secret, and a kind that writes texts with it.
+func secretFile(t *testing.T, fill byte) (string, publicid.Kind[types.ID]) {
+	t.Helper()
+	secret := bytes.Repeat([]byte{fill}, publicid.SecretSize)
+	codec, err := publicid.New(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := publicid.For[types.ID](codec, "ord")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, secret), kind
+}
+
+func file(t *testing.T, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestParsePublic(t *testing.T) {
+	t.Parallel()
+	id := clitest.Sample(t)
+	now, kind := secretFile(t, 1)
+	retired, before := secretFile(t, 2)
+	for _, text := range []string{kind.Format(id), before.Format(id)} {
+		got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", now, "--secret-file", retired, text))
+		if want := "id          " + id.String() + "\nread as     public\nprefix      ord\ntime        2026-11-21T11:00:00.000Z\n"; !strings.HasPrefix(got, want) {
+			t.Errorf("got\n%s\nwant it to begin with\n%s", got, want)
+		}
+	}
+	got := clitest.Printed(t, clitest.AtNoon(nil, "parse", "--secret-file", now, "--json", kind.Format(id), id.String()))
+	want := `{"input":"` + kind.Format(id) + `","form":"public","prefix":"ord","id":"` + id.String() + `",`
+	if lines := clitest.Lines(got); len(lines) != 2 || !strings.HasPrefix(lines[0], want) || strings.Contains(lines[1], "prefix") {
+		t.Errorf("got\n%s\nwant a line that begins with\n%s\nand one of the ID", got, want)
+	}
+}
+
+func TestParsePublicMistakes(t *testing.T) {
+	t.Parallel()
+	now, kind := secretFile(t, 1)
+	_, foreign := secretFile(t, 2)
+	good := kind.Format(clitest.Sample(t))
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no secret", []string{good}, `has the form of a public ID: want --secret-file`},
+		{"of another secret", []string{"--secret-file", now, foreign.Format(1)}, `is not a public ID of this secret`},
+		{"of another prefix", []string{"--secret-file", now, "inv" + good[3:]}, `is not a public ID of this secret`},
+		{"truncated", []string{"--secret-file", now, good[:20]}, `is not an ID: want decimal`},
+		{"a line end", []string{"--secret-file", file(t, bytes.Repeat([]byte{1}, 33)), good}, `secret of 33 bytes: want 32 random ones`},
+		{"empty", []string{"--secret-file", file(t, nil), good}, `secret of 0 bytes`},
+		{"text", []string{"--secret-file", now}, "--secret-file is for public IDs among the arguments, and text is read: want IDs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			clitest.WantUsage(t, clitest.AtNoon(strings.NewReader(""), append([]string{"parse"}, test.args...)...), test.want)
+		})
+	}
+	clitest.WantOneLine(t, clitest.AtNoon(nil, "parse", "--secret-file", filepath.Join(t.TempDir(), "missing"), good), "--secret-file: open")
+}

@@ -1,0 +1,158 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+const (
+	module  = "github.com/gormflake/gormflake"
+	idTypes = module + "/types"
+)
+
+// rule returns an analyzer that visits the nodes of the same type as one of kinds.
+func rule(name, doc string, visit func(pass *analysis.Pass, node ast.Node), kinds ...ast.Node) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name:     name,
+		Doc:      doc,
+		Requires: []*analysis.Analyzer{inspect.Analyzer},
+		Run: func(pass *analysis.Pass) (any, error) {
+			pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Preorder(kinds, func(node ast.Node) { visit(pass, node) })
+			return nil, nil
+		},
+	}
+}
+
+// isID reports whether t is an ID of package types.
+func isID(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != idTypes {
+		return false
+	}
+	return basicKind(t) == types.Int64
+}
+
+// basicKind returns the kind of a type under its names, [types.Invalid] if it has none.
+func basicKind(t types.Type) types.BasicKind {
+	if basic, ok := t.Underlying().(*types.Basic); ok {
+		return basic.Kind()
+	}
+	return types.Invalid
+}
+
+// target follows pointers, and slices to their elements.
+func target(t types.Type) types.Type {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return target(u.Elem())
+	case *types.Slice:
+		return target(u.Elem())
+	}
+	return t
+}
+
+// A model is a struct with a key that gormflake fills.
+type model struct {
+	name   string
+	fields []field
+	key    *types.Var
+}
+
+type field struct {
+	*types.Var
+	tag reflect.StructTag
+}
+
+// modelOf returns the model that t is; ok is false if no key of it is tagged.
+func modelOf(t types.Type) (m model, ok bool) {
+	named, isNamed := types.Unalias(target(t)).(*types.Named)
+	if !isNamed {
+		return m, false
+	}
+	m = model{name: named.Obj().Name(), fields: fieldsOf(named, 0)}
+	for _, f := range m.fields {
+		if tag := f.tag.Get("snowflake"); tag == "pk" || strings.HasPrefix(tag, "pk,") {
+			m.key = f.Var
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// fieldsOf returns the fields as GORM has them: those of embedded structs too.
+func fieldsOf(t types.Type, depth int) (fields []field) {
+	s, ok := target(t).Underlying().(*types.Struct)
+	if !ok || depth > 8 { // a struct may embed itself, by a pointer
+		return nil
+	}
+	for i := range s.NumFields() {
+		f := field{s.Field(i), reflect.StructTag(s.Tag(i))}
+		if _, embedded := f.setting("embedded"); f.Embedded() || embedded {
+			fields = append(fields, fieldsOf(f.Type(), depth+1)...)
+		} else {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+func (m model) field(name string) (field, bool) {
+	for _, f := range m.fields {
+		if f.Name() == name {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// setting returns what a field's tag for GORM says of name.
+func (f field) setting(name string) (value string, ok bool) {
+	for setting := range strings.SplitSeq(f.tag.Get("gorm"), ";") {
+		key, value, _ := strings.Cut(setting, ":")
+		if strings.EqualFold(strings.TrimSpace(key), name) {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// callee returns the function or method that a call names, nil if that is not known.
+func callee(pass *analysis.Pass, call *ast.CallExpr) *types.Func {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		f, _ := pass.TypesInfo.Uses[fun].(*types.Func)
+		return f
+	case *ast.SelectorExpr:
+		f, _ := pass.TypesInfo.Uses[fun.Sel].(*types.Func)
+		return f
+	}
+	return nil
+}
+
+// isFunc reports whether f is one of the functions of a package, given by its path.
+func isFunc(f *types.Func, path string, names ...string) bool {
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != path {
+		return false
+	}
+	for _, name := range names {
+		if f.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// conversion returns the type to which a call converts its only argument.
+func conversion(pass *analysis.Pass, call *ast.CallExpr) (to types.Type, ok bool) {
+	fun, known := pass.TypesInfo.Types[call.Fun]
+	if !known || !fun.IsType() || len(call.Args) != 1 {
+		return nil, false
+	}
+	return fun.Type, true
+}

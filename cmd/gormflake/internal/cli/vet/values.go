@@ -1,0 +1,128 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// parse is about text that is read as a number and taken for an ID.
+var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pass *analysis.Pass, node ast.Node) {
+	read := map[types.Object]string{} // variables, by what has read them
+	ast.Inspect(node, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.AssignStmt:
+			noteRead(pass, node, read)
+		case *ast.CallExpr:
+			reportRead(pass, node, read)
+		}
+		return true
+	})
+}, (*ast.FuncDecl)(nil))
+
+func noteRead(pass *analysis.Pass, assign *ast.AssignStmt, read map[types.Object]string) {
+	call, isCall := ast.Unparen(assign.Rhs[0]).(*ast.CallExpr)
+	variable, isIdent := assign.Lhs[0].(*ast.Ident)
+	if !isCall || !isIdent {
+		return
+	}
+	if from := callee(pass, call); isFunc(from, "strconv", "Atoi", "ParseInt", "ParseUint") {
+		read[pass.TypesInfo.ObjectOf(variable)] = from.Name()
+	}
+}
+
+func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
+	if to, ok := conversion(pass, call); ok && isID(to) {
+		if variable := inner(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
+			pass.Reportf(call.Pos(), "an ID that strconv.%s has read: use types.ParseID, which takes nothing but the digits of an ID", read[pass.TypesInfo.Uses[variable]])
+		}
+		return
+	}
+	if !isFunc(callee(pass, call), "fmt", "Sscan", "Sscanf", "Sscanln", "Fscan", "Fscanf", "Fscanln") {
+		return
+	}
+	for _, arg := range call.Args {
+		if isID(target(pass.TypesInfo.TypeOf(arg))) {
+			pass.Reportf(arg.Pos(), "fmt reads 5.5 as the ID 5: use types.ParseID, which takes nothing but the digits of an ID")
+		}
+	}
+}
+
+// inner returns the variable inside nested conversions.
+func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
+	switch arg := ast.Unparen(call.Args[0]).(type) {
+	case *ast.Ident:
+		return arg
+	case *ast.CallExpr:
+		if _, converts := conversion(pass, arg); converts {
+			return inner(pass, arg)
+		}
+	}
+	return nil
+}
+
+// narrow is about conversions that an ID does not survive.
+var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, node ast.Node) {
+	call := node.(*ast.CallExpr)
+	to, ok := conversion(pass, call)
+	if !ok || !isNarrow(to) {
+		return
+	}
+	if from := pass.TypesInfo.TypeOf(call.Args[0]); from != nil && isID(from) {
+		pass.Reportf(call.Pos(), "%s has too few digits for an ID: keep the ID, or use its String", to)
+	}
+}, (*ast.CallExpr)(nil))
+
+func isNarrow(t types.Type) bool {
+	return slices.Contains([]types.BasicKind{
+		types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32, types.Float32, types.Float64,
+	}, basicKind(t))
+}
+
+// jsonMap is about IDs in JSON that is decoded without types.
+var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as a float64", func(pass *analysis.Pass, node ast.Node) {
+	assert := node.(*ast.TypeAssertExpr)
+	index, ok := ast.Unparen(assert.X).(*ast.IndexExpr)
+	if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !knowsIDs(pass.Pkg) {
+		return
+	}
+	if name, isText := text(pass, index.Index); isText && namesID.MatchString(name) {
+		pass.Reportf(assert.Pos(), "%q as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
+	}
+}, (*ast.TypeAssertExpr)(nil))
+
+var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
+
+// knowsIDs leaves out packages in which an id is probably somebody else's.
+func knowsIDs(pkg *types.Package) bool {
+	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
+}
+
+// text returns a constant string.
+func text(pass *analysis.Pass, e ast.Expr) (string, bool) {
+	value := pass.TypesInfo.Types[e].Value
+	if value == nil || value.Kind() != constant.String {
+		return "", false
+	}
+	return constant.StringVal(value), true
+}
+
+// jsonString is about an option of encoding/json that other integers need.
+var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, node ast.Node) {
+	for _, f := range node.(*ast.StructType).Fields.List {
+		if f.Tag == nil || f.Tag.Kind != token.STRING || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
+			continue
+		}
+		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		if slices.Contains(strings.Split(options, ","), "string") {
+			pass.Reportf(f.Tag.Pos(), `remove ",string": an ID quotes itself, and some encoders would quote it twice`)
+		}
+	}
+}, (*ast.StructType)(nil))

@@ -1,0 +1,53 @@
+package vet_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+)
+
+// Vet is a tool of the go command, by itself and under its own name. It finds nothing
+// in the examples of the repository.
+func TestVet(t *testing.T) {
+	t.Parallel()
+	program := clitest.Build(t)
+	for _, test := range []struct {
+		name, folder string
+		command      []string
+		want         []string
+	}{
+		{"own examples", "../../../../../examples", []string{program, "vet"}, nil},
+		{"findings", "testdata", []string{program, "vet", "./narrow", "./jsonstring"}, []string{
+			"narrow/narrow.go:9:3: float64 has too few digits for an ID", "jsonstring/jsonstring.go:6:", "gormflake: go vet does not pass",
+		}},
+		{"tool of go vet", "testdata", []string{"go", "vet", "-vettool=" + program, "./..."}, []string{
+			"plugin/plugin.go:", "foreignkey/foreignkey.go:", "parse/parse.go:", "narrow/narrow.go:", "untyped/untyped.go:", "jsonmap/jsonmap.go:", "jsonstring/jsonstring.go:",
+		}},
+		{"what is no package", "testdata", []string{program, "vet", "./none"}, []string{"gormflake: go vet does not pass"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), test.command[0], test.command[1:]...)
+			cmd.Dir = test.folder
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != (test.want != nil) {
+				t.Errorf("error %v, output:\n%s", err, out)
+			}
+			for _, want := range test.want {
+				if !bytes.Contains(out, []byte(want)) {
+					t.Errorf("want %q in\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
+func TestVetHelp(t *testing.T) {
+	t.Parallel()
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "vet", "--help")); !strings.Contains(got, "untyped     report IDs that are stored as any") {
+		t.Errorf("help = %s", got)
+	}
+}
