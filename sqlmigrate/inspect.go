@@ -171,5 +171,5 @@ func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*en
 
 // trial is of keys in tables as they are.
 func (c *config) trial(found *engine.Result) engine.Trial {
-	return engine.Trial{Tables: found.Tables, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
+	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }

@@ -97,6 +97,8 @@ func (h hostile) targets() []any {
 func TestMySQLHostileTables(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
+		mutant := &migratetest.Mutant{Engine: mysql.Engine{}}
+		t.Cleanup(func() { mutant.Want(t, 18) })
 		for _, h := range hostileTables() {
 			t.Run(h.name, func(t *testing.T) {
 				t.Parallel()
@@ -108,6 +110,9 @@ func TestMySQLHostileTables(t *testing.T) {
 					t.Errorf("notes = %s, want one with %q", notes, h.note)
 				}
 				if h.want != "" {
+					if !h.child {
+						mutant.Plan(t, db)
+					}
 					if err := moves.Err(); err == nil || !strings.Contains(err.Error(), h.want) {
 						t.Fatalf("blockers: %v, want one with %q", err, h.want)
 					}

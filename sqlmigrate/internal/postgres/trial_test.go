@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/postgres"
 )
 
 // pgHostile are tables t that look as if they could be moved, and may take no key of
@@ -83,6 +84,8 @@ func pgHostileTargets(ddl string) []any {
 }
 
 func postgresTrial(t *testing.T, server *migratetest.PgServer) {
+	mutant := &migratetest.Mutant{Engine: postgres.Engine{}}
+	t.Cleanup(func() { mutant.Want(t, 25) })
 	for _, test := range pgHostile {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +94,7 @@ func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 			plan := d.Inspect(t, pgHostileTargets(test.ddl)...)
 			migratetest.PgSame(t, "after the trial", d.Dump(t), before)
 			if test.want != "" {
+				mutant.Plan(t, d.DB)
 				migratetest.WantError(t, plan.Err(), test.want)
 				return
 			}

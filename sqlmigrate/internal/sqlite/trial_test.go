@@ -11,6 +11,7 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqlite"
 )
 
 // hostile are tables t that look as if they could be moved, and may take no key of
@@ -56,6 +57,8 @@ var hostile = []struct {
 
 func TestSQLiteTrial(t *testing.T) {
 	t.Parallel()
+	mutant := &migratetest.Mutant{Engine: sqlite.Engine{}}
+	t.Cleanup(func() { mutant.Want(t, 40) })
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +72,7 @@ func TestSQLiteTrial(t *testing.T) {
 				}
 				wantSameDump(t, "after the trial", sqliteDump(t, db), before)
 				if tt.want != "" {
+					mutant.Plan(t, db)
 					migratetest.WantError(t, plan.Err(), tt.want)
 					return
 				}
