@@ -73,9 +73,9 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), coalesce(CA
            UNION ALL SELECT pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
            UNION ALL SELECT '' WHERE special OR i.indisexclusion) AS e (text)
          WHERE i.indrelid = copy.oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)
-           AND EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = copy.oid AND d.refobjsubid = ANY (touched)
-                       AND (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
-                            OR d.classid = 'pg_catalog.pg_constraint'::regclass AND d.objid IN (SELECT oid FROM pg_catalog.pg_constraint WHERE conindid = i.indexrelid)))
+           AND (i.indisexclusion OR EXISTS (
+             SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
+             AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = copy.oid AND d.refobjsubid = ANY (touched)))
          UNION ALL
          SELECT 'false' WHERE copy.oid = root AND (
            EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attrelid = copy.oid AND NOT a.attisdropped

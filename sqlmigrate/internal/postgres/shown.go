@@ -15,10 +15,11 @@ import (
 // A shown view shows keys, itself or by other views. Its rows have no schema, so that no
 // two of what it uses may have the same name.
 type shown struct {
-	OID           int64
-	Display, Name string
-	Text          string
-	Uses          []usedRelation
+	OID                   int64
+	Display, Schema, Name string
+	Text                  string
+	Visible               bool
+	Uses                  []usedRelation
 }
 
 type usedRelation struct {
@@ -47,7 +48,8 @@ WITH RECURSIVE view (oid) AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = view.oid
   JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN'
 )
-SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, c.relname, pg_get_viewdef(c.oid),
+SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, n.nspname, c.relname, pg_get_viewdef(c.oid),
+       pg_table_is_visible(c.oid),
        (SELECT jsonb_agg(DISTINCT jsonb_build_object('OID', u.oid::bigint, 'Schema', un.nspname, 'Name', u.relname, 'Visible', pg_table_is_visible(u.oid)))
         FROM pg_catalog.pg_rewrite r
         JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
@@ -77,11 +79,15 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		byOID[v.OID] = v
 	}
 	found := make([]engine.Shown, len(views))
-	var asked []attempt
+	var alone []attempt
 	var places []int
+	var roots []usedRelation
+	together := attempt{}
+	uses := func(u usedRelation) []usedRelation { return byOID[u.OID].Uses }
 	for i, v := range views {
 		found[i].View = v.Display
-		below := pgcatalog.ParentsFirst([]usedRelation{{v.OID, "", v.Name, true}}, func(u usedRelation) []usedRelation { return byOID[u.OID].Uses })
+		root := []usedRelation{{v.OID, v.Schema, v.Name, v.Visible}}
+		below := pgcatalog.ParentsFirst(root, uses)
 		for _, u := range below {
 			if c := copies[u.OID]; c != nil {
 				found[i].Table = c.Display
@@ -89,14 +95,19 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		}
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
 			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
-			read := "SELECT v::text FROM pg_temp." + pgsql.Quote(v.Name) + " AS v"
-			asked, places = append(asked, attempt{create, [][]string{{readOnly, read}}}), append(places, i)
+			read := []string{readOnly, "SELECT v::text FROM pg_temp." + pgsql.Quote(v.Name) + " AS v"}
+			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
+			roots, places = append(roots, root...), append(places, i)
 		}
 	}
-	if err != nil || len(asked) == 0 {
+	if err != nil || len(alone) == 0 {
 		return found, err
 	}
-	outcomes, err := r.ask(ctx, asked)
+	together.Prepare = createBelow(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
+	outcomes, err := r.ask(ctx, []attempt{together})
+	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
+		outcomes, err = r.ask(ctx, alone)
+	}
 	for i, o := range outcomes {
 		view := &found[places[i]]
 		if view.Err = o.err(); view.Err == nil {

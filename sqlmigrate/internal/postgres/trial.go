@@ -19,7 +19,7 @@ import (
 // beginTrial fails on a standby. A lock that is not free at once, or a key that makes
 // an expression endless, is only a table that is not tried.
 const beginTrial = `SET TRANSACTION READ WRITE;
-SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
+SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '3s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
 // attempts is a function, so that a server far away is not asked for each row. An attempt
@@ -165,6 +165,9 @@ type outcome struct {
 
 // ask carries attempts out. A timeout ends all of them, so that each is asked for alone.
 func (r *trial) ask(ctx context.Context, attempts []attempt) (outcomes []outcome, err error) {
+	if len(attempts) == 0 {
+		return nil, nil
+	}
 	if _, err := r.tx.ExecContext(ctx, "SAVEPOINT attempts"); err != nil {
 		return nil, err
 	}
