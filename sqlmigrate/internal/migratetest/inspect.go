@@ -42,7 +42,7 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	found, err := m.Engine.Inspect(t.Context(), conn, engine.Request{Tables: []engine.TableName{{Name: "t"}}})
 	if err != nil {
 		t.Fatal(err)

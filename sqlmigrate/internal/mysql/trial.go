@@ -432,7 +432,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
 	for _, t := range triggers {
 		i := slices.IndexFunc(r.copies, func(c *copied) bool { return c.TableName == t.Table })
-		if i >= 0 && engine.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
+		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
 			fix := r.dropAndRestore(ctx, "TRIGGER", engine.TableName{Schema: t.Table.Schema, Name: t.Name})
 			found = append(found, engine.Assigning{Table: t.Table.String(), Trigger: t.Name, Fix: fix})
 		}

@@ -309,7 +309,7 @@ ORDER BY c.relname, n.nspname, t.tgname`
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		c := r.copies[slices.IndexFunc(r.copies, func(c *copied) bool { return c.OID == t.Table })]
-		if t.Before && engine.Sets(t.Text, sqltext.Rules{}, r.Unassigned(plan.Table{Columns: c.keys})) {
+		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(plan.Table{Columns: c.keys})) {
 			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})
 		}
 	}
