@@ -152,6 +152,10 @@ torture-patroni: ## PostgreSQL under Patroni, its leader killed, frozen and swit
 failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease
 
+.PHONY: tidb
+tidb: ## the plugin and Check on TiDB, whose server it builds once, in ten minutes
+	.ci/tidb bin/tidb
+
 .PHONY: schemas
 schemas: ## 300 connected tables moved and taken back on every database; takes ten minutes
 	GORMFLAKE_TEST_ROWS=1000000 $(GO) test -p 1 -count=1 -timeout 60m -parallel 1 -v -run 'TestPostgres$$/ThreeHundred|Test(MySQL|SQLite)Large' ./sqlmigrate/internal/postgres ./sqlmigrate/internal/mysql ./sqlmigrate/internal/sqlite

@@ -2,8 +2,10 @@ package bench_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/speps/go-hashids/v2"
@@ -127,5 +129,17 @@ func fatal(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// A TypeID shows when it was created.
+func TestTypeIDShowsTime(t *testing.T) {
+	t.Parallel()
+	id, err := typeid.WithPrefix("ord")
+	fatal(t, err)
+	raw := id.UUIDBytes()
+	age := time.Since(time.UnixMilli(int64(binary.BigEndian.Uint64(raw[:8]) >> 16)))
+	if age < 0 || age > time.Minute {
+		t.Errorf("the time of a TypeID is %v ago, want less than a minute", age)
 	}
 }

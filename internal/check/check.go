@@ -12,6 +12,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"gorm.io/gorm"
 
@@ -21,6 +22,7 @@ import (
 // Models returns the mistakes of all models, joined, each once.
 func Models(db *gorm.DB, set *model.Set, models ...any) error {
 	c := checker{db: quiet(db), set: set, tables: map[string]table{}}
+	c.isTiDB = sync.OnceValues(func() (bool, error) { return isTiDB(c.db) })
 	var errs []error
 	for _, m := range models {
 		errs = append(errs, c.model(m)...)
@@ -60,6 +62,7 @@ type checker struct {
 	db     *gorm.DB
 	set    *model.Set
 	tables map[string]table // by name
+	isTiDB func() (bool, error)
 }
 
 func (c *checker) model(value any) []error {
@@ -117,7 +120,9 @@ func (c *checker) live(column *model.Column) (*liveColumn, error) {
 	s := column.Field.Schema
 	t, ok := c.tables[s.Table]
 	if !ok {
-		t.columns, t.err = readColumns(c.db, s.Table)
+		if t.columns, t.err = readColumns(c.db, s.Table); len(t.columns) > 0 && t.err == nil {
+			t.err = c.readRandom(s.Table, t)
+		}
 		t.err = tableError(s.Table, t.err)
 		c.tables[s.Table] = t
 	}

@@ -22,6 +22,9 @@ type liveColumn struct {
 	value sql.NullString // the default
 	auto  bool           // the database counts
 
+	// random reports whether TiDB assigns the keys, by AUTO_RANDOM.
+	random bool
+
 	// follows reports whether the database continues from the largest key for a row
 	// that has none, and always whether it accepts no other keys than its own.
 	follows, always bool
@@ -153,6 +156,30 @@ func mysqlColumns(db *gorm.DB, name string) ([]liveColumn, error) {
 		return nil, nil
 	}
 	return columns, err
+}
+
+func isTiDB(db *gorm.DB) (bool, error) {
+	if db.Name() != "mysql" {
+		return false, nil
+	}
+	var version string
+	err := db.Raw("SELECT VERSION()").Row().Scan(&version)
+	return strings.Contains(version, "TiDB"), err
+}
+
+var autoRandom = regexp.MustCompile("(?m)^ *`([^`]+)`.*/\\*T!\\[auto_rand\\] AUTO_RANDOM")
+
+// readRandom marks the column with AUTO_RANDOM, which TiDB leaves out of SHOW COLUMNS.
+func (c *checker) readRandom(name string, t table) error {
+	if tidb, err := c.isTiDB(); err != nil || !tidb {
+		return err
+	}
+	var same, ddl string
+	err := c.db.Raw("SHOW CREATE TABLE "+c.db.Statement.Quote(name)).Row().Scan(&same, &ddl)
+	if found := autoRandom.FindStringSubmatch(ddl); found != nil {
+		t.find("mysql", found[1]).random = true
+	}
+	return err
 }
 
 func read(db *gorm.DB, scan func(*sql.Rows, *liveColumn) error, query string, args ...any) (columns []liveColumn, err error) {

@@ -18,6 +18,9 @@ func checkAutoAssigned(c *model.Column, l *liveColumn) error {
 	switch {
 	case c.Serial != nil:
 		return nil
+	case l.random:
+		return mistake(c, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows",
+			c.Field.Schema.Table, c.Field.DBName))
 	case l.auto:
 	case l.value.Valid && !null.MatchString(l.value.String):
 		how = "default " + l.value.String

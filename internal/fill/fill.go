@@ -13,6 +13,7 @@ package fill
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
@@ -115,7 +116,7 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if parentsToCome && rows.haveParent(g) {
+		if parentsToCome && g.KeyIsForeign() && rows.contain(g.HasParent) {
 			g = g.WithoutSerials()
 		}
 		if err := fillRows(stmt, set, g, rows); err != nil {
@@ -133,7 +134,7 @@ func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) e
 	if !lack {
 		return nil
 	}
-	if !rows.settable() {
+	if !rows.contain(reflect.Value.CanSet) {
 		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
 	}
 	ids, err := set.Generate(stmt.Context, g, n)

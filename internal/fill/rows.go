@@ -51,21 +51,6 @@ func (r Rows) At(i int) reflect.Value {
 	return reflect.Indirect(r.Value.Index(i))
 }
 
-// settable returns false for copies. Nil elements are skipped.
-func (r Rows) settable() bool {
-	for i := range r.N {
-		if row := r.At(i); row.IsValid() {
-			return row.CanSet()
-		}
-	}
-	return false
-}
-
-// haveParent reports whether GORM may replace the key of a row by its parent's.
-func (r Rows) haveParent(g *model.Group) bool {
-	return g.KeyIsForeign() && r.contain(g.HasParent)
-}
-
 // contain reports whether there is a row for which is returns true.
 func (r Rows) contain(is func(row reflect.Value) bool) bool {
 	for i := range r.N {

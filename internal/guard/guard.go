@@ -62,7 +62,9 @@ func Guards(c clause.Interface) bool {
 
 // ModifyStatement makes the create fail if one of its rows has no key.
 func (k *key) ModifyStatement(stmt *gorm.Statement) {
-	if stmt.SQL.Len() > 0 || k.hasDefault() || !k.unset(stmt) {
+	// GORM or the database replaces a key that is 0 by its default.
+	replaced := k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
+	if stmt.SQL.Len() > 0 || replaced || !k.unset(stmt) {
 		return
 	}
 	// These cost more than the above, and rows without keys are rare.
@@ -73,11 +75,6 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 		k.field.Schema.Name, k.field.BindName(), k.cause(stmt)))
 	// GORM builds the INSERT in spite of the error, and ToSQL would return it.
 	stmt.BuildClauses = nil
-}
-
-// hasDefault reports whether GORM or the database replaces a key that is 0.
-func (k *key) hasDefault() bool {
-	return k.field.HasDefaultValue && k.field.DefaultValueInterface != any(int64(0))
 }
 
 func (k *key) omitted(stmt *gorm.Statement) bool {
@@ -118,19 +115,14 @@ func (k *key) isModel(t reflect.Type) bool {
 
 func (k *key) unsetInList(list reflect.Value) bool {
 	elem := list.Type().Elem()
-	pointers := elem.Kind() == reflect.Pointer
-	if pointers {
+	if elem.Kind() == reflect.Pointer {
 		elem = elem.Elem()
 	}
 	if !k.isModel(elem) {
 		return false
 	}
 	for i := range list.Len() {
-		row := list.Index(i)
-		if pointers {
-			row = row.Elem()
-		}
-		if row.IsValid() && k.unsetIn(row) {
+		if row := reflect.Indirect(list.Index(i)); row.IsValid() && k.unsetIn(row) {
 			return true
 		}
 	}

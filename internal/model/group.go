@@ -159,12 +159,7 @@ func (g *Group) fill(ctx context.Context, ids []types.ID) error {
 
 // LacksSerial reports whether one of the row's serial numbers is unset.
 func (g *Group) LacksSerial(row reflect.Value) bool {
-	for _, c := range g.Serials {
-		if c.Unset(row) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Serials, func(c *Column) bool { return c.Unset(row) })
 }
 
 // serialFromKey reports whether the row's serial numbers are made from its

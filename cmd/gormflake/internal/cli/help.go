@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// helpWidth is what the help fits in.
-const helpWidth = "100"
+// helpWidth is what the help fits in, where the terminal is not narrower.
+const helpWidth = 100
 
 const rootHelp = `Read, create and manage Snowflake IDs.
 
@@ -36,7 +38,11 @@ func completeHelp(root *cobra.Command) {
 			}
 		}
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
+	width := helpWidth
+	if columns := terminal.Width(root.OutOrStdout()); columns > 0 {
+		width = min(width, columns)
+	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(width)))
 }
 
 // checkTopic returns an error where cobra would print the help of something

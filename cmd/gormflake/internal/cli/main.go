@@ -23,6 +23,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/vet"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/workers"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/plain"
 )
 
 // Streams are what a command reads and writes.
@@ -60,10 +61,13 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 		return terminal.ExitOK
 	}
 	if text := terminal.OneLine(err); text != "" {
-		terminal.Say(streams.Err, "gormflake: %s", text)
+		terminal.Say(streams.Err, "gormflake: %s", plain.Words(text))
 	}
 	return terminal.ExitCode(err)
 }
+
+// Command is the root command, for those who describe it.
+func Command(streams Streams) *cobra.Command { return newRoot(streams) }
 
 func newRoot(streams Streams) *cobra.Command {
 	root := &cobra.Command{

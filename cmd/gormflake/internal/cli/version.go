@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -13,34 +14,59 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of this program",
-		Example: "  gormflake version",
+		Example: "  gormflake version\n  gormflake version --json",
 		Args:    flags.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(built())
+			}
 			terminal.Say(cmd.OutOrStdout(), "gormflake version %s", version())
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
-// version is what the Go toolchain has noted of the module and its source.
-func version() string {
+// A build is what the Go toolchain has noted of the module and its source.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Changed  bool   `json:"changed"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func built() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return b
 	}
-	settings := map[string]string{}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
 	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.modified":
+			b.Changed = s.Value == "true"
+		}
 	}
-	text := cmp.Or(info.Main.Version, "(devel)")
-	if revision := settings["vcs.revision"]; revision != "" {
-		text += " " + revision
+	return b
+}
+
+func version() string {
+	b := built()
+	text := b.Version
+	if b.Revision != "" {
+		text += " " + b.Revision
 	}
-	if settings["vcs.modified"] == "true" {
+	if b.Changed {
 		text += " with changes"
 	}
-	return fmt.Sprintf("%s, %s %s/%s", text, info.GoVersion, runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s, %s %s", text, b.Go, b.Platform)
 }

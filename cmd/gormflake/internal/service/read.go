@@ -3,6 +3,7 @@ package service
 import (
 	"net/http"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/plain"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -36,7 +37,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) error {
 	}
 	id, err := parse(text)
 	if err != nil {
-		return failf(http.StatusBadRequest, "%v", err)
+		return failf(http.StatusBadRequest, "%s", plain.Words(err.Error()))
 	}
 	switch {
 	case id == 0:

@@ -44,7 +44,7 @@ func TestRead(t *testing.T) {
 	} {
 		w := get(handler, "/v1/ids/"+test.path)
 		if test.want == "" {
-			if w.Code != test.status || w.Body.Len() < len(`{"title":"Bad Request","status":400,"detail":"types: `) {
+			if w.Code != test.status || w.Body.Len() < len(`{"title":"Bad Request","status":400,"detail":"`) {
 				t.Errorf("%s: %d %s", test.path, w.Code, w.Body)
 			}
 			continue

@@ -98,7 +98,7 @@ func checkFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("database: there is no file %s", path)
+		return fmt.Errorf("database: there is no file %[1]s: to create an empty one: touch %[1]s", path)
 	case err != nil:
 		return fmt.Errorf("database: %w", err)
 	case info.IsDir():

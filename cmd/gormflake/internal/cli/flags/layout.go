@@ -14,13 +14,27 @@ import (
 
 // layouts are those that have a name.
 var layouts = map[string]snowflake.Layout{
-	"twitter": snowflake.TwitterLayout(),
-	"js-safe": snowflake.JSSafeLayout(),
-	"discord": snowflake.DiscordLayout(),
+	"twitter":   snowflake.TwitterLayout(),
+	"js-safe":   snowflake.JSSafeLayout(),
+	"discord":   snowflake.DiscordLayout(),
+	"instagram": foreign(1314220021721, time.Millisecond, 13, 10),
+	"leaf":      foreign(1288834974657, time.Millisecond, 10, 12), // of Meituan
+	"tsid":      foreign(1577836800000, time.Millisecond, 10, 12),
+	"yitter":    foreign(1582136402000, time.Millisecond, 6, 6),
+	Sonyflake:   foreign(1409529600000, 10*time.Millisecond, 8, 16),
+}
+
+// Sonyflake is the layout that has the sequence where others have the worker.
+const Sonyflake = "sonyflake"
+
+// foreign is a layout of another library, by its defaults.
+func foreign(epoch int64, tick time.Duration, worker, sequence uint8) snowflake.Layout {
+	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: tick, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
 }
 
 // Layout are --layout and what changes single parts of it.
 type Layout struct {
+	Reads                                   bool // only reads IDs, those of Sonyflake too; set it before Register
 	cmd                                     *cobra.Command
 	name, epoch                             string
 	tick                                    time.Duration
@@ -30,7 +44,7 @@ type Layout struct {
 // Register adds the flags to a command.
 func (f *Layout) Register(cmd *cobra.Command) {
 	f.cmd = cmd
-	names := slices.Sorted(maps.Keys(layouts))
+	names := f.names()
 	set := cmd.Flags()
 	ChoiceVar(cmd, &f.name, "layout", "twitter", "layout of the IDs: "+strings.Join(names, ", "), names)
 	set.StringVar(&f.epoch, "epoch", "", "time of tick zero, such as 2020-01-01 or 1577836800000 (default: the layout's)")
@@ -41,6 +55,14 @@ func (f *Layout) Register(cmd *cobra.Command) {
 	set.Uint8Var(&f.totalBits, "total-bits", 0, "bits of an ID (default: the layout's)")
 }
 
+func (f *Layout) names() []string {
+	names := slices.Sorted(maps.Keys(layouts))
+	return slices.DeleteFunc(names, func(name string) bool { return name == Sonyflake && !f.Reads })
+}
+
+// Swapped reports whether worker and sequence have each other's place.
+func (f *Layout) Swapped() bool { return f.name == Sonyflake }
+
 // Given reports whether any of the flags is set.
 func (f *Layout) Given() bool {
 	return slices.ContainsFunc([]string{"layout", "epoch", "tick", "datacenter-bits", "worker-bits", "sequence-bits", "total-bits"}, f.cmd.Flags().Changed)
@@ -48,9 +70,9 @@ func (f *Layout) Given() bool {
 
 // Layout is the layout that the flags describe.
 func (f *Layout) Layout() (snowflake.Layout, error) {
-	layout, known := layouts[f.name]
-	if !known {
-		return layout, terminal.Usagef("--layout %q: want one of %s", f.name, strings.Join(slices.Sorted(maps.Keys(layouts)), ", "))
+	layout := layouts[f.name]
+	if names := f.names(); !slices.Contains(names, f.name) {
+		return layout, terminal.Usagef("--layout %q: want one of %s", f.name, strings.Join(names, ", "))
 	}
 	if f.epoch != "" {
 		epoch, ok := parseInstant(f.epoch)

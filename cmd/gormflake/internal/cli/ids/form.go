@@ -30,6 +30,9 @@ const (
 var (
 	decimal     = form{"decimal", types.ID.String, types.ParseID}
 	hexadecimal = form{"hex", formatHex, parseHex}
+
+	// bigInt is what JavaScript prints of a BigInt.
+	bigInt = form{decimal.name, types.ID.String, func(s string) (types.ID, error) { return types.ParseID(strings.TrimSuffix(s, "n")) }}
 )
 
 // guessed are the forms that a text which is neither digits nor hexadecimal may have.

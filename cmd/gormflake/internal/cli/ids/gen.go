@@ -171,7 +171,7 @@ func (f *genFlags) writer(layout snowflake.Layout) (func(io.Writer, types.ID), e
 		return nil, err
 	}
 	if f.json {
-		r := reader{layout, serial}
+		r := reader{layout: layout, serial: serial}
 		return func(w io.Writer, id types.ID) { r.record(id).writeJSON(w) }, nil
 	}
 	as, err := f.form.form(form{name: serialName, format: serial.Format})

@@ -18,6 +18,7 @@ type interpreter struct {
 	serials     *serials.Reader
 	serialForm  form
 	first, last types.ID // the IDs that a text of unknown form may stand for
+	firstNumber types.ID // the same of a decimal word of a text
 	codecs      []*publicid.Codec
 }
 
@@ -56,8 +57,11 @@ func (in *interpreter) readAny(s string) ([]reading, error) {
 	if public := publicText.FindStringSubmatch(s); public != nil {
 		return in.readPublic(public[1], s)
 	}
-	if isHex(s) {
+	switch {
+	case isHex(s):
 		return in.readAs(hexadecimal, s)
+	case isBigInt(s):
+		return in.readAs(bigInt, s)
 	}
 	if serials.Ends(in.serials, s) && len(s) > maxDigits {
 		readings, err := in.readAs(in.serialForm, s)
@@ -123,7 +127,7 @@ func (in *interpreter) find(word []byte) (reading, bool) {
 	}
 	text := string(word)
 	id, err := f.parse(text)
-	return reading{f, id, text}, err == nil && in.likely(id)
+	return reading{f, id, text}, err == nil && in.likely(id) && (f.name != decimal.name || id >= in.firstNumber)
 }
 
 // formOf is the form that the word may have. It does not allocate for words that are
@@ -133,6 +137,8 @@ func (in *interpreter) formOf(word []byte) (form, bool) {
 	switch as := in.as.name; {
 	case as == "" && isHex(word):
 		return hexadecimal, true
+	case as == "" && isBigInt(word):
+		return bigInt, true
 	case as == decimal.name || as == "" && number:
 		return decimal, number
 	case in.takesSerials():
@@ -155,6 +161,12 @@ func isHex[T string | []byte](s T) bool {
 		}
 	}
 	return true
+}
+
+// isBigInt wants more digits than a text in base 32 has characters.
+func isBigInt[T string | []byte](s T) bool {
+	last := len(s) - 1
+	return last > 14 && last <= maxDigits && s[last] == 'n' && isDigits(s[:last])
 }
 
 // maxDigits is the length of the largest ID.

@@ -12,6 +12,7 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/serials"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
 )
 
 const parseHelp = `Take IDs apart: time, datacenter, worker and sequence, and the same ID in other
@@ -24,7 +25,7 @@ no line is longer than 1 MiB. UTF-16 with a byte order mark becomes UTF-8. --tab
 and --json print only the IDs; --json-log keeps a log of JSON valid.
 
 How an argument is read, unless --as says it:
-  only digits            decimal
+  only digits            decimal; also with JavaScript's n behind 15 and more
   0x and more            hex
   13 characters          base32
   up to 11 characters    base58 or base62: the one that gives a time from
@@ -45,8 +46,12 @@ separators are found too. Of decimal ones, of those in hex with 0x and of serial
 numbers that finds all; others need --as.
 
 --since is a day after the layout's epoch, so that small numbers and short words
-are not IDs, and --until a day from now. Neither applies to a decimal argument or
-a serial number, nor to any argument with --as.
+are not IDs, and --until a day from now. In text, decimal ones are of the 30th day or
+later, as the numbers of cards are not, unless --since says otherwise. Neither
+applies to a decimal argument or a serial number, nor to any argument with --as.
+
+A line "doubt" says why an argument is hardly an ID: it may be a Unix time, of the
+first days of the layout, of the future, a word, or rounded by JavaScript.
 
 ` + flags.TimeForms
 
@@ -79,6 +84,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Annotations: map[string]string{TakesIDs: ""},
 		RunE:        f.run,
 	}
+	f.layout.Reads = true
 	f.layout.Register(cmd)
 	f.form.register(cmd, "form of the IDs", autoName)
 	set := cmd.Flags()
@@ -145,9 +151,17 @@ func (f *parseFlags) interpreter() (*interpreter, error) {
 		return nil, err
 	}
 	return &interpreter{
-		reader: reader{layout, format}, as: as, serials: numbers, serialForm: serialForm,
-		first: max(1, layout.Min(since)), last: layout.Max(until), codecs: codecs,
+		reader: reader{layout, format, f.layout.Swapped()}, as: as, serials: numbers, serialForm: serialForm,
+		first: max(1, layout.Min(since)), last: layout.Max(until), firstNumber: f.firstNumber(layout), codecs: codecs,
 	}, nil
+}
+
+// firstNumber is the first decimal ID of a text.
+func (f *parseFlags) firstNumber(layout snowflake.Layout) types.ID {
+	if f.since != "" {
+		return 0
+	}
+	return layout.Min(matured(layout, f.now()))
 }
 
 // span is the time in which a text is taken for an ID.
@@ -190,6 +204,7 @@ func (f *parseFlags) arguments(cmd *cobra.Command, args []string) error {
 		for _, r := range readings {
 			rec := in.recordOf(r)
 			rec.Input = arg
+			rec.Doubt = in.doubt(r, f.now())
 			records = append(records, rec)
 		}
 	}

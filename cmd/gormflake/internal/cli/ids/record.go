@@ -29,6 +29,7 @@ type record struct {
 	Base58     string   `json:"base58"`
 	Base62     string   `json:"base62"`
 	Serial     string   `json:"serial,omitempty"`
+	Doubt      string   `json:"doubt,omitempty"` // why it is hardly an ID
 
 	at time.Time
 }
@@ -37,10 +38,15 @@ type record struct {
 type reader struct {
 	layout snowflake.Layout
 	serial *serial.Format // nil without --code
+
+	swapped bool // the sequence stands before the worker
 }
 
 func (r reader) record(id types.ID) record {
 	parts := r.layout.Decompose(id)
+	if r.swapped {
+		parts.Worker, parts.Sequence = parts.Sequence, parts.Worker
+	}
 	rec := record{
 		ID: id, Time: terminal.Stamp(parts.Time), UnixMilli: parts.Time.UnixMilli(),
 		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
@@ -103,6 +109,9 @@ func (rec record) writeBlock(w io.Writer, now time.Time) {
 	row("base62", rec.Base62)
 	if rec.Serial != "" {
 		row("serial", rec.Serial)
+	}
+	if rec.Doubt != "" {
+		row("doubt", rec.Doubt)
 	}
 	_ = table.Flush()
 }

@@ -2,10 +2,11 @@
 
 import { forgetComposed, startCompose, startIssue } from './compose.js';
 import { copyButton } from './copy.js';
-import { doubt, nearly, read } from './detect.js';
+import { nearly, read } from './detect.js';
 import { announce, byID, el, showError } from './dom.js';
 import { draw } from './drawing.js';
 import { examples, ofMoment } from './examples.js';
+import { hardly } from './hardly.js';
 import { showAge, showFacts, showSentence } from './facts.js';
 import { hideFound, showFound } from './found.js';
 import { IDTable } from './ids.js';
@@ -151,7 +152,7 @@ function pick(item) {
 function showID(item, place) {
   const { id } = item;
   const { layout } = choice;
-  const reason = doubt(layout, id, now());
+  const reason = hardly(layout, item, now());
   shown = item;
   byID('result').hidden = false;
   byID('result-id').replaceChildren(`${id}`);

@@ -5,7 +5,7 @@
 // IDs of other layouts can look the same.
 
 import { forms, parse, quote } from './forms.js';
-import { lastID, layouts } from './layout.js';
+import { lastID, layouts, maxInt64 } from './layout.js';
 import { min, timeOf } from './parts.js';
 import * as serial from './serial.js';
 import { isoTime, parseTime } from './time.js';
@@ -19,6 +19,8 @@ const ambiguous = forms.filter((form) => form !== 'decimal');
 // time. Where nothing fits, the error says why.
 export function read(text, layout, now, form = 'auto') {
   if (form !== 'auto') return [readAs(form, text, layout)];
+  if (/^0[xX][0-9a-fA-F]{1,16}$/.test(text)) return [readHex(text)];
+  if (/^[0-9]{14,19}n$/.test(text)) return [{ ...readAs('decimal', text.slice(0, -1), layout), text }]; // of a BigInt
   const serials = attemptSerial(text, layout);
   if (/^[0-9]+$/.test(text)) return serials.length > 0 && text.length > 19 ? serials : [readAs('decimal', text, layout), ...serials];
   if (serials.length > 0) return serials;
@@ -32,6 +34,13 @@ export function read(text, layout, now, form = 'auto') {
 function refusal(tries) {
   const reasons = tries.flatMap(({ reason }) => reason ?? []);
   return reasons.length > 0 ? ` of this layout: ${reasons.join('; ')}` : ': want up to 19 digits, or base 32, 58 or 62';
+}
+
+// readHex reads what the page writes.
+function readHex(text) {
+  const id = BigInt(text);
+  if (id > maxInt64) throw new SyntaxError(`hex: ${quote(text)} is out of range: want at most 0x7fffffffffffffff`);
+  return { form: 'hex', text, id };
 }
 
 function readAs(form, text, layout) {

@@ -12,6 +12,10 @@ export const layouts = Object.freeze({
   twitter: layout(1288834974657n, 1n, 5, 5, 12, 63),
   'js-safe': layout(1577836800000n, 10n, 0, 6, 8, 53),
   discord: layout(1420070400000n, 1n, 5, 5, 12, 63),
+  instagram: layout(1314220021721n, 1n, 0, 13, 10, 63),
+  leaf: layout(1288834974657n, 1n, 0, 10, 12, 63),
+  tsid: layout(1577836800000n, 1n, 0, 10, 12, 63),
+  yitter: layout(1582136402000n, 1n, 0, 6, 6, 63),
 });
 
 export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits) {

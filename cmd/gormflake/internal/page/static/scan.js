@@ -45,7 +45,8 @@ const listed = /[^\s,;"'[\]]+/g;
 function listOf(text, layout, form) {
   const found = [];
   const readSerial = form === 'serial' ? serial.finder(layout, false) : undefined;
-  for (const { 0: word } of text.matchAll(listed)) {
+  for (const { 0: whole } of text.matchAll(listed)) {
+    const word = whole.replace(/^([0-9]{14,19})n$/, '$1'); // of a BigInt
     if (found.length === mostIDs) return { found, leftOut: 0, more: true, list: true };
     const item = readSerial ? serialItem(word, readSerial(word, 0)) : itemOf(form, word);
     if (!item || item.id === 0n || item.text.length < word.length) return undefined;

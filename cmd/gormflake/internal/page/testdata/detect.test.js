@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { doubt, read } from '../static/detect.js';
+import { hardly } from '../static/hardly.js';
 import { arrange } from '../static/lanes.js';
 import { mostIDs, scan } from '../static/scan.js';
 import * as serial from '../static/serial.js';
@@ -12,7 +13,7 @@ const id = compose(layouts.twitter, { time: clock - 3600000n, datacenter: 3n, wo
 
 test('every form of an ID is read as that ID', () => {
   for (const layout of Object.values(layouts)) {
-    const recent = compose(layout, { time: clock - 3600000n, datacenter: 0n, worker: 7n, sequence: 99n });
+    const recent = compose(layout, { time: clock - 3600000n, datacenter: 0n, worker: 7n, sequence: 9n });
     for (const form of forms) {
       const readings = read(format(form, recent), layout, clock);
       assert.ok(readings.some((each) => each.form === form && each.id === recent), `${form} ${recent}: ${readings.length} readings`);
@@ -76,7 +77,7 @@ test('a text without IDs has none', () => {
 test('serial numbers are read, in the layout that is chosen', () => {
   for (const [name, layout] of Object.entries(layouts)) {
     for (const [code, separator] of [['PAY', ''], ['R2', '-'], ['9', '_'], ['X', '.']]) {
-      const recent = compose(layout, { time: (clock - 3600000n) / layout.tick * layout.tick, datacenter: 0n, worker: 7n, sequence: 99n });
+      const recent = compose(layout, { time: (clock - 3600000n) / layout.tick * layout.tick, datacenter: 0n, worker: 7n, sequence: 9n });
       const text = serial.format(layout, code, separator, recent);
       assert.deepEqual(read(text, layout, clock), [{ form: 'serial', text, id: recent, serial: { code, separator } }], name);
       assert.deepEqual(scan(`see ${text}, please`, layout, clock, 'serial').found.map((each) => each.id), [recent], text);
@@ -124,4 +125,24 @@ test('a hundred thousand workers are arranged', () => {
   assert.ok(lanes.every((lane, i) => lane.index === i && lane.worker === BigInt(i) && lane.count === 1));
   assert.equal(ids[0].lane, lanes[0]);
   assert.equal(span, 0);
+});
+
+test("the page's own hex and JavaScript's n are read", () => {
+  const hex = `0x${id.toString(16).padStart(16, '0')}`;
+  for (const text of [hex, `${id}n`]) assert.equal(read(text, layouts.twitter, clock)[0].id, id, text);
+  assert.throws(() => read('0xffffffffffffffff', layouts.twitter, clock), /out of range/);
+  assert.equal(scan(`[${id}n, ${id + 1n}n]`, layouts.twitter, clock).found.length, 2);
+});
+
+test('what is hardly an ID is doubted', () => {
+  const at = BigInt(Date.parse('2026-02-01T00:00:00Z'));
+  const doubted = (text, layout = layouts.twitter) => hardly(layout, { id: BigInt(text), text: `${text}`, form: 'decimal' }, clock);
+  for (const [text, unit] of [[at / 1000n, 'seconds'], [at, 'milliseconds'], [at * 1000n, 'microseconds'], [at * 1000000n, 'nanoseconds']]) {
+    assert.match(doubted(text), new RegExp(`^it may be ${unit} since 1970: 2026-02-01T00:00:00`));
+  }
+  assert.match(doubted(`${Number(id)}`), /rounded/);
+  assert.match(doubted(4111111111111111n), /card/);
+  assert.match(hardly(layouts.twitter, { id, text: 'information', form: 'base58' }, clock), /word/);
+  assert.equal(doubted(id), '');
+  assert.equal(doubted(compose(layouts['js-safe'], { time: clock, datacenter: 0n, worker: 7n, sequence: 9n }), layouts['js-safe']), '');
 });

@@ -1,0 +1,36 @@
+// Command manpages writes the manual pages of gormflake into a folder:
+//
+//	go -C cmd/gormflake run ./internal/manpages man
+//
+// It is a program of its own, so that gormflake does not contain what writes them.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra/doc"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
+)
+
+func main() {
+	if err := write(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "manpages:", err)
+		os.Exit(1)
+	}
+}
+
+func write(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("got %d arguments: want a folder", len(args))
+	}
+	if err := os.MkdirAll(args[0], 0o755); err != nil {
+		return err
+	}
+	root := cli.Command(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
+	root.DisableAutoGenTag = true
+	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "gormflake", Manual: "gormflake"}, args[0])
+}

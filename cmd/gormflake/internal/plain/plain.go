@@ -1,0 +1,21 @@
+// Package plain puts errors of the library into words for those who do not write Go.
+package plain
+
+import "regexp"
+
+var words = []struct {
+	of *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`types: (?:ID\.)?(?:Parse|Unmarshal)\w+\(("(?:[^"\\]|\\.)*")\): `), "$1 is not an ID: "},
+	{regexp.MustCompile(`sqllease\.DDL\("(\w+)"\) returns`), `"gormflake workers ddl --dialect $1" prints`},
+	{regexp.MustCompile(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), "flags [$1] exclude each other: want one of them"},
+}
+
+// Words returns the text of an error without functions of Go.
+func Words(text string) string {
+	for _, w := range words {
+		text = w.of.ReplaceAllString(text, w.to)
+	}
+	return text
+}
