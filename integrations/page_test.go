@@ -72,6 +72,7 @@ var testsOf = map[string][]string{
 	"github.com/jackc/pgx/v5/stdlib":                                 {"TestPgxStdlib"},
 	"github.com/lib/pq":                                              {"TestLibPQ"},
 	"github.com/jmoiron/sqlx":                                        {"TestSqlx"},
+	"entgo.io/ent":                                                   {"TestEnt", "TestEntGenerated"},
 	"sqlc":                                                           {"TestSqlc"},
 	"github.com/redis/go-redis/v9":                                   {"TestGoRedis"},
 	"gorm.io/gen":                                                    {"TestGormGen"},

@@ -20,7 +20,7 @@ var (
 // protocol of MySQL give it, from that text in quotation marks, which is a string
 // in a JSON column, and from NULL, which is the zero ID; scan into a *ID to tell
 // them apart. GORM also passes it the keys of structs, which may be any integer or
-// string, or a named type of one.
+// string, or a named type of one, and ent a pointer to one.
 //
 // Scan is wider than [ParseID], for what is stored must stay readable: it takes
 // negative numbers, and in text a minus sign and leading zeros. All else is an
@@ -47,8 +47,8 @@ func (id *ID) Scan(src any) (err error) {
 	return err
 }
 
-// scanKind reads other integers and named types, which drivers do not give, but
-// GORM and its serializers do.
+// scanKind reads other integers, named types and pointers, which drivers do not give,
+// but GORM, its serializers and ent's generated code do.
 func (id *ID) scanKind(v reflect.Value) error {
 	switch {
 	case v.CanInt():
@@ -57,6 +57,8 @@ func (id *ID) scanKind(v reflect.Value) error {
 		return id.Scan(v.Uint())
 	case v.Kind() == reflect.String:
 		return id.Scan(v.String())
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		return id.Scan(v.Elem().Interface())
 	default:
 		return fmt.Errorf("types: ID.Scan: cannot read %s: want an integer or its decimal text", v.Type())
 	}

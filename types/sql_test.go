@@ -41,6 +41,9 @@ func TestScan(t *testing.T) {
 		{"uint32", uint32(42), 42},
 		{"named integer", time.Duration(-42), -42},
 		{"named string", json.Number("7529595880471527425"), sample},
+		{"pointer to an ID", &[]types.ID{sample}[0], sample},
+		{"pointer to an integer", &[]int64{42}[0], 42},
+		{"pointer to a typed ID", &[]types.Of[string]{-5}[0], -5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -85,6 +88,8 @@ func TestScanErrors(t *testing.T) {
 		{"uint 2^63", uint(1 << 63), "(9223372036854775808): out of range: want at most 9223372036854775807"},
 		{"named string", json.Number("5.5"), `("5.5"): ` + integer},
 		{"bool", true, ": cannot read bool" + other},
+		{"nil pointer", (*types.ID)(nil), ": cannot read *types.ID" + other},
+		{"pointer to a float64", new(float64), ": cannot read float64" + other},
 		{"time", time.Time{}, ": cannot read time.Time" + other},
 	} {
 		t.Run(test.name, func(t *testing.T) {

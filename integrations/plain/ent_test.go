@@ -1,8 +1,12 @@
 package plain_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -40,4 +44,27 @@ func (s entShop) children(ctx context.Context, parent types.ID) (found []order, 
 	defer rows.Close()
 	err = entsql.ScanSlice(rows, &found)
 	return found, err
+}
+
+// TestEntGenerated generates the code of testdata/ent, thousands of lines, in a copy of
+// this module that has nothing else, and runs its test.
+func TestEntGenerated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ok(t, os.CopyFS(filepath.Join(dir, "ent"), os.DirFS("testdata/ent")))
+	root, err := filepath.Abs("../..")
+	ok(t, err)
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join("..", file))
+		ok(t, err)
+		content = bytes.ReplaceAll(content, []byte("=> ../"), []byte("=> "+root+"/"))
+		ok(t, os.WriteFile(filepath.Join(dir, file), content, 0o600))
+	}
+	for _, args := range [][]string{{"tool", "ent", "generate", "./schema"}, {"test", "."}} {
+		run := exec.CommandContext(t.Context(), "go", args...)
+		run.Dir = filepath.Join(dir, "ent")
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
 }

@@ -1,0 +1,19 @@
+// Package schema is what ent generates code from.
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+
+	"github.com/gormflake/gormflake/types"
+)
+
+// Order has keys of gormflake.
+type Order struct{ ent.Schema }
+
+func (Order) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id").GoType(types.ID(0)),
+		field.Int64("parent").GoType(types.ID(0)).Optional().Nillable(),
+	}
+}
