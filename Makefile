@@ -43,10 +43,10 @@ each-module = @for module in $(MODULES); do echo "== $$module: $(1)"; (cd $$modu
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-CHECKS = lint workflows tidy apidiff release-try race nocgo oldest image fuzz bench-smoke
+CHECKS = lint workflows tidy apidiff release-try race traces nocgo oldest image fuzz bench-smoke
 
 .PHONY: check
-check: ## all that CI runs: lint, workflows, tidy, apidiff, release-try, race, nocgo, oldest, image, fuzz, bench-smoke
+check: ## all that CI runs: lint, workflows, tidy, apidiff, release-try, race, traces, nocgo, oldest, image, fuzz, bench-smoke
 	@for check in $(CHECKS); do start=$$SECONDS; $(MAKE) --no-print-directory $$check; \
 		echo "== $$check: $$((SECONDS - start)) s"; done
 
@@ -60,6 +60,23 @@ test: ## go test ./...
 race: override SKIP += ./integrations
 race: ## the same under the race detector, in random order (needs a C compiler)
 	$(call each-module,CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $(TESTFLAGS) ./...)
+
+SEED  ?= 1
+SEEDS ?= 20
+
+.PHONY: traces
+traces: ## replay simulated fleets of leases in the model of the protocol: SEEDS from SEED on
+	$(GO) test -tags replay -timeout 1h -run '^Test(Simulation|SeedRepeats)$$' ./lease -seed=$(SEED) -seeds=$(SEEDS)
+	$(GO) test -tags replay -run '^Test(Replay|Fleet)' ./lease/internal/...
+
+.PHONY: simulate
+simulate: SEED = $(shell date +%s)
+simulate: ## the same until a trace is rejected, from another seed each time
+	$(GO) test -tags replay -timeout 0 -run '^TestSimulation$$' ./lease -v -seed=$(SEED) -seeds=0
+
+.PHONY: mutants
+mutants: ## build mistakes into the leases, each of which the traces must show
+	$(GO) test -tags replay -timeout 1h -run '^TestTraceMutants$$' ./lease -v
 
 # What is tested here, race does not show: a newcomer's machine, which has neither a
 # C compiler nor servers, the libraries, and the generator without assembler.

@@ -3,7 +3,6 @@ package lease
 import (
 	"cmp"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -64,7 +63,7 @@ func (s span) few() []int {
 	for i := range min(s.size(), fewWorkers) {
 		key := s.at(i)
 		if s.size() > fewWorkers {
-			key = s.at(rand.Int64N(s.size()))
+			key = s.at(s.config.random(s.size()))
 		}
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
@@ -80,7 +79,7 @@ func (s span) unused(used []candidate) candidate {
 	for _, c := range used {
 		keys[c.key] = true
 	}
-	for i := rand.Int64N(s.size()); ; i = (i + 1) % s.size() {
+	for i := s.config.random(s.size()); ; i = (i + 1) % s.size() {
 		if key := s.at(i); !keys[key] {
 			return candidate{key: key}
 		}
@@ -101,7 +100,8 @@ func (ch *chooser) noteLost(w *heldWorker) {
 	ch.lostBounds[w.key] = max(ch.lostBounds[w.key], w.acknowledged)
 }
 
-// used returns the workers that have a record, or had one.
+// used returns the workers that have a record, or had one, those that start first
+// before the others.
 func (ch *chooser) used(records map[int]Record) []candidate {
 	starts := maps.Clone(ch.lostBounds)
 	for key, r := range records {
@@ -113,6 +113,7 @@ func (ch *chooser) used(records map[int]Record) []candidate {
 			used = append(used, candidate{key, records[key], start})
 		}
 	}
+	slices.SortFunc(used, candidate.compare) // one seed, one choice
 	return used
 }
 
@@ -127,7 +128,7 @@ func (ch *chooser) choose(records map[int]Record, now int64, collided bool, poli
 	}
 	free := only(used, func(c candidate) bool { return c.start <= now })
 	if len(free) > 0 && collided {
-		return free[rand.IntN(len(free))], nil
+		return free[ch.random(int64(len(free)))], nil
 	}
 	if c, ok := lowest(free); ok {
 		return c, nil

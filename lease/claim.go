@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -84,8 +83,11 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.layoutRecord, err = over.joinLayout(ctx, c.layout, seen.records[layoutKey]); err != nil {
+	if c.layoutRecord, err = over.joinLayout(ctx, c.config, seen.records[layoutKey]); err != nil {
 		return nil, err
+	}
+	if seen.records[layoutKey] == (Record{}) {
+		return nil, nil // what was seen is older than the layout
 	}
 	if err := c.checkClock(now, seen.time); err != nil {
 		return nil, acquiring(err)
@@ -154,9 +156,9 @@ func (c *claim) pick(v view, now int64) (found candidate, ok bool, err error) {
 // landed without an answer. That it is visible does not make it durable, so
 // it is where the next write starts from.
 func (c *claim) tried(records map[int]Record) (candidate, bool) {
-	for key, start := range c.starts {
+	for _, key := range slices.Sorted(maps.Keys(c.starts)) {
 		if r := records[key]; r.heldBy() == c.token.holder {
-			return candidate{key, r, start}, true
+			return candidate{key, r, c.starts[key]}, true
 		}
 	}
 	return candidate{}, false
@@ -201,7 +203,7 @@ func (c *claim) confirm(ctx context.Context, over records, w *heldWorker) (*held
 // store that reads from a replica lets none of them succeed.
 func (c *claim) backOff() {
 	c.collisions++
-	c.pause = rand.N(time.Duration(min(c.collisions, maxCollisions)) * time.Millisecond)
+	c.pause = time.Duration(c.random(int64(min(c.collisions, maxCollisions)) * int64(time.Millisecond)))
 }
 
 // newWorker is the worker that the claim is about to write.

@@ -160,9 +160,9 @@ func (in *Inspection) tickAt(what string, t time.Time) (int64, error) {
 // spare is the worker whose loss disturbs least: one that nobody holds, if there
 // is any. All workers of the layout have a record.
 func (in *Inspection) spare() int {
-	for key, r := range in.records {
-		if r.heldBy() == "" {
-			return key
+	for _, h := range in.Holders {
+		if h.Owner == "" {
+			return keyOf(in.Layout, h.Datacenter, h.Worker)
 		}
 	}
 	return 0

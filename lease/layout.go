@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"strings"
 	"time"
 
@@ -60,8 +60,8 @@ var errUnwritten = errors.New("the store refused to replace an absent record")
 // A record that was only read may vanish before the worker's record is written, and
 // another layout take its place: a claim reads it again at its end. The random number
 // in Bound tells two writes of one layout apart.
-func (r records) joinLayout(ctx context.Context, layout snowflake.Layout, stored Record) (Record, error) {
-	own := Record{Bound: rand.Int64(), Owner: signature(layout)}
+func (r records) joinLayout(ctx context.Context, c *config, stored Record) (Record, error) {
+	own := Record{Bound: c.random(math.MaxInt64), Owner: signature(c.layout)}
 	if stored == (Record{}) {
 		ok, err := r.swap(ctx, layoutKey, stored, own)
 		if ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"time"
@@ -33,6 +34,7 @@ type config struct {
 	one         bool // WithWorker
 	ranged      bool // WithWorkers
 	first, last int64
+	random      func(n int64) int64 // in [0, n); a simulation replaces it
 }
 
 const (
@@ -60,7 +62,7 @@ func newConfig(layout snowflake.Layout, opts []Option) (config, error) {
 	if err := layout.Validate(); err != nil {
 		return config{}, err
 	}
-	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1}
+	c := config{layout: layout, window: defaultWindow, maxSkew: defaultSkew, log: slog.Default(), last: workers(layout) - 1, random: rand.Int64N}
 	err := option.Apply("lease", opts, func(opt Option) error { return opt.apply(&c) })
 	return c, errors.Join(err, c.contradiction())
 }

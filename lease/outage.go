@@ -2,7 +2,6 @@ package lease
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/gormflake/gormflake/snowflake"
@@ -25,14 +24,14 @@ type outage struct {
 	fenced   bool  // and nothing is issued, which has been logged
 }
 
-// pause is the time until the next attempt: regular, or a short while after a
+// pause is the time until the next attempt: a third of the window, or a short while after a
 // failure.
-func (o outage) pause(regular time.Duration) time.Duration {
+func (o outage) pause(c *config) time.Duration {
 	if o.attempts == 0 {
-		return regular
+		return c.window / 3
 	}
 	pause := min(lastRetry, firstRetry<<min(o.attempts-1, 10))
-	return pause/2 + rand.N(pause/2)
+	return pause/2 + time.Duration(c.random(int64(pause/2)))
 }
 
 // reason is why a generator is refused during the outage.

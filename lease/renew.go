@@ -14,7 +14,7 @@ var errSettling = errors.New("lease: another worker has to settle first")
 func (l *Lease) renewLoop() {
 	for {
 		select {
-		case <-time.After(l.holdings.present().pause(l.window / 3)):
+		case <-time.After(l.holdings.present().pause(l.config)):
 			if l.storeLock.lock(l.ctx) == nil {
 				l.renewAndNote(0)
 				l.storeLock.unlock()

@@ -6,12 +6,12 @@ import (
 )
 
 // stale is the version of a record that the store never shows again.
-const stale int8 = -1
+const stale num = -1
 
 // canonical returns the one of all states that differ only in the names of
 // processes and versions, as far as that is easily found, and where the
 // processes have gone.
-func (s state) canonical() (state, [maxProcesses]int8) {
+func (s state) canonical() (state, [maxProcesses]num) {
 	s.prune()
 	order := s.sortProcesses()
 	slices.SortFunc(s.late[:], write.compare)
@@ -44,7 +44,7 @@ func (s *state) prune() {
 
 // mayShow reports whether the store may show a version now or later: after a
 // crash, or because it is on its way.
-func (s *state) mayShow(worker, version int8) bool {
+func (s *state) mayShow(worker, version num) bool {
 	if s.store.durable[worker].version == version {
 		return true
 	}
@@ -56,13 +56,21 @@ func (s *state) mayShow(worker, version int8) bool {
 		})
 }
 
-func (s *state) sortProcesses() (to [maxProcesses]int8) {
-	from := [maxProcesses]int8{0, 1, 2}
-	slices.SortStableFunc(from[:], func(a, b int8) int { return s.processes[a].compare(s.processes[b]) })
+// same names every process by its number.
+func same() (names [maxProcesses]num) {
+	for i := range names {
+		names[i] = num(i)
+	}
+	return names
+}
+
+func (s *state) sortProcesses() (to [maxProcesses]num) {
+	from := same()
+	slices.SortStableFunc(from[:], func(a, b num) int { return s.processes[a].compare(s.processes[b]) })
 	var sorted [maxProcesses]process
 	for i, p := range from {
 		sorted[i] = s.processes[p]
-		to[p] = int8(i)
+		to[p] = num(i)
 	}
 	s.processes = sorted
 	s.eachRecord(func(r *record) {
@@ -88,9 +96,9 @@ func (w write) compare(o write) int {
 
 // nameVersions numbers the versions in the order in which they are met.
 func (s *state) nameVersions() {
-	var names [32]int8
-	next := int8(1)
-	s.eachVersion(func(v *int8) {
+	var names [32]num
+	next := num(1)
+	s.eachVersion(func(v *num) {
 		if *v <= 0 {
 			return
 		}
@@ -103,13 +111,13 @@ func (s *state) nameVersions() {
 }
 
 // fresh is a version that no record has.
-func (s *state) fresh() int8 {
-	var top int8
-	s.eachVersion(func(v *int8) { top = max(top, *v) })
+func (s *state) fresh() num {
+	var top num
+	s.eachVersion(func(v *num) { top = max(top, *v) })
 	return top + 1
 }
 
-func (s *state) eachVersion(visit func(*int8)) {
+func (s *state) eachVersion(visit func(*num)) {
 	s.eachRecord(func(r *record) { visit(&r.version) })
 	for i := range s.processes {
 		visit(&s.processes[i].base.version)

@@ -127,7 +127,7 @@ func (s *search) trace(at int32, last step) []string {
 		steps = append(steps, s.nodes[at].step)
 	}
 	slices.Reverse(steps)
-	current, names := initial(), [maxProcesses]int8{0, 1, 2}
+	current, names := initial(), same()
 	var trace []string
 	for _, by := range steps {
 		trace = append(trace, by.describe(names))
@@ -136,13 +136,13 @@ func (s *search) trace(at int32, last step) []string {
 	return trace
 }
 
-func (s *search) retake(from state, taken step, names [maxProcesses]int8) (to state, renamed [maxProcesses]int8) {
+func (s *search) retake(from state, taken step, names [maxProcesses]num) (to state, renamed [maxProcesses]num) {
 	sr := stepper{config: s.config, state: from, violate: func(step, string) {}}
 	sr.visit = func(by step, next state) {
 		if by != taken {
 			return
 		}
-		var moved [maxProcesses]int8
+		var moved [maxProcesses]num
 		to, moved = next.canonical()
 		for i, j := range moved {
 			renamed[j] = names[i]

@@ -26,32 +26,36 @@
 //
 // Clocks show anything at any time, so a process may claim any worker, and a
 // window may have any length. A process may pause or die between any two steps.
+// It has one grant. A lease has several, one after the other, and two at once where
+// it claims a worker before it has released one that its generator refused: each is
+// a process here, as each has a token of its own.
 //
 //   - It claims a worker under a fresh token: it reads the record, and writes a
 //     higher bound. It issues from the bound that it replaced.
 //   - A bound counts when a write of the process's own was acknowledged, and for
 //     no other reason. It issues below that.
-//   - It extends by writing a higher bound, from its base: the record that was
-//     acknowledged, or read, last.
+//   - It extends by writing a bound that is no lower, from its base: the record that
+//     was acknowledged, or read, last. After its clock was set back it writes the same.
 //   - Without an answer it knows nothing. It reads, and a record of its own token
 //     becomes the base of the next write, which must change it. The bound need
 //     not rise; it counts once that write is acknowledged. A claim does the same,
 //     and takes no other worker before.
 //   - If the worker is another's, or was released by an operator, or the bound
 //     reads lower than what was acknowledged, the process issues nothing more
-//     under it. It claims again under a fresh token, and uses nothing of that
-//     worker below the higher of what it has read and what was acknowledged.
-//     Nothing is repaired in place.
-//   - It releases a worker after it has stopped issuing, at the tick after the
-//     last: the record keeps the token and is marked. A release that was read is
-//     done, as nothing depends on it.
+//     under it. A bound that reads lower it restores, by a release. It claims again
+//     under a fresh token, and uses nothing of a lost worker below the higher of
+//     what it has read and what was acknowledged.
+//   - It releases a worker after it has stopped issuing, above the last tick and not
+//     above what was acknowledged: the record keeps the token and is marked. A release
+//     that was read is done, as nothing depends on it.
 //   - The store keeps the layout of the IDs in a record of its own. A process
 //     reads it before it claims, writes it where there is none, and refuses
 //     another. It reads it once more after the claim was acknowledged, and issues
 //     only if that is still the record which it read or wrote before: not an
-//     equal one. That makes the layout durable, as it precedes the claim in the
+//     equal one. If it cannot read it, it releases the worker. That makes the layout durable, as it precedes the claim in the
 //     log. It needs the one log; workers need no more than one log each.
-//   - An operator evicts a holder by marking the record, at the bound it has.
+//   - An operator evicts a holder by marking the record, at the bound it has or a
+//     higher one.
 //
 // # What holds
 //

@@ -9,7 +9,7 @@ func (s *state) breach() string {
 	if kept := s.store.durable[layoutKey].bound; s.layout != 0 && kept != s.layout {
 		return fmt.Sprintf("ticks were issued under layout %d, and the store keeps layout %d", s.layout, kept)
 	}
-	for w := range int8(maxWorkers) {
+	for w := range num(maxWorkers) {
 		bound := min(s.store.durable[w].bound, s.store.read(w).bound)
 		for t := bound; t < maxTicks; t++ {
 			if s.issued[w][t] {

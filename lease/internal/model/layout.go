@@ -1,7 +1,7 @@
 package model
 
 // starts lets a process claim, under either layout if there are two.
-func (sr *stepper) starts(p int8) {
+func (sr *stepper) starts(p num) {
 	if !sr.config.Layouts {
 		sr.claims(p)
 		return
@@ -12,7 +12,7 @@ func (sr *stepper) starts(p int8) {
 
 // joins reads the layout of the store, writes it where there is none, and
 // refuses another.
-func (sr *stepper) joins(p, layout int8) {
+func (sr *stepper) joins(p, layout num) {
 	st := step{kind: join, process: p, a: layout}
 	switch r := sr.state.store.read(layoutKey); {
 	case r.version == 0:
@@ -30,7 +30,7 @@ func (sr *stepper) joins(p, layout int8) {
 // checks reads the layout once more, now that a write to the same log was
 // acknowledged. The record that was there before that write is durable with it,
 // unless a crash came first, and the record is gone.
-func (sr *stepper) checks(p int8) {
+func (sr *stepper) checks(p num) {
 	r := sr.state.store.read(layoutKey)
 	sr.change(step{kind: check, process: p}, func(s *state) {
 		pr := &s.processes[p]

@@ -1,3 +1,5 @@
+//go:build !replay
+
 package model_test
 
 import (
@@ -114,7 +116,7 @@ func TestEveryMutantIsFound(t *testing.T) {
 // worldOf is one in which a mutant shows. The layouts have one of their own, as
 // they take so many states.
 func worldOf(m model.Mutant) model.Config {
-	if m == model.TrustLayout || m == model.SameLayout {
+	if m == model.TrustLayout || m == model.SameLayout || m == model.UnreadLayout {
 		return model.Config{Processes: 2, Workers: 1, Ticks: 2, Volatile: 1, Layouts: true, Mutant: m}
 	}
 	return model.Config{Processes: 2, Workers: 1, Ticks: 2, Late: 1, Volatile: 1, Evict: true, Mutant: m}

@@ -13,6 +13,8 @@ const (
 	TrustReadExtending Mutant = "trust-read-extending" // the same, but not in a claim
 	TrustLayout        Mutant = "trust-layout"         // a layout that was read counts
 	SameLayout         Mutant = "same-layout"          // a layout that reads the same twice counts, even if it was written twice
+	UnreadLayout       Mutant = "unread-layout"        // a claim that cannot read the layout once more issues
+	ExtendLower        Mutant = "extend-lower"         // an extension may lower the bound
 	NoToken            Mutant = "no-token"             // the owner is the host's name
 	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
 	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
@@ -23,8 +25,8 @@ const (
 // Mutants returns all of them, without Unchanged.
 func Mutants() []Mutant {
 	return []Mutant{
-		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, NoToken,
-		IssueAfterRelease, ReleaseLast, Lossy, Fork,
+		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, UnreadLayout,
+		ExtendLower, NoToken, IssueAfterRelease, ReleaseLast, Lossy, Fork,
 	}
 }
 
@@ -41,7 +43,7 @@ func (sr *stepper) mutantSteps() {
 func (sr *stepper) forgets() {
 	for w, r := range sr.state.store.durable {
 		if r != (record{}) {
-			sr.change(step{kind: forget, worker: int8(w)}, func(s *state) {
+			sr.change(step{kind: forget, worker: num(w)}, func(s *state) {
 				s.crash(0)
 				s.store.durable[w] = record{}
 			})
@@ -55,7 +57,7 @@ func (sr *stepper) forks() {
 			if sr.state.processes[i].mode != idle || sr.state.processes[j].mode == idle {
 				continue
 			}
-			sr.change(step{kind: clone, process: int8(i), a: int8(j)}, func(s *state) {
+			sr.change(step{kind: clone, process: num(i), a: num(j)}, func(s *state) {
 				s.processes[i] = s.processes[j]
 				s.processes[i].wait()
 			})

@@ -1,14 +1,6 @@
 package model
 
-// What a state has room for.
-const (
-	maxProcesses = 3
-	maxWorkers   = 2
-	maxTicks     = 8
-	maxLate      = 2
-)
-
-type mode int8
+type mode num
 
 const (
 	idle     mode = iota
@@ -19,7 +11,7 @@ const (
 	stopped       // issues nothing more, and releases the worker
 )
 
-type status int8
+type status num
 
 const (
 	none   status = iota
@@ -27,26 +19,26 @@ const (
 	landed        // visible, its answer is on its way
 )
 
-// A process has one grant at a time.
+// A process has one grant; a lease with two is two processes.
 type process struct {
 	mode         mode
-	worker       int8
-	next         int8 // the lowest tick that it may issue
-	acknowledged int8 // the bound that counts
+	worker       num
+	next         num // the lowest tick that it may issue
+	acknowledged num // the bound that counts
 	base         base
-	tried        [maxWorkers]int8 // by a claim: one above the bound from which it would issue
+	tried        [maxWorkers]num // by a claim: one above the bound from which it would issue
 
-	layout int8 // zero if all have the same
-	joined int8 // the version of the layout's record
+	layout num // zero if all have the same
+	joined num // the version of the layout's record
 
 	// The write that it waits for replaces base by bound to, under version.
 	status  status
-	to      int8
-	version int8
+	to      num
+	version num
 }
 
 // A base is what the next write needs of the record that it replaces.
-type base struct{ bound, version int8 }
+type base struct{ bound, version num }
 
 func baseOf(r record) base { return base{r.bound, r.version} }
 
@@ -55,12 +47,12 @@ func (pr process) hasBase() bool {
 }
 
 // nobody owns a record whose grant has ended; process i owns as i+1.
-const nobody int8 = 0
+const nobody num = 0
 
 type state struct {
 	store     store
 	issued    [maxWorkers][maxTicks]bool
-	layout    int8 // of all that was issued
+	layout    num // of all that was issued
 	processes [maxProcesses]process
 	late      [maxLate]write // whose sender no longer waits
 }
@@ -77,13 +69,13 @@ func initial() state {
 }
 
 // send makes a process wait for a write that replaces from.
-func (s *state) send(p, worker int8, from base, to int8) {
+func (s *state) send(p, worker num, from base, to num) {
 	pr := &s.processes[p]
 	pr.worker, pr.base, pr.status, pr.to, pr.version = worker, from, sent, to, s.fresh()
 }
 
 // write is what a process has sent.
-func (s *state) write(p int8) write {
+func (s *state) write(p num) write {
 	pr := s.processes[p]
 	if pr.mode == joining {
 		return write{layoutKey, pr.base.version, record{bound: pr.to, version: pr.version}}
@@ -101,7 +93,7 @@ func (pr *process) wait() {
 }
 
 // count makes the process use what it has written.
-func (s *state) count(p int8) {
+func (s *state) count(p num) {
 	pr := &s.processes[p]
 	written, worker := base{pr.to, pr.version}, pr.worker
 	pr.wait()
@@ -117,7 +109,7 @@ func (s *state) count(p int8) {
 	}
 }
 
-func (pr *process) hold(worker int8, b base) {
+func (pr *process) hold(worker num, b base) {
 	*pr = process{
 		mode: holding, worker: worker, next: pr.tried[worker] - 1, acknowledged: b.bound, base: b,
 		layout: pr.layout, joined: pr.joined,
@@ -129,7 +121,7 @@ func (pr *process) hold(worker int8, b base) {
 
 // end ends a grant. The process remembers nothing, and nobody owns what it has
 // written: no later grant has its token.
-func (s *state) end(p int8) {
+func (s *state) end(p num) {
 	s.processes[p] = process{}
 	s.eachRecord(func(r *record) {
 		if r.owner == p+1 {
@@ -139,7 +131,7 @@ func (s *state) end(p int8) {
 }
 
 // lose ends a grant whose worker reads as r, and claims again.
-func (s *state) lose(p int8, r record) {
+func (s *state) lose(p num, r record) {
 	pr := s.processes[p]
 	s.end(p)
 	s.processes[p] = process{mode: claiming, layout: pr.layout, joined: pr.joined}

@@ -3,7 +3,7 @@ package model
 import "fmt"
 
 // A kind is one of the things that can happen.
-type kind int8
+type kind num
 
 const (
 	join    kind = iota // reads the layout, and writes a where there is none
@@ -22,7 +22,7 @@ const (
 	deliver             // late write number a arrives
 	die                 // the process loses its memory; a as for timeout
 	crash               // the store forgets its log, but for the first a writes
-	evict               // an operator releases worker; a as for timeout
+	evict               // an operator releases worker at bound b; a as for timeout
 	forget              // the store forgets a record that it has acknowledged
 	clone               // process becomes a copy of process a
 )
@@ -30,19 +30,19 @@ const (
 // A step is something that happens in a state.
 type step struct {
 	kind            kind
-	process, worker int8
-	a, b            int8
+	process, worker num
+	a, b            num
 }
 
 // describe writes the step down for a reader who knows processes by name.
-func (st step) describe(names [maxProcesses]int8) string {
+func (st step) describe(names [maxProcesses]num) string {
 	switch st.kind {
 	case deliver:
 		return fmt.Sprintf("late write %d arrives", st.a)
 	case crash:
 		return fmt.Sprintf("the store crashes, and %d of the writes in its log survive", st.a)
 	case evict:
-		return fmt.Sprintf("an operator evicts the holder of worker %d%s", st.worker, st.remains())
+		return fmt.Sprintf("an operator releases worker %d at bound %d%s", st.worker, st.b, st.remains())
 	case forget:
 		return fmt.Sprintf("the store forgets worker %d", st.worker)
 	case clone:

@@ -8,11 +8,13 @@ type stepper struct {
 	state   state
 	visit   func(step, state)
 	violate func(step, string)
+	taken   *step // by a Replay: the only step to look at
+	took    bool
 }
 
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
-		p := int8(i)
+		p := num(i)
 		sr.processSteps(p)
 		sr.writeSteps(p)
 		if sr.state.processes[p].mode != idle {
@@ -29,17 +31,24 @@ func (sr *stepper) is(m Mutant) bool { return sr.config.Mutant == m }
 
 // change visits the state that a step leads to.
 func (sr *stepper) change(st step, f func(*state)) {
+	if sr.taken != nil {
+		if st == *sr.taken && !sr.took {
+			sr.took = true
+			f(&sr.state)
+		}
+		return
+	}
 	next := sr.state
 	f(&next)
 	sr.visit(st, next)
 }
 
-func (sr *stepper) processSteps(p int8) {
+func (sr *stepper) processSteps(p num) {
 	pr := sr.state.processes[p]
 	if pr.mode == holding || sr.is(IssueAfterRelease) && pr.mode == stopped {
 		sr.issues(p)
 	}
-	if pr.mode == holding {
+	if pr.mode == holding || pr.mode == checking {
 		sr.stops(p)
 	}
 	if pr.status == none {
@@ -47,8 +56,22 @@ func (sr *stepper) processSteps(p int8) {
 	}
 }
 
+// only narrows the values that a step may have to the one that was observed, if
+// a Replay takes the step.
+func (sr *stepper) only(low, high num, observed func(step) num) (from, to num) {
+	if sr.taken == nil {
+		return low, high
+	}
+	if v := observed(*sr.taken); low <= v && v <= high {
+		return v, v
+	}
+	return 1, 0
+}
+
+func toA(st step) num { return st.a }
+
 // requests are the steps of a process that waits for no answer.
-func (sr *stepper) requests(p int8) {
+func (sr *stepper) requests(p num) {
 	switch pr := sr.state.processes[p]; pr.mode {
 	case idle:
 		sr.starts(p)
@@ -70,11 +93,11 @@ func (sr *stepper) requests(p int8) {
 }
 
 // claims asks for any worker: with the right clock, any bound has passed.
-func (sr *stepper) claims(p int8) {
-	for w := range int8(sr.config.Workers) {
+func (sr *stepper) claims(p num) {
+	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
 		for from := sr.earliest(r); from <= r.bound; from++ {
-			for to := from + 1; to <= int8(sr.config.Ticks); to++ {
+			for to, end := sr.only(from+1, num(sr.config.Ticks), toA); to <= end; to++ {
 				sr.change(step{claim, p, w, to, from}, func(s *state) {
 					pr := &s.processes[p]
 					pr.mode = claiming
@@ -87,7 +110,7 @@ func (sr *stepper) claims(p int8) {
 }
 
 // earliest is where a window that replaces a record may begin.
-func (sr *stepper) earliest(r record) int8 {
+func (sr *stepper) earliest(r record) num {
 	if sr.is(FromNow) {
 		return 0
 	}
@@ -96,9 +119,9 @@ func (sr *stepper) earliest(r record) int8 {
 
 // claimsAgain writes a record of the claim's own once more, which an earlier
 // write has left without an answer, and reports whether there is one.
-func (sr *stepper) claimsAgain(p int8) bool {
+func (sr *stepper) claimsAgain(p num) bool {
 	found := false
-	for w := range int8(sr.config.Workers) {
+	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
 		if sr.state.processes[p].tried[w] == 0 || !sr.own(p, r) {
 			continue
@@ -108,7 +131,7 @@ func (sr *stepper) claimsAgain(p int8) bool {
 			sr.change(step{kind: trust, process: p, worker: w}, func(s *state) { s.processes[p].hold(w, baseOf(r)) })
 			continue
 		}
-		for to := r.bound; to <= int8(sr.config.Ticks); to++ {
+		for to, end := sr.only(r.bound, num(sr.config.Ticks), toA); to <= end; to++ {
 			sr.change(step{kind: again, process: p, worker: w, a: to}, func(s *state) { s.send(p, w, baseOf(r), to) })
 		}
 	}
@@ -117,16 +140,21 @@ func (sr *stepper) claimsAgain(p int8) bool {
 
 // own reports whether a record has the token of the process's grant, and was not
 // released.
-func (sr *stepper) own(p int8, r record) bool {
+func (sr *stepper) own(p num, r record) bool {
 	if sr.is(NoToken) {
 		return r.version != 0 && !r.released
 	}
 	return r.owner == p+1 && !r.released
 }
 
-func (sr *stepper) extends(p int8) {
+// extends writes a bound that is no lower: the same one after the clock was set back.
+func (sr *stepper) extends(p num) {
 	pr := sr.state.processes[p]
-	for to := max(pr.base.bound, pr.acknowledged+1); to <= int8(sr.config.Ticks); to++ {
+	low := max(pr.base.bound, pr.acknowledged)
+	if sr.is(ExtendLower) {
+		low = 0
+	}
+	for to, end := sr.only(low, num(sr.config.Ticks), toA); to <= end; to++ {
 		sr.change(step{kind: extend, process: p, worker: pr.worker, a: to}, func(s *state) {
 			s.send(p, pr.worker, pr.base, to)
 		})
@@ -134,13 +162,13 @@ func (sr *stepper) extends(p int8) {
 }
 
 // issues takes each tick that the process may issue, and so any pause.
-func (sr *stepper) issues(p int8) {
+func (sr *stepper) issues(p num) {
 	pr := sr.state.processes[p]
 	end := pr.acknowledged
 	if sr.is(TTLOnly) {
-		end = int8(sr.config.Ticks)
+		end = num(sr.config.Ticks)
 	}
-	for t := pr.next; t < end; t++ {
+	for t, end := sr.only(pr.next, end-1, toA); t <= end; t++ {
 		st := step{kind: issue, process: p, worker: pr.worker, a: t}
 		switch {
 		case sr.state.issued[pr.worker][t]:
@@ -156,13 +184,16 @@ func (sr *stepper) issues(p int8) {
 }
 
 // reads looks up the record of the process's worker.
-func (sr *stepper) reads(p int8) {
+func (sr *stepper) reads(p num) {
 	pr := sr.state.processes[p]
 	r := sr.state.store.read(pr.worker)
 	sr.change(step{kind: read, process: p, worker: pr.worker}, func(s *state) {
 		switch own := sr.own(p, r); {
 		case own && (pr.mode == stopped || r.bound >= pr.acknowledged):
 			sr.rebase(&s.processes[p], r)
+		case own: // the store has forgotten: the release restores the bound
+			p := &s.processes[p]
+			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
 		case pr.mode == stopped:
 			s.end(p)
 		default:
@@ -180,21 +211,31 @@ func (sr *stepper) rebase(pr *process, r record) {
 	}
 }
 
-// stops seals the grant, whether a write is under way or not.
-func (sr *stepper) stops(p int8) {
-	sr.abandon(step{kind: stop, process: p}, func(s *state, p int8) {
-		s.processes[p].wait()
-		s.processes[p].mode = stopped
+// stops seals the grant, whether a write is under way or not. A claim that cannot
+// read the layout once more does the same.
+func (sr *stepper) stops(p num) {
+	sr.abandon(step{kind: stop, process: p}, func(s *state, p num) {
+		pr := &s.processes[p]
+		unread := pr.mode == checking
+		pr.wait()
+		pr.mode = stopped
+		if unread && sr.is(UnreadLayout) {
+			pr.mode = holding
+		}
 	})
 }
 
-func (sr *stepper) releases(p int8) {
+// releases writes a bound above all that was issued. It may be higher, where what
+// the generator has reserved was not issued.
+func (sr *stepper) releases(p num) {
 	pr := sr.state.processes[p]
-	to := pr.next
-	if sr.is(ReleaseLast) && to > 0 && sr.state.issued[pr.worker][to-1] {
-		to--
+	low := pr.next
+	if sr.is(ReleaseLast) && low > 0 && sr.state.issued[pr.worker][low-1] {
+		low--
 	}
-	sr.change(step{kind: release, process: p, worker: pr.worker, a: to}, func(s *state) {
-		s.send(p, pr.worker, pr.base, to)
-	})
+	for to, end := sr.only(low, max(pr.next, pr.acknowledged), toA); to <= end; to++ {
+		sr.change(step{kind: release, process: p, worker: pr.worker, a: to}, func(s *state) {
+			s.send(p, pr.worker, pr.base, to)
+		})
+	}
 }

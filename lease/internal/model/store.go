@@ -1,34 +1,31 @@
 package model
 
-// maxVolatile is the length of the longest log.
-const maxVolatile = 3
-
 // A record is what the store keeps of a worker. No two writes have the same
 // version; zero was never written.
 type record struct {
-	bound    int8
-	owner    int8
-	version  int8
+	bound    num
+	owner    num
+	version  num
 	released bool // by its owner, or by an operator
 }
 
 // layoutKey is where the record of the layout is, which is its bound.
-const layoutKey int8 = maxWorkers
+const layoutKey num = maxWorkers
 
 // A write replaces the record of version old.
 type write struct {
-	worker, old int8
+	worker, old num
 	new         record
 }
 
 type store struct {
 	durable [maxWorkers + 1]record
 	log     [maxVolatile]write // visible and not yet durable, oldest first
-	pending int8               // how many of log are in use
+	pending num                // how many of log are in use
 }
 
 // read returns what the store shows of a worker.
-func (s *store) read(worker int8) record {
+func (s *store) read(worker num) record {
 	for i := s.pending - 1; i >= 0; i-- {
 		if s.log[i].worker == worker {
 			return s.log[i].new
@@ -56,7 +53,7 @@ func (s *store) land(w write, volatile int) bool {
 }
 
 // flush makes the first n writes of the log durable.
-func (s *store) flush(n int8) {
+func (s *store) flush(n num) {
 	for _, w := range s.log[:n] {
 		s.durable[w.worker] = w.new
 	}
@@ -66,12 +63,12 @@ func (s *store) flush(n int8) {
 }
 
 // acknowledge makes a write durable, and all before it.
-func (s *store) acknowledge(version int8) {
+func (s *store) acknowledge(version num) {
 	s.flush(s.position(version) + 1)
 }
 
 // position finds a version in the log, or is -1 for one that is durable.
-func (s *store) position(version int8) int8 {
+func (s *store) position(version num) num {
 	for i := range s.pending {
 		if s.log[i].new.version == version {
 			return i
@@ -81,7 +78,7 @@ func (s *store) position(version int8) int8 {
 }
 
 // truncate makes the first n writes of the log durable, and forgets the rest.
-func (s *store) truncate(n int8) {
+func (s *store) truncate(n num) {
 	s.flush(n)
 	s.log, s.pending = [maxVolatile]write{}, 0
 }

@@ -1,7 +1,7 @@
 package model
 
 // writeSteps is what becomes of the write that a process waits for.
-func (sr *stepper) writeSteps(p int8) {
+func (sr *stepper) writeSteps(p num) {
 	switch sr.state.processes[p].status {
 	case none:
 		return
@@ -13,7 +13,7 @@ func (sr *stepper) writeSteps(p int8) {
 			s.count(p)
 		})
 	}
-	sr.abandon(step{kind: timeout, process: p}, func(s *state, p int8) {
+	sr.abandon(step{kind: timeout, process: p}, func(s *state, p num) {
 		if sr.is(TrustTimeout) && s.processes[p].mode != stopped {
 			s.count(p)
 			return
@@ -24,7 +24,7 @@ func (sr *stepper) writeSteps(p int8) {
 
 // arrives ends the wait for a write that is refused: the process reads again,
 // as after a timeout.
-func (sr *stepper) arrives(s *state, p int8) {
+func (sr *stepper) arrives(s *state, p num) {
 	if s.store.land(s.write(p), sr.config.Volatile) {
 		s.processes[p].status = landed
 		return
@@ -34,7 +34,7 @@ func (sr *stepper) arrives(s *state, p int8) {
 
 // abandon lets a process do something for which it stops waiting for its write.
 // If that is on its way, it gets lost, or arrives late.
-func (sr *stepper) abandon(st step, f func(*state, int8)) {
+func (sr *stepper) abandon(st step, f func(*state, num)) {
 	sr.change(st, func(s *state) { f(s, st.process) })
 	room := sr.state.room(sr.config.Late)
 	if sr.state.processes[st.process].status != sent || room < 0 {
@@ -52,7 +52,7 @@ func (sr *stepper) lateSteps() {
 		if w == empty {
 			continue
 		}
-		sr.change(step{kind: deliver, a: int8(i)}, func(s *state) {
+		sr.change(step{kind: deliver, a: num(i)}, func(s *state) {
 			s.late[i] = empty
 			s.store.land(w, sr.config.Volatile)
 		})
@@ -66,7 +66,7 @@ func (sr *stepper) crashes() {
 	}
 }
 
-func (s *state) crash(kept int8) {
+func (s *state) crash(kept num) {
 	for i := range s.processes {
 		if pr := &s.processes[i]; pr.status == landed && s.store.position(pr.version) >= kept {
 			pr.wait()
@@ -75,21 +75,31 @@ func (s *state) crash(kept int8) {
 	s.store.truncate(kept)
 }
 
-// evictions lets an operator take each worker from its holder.
+// evictions lets an operator take each worker from its holder, or raise its bound.
 func (sr *stepper) evictions() {
 	if !sr.config.Evict {
 		return
 	}
-	for w := range int8(sr.config.Workers) {
-		if r := sr.state.store.read(w); r.owner != nobody && !r.released {
-			sr.evicts(w, r)
+	for w := range num(sr.config.Workers) {
+		r := sr.state.store.read(w)
+		low, high := r.bound, min(r.bound+1, num(sr.config.Ticks))
+		switch {
+		case sr.taken != nil:
+			high = num(sr.config.Ticks) // by many ticks at once
+		case r.owner == nobody || r.released:
+			low++ // it would change nothing but the version
+		}
+		for to, end := sr.only(low, high, toB); to <= end; to++ {
+			sr.evicts(w, r, to)
 		}
 	}
 }
 
-func (sr *stepper) evicts(worker int8, r record) {
-	eviction := write{worker, r.version, record{r.bound, r.owner, sr.state.fresh(), true}}
-	st := step{kind: evict, worker: worker}
+func toB(st step) num { return st.b }
+
+func (sr *stepper) evicts(worker num, r record, to num) {
+	eviction := write{worker, r.version, record{to, r.owner, sr.state.fresh(), true}}
+	st := step{kind: evict, worker: worker, b: to}
 	sr.change(st, func(s *state) { s.store.land(eviction, sr.config.Volatile) })
 	if room := sr.state.room(sr.config.Late); room >= 0 {
 		st.a = 1

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,8 @@ type Fleet struct {
 	namespace string
 	ctx       context.Context
 
+	steps atomic.Int64 // of the model, that the ended members have taken
+
 	mu      sync.Mutex
 	members []*Member
 }
@@ -55,6 +58,7 @@ type Member struct {
 	done    chan struct{}
 	holding chan struct{} // closed once lease and first are set
 	log     journal       // its errors
+	view    view          // what it has seen of the store
 
 	lease *lease.Lease
 	first lease.Stats // when it held its first worker
@@ -90,7 +94,10 @@ func (s Tally) Plus(other Tally) Tally {
 // NewFleet returns a fleet that has no members yet, and ends with the test.
 func NewFleet(t *testing.T, config FleetConfig) *Fleet {
 	f := &Fleet{FleetConfig: config, t: t, ctx: t.Context(), namespace: "fleet-" + strings.ToLower(rand.Text()[:16])}
-	t.Cleanup(func() { f.End(f.members) })
+	t.Cleanup(func() {
+		f.End(f.members)
+		t.Logf("%d steps of the model", f.steps.Load())
+	})
 	return f
 }
 
@@ -253,12 +260,18 @@ func (m *Member) run(ctx context.Context) {
 	if closeStore != nil {
 		defer closeStore()
 	}
-	gen := m.acquire(ctx, store)
+	m.view = newView(store)
+	gen := m.acquire(ctx, m.view)
 	if gen == nil {
 		return
 	}
 	m.issue(ctx, gen)
 	shut(gen.Close)
+	steps, err := m.view.replay()
+	if err != nil {
+		m.t.Errorf("the model does not allow what a member did: %v", err)
+	}
+	m.steps.Add(int64(steps))
 }
 
 // shut releases a worker. The store may be down.
@@ -325,10 +338,12 @@ func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
 		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
+		m.view.began()
 		if err := next(ctx, gen, ids); err != nil {
 			m.refused(ctx)
 			continue
 		}
+		m.issued(ids)
 		m.note(ids, known)
 		pause(ctx, issuePause)
 	}

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Seen is a record as it was observed. Bounds are in ticks since the start of the
+// trace, that of the layout is its number. Each token has a number of its own as its
+// holder, nobody has 0.
+type Seen struct {
+	Bound    int64
+	Holder   int
+	Released bool
+	Text     string // in a view, the record as it is
+}
+
+// An EventKind is what was observed.
+type EventKind string
+
+// The kinds of events.
+const (
+	Loaded   EventKind = "loaded"   // a read of Keys, when the store was read; OK: it was answered
+	Sent     EventKind = "sent"     // a compare-and-swap of Worker from Old to New
+	Landed   EventKind = "landed"   // it was compared; OK: and written
+	Answered EventKind = "answered" // a call returned; OK: a write was acknowledged; Late: it may still land
+	Issued   EventKind = "issued"   // the first ID of a Tick of Worker
+	Holds    EventKind = "holds"    // the lease of the token Holder may issue below Tick
+	Died     EventKind = "died"     // without a trace; Late: its write may still land
+	Crashed  EventKind = "crashed"  // the store forgot the last Tick writes that it showed
+	Operated EventKind = "operated" // an operator wrote New over Worker's record
+	Began    EventKind = "began"    // in a view, of a call that issues what Issued shows at its end
+)
+
+// LayoutWorker is the key of the layout's record.
+const LayoutWorker = -1
+
+// An Event is something observed of an implementation.
+type Event struct {
+	At       time.Duration // since the start, for people
+	Kind     EventKind
+	Process  int
+	Call     int // of Loaded to Answered: which call of the store
+	Worker   int
+	Keys     []int
+	Records  map[int]Seen
+	Old, New Seen
+	Tick     int64
+	Holder   int
+	OK, Late bool
+}
+
+func (e Event) String() string {
+	s := fmt.Sprintf("%v process %d %s call %d", e.At, e.Process, e.Kind, e.Call)
+	switch e.Kind {
+	case Loaded:
+		s += fmt.Sprintf(" keys %v records %v", e.Keys, e.Records)
+	case Sent, Operated:
+		s += fmt.Sprintf(" worker %d from %v to %v", e.Worker, e.Old, e.New)
+	case Issued, Holds, Crashed:
+		s += fmt.Sprintf(" worker %d tick %d holder %d", e.Worker, e.Tick, e.Holder)
+	}
+	return s + fmt.Sprintf(" ok %v late %v", e.OK, e.Late)
+}

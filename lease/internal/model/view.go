@@ -1,0 +1,170 @@
+//go:build replay
+
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A View replays what one process of many has seen of a real store. Nobody knows the
+// order in which the store worked, so every record that is read is taken as another's
+// doing: what is checked is what this process makes of it.
+type View struct {
+	*Replay
+	versions map[string]num // of records, by worker and text
+	last     num
+	began    []Event // issued by the call under way, and not yet taken
+}
+
+// NewView returns a view of a store without records.
+func NewView() *View {
+	v := &View{Replay: NewReplay(), versions: map[string]num{}, last: 1}
+	v.sr.config.Volatile = 0
+	return v
+}
+
+// Check replays the events of the process. Bounds and ticks may have any unit.
+func (v *View) Check(events []Event) error {
+	events = append(events, Event{Kind: Began})
+	rank(events)
+	next, ids := writesAfter(events), issuedBy(events)
+	for i, e := range events {
+		err := v.see(e, next[i], ids[i])
+		v.issueBegun()
+		if err != nil {
+			return v.rejected(events, i, err)
+		}
+	}
+	return nil
+}
+
+// rank replaces bounds and ticks by their ranks: the model compares them only.
+func rank(events []Event) {
+	values := []int64{0}
+	each := func(visit func(*int64)) {
+		for i := range events {
+			e := &events[i]
+			visit(&e.Tick)
+			visit(&e.Old.Bound)
+			visit(&e.New.Bound)
+			for key, r := range e.Records {
+				visit(&r.Bound)
+				e.Records[key] = r
+			}
+		}
+	}
+	each(func(n *int64) { values = append(values, *n) })
+	slices.Sort(values)
+	values = slices.Compact(values)
+	each(func(n *int64) {
+		i, _ := slices.BinarySearch(values, *n)
+		*n = int64(i)
+	})
+	for i := range events {
+		onlyLayout(&events[i])
+	}
+}
+
+// onlyLayout gives the layout the number one: a process has one, and refuses others.
+func onlyLayout(e *Event) {
+	if seen, ok := e.Records[LayoutWorker]; ok {
+		seen.Bound = 1
+		e.Records[LayoutWorker] = seen
+	}
+	if e.Kind == Sent && e.Worker == LayoutWorker {
+		e.Old.Bound, e.New.Bound = 0, 1
+	}
+}
+
+// issuedBy finds, for the beginning of each call, what it has issued.
+func issuedBy(events []Event) map[int][]Event {
+	by, began := map[int][]Event{}, 0
+	for i, e := range events {
+		switch e.Kind {
+		case Began:
+			began = i
+		case Issued:
+			by[began] = append(by[began], e)
+		}
+	}
+	return by
+}
+
+func (v *View) see(e Event, next *Event, ids []Event) error {
+	switch e.Kind {
+	case Began:
+		if len(v.began) > 0 {
+			return fmt.Errorf("issued tick %d of worker %d, which it could at no time of the call", v.began[0].Tick, v.began[0].Worker)
+		}
+		v.began = ids
+		return nil
+	case Issued:
+		return nil
+	case Loaded:
+		if !e.OK {
+			return nil
+		}
+		v.adopt(e)
+	case Sent:
+		return v.send(e)
+	case Answered:
+		v.arrive(e)
+	}
+	return v.event(e, next)
+}
+
+// issueBegun takes what the call under way has issued as early as it can.
+func (v *View) issueBegun() {
+	for len(v.began) > 0 && v.issued(v.began[0]) == nil {
+		v.began = v.began[1:]
+	}
+}
+
+// adopt makes the store show what was read.
+func (v *View) adopt(e Event) {
+	for _, key := range e.Keys {
+		seen, ok := e.Records[key]
+		r := record{}
+		if ok {
+			r = record{bound: num(seen.Bound), version: v.version(key, seen), released: seen.Released}
+		}
+		if p, ours := v.grants[seen.Holder]; ours && ok && key != LayoutWorker {
+			r.owner = p + 1
+		}
+		v.sr.state.store.durable[modelKey(key)] = r
+	}
+}
+
+func (v *View) version(key int, seen Seen) num {
+	text := fmt.Sprint(key, seen.Text)
+	if v.versions[text] == 0 {
+		v.last++
+		v.versions[text] = v.last
+	}
+	return v.versions[text]
+}
+
+// send names the write, which may be read later.
+func (v *View) send(e Event) error {
+	if err := v.sent(e); err != nil {
+		return err
+	}
+	pr := &v.sr.state.processes[v.writer[e.Process]]
+	pr.version = v.version(e.Worker, e.New)
+	call := v.calls[e.Call]
+	call.new.version = pr.version
+	v.calls[e.Call] = call
+	return nil
+}
+
+// arrive lets a write that was acknowledged find what it replaces.
+func (v *View) arrive(e Event) {
+	call, ok := v.calls[e.Call]
+	if !ok || !e.OK {
+		return
+	}
+	pr := v.sr.state.processes[call.new.owner]
+	v.sr.state.store.durable[call.worker].version = pr.base.version
+	_ = v.landed(Event{Call: e.Call, OK: true})
+}

@@ -1,0 +1,94 @@
+//go:build replay
+
+package lease_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A sourceMutant is a mistake in the code: the text that it replaces stands there once.
+type sourceMutant struct{ name, file, from, to string }
+
+var sourceMutants = []sourceMutant{
+	{"a bound counts that an extension has read", "keeper.go", "\tw.base = r\n\treturn nil, nil\n", "\tw.acknowledge(r)\n\treturn nil, nil\n"},
+	{
+		"a bound counts that a claim has read", "claim.go", "\tw := c.newWorker(found.key, now)\n",
+		"\tw := c.newWorker(found.key, now)\n\tif found.record.heldBy() == c.token.holder {\n\t\tw.acknowledge(found.record)\n\t\treturn w, nil\n\t}\n",
+	},
+	{"a write without an answer counts", "keeper.go", "\t\tw.try(r)\n\t\tif err != nil {\n\t\t\treturn Record{}, nil, err", "\t\tw.try(r)\n\t\tif err != nil {\n\t\t\treturn r, nil, nil"},
+	{"a write that was refused counts", "keeper.go", "\t\tif ok {\n\t\t\treturn r, nil, nil", "\t\tif ok || err == nil {\n\t\t\treturn r, nil, nil"},
+	{"more counts than was written", "worker.go", "w.sent, w.base, w.acknowledged = nil, r, r.Bound\n", "w.sent, w.base, w.acknowledged = nil, r, r.Bound+10_000\n"},
+	{"a loss revokes nothing", "worker.go", "\t\tgrant.Revoke()\n", "\t\t_ = grant\n"},
+	{"a window begins below the bound it has found", "claim.go", "max(c.starts[found.key], found.start)\n", "max(c.starts[found.key], found.start-10_000)\n"},
+	{"a release at the last tick", "holdings.go", "\treturn w.unused\n", "\treturn w.unused - h.layout.Tick.Milliseconds()\n"},
+	{"an owner without a token", "worker.go", "return r.heldBy() == w.token.holder }", `return r.heldBy() != "" }`},
+	{"an eviction goes unnoticed", "worker.go", "return r.heldBy() == w.token.holder }", "t, _ := parseToken(r.Owner); return t.holder == w.token.holder }"},
+	{"a taker goes unnoticed", "keeper.go", "\tcase !w.owns(r):\n\t\treturn lostToTaker(w, r), nil\n", "\tcase r.heldBy() == \"\":\n\t\treturn lostToTaker(w, r), nil\n"},
+	{"the layout is not read again", "claim.go", "return c.confirm(ctx, over, w)", "return w, nil"},
+	{"a layout that cannot be read again is trusted", "claim.go", "r == c.layoutRecord && err == nil", "r == c.layoutRecord || err != nil"},
+	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.used())))", "k.bound(max(now, need))"},
+}
+
+// A replay that accepts everything may be blind. Each mutant is built into the package,
+// and the traces of what then runs must be rejected. What the search for duplicates
+// finds in the same seeds is logged.
+func TestTraceMutants(t *testing.T) {
+	for _, m := range sourceMutants {
+		t.Run(m.name, func(t *testing.T) {
+			program := m.build(t)
+			out, err := run(program)
+			if err == nil || !strings.Contains(out, "event") {
+				t.Errorf("the traces of 20 seeds are not rejected: %v\n%s", err, out)
+			}
+			_, err = run(program, "-blind")
+			t.Logf("%s\na search for duplicates finds it: %v", firstLines(out), err != nil)
+		})
+	}
+}
+
+func run(program string, args ...string) (string, error) {
+	args = append([]string{"-test.run=^TestSimulation$", "-seeds=20"}, args...)
+	out, err := exec.Command(program, args...).CombinedOutput()
+	return string(out), err
+}
+
+func firstLines(out string) string {
+	return strings.Join(strings.SplitN(out, "\n", 4)[:3], "\n")
+}
+
+// build returns a test program of the package with the mistake.
+func (m sourceMutant) build(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), m.from); n != 1 {
+		t.Fatalf("%s has the text %d times, want once: %q", m.file, n, m.from)
+	}
+	mutated := filepath.Join(t.TempDir(), m.file)
+	overlay, _ := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	config, program := mutated+".json", filepath.Join(t.TempDir(), "mutant.test")
+	write(t, mutated, strings.Replace(string(source), m.from, m.to, 1))
+	write(t, config, string(overlay))
+	if out, err := exec.Command("go", "test", "-c", "-tags=replay", "-overlay="+config, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
