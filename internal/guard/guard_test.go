@@ -116,6 +116,25 @@ func TestUnsetKeyWithoutTag(t *testing.T) {
 	})
 }
 
+// A callback that is registered later runs after the plugin has looked.
+func TestKeyUnsetByLateCallback(t *testing.T) {
+	t.Parallel()
+	plugintest.Each(t, func(t *testing.T, db *gorm.DB) {
+		plugintest.Migrate(t, db, &plugintest.Book{})
+		err := db.Callback().Create().Before("gorm:create").Register("late", func(db *gorm.DB) { db.Statement.SetColumn("ID", 0) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Create(&plugintest.Book{Title: "a"}).Error
+		if want := plugintest.Unset("Book", "ID", plugintest.ByHook); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if n := plugintest.Count(t, db, &plugintest.Book{}); n != 0 {
+			t.Errorf("%d rows written", n)
+		}
+	})
+}
+
 func TestKeyUnsetByHook(t *testing.T) {
 	t.Parallel()
 	kind := plugintest.RowKind{
