@@ -114,7 +114,7 @@ func (g *Generator) askSource(ctx context.Context, held *Grant, need slot) error
 	if err := g.lockGrant(ctx); err != nil {
 		return fmt.Errorf("%w, and the source has not answered: %w", ErrFenced, err)
 	}
-	defer func() { <-g.changing }()
+	defer g.unlockGrant()
 	switch {
 	case g.closing.Load():
 		return ErrClosed
@@ -166,8 +166,8 @@ func (g *Generator) swapGrants(old, next *Grant) (last slot, ok bool) {
 	return last, true
 }
 
-// lockGrant locks the right to change the grant, until a receive from g.changing. It
-// is a channel so that a call can stop waiting for the source's answer to another.
+// lockGrant locks the right to change the grant. It is a channel so that a call
+// can stop waiting for the source's answer to another.
 func (g *Generator) lockGrant(ctx context.Context) error {
 	select {
 	case g.changing <- struct{}{}:
@@ -181,3 +181,5 @@ func (g *Generator) lockGrant(ctx context.Context) error {
 		return reason(ctx)
 	}
 }
+
+func (g *Generator) unlockGrant() { <-g.changing }

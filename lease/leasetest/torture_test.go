@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Together()
+	storetest.RaiseParallel()
 	all := breakers()
 	all["quitter"] = quitter()
 	leasetest.MainWith(m, dialRemote, all)

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Together()
+	storetest.RaiseParallel()
 	leasetest.Main(m, dial)
 }
 

@@ -64,9 +64,14 @@ func run(cmd *cobra.Command, packages []string) error {
 }
 
 // IsTool reports whether the go command runs the program as the tool of go vet, by the
-// protocol of package unitchecker.
+// protocol of package unitchecker: with flags alone, or with flags and a file. No
+// command of gormflake is called like that.
 func IsTool(args []string) bool {
-	return len(args) > 0 && (args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg"))
+	if len(args) == 0 || slices.ContainsFunc(args[:len(args)-1], func(arg string) bool { return !strings.HasPrefix(arg, "-") }) {
+		return false
+	}
+	last := args[len(args)-1]
+	return last == "-V=full" || last == "-flags" || strings.HasSuffix(last, ".cfg")
 }
 
 // Tool is the program as that tool. It does not return.

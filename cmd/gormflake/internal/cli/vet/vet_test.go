@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/vet"
 )
 
-// Vet is a tool of the go command, by itself and under its own name. It finds nothing
-// in the examples of the repository.
+// The program runs go vet, and is a tool of go vet. It reports nothing in the examples
+// of the repository.
 func TestVet(t *testing.T) {
 	t.Parallel()
 	program := clitest.Build(t)
@@ -49,5 +50,27 @@ func TestVetHelp(t *testing.T) {
 	t.Parallel()
 	if got := clitest.Printed(t, clitest.AtNoon(nil, "vet", "--help")); !strings.Contains(got, "untyped     report IDs that are stored as any") {
 		t.Errorf("help = %s", got)
+	}
+}
+
+// A file of that name among the arguments of another command is the command's.
+func TestIsTool(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args string
+		want bool
+	}{
+		{"-V=full", true},
+		{"-flags", true},
+		{"/tmp/b001/vet.cfg", true},
+		{"-json -narrow /tmp/b001/vet.cfg", true},
+		{"", false},
+		{"parse app.cfg", false},
+		{"--help", false},
+		{"vet ./...", false},
+	} {
+		if got := vet.IsTool(strings.Fields(test.args)); got != test.want {
+			t.Errorf("IsTool(%q) = %t, want %t", test.args, got, test.want)
+		}
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Together lets more parallel tests run at a time than there are processors, because
+// RaiseParallel lets more parallel tests run at a time than there are processors, because
 // those of leases mostly wait. It changes nothing where -parallel is set, or where the
 // tests start servers, which are load enough.
-func Together() {
+func RaiseParallel() {
 	flag.Parse()
 	set := os.Getenv("GORMFLAKE_TEST_SERVERS") != ""
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
