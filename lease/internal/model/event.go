@@ -50,6 +50,14 @@ type Event struct {
 	OK, Late bool
 }
 
+// token identifies the grant of a write. That of the layout has none of its own.
+func (e Event) token() int {
+	if e.Worker == LayoutWorker {
+		return -1 - e.Process
+	}
+	return e.New.Holder
+}
+
 func (e Event) String() string {
 	s := fmt.Sprintf("%v process %d %s call %d", e.At, e.Process, e.Kind, e.Call)
 	switch e.Kind {

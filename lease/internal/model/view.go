@@ -129,7 +129,7 @@ func (v *View) adopt(e Event) {
 		if ok {
 			r = record{bound: num(seen.Bound), version: v.version(key, seen), released: seen.Released}
 		}
-		if p, ours := v.grants[seen.Holder]; ours && ok && key != LayoutWorker {
+		if p, ours := v.find(seen.Holder); ours && seen.Holder != 0 {
 			r.owner = p + 1
 		}
 		v.sr.state.store.durable[modelKey(key)] = r
@@ -150,21 +150,17 @@ func (v *View) send(e Event) error {
 	if err := v.sent(e); err != nil {
 		return err
 	}
-	pr := &v.sr.state.processes[v.writer[e.Process]]
+	pr := v.model(v.writer[e.Process])
 	pr.version = v.version(e.Worker, e.New)
-	call := v.calls[e.Call]
-	call.new.version = pr.version
-	v.calls[e.Call] = call
+	v.calls[e.Call] = call{v.writer[e.Process], pr.version}
 	return nil
 }
 
 // arrive lets a write that was acknowledged find what it replaces.
 func (v *View) arrive(e Event) {
-	call, ok := v.calls[e.Call]
-	if !ok || !e.OK {
-		return
+	if c, ok := v.calls[e.Call]; ok && e.OK {
+		w := v.sr.state.write(c.grant)
+		v.sr.state.store.durable[w.worker].version = w.old
+		_ = v.landed(Event{Call: e.Call, OK: true})
 	}
-	pr := v.sr.state.processes[call.new.owner]
-	v.sr.state.store.durable[call.worker].version = pr.base.version
-	_ = v.landed(Event{Call: e.Call, OK: true})
 }
