@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,7 +13,29 @@ type Seen struct {
 	Bound    int64
 	Holder   int
 	Released bool
-	Text     string // in a view, the record as it is
+	Text     string // its owner, as it is
+}
+
+func (s Seen) String() string { return fmt.Sprintf("{%d %d %v}", s.Bound, s.Holder, s.Released) }
+
+// Tokens number the tokens as they appear, and the layouts.
+type Tokens map[string]int
+
+// Seen returns a record as its key, bound and owner show it. The first three parts of
+// an owner are the token.
+func (t Tokens) Seen(key int, bound int64, owner string) Seen {
+	if key == LayoutWorker {
+		return Seen{Bound: int64(t.number(owner)), Text: fmt.Sprint(bound, owner)}
+	}
+	token := strings.Join(strings.SplitN(owner, "/", 4)[:min(3, strings.Count(owner, "/")+1)], "/")
+	return Seen{Bound: bound, Holder: t.number(token), Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
+}
+
+func (t Tokens) number(token string) int {
+	if token != "" && t[token] == 0 {
+		t[token] = len(t) + 1
+	}
+	return t[token]
 }
 
 // An EventKind is what was observed.
@@ -43,6 +66,7 @@ type Event struct {
 	Call     int // of Loaded to Answered: which call of the store
 	Worker   int
 	Keys     []int
+	Layout   int64 // of Loaded: the process's, if it is known
 	Records  map[int]Seen
 	Old, New Seen
 	Tick     int64

@@ -2,7 +2,10 @@
 
 package model
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // loaded takes the step that a read is part of. The keys show which read it is.
 func (r *Replay) loaded(e Event, next *Event) error {
@@ -73,7 +76,8 @@ func (r *Replay) joins(process, token int, layout num) (num, error) {
 
 // claims is a read of many workers, on which a write is based.
 func (r *Replay) claims(e Event, next *Event) error {
-	p, err := r.joins(e.Process, next.token(), num(e.Records[LayoutWorker].Bound))
+	layout := cmp.Or(e.Layout, e.Records[LayoutWorker].Bound)
+	p, err := r.joins(e.Process, next.token(), num(layout))
 	if err != nil || r.model(p).mode != claiming {
 		return err // or nothing came of it: another grant of the process writes next
 	}

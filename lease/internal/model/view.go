@@ -68,6 +68,7 @@ func rank(events []Event) {
 
 // onlyLayout gives the layout the number one: a process has one, and refuses others.
 func onlyLayout(e *Event) {
+	e.Layout = 0
 	if seen, ok := e.Records[LayoutWorker]; ok {
 		seen.Bound = 1
 		e.Records[LayoutWorker] = seen
@@ -137,7 +138,7 @@ func (v *View) adopt(e Event) {
 }
 
 func (v *View) version(key int, seen Seen) num {
-	text := fmt.Sprint(key, seen.Text)
+	text := fmt.Sprint(key, seen.Bound, seen.Text)
 	if v.versions[text] == 0 {
 		v.last++
 		v.versions[text] = v.last
