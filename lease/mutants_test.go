@@ -54,7 +54,7 @@ func TestTraceMutants(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			program := m.build(t)
 			out, err := run(program)
-			if err == nil || !strings.Contains(out, "event") {
+			if err == nil || !strings.Contains(out, "event ") {
 				t.Errorf("the traces of 20 seeds are not rejected: %v\n%s", err, out)
 			}
 			_, err = run(program, "-blind")

@@ -20,6 +20,7 @@ type life struct {
 	window      time.Duration
 	clock       *skew
 	last        model.Event // Issued
+	lastID      types.ID
 }
 
 func (s *simulation) newLife(seed uint64, process, number int) *life {
@@ -108,6 +109,10 @@ func (l *life) note(id types.ID, before lease.Stats) {
 	if before.Losses+before.Regressions == after.Losses+after.Regressions && int64(worker) != after.Worker {
 		l.goesWrong("ID %d is of worker %d after its loss was known, and the lease holds %d", id, worker, after.Worker)
 	}
+	if id <= l.lastID {
+		l.goesWrong("ID %d was issued after %d", id, l.lastID)
+	}
+	l.lastID = id
 	if l.isTwice(id) {
 		l.goesWrong("ID %d was issued twice", id)
 	}

@@ -8,41 +8,22 @@ import (
 	"strings"
 )
 
-// Rejected is a trace that the model does not allow.
-type Rejected struct {
-	At     int // the index of the event
-	Last   []Event
-	Grants []string // of the event's process, as the model sees them
-	Why    error
-}
-
-func (e *Rejected) Error() string {
-	lines := []string{fmt.Sprintf("event %d: %v", e.At, e.Why)}
-	for _, g := range e.Grants {
-		lines = append(lines, "  the model's "+g)
-	}
-	for _, event := range e.Last {
-		lines = append(lines, "  "+event.String())
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (e *Rejected) Unwrap() error { return e.Why }
-
 // shown is how many events of a process are shown with the rejected one.
 const shown = 20
 
+// rejected is the error of an event: the reason, the process's grants as the model sees
+// them, and its last events.
 func (r *Replay) rejected(events []Event, at int, why error) error {
-	e := &Rejected{At: at, Why: why}
 	process := events[at].Process
-	for i := at; i >= 0 && len(e.Last) < shown; i-- {
-		if events[i].Process == process || events[i].Kind == Crashed || events[i].Kind == Operated {
-			e.Last = append(e.Last, events[i])
+	var last []string
+	for i := at; i >= 0 && len(last) < shown; i-- {
+		if e := events[i]; e.Process == process || e.Kind == Crashed || e.Kind == Operated {
+			last = append(last, "  "+e.String())
 		}
 	}
-	slices.Reverse(e.Last)
-	r.each(process, func(p num) { e.Grants = append(e.Grants, r.model(p).String()) })
-	return e
+	r.each(process, func(p num) { last = append(last, "  the model's "+r.model(p).String()) })
+	slices.Reverse(last)
+	return fmt.Errorf("event %d: %w\n%s", at, why, strings.Join(last, "\n"))
 }
 
 func (pr *process) String() string {

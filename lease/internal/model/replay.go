@@ -35,8 +35,7 @@ func NewReplay() *Replay {
 	}
 }
 
-// Check replays all events. The first one that the model does not allow is a
-// [Rejected] error.
+// Check replays all events, up to the first one that the model does not allow.
 func (r *Replay) Check(events []Event) error {
 	events = advanceIssues(events)
 	next := writesAfter(events)
@@ -92,7 +91,7 @@ func (r *Replay) take(st step) error {
 	var violation string
 	r.sr.taken, r.sr.took = &st, false
 	r.sr.violate = func(_ step, what string) { violation = what }
-	r.sr.like(st)
+	r.sr.all()
 	pr := r.model(st.process)
 	switch {
 	case violation != "":
@@ -104,24 +103,6 @@ func (r *Replay) take(st step) error {
 	}
 	r.Steps++
 	return nil
-}
-
-// like visits the steps among which one may be.
-func (sr *stepper) like(st step) {
-	switch st.kind {
-	case arrive, answer, timeout:
-		sr.writeSteps(st.process)
-	case die:
-		sr.abandon(step{kind: die, process: st.process}, (*state).end)
-	case deliver:
-		sr.lateSteps()
-	case crash:
-		sr.crashes()
-	case evict:
-		sr.evictions()
-	default:
-		sr.processSteps(st.process)
-	}
 }
 
 func (r *Replay) model(p num) *process { return &r.sr.state.processes[p] }

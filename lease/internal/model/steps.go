@@ -15,6 +15,9 @@ type stepper struct {
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
+		if sr.taken != nil && p != sr.taken.process {
+			continue
+		}
 		sr.processSteps(p)
 		sr.writeSteps(p)
 		if sr.state.processes[p].mode != idle {

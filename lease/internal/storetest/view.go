@@ -78,8 +78,14 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	return ok, err
 }
 
+func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
+	v.call()
+	return v.Store.Load(ctx)
+}
+
 func (v view) Now(ctx context.Context) (time.Time, error) {
 	if clock, ok := v.Store.(lease.Clock); ok {
+		v.call()
 		return clock.Now(ctx)
 	}
 	return time.Time{}, nil
