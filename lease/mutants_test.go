@@ -38,6 +38,7 @@ var sourceMutants = []sourceMutant{
 	{"nothing settles", "renew.go", "if err != nil || l.settle == 0 {", "if err != nil || w != nil {"},
 	{"settling ends without a write", "renew.go", "extendErr := l.extend(ctx, w, 0)", "var extendErr error"},
 	{"an eviction lowers the bound", "evict.go", "\tt.released = true\n\treturn Record{r.Bound, ", "\tt.released = true\n\treturn Record{r.Bound - 10_000, "},
+	{"a bound is reset to the last tick", "evict.go", "return ceil(bound, in.Layout.Tick.Milliseconds()), nil", "return bound / in.Layout.Tick.Milliseconds() * in.Layout.Tick.Milliseconds(), nil"},
 	{"an extension lowers the bound", "keeper.go", "max(w.base.Bound, k.bound(max(now, need, w.used())))", "k.bound(max(now, need))"},
 }
 

@@ -128,6 +128,9 @@ func (c *client) send(w *flight, there time.Duration, lost bool) bool {
 	}
 	c.calls++
 	w.call = c.calls
+	if w.worker >= 0 {
+		c.users[w.worker][c] = true
+	}
 	c.emitLocked(model.Event{
 		Kind: model.Sent, Process: c.process, Call: w.call, Worker: w.worker,
 		Old: c.seen(w.worker, w.old), New: c.seen(w.worker, w.next),
@@ -174,6 +177,9 @@ func (c *client) die() {
 	defer c.mu.Unlock()
 	c.emitLocked(model.Event{Kind: model.Died, Process: c.process, Late: c.sent != nil})
 	c.dead = true
+	for _, users := range c.users {
+		delete(users, c)
+	}
 }
 
 func (c *client) setLease(l *lease.Lease) {

@@ -113,10 +113,11 @@ func (l *life) note(id types.ID, before lease.Stats) {
 		l.goesWrong("ID %d was issued after %d", id, l.lastID)
 	}
 	l.lastID = id
-	if l.isTwice(id) {
+	at := l.layout.Time(id)
+	if l.isTwice(id, worker, at) {
 		l.goesWrong("ID %d was issued twice", id)
 	}
-	e := model.Event{Kind: model.Issued, Process: l.process, Worker: worker, Tick: l.tickOf(l.layout.Time(id).UnixMilli())}
+	e := model.Event{Kind: model.Issued, Process: l.process, Worker: worker, Tick: l.tickOf(at.UnixMilli())}
 	if e.Worker != l.last.Worker || e.Tick != l.last.Tick {
 		l.last = e
 		l.holds()
@@ -130,11 +131,14 @@ func (s *simulation) goesWrong(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
 }
 
-func (s *simulation) isTwice(id types.ID) bool {
+func (s *simulation) isTwice(id types.ID, worker int, at time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	twice := s.ids[id]
 	s.ids[id] = true
+	if at.After(s.last[worker]) {
+		s.last[worker] = at
+	}
 	return twice
 }
 

@@ -5,7 +5,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -38,7 +37,9 @@ type simulation struct {
 	tokens  model.Tokens
 	events  []model.Event
 	ids     map[types.ID]bool
-	wrong   []error // without the model
+	users   [16]map[*client]bool // of each worker, who is alive and has written its record
+	last    [16]time.Time        // of each worker, of its IDs
+	wrong   []error              // without the model
 }
 
 // A flight is a write on its way.
@@ -90,17 +91,15 @@ func (s *simulation) tickOf(ms int64) int64 {
 	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }
 
-// seen shows which of the two layouts it is.
 func (s *simulation) seen(key int, r lease.Record) model.Seen {
-	if key == model.LayoutWorker && r.Owner != "" {
-		is := strings.Contains(r.Owner, "sequence=11")
-		return model.Seen{Bound: layoutNumber(is), Text: fmt.Sprint(r)}
+	if key == model.LayoutWorker {
+		return model.SeenLayout(layoutNumber(strings.Contains(r.Owner, "sequence=11")), r.Bound, r.Owner)
 	}
-	return s.tokens.Seen(key, s.tickOf(r.Bound), r.Owner)
+	return s.tokens.Seen(s.tickOf(r.Bound), r.Owner)
 }
 
-func layoutNumber(is11 bool) int64 {
-	if is11 {
+func layoutNumber(has11 bool) int64 {
+	if has11 {
 		return 2
 	}
 	return 1
@@ -190,7 +189,16 @@ func (s *simulation) operate() {
 		return
 	}
 	h := in.Holders[s.world.n(int64(len(in.Holders)))]
-	if strings.Contains(h.Owner, "/") {
+	switch {
+	case strings.Contains(h.Owner, "/"):
 		_ = in.Evict(context.Background(), h)
+	case s.isUnused(h.Worker):
+		_ = in.Lower(context.Background(), h, s.last[h.Worker].Add(time.Millisecond))
 	}
+}
+
+func (s *simulation) isUnused(worker int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.users[worker]) == 0
 }

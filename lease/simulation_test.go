@@ -129,6 +129,9 @@ func simulate(t *testing.T, seed uint64) *simulation {
 			start: time.Now(), until: time.Now().Add(*simulated), world: newStream(seed, 1, 0, 0), forgets: seed%5 == 0,
 			visible: map[int]lease.Record{}, tokens: model.Tokens{}, ids: map[types.ID]bool{},
 		}
+		for worker := range s.users {
+			s.users[worker] = map[*client]bool{}
+		}
 		var wg sync.WaitGroup
 		for process := range 10 + int(seed%8) {
 			wg.Go(func() {

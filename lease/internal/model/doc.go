@@ -54,7 +54,8 @@
 //     equal one. If it cannot read it, it releases the worker. That makes the layout durable, as it precedes the claim in the
 //     log. It needs the one log; workers need no more than one log each.
 //   - An operator evicts a holder by marking the record, at the bound it has or a
-//     higher one.
+//     higher one. The bound of a worker that no process has any more may be lowered to
+//     what is above all that was issued.
 //
 // # What holds
 //

@@ -7,8 +7,8 @@ import (
 )
 
 // A Seen is a record as it was observed. Bounds are in ticks since the start of the
-// trace, that of the layout is its number. Each token has a number of its own as its
-// holder, nobody has 0.
+// trace, that of a layout is 1 or 2. Each token has a number of its own as its holder,
+// nobody has 0.
 type Seen struct {
 	Bound    int64
 	Holder   int
@@ -18,24 +18,25 @@ type Seen struct {
 
 func (s Seen) String() string { return fmt.Sprintf("{%d %d %v}", s.Bound, s.Holder, s.Released) }
 
-// Tokens number the tokens as they appear, and the layouts.
+// Tokens number the tokens as they appear.
 type Tokens map[string]int
 
-// Seen returns a record as its key, bound and owner show it. The first three parts of
-// an owner are the token.
-func (t Tokens) Seen(key int, bound int64, owner string) Seen {
-	if key == LayoutWorker {
-		return Seen{Bound: int64(t.number(owner)), Text: fmt.Sprint(bound, owner)}
-	}
+// Seen returns a worker's record as its bound and owner show it. The first three parts
+// of an owner are the token.
+func (t Tokens) Seen(bound int64, owner string) Seen {
 	token := strings.Join(strings.SplitN(owner, "/", 4)[:min(3, strings.Count(owner, "/")+1)], "/")
-	return Seen{Bound: bound, Holder: t.number(token), Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
-}
-
-func (t Tokens) number(token string) int {
 	if token != "" && t[token] == 0 {
 		t[token] = len(t) + 1
 	}
-	return t[token]
+	return Seen{Bound: bound, Holder: t[token], Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
+}
+
+// SeenLayout returns the record of one of two layouts.
+func SeenLayout(number, bound int64, owner string) Seen {
+	if owner == "" {
+		return Seen{}
+	}
+	return Seen{Bound: number, Text: fmt.Sprint(bound, owner)}
 }
 
 // An EventKind is what was observed.
@@ -72,14 +73,6 @@ type Event struct {
 	Tick     int64
 	Holder   int
 	OK, Late bool
-}
-
-// token identifies the grant of a write. That of the layout has none of its own.
-func (e Event) token() int {
-	if e.Worker == LayoutWorker {
-		return -1 - e.Process
-	}
-	return e.New.Holder
 }
 
 func (e Event) String() string {

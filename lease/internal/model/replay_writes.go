@@ -7,6 +7,14 @@ import (
 	"fmt"
 )
 
+// token identifies the grant of a write. That of the layout has none of its own.
+func (e Event) token() int {
+	if e.Worker == LayoutWorker {
+		return -1 - e.Process
+	}
+	return e.New.Holder
+}
+
 func (r *Replay) sent(e Event) error {
 	p, ok := r.find(e.token())
 	if !ok {

@@ -4,6 +4,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -26,8 +27,7 @@ func NewView() *View {
 
 // Check replays the events of the process. Bounds and ticks may have any unit.
 func (v *View) Check(events []Event) error {
-	events = append(events, Event{Kind: Began})
-	rank(events)
+	events = rank(append(events, Event{Kind: Began}))
 	next, ids := writesAfter(events), issuedBy(events)
 	for i, e := range events {
 		err := v.see(e, next[i], ids[i])
@@ -39,9 +39,14 @@ func (v *View) Check(events []Event) error {
 	return nil
 }
 
-// rank replaces bounds and ticks by their ranks: the model compares them only.
-func rank(events []Event) {
-	values := []int64{0}
+// rank replaces bounds and ticks by their ranks: the model compares them only. Those of
+// the layouts stay.
+func rank(events []Event) []Event {
+	values := []int64{0, 1, 2}
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].Records = maps.Clone(events[i].Records)
+	}
 	each := func(visit func(*int64)) {
 		for i := range events {
 			e := &events[i]
@@ -61,21 +66,7 @@ func rank(events []Event) {
 		i, _ := slices.BinarySearch(values, *n)
 		*n = int64(i)
 	})
-	for i := range events {
-		onlyLayout(&events[i])
-	}
-}
-
-// onlyLayout gives the layout the number one: a process has one, and refuses others.
-func onlyLayout(e *Event) {
-	e.Layout = 0
-	if seen, ok := e.Records[LayoutWorker]; ok {
-		seen.Bound = 1
-		e.Records[LayoutWorker] = seen
-	}
-	if e.Kind == Sent && e.Worker == LayoutWorker {
-		e.Old.Bound, e.New.Bound = 0, 1
-	}
+	return events
 }
 
 // issuedBy finds, for the beginning of each call, what it has issued.

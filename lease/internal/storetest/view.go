@@ -46,9 +46,12 @@ func (r *record) call() int {
 }
 
 func (r *record) seen(key int, stored lease.Record) model.Seen {
+	if key == model.LayoutWorker {
+		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses others
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tokens.Seen(key, stored.Bound, stored.Owner)
+	return r.tokens.Seen(stored.Bound, stored.Owner)
 }
 
 func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, at time.Time, err error) {
