@@ -150,9 +150,10 @@ func (p *Plan) onlineTables() []engine.OnlineTable {
 	return tables
 }
 
-// mergedBlockers are the plan's own, and those of objects that are not among
-// them.
+// mergedBlockers are the plan's own, but for those of a change in place, and those of
+// objects that are not among them.
 func mergedBlockers(own, more []Blocker) []Blocker {
+	own = slices.DeleteFunc(slices.Clone(own), func(b Blocker) bool { return b.InPlace })
 	all := slices.Clone(own)
 	for _, b := range more {
 		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
