@@ -25,7 +25,7 @@ import (
 // come. Each of Apply, Finish and Revert resumes there after an error, a kill
 // or the end of its context.
 type OnlinePlan struct {
-	// Dialect is GORM's name of the database: postgres, or mysql for MariaDB.
+	// Dialect is GORM's name of the database: postgres, or mysql for MariaDB and MySQL.
 	Dialect string
 
 	// Tables are those that are widened.
@@ -93,7 +93,7 @@ type OnlineStatus struct {
 // be given the database that was inspected.
 //
 // Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
-// for databases other than PostgreSQL and MariaDB.
+// for databases other than PostgreSQL, MariaDB and MySQL.
 func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 	driver, err := onlineFor(db, p.Dialect)
 	if err != nil {
@@ -150,9 +150,10 @@ func (p *Plan) onlineTables() []engine.OnlineTable {
 	return tables
 }
 
-// mergedBlockers are the plan's own, and those of objects that are not among
-// them.
+// mergedBlockers are the plan's own, but for those of a change in place, and those of
+// objects that are not among them.
 func mergedBlockers(own, more []Blocker) []Blocker {
+	own = slices.DeleteFunc(slices.Clone(own), func(b Blocker) bool { return b.InPlace })
 	all := slices.Clone(own)
 	for _, b := range more {
 		if !slices.ContainsFunc(own, func(known Blocker) bool { return known.Table == b.Table && known.Object == b.Object }) {
@@ -180,8 +181,8 @@ func (o *OnlinePlan) Estimate() (took time.Duration, disk, log int64) {
 }
 
 // Apply carries out all stages but the last: afterwards the keys are wide, and
-// the old ones are still there for [OnlinePlan.Revert], except on MariaDB, where
-// the way back ends with stage swap. Call [OnlinePlan.Finish] when
+// the old ones are still there for [OnlinePlan.Revert], except on MariaDB and MySQL,
+// where the way back ends with stage swap. Call [OnlinePlan.Finish] when
 // nobody will want them back.
 //
 // It needs a connection of its own for as long as it takes, which must not
@@ -201,8 +202,8 @@ func (o *OnlinePlan) Finish(ctx context.Context, db *gorm.DB, opts ...OnlineOpti
 	return o.run(ctx, db, opts, (*online.Run).Finish)
 }
 
-// Revert takes back what has been done, from any point before Finish, on MariaDB
-// before stage swap: an error that says so if there is nothing, or no way back
+// Revert takes back what has been done, from any point before Finish, on MariaDB and
+// MySQL before stage swap: an error that says so if there is nothing, or no way back
 // any more, such as keys that the old columns do not hold. Once it has begun, only
 // Revert can continue.
 func (o *OnlinePlan) Revert(ctx context.Context, db *gorm.DB, opts ...OnlineOption) error {

@@ -101,7 +101,7 @@ func pgFaults(t *testing.T, server *pgServer) {
 
 var mariadbSmall = []string{
 	"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40))",
-	"INSERT INTO t (name) SELECT CONCAT('row ', seq) FROM seq_1_to_1000",
+	"INSERT INTO t (name) SELECT CONCAT('row ', seq)" + sequence(1000),
 	"CREATE TABLE u (id int AUTO_INCREMENT PRIMARY KEY, t_id int NOT NULL, CONSTRAINT fk_t FOREIGN KEY (t_id) REFERENCES t (id))",
 	"INSERT INTO u (t_id) SELECT id FROM t",
 }

@@ -1,4 +1,4 @@
-// Package myonline carries out online widening on MariaDB: wide copies of the tables
+// Package myonline carries out online widening on MariaDB and MySQL: wide copies of the tables
 // that triggers keep equal to the originals, filled in batches, and one RENAME TABLE.
 //
 // PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
@@ -28,7 +28,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Driver is for MariaDB 10.6 and later.
+// Driver is for MariaDB 10.6 and MySQL 8.0, and later.
 type Driver struct{}
 
 var _ engine.Online = Driver{}

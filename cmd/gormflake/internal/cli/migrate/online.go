@@ -21,12 +21,12 @@ func newOnline() *cobra.Command {
 		Short: "Do phase widen while programs read and write",
 		Long: `Do phase widen while programs read and write: new columns are filled in batches,
 and take the place of the old ones in a moment. It takes longer than "gormflake
-migrate apply --phases widen", and more disk. It needs PostgreSQL, or MariaDB,
-where new tables take the place of the old ones.
+migrate apply --phases widen", and more disk. It needs PostgreSQL; or MariaDB or
+MySQL, where new tables take the place of the old ones.
 
 Begin with "plan". "apply" can be interrupted and resumed. Until "finish" drops the
-old columns, "revert" takes back what has been done; on MariaDB, only until the
-stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
+old columns, "revert" takes back what has been done; on MariaDB and MySQL, only until
+the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
@@ -136,7 +136,7 @@ type onlineFlags struct {
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too, and MySQL always")
 }
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {

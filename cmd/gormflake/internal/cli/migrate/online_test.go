@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
-	"github.com/gormflake/gormflake/internal/testdb"
 )
 
 // The whole way online: plan, a part of it, back, all of it, and the end.
@@ -21,10 +20,6 @@ func TestMigrateOnline(t *testing.T) {
 			clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "an online widening is not supported on sqlite: apply phase widen")
 			return
 		case "mysql":
-			if testdb.TargetOf(db) == testdb.MySQL {
-				clitest.WantOutcome(t, online("plan"), clitest.Failed, "", "want MariaDB 10.6 or later: apply phase widen")
-				return
-			}
 			next, locks, copied, back = "constrain", "LOCK TABLES ", "copy ", "prepare "
 		}
 		before := clitest.Schema(t, url)
