@@ -93,7 +93,7 @@ func (c *client) look(keys []int) (found map[int]lease.Record, at int) {
 		seen[key] = c.seen(key, r)
 	}
 	c.calls++
-	c.emitLocked(model.Event{Kind: model.Loaded, Process: c.process, Call: c.calls, Keys: keys, Layout: layoutNumber(c.layout.SequenceBits == 11), Records: seen})
+	c.emitLocked(model.Event{Kind: model.Loaded, Process: c.process, Call: c.calls, Keys: keys, Layout: layoutNumber[c.layout.SequenceBits == 11], Records: seen})
 	return found, len(c.events) - 1
 }
 

@@ -105,19 +105,8 @@ func (l *life) issue(gen *snowflake.Generator) {
 }
 
 func (l *life) note(id types.ID, before lease.Stats) {
-	after, worker := l.lease.Stats(), key(l.layout, id)
-	if before.Losses+before.Regressions == after.Losses+after.Regressions && int64(worker) != after.Worker {
-		l.goesWrong("ID %d is of worker %d after its loss was known, and the lease holds %d", id, worker, after.Worker)
-	}
-	if id <= l.lastID {
-		l.goesWrong("ID %d was issued after %d", id, l.lastID)
-	}
-	l.lastID = id
-	at := l.layout.Time(id)
-	if l.isTwice(id, worker, at) {
-		l.goesWrong("ID %d was issued twice", id)
-	}
-	e := model.Event{Kind: model.Issued, Process: l.process, Worker: worker, Tick: l.tickOf(at.UnixMilli())}
+	e := model.Event{Kind: model.Issued, Process: l.process, Worker: key(l.layout, id), Tick: l.tickOf(l.layout.Time(id).UnixMilli())}
+	l.verify(id, e.Worker, before, l.lease.Stats())
 	if e.Worker != l.last.Worker || e.Tick != l.last.Tick {
 		l.last = e
 		l.holds()
@@ -125,21 +114,20 @@ func (l *life) note(id types.ID, before lease.Stats) {
 	}
 }
 
-func (s *simulation) goesWrong(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
-}
-
-func (s *simulation) isTwice(id types.ID, worker int, at time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	twice := s.ids[id]
-	s.ids[id] = true
-	if at.After(s.last[worker]) {
-		s.last[worker] = at
+// verify searches without the model.
+func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before.Losses+before.Regressions == after.Losses+after.Regressions && int64(worker) != after.Worker {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d is of worker %d after its loss was known, and the lease holds %d", id, worker, after.Worker))
 	}
-	return twice
+	if id <= l.lastID {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d was issued after %d", id, l.lastID))
+	}
+	if l.ids[id] {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d was issued twice", id))
+	}
+	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
 }
 
 // end closes the generator, or is killed before.

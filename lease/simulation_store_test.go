@@ -20,6 +20,9 @@ import (
 // simulatedTick is long, so that a trace is short.
 const simulatedTick = time.Second
 
+// layoutNumber of a layout, by whether its sequence has 11 bits.
+var layoutNumber = map[bool]int64{false: 1, true: 2}
+
 var errSimulated = errors.New("simulated: no answer")
 
 // A simulation is a fleet and its store, which shows what it may forget: writes become
@@ -38,7 +41,7 @@ type simulation struct {
 	events  []model.Event
 	ids     map[types.ID]bool
 	users   [16]map[*client]bool // of each worker, who is alive and has written its record
-	last    [16]time.Time        // of each worker, of its IDs
+	highest [16]types.ID         // of each worker
 	wrong   []error              // without the model
 }
 
@@ -93,16 +96,9 @@ func (s *simulation) tickOf(ms int64) int64 {
 
 func (s *simulation) seen(key int, r lease.Record) model.Seen {
 	if key == model.LayoutWorker {
-		return model.SeenLayout(layoutNumber(strings.Contains(r.Owner, "sequence=11")), r.Bound, r.Owner)
+		return model.SeenLayout(layoutNumber[strings.Contains(r.Owner, "sequence=11")], r.Bound, r.Owner)
 	}
 	return s.tokens.Seen(s.tickOf(r.Bound), r.Owner)
-}
-
-func layoutNumber(has11 bool) int64 {
-	if has11 {
-		return 2
-	}
-	return 1
 }
 
 // write is called with the lock, as are those that follow.
@@ -193,7 +189,7 @@ func (s *simulation) operate() {
 	case strings.Contains(h.Owner, "/"):
 		_ = in.Evict(context.Background(), h)
 	case s.isUnused(h.Worker):
-		_ = in.Lower(context.Background(), h, s.last[h.Worker].Add(time.Millisecond))
+		_ = in.Lower(context.Background(), h, in.Layout.Time(s.highest[h.Worker]).Add(time.Millisecond))
 	}
 }
 
