@@ -30,16 +30,15 @@ func (sr *stepper) joins(p, layout num) {
 
 // checks reads the layout once more, now that a write to the same log was
 // acknowledged. The record that was there before that write is durable with it,
-// unless a crash came first, and the record is gone.
+// unless a crash came first, and the record is gone: then it returns the worker.
 func (sr *stepper) checks(p num) {
 	r := sr.state.store.read(layoutKey)
 	sr.change(step{kind: check, process: p}, func(s *state) {
 		pr := &s.processes[p]
 		same := r.version == pr.joined || sr.is(SameLayout) && r.bound == pr.layout
-		if !same && !sr.is(TrustLayout) {
-			s.end(p)
-			return
-		}
 		pr.mode = holding
+		if !same && !sr.is(TrustLayout) {
+			pr.mode = stopped
+		}
 	})
 }

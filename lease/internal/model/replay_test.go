@@ -33,6 +33,13 @@ func trace(parts ...[]model.Event) (all []model.Event) {
 	return all
 }
 
+func by(process int, events []model.Event) []model.Event {
+	for i := range events {
+		events[i].Process = process
+	}
+	return events
+}
+
 func held(bound int64) model.Seen { return model.Seen{Bound: bound, Holder: 1} }
 
 // The traces that have shown something, as short as they can be.
@@ -44,6 +51,10 @@ func TestReplay(t *testing.T) {
 	hold := trace(join, read, swap(2, 0, model.Seen{}, held(10), true), confirm)
 	released := model.Seen{Bound: 10, Holder: 1, Released: true}
 	reset := []model.Event{{Kind: model.Operated, Process: -1, New: model.Seen{Bound: 5}}}
+	unsaved := by(1, trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true)[:2]))
+	again := by(1, trace([]model.Event{{Kind: model.Crashed, Tick: 1}, {Kind: model.Answered, Call: 1}},
+		load(nil, model.LayoutWorker, 0, 1), swap(2, model.LayoutWorker, model.Seen{}, layout, true)))
+	claim, returned := swap(3, 0, model.Seen{}, held(10), true), swap(4, 0, held(10), released, true)
 	late := swap(4, 0, released, model.Seen{Bound: 20, Holder: 2}, false)
 	late[1].OK = false
 	for _, test := range []struct {
@@ -64,6 +75,8 @@ func TestReplay(t *testing.T) {
 		{"returns a worker without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), swap(3, 0, held(10), released, true)), ""},
 		{"issues without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), issue(5)), "does not hold"},
 		{"claims without reading again", trace(join, swap(2, 0, model.Seen{}, held(10), true)), "without having read"},
+		{"returns a worker whose layout was written again", trace(unsaved, read, again, claim, confirm, returned), ""},
+		{"issues under a layout that was written again", trace(unsaved, read, again, claim, confirm, issue(5)), "does not hold"},
 		{"is overtaken by a reset", trace(hold, issue(4), swap(3, 0, held(10), released, true), read, reset, late), ""},
 		{"is reset while it holds", trace(hold, issue(4), reset), "does not allow"},
 	} {
