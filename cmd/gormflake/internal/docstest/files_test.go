@@ -158,3 +158,27 @@ func TestFlagsInPages(t *testing.T) {
 		t.Error("no flag has been found")
 	}
 }
+
+var action = regexp.MustCompile(`(?m)uses: +(\S+)(.*)$`)
+
+// Another's tag can move: an action is named by its commit, with the version behind it,
+// which Dependabot reads.
+func TestActionsArePinned(t *testing.T) {
+	t.Parallel()
+	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uses := range action.FindAllStringSubmatch(string(text), -1) {
+			if got := uses[1] + uses[2]; !pinned.MatchString(got) {
+				t.Errorf("%s: uses %s: want a commit, and behind it # and its version", filepath.Base(path), got)
+			}
+		}
+	}
+}
