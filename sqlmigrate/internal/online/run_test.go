@@ -26,6 +26,9 @@ type fake struct {
 	lag    []time.Duration // then zero
 	took   func(rows int) time.Duration
 	table  int // rows
+
+	steering plan.Steering
+	running  int // statements
 }
 
 var (
@@ -42,6 +45,7 @@ func (f *fake) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine
 		return nil, nil
 	}
 	m := *f.move
+	m.Steering = f.steering
 	return &m, nil
 }
 
@@ -90,6 +94,10 @@ func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, err err
 }
 
 func (f *fake) Differs(err error) bool { return errors.Is(err, errDiffer) }
+
+func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return nil }
+
+func (f *fake) Running(context.Context, *sql.Conn) (int, error) { return f.running, nil }
 
 func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
 	if len(f.lag) == 0 {
