@@ -83,9 +83,13 @@ type OnlineStatus struct {
 	Stage    StageName
 	Done, Of int
 
-	// Copied rows have been written by the step that is next, if that is one in
-	// batches.
-	Copied int64
+	// Copied rows of OfRows, which is an estimate, have been written by the step that
+	// is next, if that is one in batches.
+	Copied, OfRows int64
+
+	// Remaining is what the plan estimates for the steps until the swap, or until the
+	// end of the way back.
+	Remaining time.Duration
 
 	Began time.Time
 
@@ -249,10 +253,11 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 			return OnlineStatus{}, err
 		}
 		stage, of := online.At(move)
+		rows, remaining := online.Left(move)
 		return OnlineStatus{
 			Begun: true, Swapped: online.Swapped(move), Reverting: move.Back,
 			Stage: stage, Done: move.Done, Of: of,
-			Copied: move.Copied, Began: move.Began, Steering: move.Steering,
+			Copied: move.Copied, OfRows: rows, Remaining: remaining, Began: move.Began, Steering: move.Steering,
 		}, nil
 	})
 }

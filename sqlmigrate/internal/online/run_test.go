@@ -273,3 +273,39 @@ func TestWayBack(t *testing.T) {
 		}
 	})
 }
+
+// What is left is the sum of estimates, of which a copy has done a part.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	m := newMove()
+	for i := range m.Plan.Stages {
+		for j := range m.Plan.Stages[i].Steps {
+			m.Plan.Stages[i].Steps[j].Estimate = time.Minute
+		}
+		for j := range m.Plan.Stages[i].Back {
+			m.Plan.Stages[i].Back[j].Estimate = time.Second
+		}
+	}
+	m.Plan.Stages[1].Steps[0].Rows = 1000
+	for _, test := range []struct {
+		done, from int
+		back       bool
+		copied     int64
+		rows       int64
+		took       time.Duration
+	}{
+		{0, 0, false, 0, 0, 3 * time.Minute},
+		{1, 0, false, 0, 1000, 2 * time.Minute},
+		{1, 0, false, 250, 1000, time.Minute + 45*time.Second},
+		{1, 0, false, 1100, 1000, time.Minute},
+		{3, 0, false, 0, 0, 0},
+		{4, 0, false, 0, 0, 0},
+		{0, 2, true, 0, 0, 3 * time.Second},
+		{3, 2, true, 0, 0, 0},
+	} {
+		m.Done, m.From, m.Back, m.Copied = test.done, test.from, test.back, test.copied
+		if rows, took := online.Left(&m); rows != test.rows || took != test.took {
+			t.Errorf("%+v: %d rows, %v", test, rows, took)
+		}
+	}
+}

@@ -112,7 +112,10 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	}
 	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of)
 	if s.Copied > 0 {
-		text += fmt.Sprintf(", %d rows copied by the next one", s.Copied)
+		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
+	}
+	if s.Remaining >= time.Second {
+		text += ", about " + terminal.Span(s.Remaining) + " left by the plan"
 	}
 	text += describeSteering(s.Steering)
 	switch {
