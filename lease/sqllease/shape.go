@@ -85,13 +85,13 @@ func holds(column, typ string, size, scale int64) bool {
 // checkShape refuses a table in which a compare-and-swap could succeed twice.
 func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		found, err = s.dialect.shape(ctx, conn, t)
+		found, err = s.dialect().shape(ctx, conn, t)
 		return err
 	})
 	if err != nil {
 		return found, fmt.Errorf("shape of table %s: %w", t.quoted, err)
 	}
-	return found, s.tableError(s.dialect.flaws(found, t, s.namespace)...)
+	return found, s.tableError(s.dialect().flaws(found, t, s.namespace)...)
 }
 
 func (s *store) tableError(flaws ...Flaw) error {
@@ -108,7 +108,7 @@ func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 		return s.tableError(Flaw{
 			Found: fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace),
 			Want:  "one",
-			Fix:   s.dialect.rebuild(s.table),
+			Fix:   s.dialect().rebuild(s.table),
 		})
 	}
 	if worker < layoutKey || worker != int(int32(worker)) {
