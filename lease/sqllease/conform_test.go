@@ -30,7 +30,11 @@ func TestConformWithoutGORM(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), sqllease.WithNamespace(namespace))
+			opts := []sqllease.Option{sqllease.WithNamespace(namespace)}
+			if isTiDB(db) {
+				opts = append(opts, sqllease.AllowVolatile())
+			}
+			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), opts...)
 		})
 	})
 }

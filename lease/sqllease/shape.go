@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -40,6 +41,7 @@ func (e *TableError) Error() string {
 type shape struct {
 	schema  string
 	kind    string // such as aView; empty for a plain table
+	fix     string // of the kind; empty for a new table
 	columns map[string]column
 	keys    []uniqueKey
 	flaws   []Flaw // of other kinds
@@ -128,7 +130,7 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	case aView:
 		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
 	default:
-		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: d.rebuild(t)}}
+		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: cmp.Or(found.fix, d.rebuild(t))}}
 	}
 	flaws := found.flaws
 	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {

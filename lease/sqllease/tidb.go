@@ -28,14 +28,18 @@ var tidbDialect = func() *dialect {
 	return &d
 }()
 
-// tidbConflict finds a commit that has failed and was rolled back.
-var tidbConflict = regexp.MustCompile(`(?i)\berror (8002|8022|9007)\b`)
+// tidbAborted finds a commit that was rolled back: by a conflict, or because the row that
+// it inserts is there.
+var tidbAborted = regexp.MustCompile(`(?i)\berror (?:8002|8022|9007|(8141))\b`)
 
 func classifyTiDB(err error) kind {
-	if tidbConflict.MatchString(err.Error()) {
-		return conflict
+	switch match := tidbAborted.FindStringSubmatch(err.Error()); {
+	case match == nil:
+		return classifyMySQL(err)
+	case match[1] != "":
+		return duplicate
 	}
-	return classifyMySQL(err)
+	return conflict
 }
 
 const tidbSession = `SELECT CASE
@@ -60,6 +64,9 @@ func inspectTiDB(ctx context.Context, conn *sql.Conn, t table) (found session, e
 // tidbShape finds what only the table's DDL shows.
 func tidbShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 	found, err := mysqlShape(ctx, conn, t)
+	if found.kind == temporary {
+		found.fix = "DROP TEMPORARY TABLE " + t.quoted // it cannot be renamed
+	}
 	if err != nil || found.kind != "" {
 		return found, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -82,18 +83,21 @@ func refusesTiDB(t *testing.T, db *gorm.DB) {
 // A lease that does not settle writes nothing.
 func wantsSettle(t *testing.T, db *gorm.DB) {
 	const window = 300 * time.Millisecond
+	acquire := func(store lease.Store, settle time.Duration) (*lease.Lease, error) {
+		return lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithSettle(settle),
+			lease.WithLogger(slog.New(slog.DiscardHandler)))
+	}
 	store := sqllease.New(db, sqllease.AllowVolatile())
 	want := "lease: acquiring a worker: sqllease: a server " + untried + ": want lease.WithSettle of a window or more"
 	for _, settle := range []time.Duration{0, window - 1} {
-		_, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithSettle(settle))
-		if text(err) != want {
+		if _, err := acquire(store, settle); text(err) != want {
 			t.Errorf("settling for %v: %v, want %s", settle, err, want)
 		}
 	}
 	if got := load(t, store); len(got) != 0 {
 		t.Errorf("the records are %v, want none", got)
 	}
-	l, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithSettle(window))
+	l, err := acquire(store, window)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +109,7 @@ func wantsSettle(t *testing.T, db *gorm.DB) {
 var tidbDirt = []dirt{
 	{"transaction without a lock", []string{"BEGIN OPTIMISTIC", insertOrder}, openTransaction, false},
 	{"transaction with a lock", []string{"BEGIN PESSIMISTIC", insertOrder}, openTransaction, false},
-	{"old snapshot", []string{"SET SESSION tidb_snapshot = NOW()"}, "tidb_snapshot", false},
+	{"old snapshot", []string{"REPLACE INTO mysql.tidb VALUES ('tikv_gc_safe_point', '20060102-15:04:05 +0000', '')", "SET SESSION tidb_snapshot = NOW()"}, "tidb_snapshot", false},
 	{"stale reads", []string{"SET SESSION tidb_read_staleness = -5"}, "tidb_read_staleness", false},
 	{"old timestamps", []string{"SET SESSION tidb_low_resolution_tso = ON"}, "tidb_low_resolution_tso", false},
 	{"reads of another time", []string{"SET SESSION tidb_enable_external_ts_read = ON"}, "tidb_enable_external_ts_read", false},
@@ -201,19 +205,26 @@ func TestTiDBServer(t *testing.T) {
 	storetest.Repeated(t, server, dial)
 }
 
-// A million IDs, while clients are killed and paused, the server is killed, and answers
-// to commits are lost.
+const onePhase = "?tidb_enable_1pc=1&tidb_enable_async_commit=1"
+
+// A million IDs in all, while clients are killed and paused, the server is killed, and
+// answers to commits are lost.
 func TestTortureTiDB(t *testing.T) {
 	t.Parallel()
 	for name, params := range map[string]string{"two phases": "", "one phase, asynchronous": onePhase} {
 		t.Run(name, func(t *testing.T) {
-			server := testserver.TiDB(t)
-			storetest.TortureLosing(t, server, "COMMIT", params, leasetest.TortureConfig{IDs: 500_000, Outages: 5, Pauses: 20})
+			storetest.TortureLosing(t, testserver.TiDB(t), "COMMIT", params, leasetest.TortureConfig{IDs: 350_000, Outages: 5, Pauses: 20})
 		})
 	}
+	t.Run("one worker", func(t *testing.T) {
+		leasetest.Torture(t, testserver.TiDB(t).URL()+onePhase, contended(350_000))
+	})
 }
 
-const onePhase = "?tidb_enable_1pc=1&tidb_enable_async_commit=1"
+// contended has eight processes claim one worker, all the time.
+func contended(ids int) leasetest.TortureConfig {
+	return leasetest.TortureConfig{Workers: 1, Window: 100 * time.Millisecond, Skew: -1, IDs: ids}
+}
 
 // breakVariable has the processes of a torture send no BEGIN and no COMMIT.
 const (
@@ -243,7 +254,7 @@ func TestTortureTiDBChild(t *testing.T) {
 	if url == "" {
 		t.Skip("started by TestTortureTiDBFindsAutocommit")
 	}
-	leasetest.Torture(t, url, leasetest.TortureConfig{Workers: 2, Window: 300 * time.Millisecond, Pauses: 2, IDs: 20_000})
+	leasetest.Torture(t, url, contended(20_000))
 }
 
 // poolFor opens a pool whose statements commit by themselves, if this process is to.
