@@ -73,11 +73,8 @@ func freshOn(t *testing.T, server *testserver.Server) *gorm.DB {
 }
 
 func refusesTiDB(t *testing.T, db *gorm.DB) {
-	var version string
-	if err := db.Raw("SELECT VERSION()").Scan(&version).Error; err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, "by name", sqllease.New(db), fmt.Sprintf("sqllease: the server is TiDB (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease%s", version, untried, orAllow))
+	wantError(t, "by name", sqllease.New(db), fmt.Sprintf("sqllease: the server is TiDB (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease%s",
+		db.Dialector.(*mysql.Dialector).ServerVersion, untried, orAllow))
 }
 
 // A lease that does not settle writes nothing.
@@ -157,10 +154,35 @@ func TestTiDBConform(t *testing.T) {
 	}
 }
 
-// Whatever happens to the commit of a write.
+// What MySQL, asked in place of TiDB, shows of its dialect.
+func TestLikeTiDB(t *testing.T) {
+	t.Parallel()
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		refusesTiDB(t, proxied(t, db, likeTiDB()))
+		wantsSettle(t, proxied(t, db, likeTiDB()))
+		meetAtCommit(t, func(*testing.T) *gorm.DB { return db }, likeTiDB)
+		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+			return newStore(proxied(t, db, likeTiDB()), sqllease.WithNamespace(namespace))
+		})
+	})
+}
+
+// likeTiDB has MySQL answer as TiDB does.
+func likeTiDB() *proxy {
+	return &proxy{ask: strings.NewReplacer("VERSION()", "'8.0.11-TiDB-v8.4.0'", "BEGIN PESSIMISTIC", "BEGIN",
+		"@@SESSION.tidb_snapshot", "''", "@@SESSION.tidb_read_staleness", "0",
+		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
+}
+
 func TestTiDBCommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)
+	meetAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
+}
+
+// meetAtCommit wants a write to be what its commit was.
+func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
+	t.Helper()
 	for _, test := range append(tidbOutcomes(), outcomes...) {
 		switch test.name {
 		case "another was first", "sent twice by a proxy":
@@ -168,8 +190,9 @@ func TestTiDBCommit(t *testing.T) {
 		}
 		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
 			t.Run(test.name+" "+name, func(t *testing.T) {
-				t.Parallel()
-				test.meet(t, freshOn(t, server), from, (*proxy).onCommit)
+				db := database(t)
+				db.Exec("DELETE FROM snowflake_workers") // of the test before, if there is one
+				test.meet(t, db, through(), from, (*proxy).onCommit)
 			})
 		}
 	}

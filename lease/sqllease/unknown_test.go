@@ -70,7 +70,7 @@ func TestUnknownOutcome(t *testing.T) {
 			t.Run(test.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-					test.meet(t, db, from, (*proxy).onWrite)
+					test.meet(t, db, &proxy{}, from, (*proxy).onWrite)
 				})
 			})
 		}
@@ -78,9 +78,8 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 // meet has the statement that on sets up suffer the fault.
-func (o outcome) meet(t *testing.T, db *gorm.DB, from lease.Record, on func(*proxy, interception)) {
+func (o outcome) meet(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
 	t.Helper()
-	p := &proxy{}
 	store, other := newStore(proxied(t, db, p)), newStore(db)
 	if from != (lease.Record{}) {
 		swap(t, other, 1, lease.Record{}, from, true)
