@@ -168,6 +168,7 @@ func (u *use) block(of []*column) engine.Findings {
 	}
 	var found engine.Findings
 	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
+	found.Blockers[0].InPlace = true
 	return found
 }
 

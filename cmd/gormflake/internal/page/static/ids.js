@@ -4,7 +4,8 @@
 import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
 import { keyOf } from './layout.js';
-import { mask, timeOf } from './parts.js';
+import { reader, timeOf } from './parts.js';
+import { t } from './text.js';
 import { isoTime } from './time.js';
 
 const pageSize = 20;
@@ -50,7 +51,7 @@ export class IDTable {
   filter(range) {
     this.#rows = range ? this.#all.filter(({ offset }) => offset >= range.from && offset <= range.to) : [...this.#all];
     byID('ids-all').hidden = range === undefined;
-    byID('ids-summary').textContent = range ? `${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the timeline` : '';
+    byID('ids-summary').textContent = range ? t`${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the timeline` : '';
     this.#order();
   }
 
@@ -90,7 +91,7 @@ export class IDTable {
     fill(body, `${keyOf(this.#layout)} ${columns} ${rows.map(({ id, place, times, text }) => `${id} ${place} ${times} ${text}`)}`, () => rows.map(() => el('tr', {})));
     [...body.rows].forEach((row, i) => this.#fillRow(row, rows[i]));
     byID('ids-pager').hidden = this.#rows.length <= pageSize;
-    byID('ids-page').textContent = `${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
+    byID('ids-page').textContent = t`${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
     byID('ids-back').disabled = this.#page === 0;
     byID('ids-next').disabled = from + pageSize >= this.#rows.length;
   }
@@ -98,7 +99,7 @@ export class IDTable {
   #heading({ name, title, kind }) {
     const { column, down } = this.#sort;
     const sorted = column === name ? (down ? 'descending' : 'ascending') : undefined;
-    const button = el('button', { type: 'button', class: 'sort', 'data-column': name }, title);
+    const button = el('button', { type: 'button', class: 'sort', 'data-column': name }, t(title));
     button.addEventListener('click', () => this.#sortBy(name));
     return el('th', { scope: 'col', class: kind, 'aria-sort': sorted }, button);
   }
@@ -124,7 +125,7 @@ function setCurrent(row, current) {
 
 function columnsOf(layout, items) {
   const number = (name, key, title = name) => ({ name, title, kind: 'number', key, text: (item) => `${key(item)}` });
-  const sequence = mask(layout.sequenceBits);
+  const sequence = reader(layout, 'sequence');
   const text = ({ text: written }) => written;
   return [
     { ...number('place', ({ place }) => place + 1, 'in text'), kind: 'number place' },
@@ -132,7 +133,7 @@ function columnsOf(layout, items) {
     { name: 'time', title: 'time, UTC', kind: 'when', key: ({ id }) => id, text: ({ id }) => dayAndHour(isoTime(timeOf(layout, id))) },
     ...(layout.datacenterBits > 0 ? [number('datacenter', ({ lane }) => lane.datacenter)] : []),
     ...(layout.workerBits > 0 ? [number('worker', ({ lane }) => lane.worker)] : []),
-    number('sequence', ({ id }) => id & sequence),
+    number('sequence', ({ id }) => sequence(id)),
     ...(items.some(({ times }) => times > 1) ? [number('found', ({ times }) => times, 'times found')] : []),
     ...(items.some((item) => item.form !== 'decimal') ? [{ name: 'text', title: 'as found', key: text, text }] : []),
   ];
@@ -146,7 +147,7 @@ function compare(a, b) {
 function recordOf(layout, { id, lane, text }) {
   return {
     id: `${id}`, time: isoTime(timeOf(layout, id)), datacenter: Number(lane.datacenter), worker: Number(lane.worker),
-    sequence: Number(id & mask(layout.sequenceBits)), text,
+    sequence: Number(reader(layout, 'sequence')(id)), text,
   };
 }
 

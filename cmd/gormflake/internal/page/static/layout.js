@@ -1,5 +1,8 @@
 // A layout says how the bits of an ID are shared out, as snowflake.Layout does
-// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers.
+// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers. Where
+// sequenceFirst is set, the sequence stands above the worker, as Go cannot have it.
+
+import { t } from './text.js';
 
 export const maxInt64 = 2n ** 63n - 1n;
 
@@ -16,10 +19,19 @@ export const layouts = Object.freeze({
   leaf: layout(1288834974657n, 1n, 0, 10, 12, 63),
   tsid: layout(1577836800000n, 1n, 0, 10, 12, 63),
   yitter: layout(1582136402000n, 1n, 0, 6, 6, 63),
+  sonyflake: layout(1409529600000n, 10n, 0, 16, 8, 63, true),
 });
 
-export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits) {
-  return Object.freeze({ epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits });
+export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits, sequenceFirst = false) {
+  return Object.freeze({ epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits, sequenceFirst });
+}
+
+const usual = Object.freeze(['datacenter', 'worker', 'sequence']);
+const swapped = Object.freeze(['datacenter', 'sequence', 'worker']);
+
+// lowFields are the fields below the time, from the top.
+export function lowFields(l) {
+  return l.sequenceFirst ? swapped : usual;
 }
 
 export function lowBits(l) {
@@ -61,20 +73,20 @@ export function keyOf(l) {
 export function mistakes(l) {
   const found = [];
   if (l.tick < 1n || l.tick > longestTick) {
-    found.push(['tick', `a tick of ${l.tick} ms: want 1 to ${longestTick} ms`]);
+    found.push(['tick', t`a tick of ${l.tick} ms: want 1 to ${longestTick} ms`]);
   } else if (l.epoch % l.tick !== 0n) {
-    found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms: want whole ticks since 1970`]);
+    found.push(['epoch', t`the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms: want whole ticks since 1970`]);
   }
   if (l.epoch < 0n) {
-    found.push(['epoch', 'an epoch before 1970: want 1970-01-01T00:00:00Z or later']);
+    found.push(['epoch', t`an epoch before 1970: want 1970-01-01T00:00:00Z or later`]);
   }
   if (l.epoch > longest) {
-    found.push(['epoch', 'an epoch after 2262: want 2262-04-11T23:47:16.854Z or earlier']);
+    found.push(['epoch', t`an epoch after 2262: want 2262-04-11T23:47:16.854Z or earlier`]);
   }
   if (l.totalBits < 1 || l.totalBits > 63) {
-    found.push(['totalBits', `${l.totalBits} bits in total: want 1 to 63`]);
+    found.push(['totalBits', t`${l.totalBits} bits in total: want 1 to 63`]);
   } else if (lowBits(l) >= l.totalBits) {
-    found.push(['totalBits', `datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits: want at least one left for time`]);
+    found.push(['totalBits', t`datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits: want at least one left for time`]);
   }
   return found;
 }
