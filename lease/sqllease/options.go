@@ -78,7 +78,8 @@ func WithTable(name string) Option {
 // AllowVolatile accepts a database that may forget what it has acknowledged, or
 // an engine whose settings do not show it, such as TiDB, and silences the warnings.
 // Combine it with lease.WithSettle of at least one window, without which TiDB is still
-// refused, and elsewhere IDs can be issued twice after a crash. It does not accept a table that is refused by a [TableError].
+// refused, and elsewhere IDs can be issued twice after a crash. It does not accept a
+// table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true

@@ -32,7 +32,7 @@ func (d *doctor) checkSettings() {
 	switch {
 	case len(settings) > 0:
 	case d.Engine != "":
-		d.report.ok(settingsCheck, "", "the server is "+d.Engine+", whose settings do not show what it forgets: to lease workers from it, lease.WithSettle")
+		d.report.ok(settingsCheck, "", "the server is "+d.Engine+", whose settings do not show what it forgets; leases that are kept there want lease.WithSettle")
 	default:
 		d.report.ok(settingsCheck, "", "the server keeps what it has acknowledged")
 	}
