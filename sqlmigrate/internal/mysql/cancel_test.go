@@ -17,8 +17,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
-// mysqlAtWork are the connections to the database that are, but not the caller's.
-const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting%' AND ID <> CONNECTION_ID()"
+// mysqlAtWork are the connections to the database that wait for a table, but not the
+// caller's. Others wait for a moment, such as MySQL's for a commit.
+const mysqlAtWork = "SELECT ID FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND COMMAND = 'Query' AND STATE LIKE 'Waiting for table%' AND ID <> CONNECTION_ID()"
 
 // mysqlWaits calls apply, which has to wait for a lock, ends it when it does,
 // and returns the connections that wait after that, and its error.

@@ -65,8 +65,8 @@ func processMistakes(t *testing.T, program string) {
 	}
 }
 
-// Each example of the help works as it stands, where there are a database and a
-// log.
+// Each example of the help works as it stands, where there are a database, a log and
+// the secret of package publicid's examples.
 func processExamples(t *testing.T, program string) {
 	for _, command := range []string{"gen", "parse", "min", "max", "workers", "workers release", "workers ddl", "version"} {
 		text := clitest.Printed(t, clitest.CommandWith(t.Context(), nil, append(strings.Fields(command), "--help")...))
@@ -80,8 +80,10 @@ func processExamples(t *testing.T, program string) {
 			shell, stderr := process(t, "/bin/sh", "-c", line)
 			shell.Env = append(shell.Env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 			clitest.Records(t, "sqlite://"+filepath.Join(shell.Dir, "app.db"), map[int]lease.Record{7: {Bound: 1, Owner: "dead"}})
-			if err := os.WriteFile(filepath.Join(shell.Dir, "app.log"), []byte(clitest.Sample(t).String()), 0o600); err != nil {
-				t.Fatal(err)
+			for name, content := range map[string]string{"app.log": clitest.Sample(t).String(), "publicid.secret": "32 random bytes of a secret file"} {
+				if err := os.WriteFile(filepath.Join(shell.Dir, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			out, err := shell.Output()
 			if err != nil || len(out) == 0 || stderr.Len() > 0 || !strings.HasPrefix(line, "gormflake "+command) {

@@ -77,7 +77,7 @@ func newParse(now func() time.Time) *cobra.Command {
 		Example: `  gormflake parse 2124189853926044565
   gormflake parse --json 5VZ4ptk2d7i 1TYN3DBQC0CWN
   gormflake parse PAY2026112117150353000030494
-  gormflake parse --secret-file /run/secrets/publicid ord_mhnGNExQofhATHNAGGdAju
+  gormflake parse --secret-file publicid.secret ord_mhnGNExQofhATHNAGGdAju
   gormflake parse < app.log
   gormflake parse --file app.log --table --since -1d
   gormflake parse --json-log < app.log`,
