@@ -485,6 +485,18 @@ func TestLoadRefusesNull(t *testing.T) {
 	})
 }
 
+// SQLite keeps text in a column of integers.
+func TestLoadRefusesText(t *testing.T) {
+	t.Parallel()
+	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
+		swap(t, sqllease.New(db), 7, lease.Record{}, first, true)
+		records, err := sqllease.New(instead("SELECT worker_id", "SELECT 'seven'")(t, db)).Load(within(t, patience))
+		if err == nil || !strings.Contains(err.Error(), "seven") {
+			t.Errorf("Load = %v, %v, want an error about seven", records, err)
+		}
+	})
+}
+
 // Rows that a damaged index lets in.
 func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()

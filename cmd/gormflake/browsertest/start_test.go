@@ -81,6 +81,28 @@ func TestExamplesOfOthers(t *testing.T) {
 	p.want("#result-title", "An ID of this moment")
 }
 
+// Sonyflake's sequence stands before its machine: in the drawing, the table, a link,
+// and in the layout of its second version, which has another epoch.
+func TestSonyflake(t *testing.T) {
+	t.Parallel()
+	p := open(t, serve(t), "/#layout=sonyflake&ids=436207616016842755")
+	p.wantContains("#sentence", "by worker 3, with sequence 1.")
+	if got := value[string](p, names); got != "unused time sequence worker" {
+		t.Errorf("the drawing names %q", got)
+	}
+	p.enter("#input", "436207616016842755 436207616016842756")
+	if got := value[string](p, `[...document.querySelectorAll("#ids-table tbody td.number:not(.place)")].map((e) => e.textContent).join(" ")`); got != "3 1 4 1" {
+		t.Errorf("the table has workers and sequences %q, want 3 1 4 1", got)
+	}
+	p.enter("#shape-epoch", "2025-01-01")
+	p.until(`location.hash.includes("order=sequence.worker")`)
+	p.visit(value[string](p, `location.href`))
+	p.wantContains("#sentence", "of worker 3, with sequence 1.") // which is years ahead
+	p.do(chromedp.Click("#compose")) // composes what it reads
+	p.do(chromedp.Click("#generated-read"))
+	p.wantContains("#sentence", "by worker 0, with sequence 0.")
+}
+
 // A time is read as it is written: a date, Unix time, hex, or relative to now.
 func TestTimesOfFields(t *testing.T) {
 	t.Parallel()

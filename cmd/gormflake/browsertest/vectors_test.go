@@ -20,8 +20,8 @@ func TestVectorsInThePage(t *testing.T) {
 	for _, wrong := range got[:len(got)-1] {
 		t.Error(wrong)
 	}
-	if got[len(got)-1] != "checked 12" {
-		t.Errorf("%s layouts, want 12", got[len(got)-1])
+	if got[len(got)-1] != "checked 17" {
+		t.Errorf("%s layouts, want 17", got[len(got)-1])
 	}
 	if spoilt := value[[]string](p, check+`((vectors) => { vectors.layouts[2].ids[1].base58 += "z" })`); len(spoilt) != 3 {
 		t.Errorf("a spoilt vector gives %d lines, want 3", len(spoilt))

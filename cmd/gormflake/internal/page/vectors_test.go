@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -36,6 +38,7 @@ type shape struct {
 	WorkerBits     uint8  `json:"workerBits"`
 	SequenceBits   uint8  `json:"sequenceBits"`
 	TotalBits      uint8  `json:"totalBits"`
+	SequenceFirst  bool   `json:"sequenceFirst,omitempty"`
 }
 
 type layoutVector struct {
@@ -107,6 +110,9 @@ func TestVectorsAreGolden(t *testing.T) {
 func makeVectors(t *testing.T) vectors {
 	t.Helper()
 	var v vectors
+	for _, name := range slices.Sorted(maps.Keys(flags.Layouts())) {
+		v.Layouts = append(v.Layouts, vectorOf(t, name, flags.Layouts()[name]))
+	}
 	for _, l := range vectorLayouts() {
 		v.Layouts = append(v.Layouts, vectorOf(t, l.name, l.layout))
 	}
@@ -124,9 +130,6 @@ type namedLayout struct {
 func vectorLayouts() []namedLayout {
 	epoch := time.Date(2024, time.February, 29, 12, 30, 0, 0, time.UTC)
 	return []namedLayout{
-		{"twitter", snowflake.TwitterLayout()},
-		{"js-safe", snowflake.JSSafeLayout()},
-		{"discord", snowflake.DiscordLayout()},
 		{"53 bits of milliseconds", snowflake.Layout{Epoch: epoch, Tick: time.Millisecond, DatacenterBits: 1, WorkerBits: 3, SequenceBits: 8, TotalBits: 53}},
 		{"fields of 1 bit", snowflake.Layout{Epoch: epoch, Tick: time.Millisecond, DatacenterBits: 1, WorkerBits: 1, SequenceBits: 1, TotalBits: 63}},
 		{"no datacenter, ticks of 1 s", snowflake.Layout{Epoch: epoch, Tick: time.Second, WorkerBits: 16, SequenceBits: 14, TotalBits: 63}},
@@ -159,8 +162,25 @@ func vectorOf(t *testing.T, name string, l snowflake.Layout) layoutVector {
 		}
 		v.Refused = append(v.Refused, partsOf(p))
 	}
+	if name == flags.Sonyflake {
+		v.swap()
+	}
 	return v
 }
+
+// swap says worker of what Go has as the sequence, and the other way round.
+func (v *layoutVector) swap() {
+	v.Shape.SequenceFirst = true
+	v.Shape.WorkerBits, v.Shape.SequenceBits = v.Shape.SequenceBits, v.Shape.WorkerBits
+	for i := range v.IDs {
+		v.IDs[i].Parts.swap()
+	}
+	for i := range v.Refused {
+		v.Refused[i].swap()
+	}
+}
+
+func (p *partsVector) swap() { p.Worker, p.Sequence = p.Sequence, p.Worker }
 
 // vectorIDs are the ends of each field, and some in between.
 func vectorIDs(t *testing.T, l snowflake.Layout) []types.ID {
@@ -331,7 +351,7 @@ func takenTexts(t *testing.T) []textVector {
 }
 
 func shapeOf(l snowflake.Layout) shape {
-	return shape{millis(l.Epoch), strconv.FormatInt(l.Tick.Milliseconds(), 10), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits}
+	return shape{millis(l.Epoch), strconv.FormatInt(l.Tick.Milliseconds(), 10), l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.TotalBits, false}
 }
 
 func partsOf(p snowflake.Parts) partsVector {

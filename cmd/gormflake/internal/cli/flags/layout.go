@@ -12,24 +12,24 @@ import (
 	"github.com/gormflake/gormflake/snowflake"
 )
 
-// layouts are those that have a name.
-var layouts = map[string]snowflake.Layout{
-	"twitter":   snowflake.TwitterLayout(),
-	"js-safe":   snowflake.JSSafeLayout(),
-	"discord":   snowflake.DiscordLayout(),
-	"instagram": foreign(1314220021721, time.Millisecond, 13, 10),
-	"leaf":      foreign(1288834974657, time.Millisecond, 10, 12), // of Meituan
-	"tsid":      foreign(1577836800000, time.Millisecond, 10, 12),
-	"yitter":    foreign(1582136402000, time.Millisecond, 6, 6),
-	Sonyflake:   foreign(1409529600000, 10*time.Millisecond, 8, 16),
-}
-
 // Sonyflake is the layout that has the sequence where others have the worker.
 const Sonyflake = "sonyflake"
 
-// foreign is a layout of another library, by its defaults.
-func foreign(epoch int64, tick time.Duration, worker, sequence uint8) snowflake.Layout {
-	return snowflake.Layout{Epoch: time.UnixMilli(epoch).UTC(), Tick: tick, WorkerBits: worker, SequenceBits: sequence, TotalBits: 63}
+// Layouts are those that have a name.
+func Layouts() map[string]snowflake.Layout {
+	return map[string]snowflake.Layout{
+		"twitter":   snowflake.TwitterLayout(),
+		"js-safe":   snowflake.JSSafeLayout(),
+		"discord":   snowflake.DiscordLayout(),
+		"instagram": snowflake.InstagramLayout(),
+		"leaf":      snowflake.LeafLayout(),
+		"tsid":      snowflake.TSIDLayout(),
+		"yitter":    snowflake.YitterLayout(),
+		Sonyflake: {
+			Epoch: time.Date(2014, time.September, 1, 0, 0, 0, 0, time.UTC), Tick: 10 * time.Millisecond,
+			WorkerBits: 8, SequenceBits: 16, TotalBits: 63,
+		},
+	}
 }
 
 // Layout are --layout and what changes single parts of it.
@@ -56,7 +56,7 @@ func (f *Layout) Register(cmd *cobra.Command) {
 }
 
 func (f *Layout) names() []string {
-	names := slices.Sorted(maps.Keys(layouts))
+	names := slices.Sorted(maps.Keys(Layouts()))
 	return slices.DeleteFunc(names, func(name string) bool { return name == Sonyflake && !f.Reads })
 }
 
@@ -70,7 +70,7 @@ func (f *Layout) Given() bool {
 
 // Layout is the layout that the flags describe.
 func (f *Layout) Layout() (snowflake.Layout, error) {
-	layout := layouts[f.name]
+	layout := Layouts()[f.name]
 	if names := f.names(); !slices.Contains(names, f.name) {
 		return layout, terminal.Usagef("--layout %q: want one of %s", f.name, strings.Join(names, ", "))
 	}
@@ -83,8 +83,12 @@ func (f *Layout) Layout() (snowflake.Layout, error) {
 	}
 	f.override("tick", func() { layout.Tick = f.tick })
 	f.override("datacenter-bits", func() { layout.DatacenterBits = f.datacenter })
-	f.override("worker-bits", func() { layout.WorkerBits = f.worker })
-	f.override("sequence-bits", func() { layout.SequenceBits = f.sequence })
+	worker, sequence := &layout.WorkerBits, &layout.SequenceBits
+	if f.Swapped() {
+		worker, sequence = sequence, worker
+	}
+	f.override("worker-bits", func() { *worker = f.worker })
+	f.override("sequence-bits", func() { *sequence = f.sequence })
 	f.override("total-bits", func() { layout.TotalBits = f.totalBits })
 	return layout, terminal.Usage(layout.Validate())
 }

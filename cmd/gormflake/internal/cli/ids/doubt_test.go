@@ -62,6 +62,26 @@ func TestParseBigInt(t *testing.T) {
 	}
 }
 
+// Sonyflake's machine is a worker wherever it is shown, and --worker-bits are its bits.
+func TestParseSonyflakeInText(t *testing.T) {
+	t.Parallel()
+	const line = "order 436207616016842755 paid" // of tick 26000000001
+	for _, test := range []struct {
+		in, want string
+		args     []string
+	}{
+		{line, "worker 3 sequence 1)", nil},
+		{line, "       3         1  decimal", []string{"--table"}},
+		{`{"id":"436207616016842755"}`, `"worker":3,"sequence":1`, []string{"--json-log"}},
+		{line, "worker 3 sequence 256)", []string{"--worker-bits", "8", "--sequence-bits", "16"}},
+	} {
+		out, errs := parsed(t, test.in, append(test.args, "--layout", "sonyflake")...)
+		if !strings.Contains(out, test.want) {
+			t.Errorf("%q: got %s%s, want %q", test.args, out, errs, test.want)
+		}
+	}
+}
+
 func TestParseLayoutsByName(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, id, want string }{

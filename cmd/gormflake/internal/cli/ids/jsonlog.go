@@ -43,7 +43,7 @@ func (p *printer) contained(text []byte) []contained {
 			continue
 		}
 		seen[r.id] = true
-		parts := p.layout.Decompose(r.id)
+		parts := p.parts(r.id)
 		all = append(all, contained{r.id, terminal.Stamp(parts.Time), parts.Datacenter, parts.Worker, parts.Sequence})
 	}
 	return all

@@ -42,11 +42,16 @@ type reader struct {
 	swapped bool // the sequence stands before the worker
 }
 
-func (r reader) record(id types.ID) record {
+func (r reader) parts(id types.ID) snowflake.Parts {
 	parts := r.layout.Decompose(id)
 	if r.swapped {
 		parts.Worker, parts.Sequence = parts.Sequence, parts.Worker
 	}
+	return parts
+}
+
+func (r reader) record(id types.ID) record {
+	parts := r.parts(id)
 	rec := record{
 		ID: id, Time: terminal.Stamp(parts.Time), UnixMilli: parts.Time.UnixMilli(),
 		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,

@@ -178,7 +178,7 @@ func (p *printer) found(r reading) {
 
 // annotate appends what an ID contains.
 func (p *printer) annotate(b []byte, id types.ID) []byte {
-	parts := p.layout.Decompose(id)
+	parts := p.parts(id)
 	b = append(b, '(')
 	b = parts.Time.UTC().AppendFormat(b, terminal.Milliseconds)
 	if p.layout.DatacenterBits > 0 {

@@ -1,6 +1,6 @@
 // The fields of a layout, and the bits of an ID that belong to each.
 
-import { timeBits } from './layout.js';
+import { lowFields, timeBits } from './layout.js';
 
 // fieldsOf lists the fields of a layout from the top bit down. The bits above
 // the layout are always 0, the sign of an int64 among them.
@@ -8,9 +8,7 @@ export function fieldsOf(layout) {
   return [
     { name: 'unused', bits: 64 - layout.totalBits },
     { name: 'time', bits: timeBits(layout) },
-    { name: 'datacenter', bits: layout.datacenterBits },
-    { name: 'worker', bits: layout.workerBits },
-    { name: 'sequence', bits: layout.sequenceBits },
+    ...lowFields(layout).map((name) => ({ name, bits: layout[`${name}Bits`] })),
   ].filter((field) => field.bits > 0);
 }
 

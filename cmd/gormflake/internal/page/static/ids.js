@@ -4,7 +4,7 @@
 import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
 import { keyOf } from './layout.js';
-import { mask, timeOf } from './parts.js';
+import { reader, timeOf } from './parts.js';
 import { isoTime } from './time.js';
 
 const pageSize = 20;
@@ -124,7 +124,7 @@ function setCurrent(row, current) {
 
 function columnsOf(layout, items) {
   const number = (name, key, title = name) => ({ name, title, kind: 'number', key, text: (item) => `${key(item)}` });
-  const sequence = mask(layout.sequenceBits);
+  const sequence = reader(layout, 'sequence');
   const text = ({ text: written }) => written;
   return [
     { ...number('place', ({ place }) => place + 1, 'in text'), kind: 'number place' },
@@ -132,7 +132,7 @@ function columnsOf(layout, items) {
     { name: 'time', title: 'time, UTC', kind: 'when', key: ({ id }) => id, text: ({ id }) => dayAndHour(isoTime(timeOf(layout, id))) },
     ...(layout.datacenterBits > 0 ? [number('datacenter', ({ lane }) => lane.datacenter)] : []),
     ...(layout.workerBits > 0 ? [number('worker', ({ lane }) => lane.worker)] : []),
-    number('sequence', ({ id }) => id & sequence),
+    number('sequence', ({ id }) => sequence(id)),
     ...(items.some(({ times }) => times > 1) ? [number('found', ({ times }) => times, 'times found')] : []),
     ...(items.some((item) => item.form !== 'decimal') ? [{ name: 'text', title: 'as found', key: text, text }] : []),
   ];
@@ -146,7 +146,7 @@ function compare(a, b) {
 function recordOf(layout, { id, lane, text }) {
   return {
     id: `${id}`, time: isoTime(timeOf(layout, id)), datacenter: Number(lane.datacenter), worker: Number(lane.worker),
-    sequence: Number(id & mask(layout.sequenceBits)), text,
+    sequence: Number(reader(layout, 'sequence')(id)), text,
   };
 }
 

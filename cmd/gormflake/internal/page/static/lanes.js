@@ -2,26 +2,25 @@
 // worker, and the gaps between them.
 
 import { lowBits } from './layout.js';
-import { decompose, mask, timeOf } from './parts.js';
+import { mask, reader, timeOf } from './parts.js';
 
 // arrange sorts the items by their IDs, and keeps their place in the text; of an
 // ID that is there several times the first, with how many there are. Offsets are
 // milliseconds from the first tick, which a number holds; within a tick IDs are
 // spread by their sequence.
-// It is made for 100,000 items, and so leaves their other parts to decompose.
+// It is made for 100,000 items, and so leaves their times to timeOf.
 export function arrange(layout, items) {
   const sorted = distinct(items.map((item, place) => ({ ...item, place, times: 1 })).sort(byNumber));
   const low = BigInt(lowBits(layout));
   const start = sorted[0].id >> low;
   const tick = Number(layout.tick);
-  const sequence = mask(layout.sequenceBits);
-  const spread = tick / (Number(sequence) + 1);
+  const spread = tick / (Number(mask(layout.sequenceBits)) + 1);
   const lanes = new Map();
-  const sequenceBits = BigInt(layout.sequenceBits);
-  const node = mask(layout.datacenterBits + layout.workerBits);
+  const [datacenter, worker, sequence] = ['datacenter', 'worker', 'sequence'].map((field) => reader(layout, field));
+  const workerBits = BigInt(layout.workerBits);
   for (const item of sorted) {
-    item.lane = laneOf(lanes, layout, (item.id >> sequenceBits) & node, item.id);
-    item.offset = Number((item.id >> low) - start) * tick + Number(item.id & sequence) * spread;
+    item.lane = laneOf(lanes, datacenter(item.id), worker(item.id), workerBits, item.id);
+    item.offset = Number((item.id >> low) - start) * tick + Number(sequence(item.id)) * spread;
   }
   return { start: timeOf(layout, sorted[0].id), span: sorted.at(-1).offset, ids: sorted, lanes: order([...lanes.values()]), gaps: gaps(sorted) };
 }
@@ -44,10 +43,10 @@ function byNumber(a, b) {
 }
 
 // laneOf is the lane of the ID's worker, which counts it.
-function laneOf(lanes, layout, key, id) {
+function laneOf(lanes, datacenter, worker, workerBits, id) {
+  const key = (datacenter << workerBits) | worker;
   let lane = lanes.get(key);
   if (!lane) {
-    const { datacenter, worker } = decompose(layout, id);
     lanes.set(key, lane = { key, datacenter, worker, count: 0, first: id });
   }
   lane.count++;

@@ -1,5 +1,6 @@
 // A layout says how the bits of an ID are shared out, as snowflake.Layout does
-// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers.
+// in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers. Where
+// sequenceFirst is set, the sequence stands above the worker, as Go cannot have it.
 
 export const maxInt64 = 2n ** 63n - 1n;
 
@@ -16,10 +17,19 @@ export const layouts = Object.freeze({
   leaf: layout(1288834974657n, 1n, 0, 10, 12, 63),
   tsid: layout(1577836800000n, 1n, 0, 10, 12, 63),
   yitter: layout(1582136402000n, 1n, 0, 6, 6, 63),
+  sonyflake: layout(1409529600000n, 10n, 0, 16, 8, 63, true),
 });
 
-export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits) {
-  return Object.freeze({ epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits });
+export function layout(epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits, sequenceFirst = false) {
+  return Object.freeze({ epoch, tick, datacenterBits, workerBits, sequenceBits, totalBits, sequenceFirst });
+}
+
+const usual = Object.freeze(['datacenter', 'worker', 'sequence']);
+const swapped = Object.freeze(['datacenter', 'sequence', 'worker']);
+
+// lowFields are the fields below the time, from the top.
+export function lowFields(l) {
+  return l.sequenceFirst ? swapped : usual;
 }
 
 export function lowBits(l) {

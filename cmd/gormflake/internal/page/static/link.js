@@ -5,6 +5,9 @@ import { forms, quote } from './forms.js';
 import { layout, layouts, mistakes, sameLayout } from './layout.js';
 import { isoTime, parseTick, parseTime } from './time.js';
 
+// What a link says of a layout whose sequence stands above the worker.
+const swapped = 'sequence.worker';
+
 // A link that is longer is cut by mail programs; the IDs are then left out.
 const longest = 2000;
 
@@ -35,6 +38,7 @@ export function toFragment({ text, form, code, layout: l }) {
     fragment.set('epoch', isoTime(l.epoch));
     fragment.set('tick', `${l.tick}`);
     fragment.set('bits', [l.datacenterBits, l.workerBits, l.sequenceBits, l.totalBits].join('.'));
+    if (l.sequenceFirst) fragment.set('order', swapped);
   }
   return `#${fragment}`;
 }
@@ -77,7 +81,9 @@ function customLayout(fragment) {
     if (!text) throw new SyntaxError(`${field}: missing`);
     return parse(text, field);
   };
-  const read = layout(take('epoch', named(parseTime)), take('tick', named(parseTick)), ...take('bits', parseBits));
+  const order = fragment.get('order') ?? '';
+  if (order !== '' && order !== swapped) throw new SyntaxError(`order ${quote(order)}: want none, or ${swapped}`);
+  const read = layout(take('epoch', named(parseTime)), take('tick', named(parseTick)), ...take('bits', parseBits), order === swapped);
   const [wrong] = mistakes(read);
   if (wrong) throw new RangeError(wrong[1]);
   return read;

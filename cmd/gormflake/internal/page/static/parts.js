@@ -1,7 +1,7 @@
 // IDs put together and taken apart. All numbers are BigInts: an ID has more
 // digits than a JavaScript number keeps.
 
-import { endTick, expires, lastID, lowBits } from './layout.js';
+import { endTick, expires, lastID, lowBits, lowFields } from './layout.js';
 import { isoTime } from './time.js';
 
 // tickOf is the tick that contains the millisecond; negative before the epoch.
@@ -17,28 +17,34 @@ export function timeOf(l, id) {
 // decompose takes an ID apart. The bits do not show whether it is one of this
 // layout.
 export function decompose(l, id) {
-  const sequenceBits = BigInt(l.sequenceBits);
-  const workerBits = BigInt(l.workerBits);
   return {
     time: timeOf(l, id),
     tick: id >> BigInt(lowBits(l)),
-    datacenter: (id >> (sequenceBits + workerBits)) & mask(l.datacenterBits),
-    worker: (id >> sequenceBits) & mask(l.workerBits),
-    sequence: id & mask(l.sequenceBits),
+    datacenter: reader(l, 'datacenter')(id),
+    worker: reader(l, 'worker')(id),
+    sequence: reader(l, 'sequence')(id),
   };
+}
+
+// reader returns what reads a low field of many IDs.
+export function reader(l, field) {
+  const names = lowFields(l);
+  const below = names.slice(names.indexOf(field) + 1).reduce((sum, name) => sum + l[`${name}Bits`], 0);
+  const [shift, bits] = [BigInt(below), mask(l[`${field}Bits`])];
+  return (id) => (id >> shift) & bits;
 }
 
 // compose builds the ID of the parts; the time is cut to its tick. A part that
 // the layout cannot hold is a PartError.
-export function compose(l, { time, datacenter, worker, sequence }) {
+export function compose(l, { time, ...parts }) {
   if (time < l.epoch || time >= expires(l)) {
     throw new PartError('time', `time ${isoTime(time)} out of range [${isoTime(l.epoch)}, ${isoTime(expires(l))})`);
   }
-  inRange('datacenter', datacenter, l.datacenterBits);
-  inRange('worker', worker, l.workerBits);
-  inRange('sequence', sequence, l.sequenceBits);
-  const node = (datacenter << BigInt(l.workerBits)) | worker;
-  return (tickOf(l, time) << BigInt(lowBits(l))) | (node << BigInt(l.sequenceBits)) | sequence;
+  return lowFields(l).reduce((id, name) => {
+    const bits = l[`${name}Bits`];
+    inRange(name, parts[name], bits);
+    return (id << BigInt(bits)) | parts[name];
+  }, tickOf(l, time));
 }
 
 // min is the smallest ID of the tick of time: 0 before the epoch, and above all

@@ -4,10 +4,8 @@
 
 import { dateOf, daysOfMonth, timeOfDate } from './calendar.js';
 import { quote } from './forms.js';
-import { lastID } from './layout.js';
+import { lastID, lowFields } from './layout.js';
 import { compose, decompose, mask, timeOf } from './parts.js';
-
-const fields = ['datacenter', 'worker', 'sequence'];
 
 // longest is a serial number of the longest code and the widest layout.
 export const longest = 74;
@@ -95,7 +93,7 @@ function shapeOf(l) {
 }
 
 function newShape(l) {
-  const present = fields.map((name) => ({ name, largest: mask(l[`${name}Bits`]) }))
+  const present = lowFields(l).map((name) => ({ name, largest: mask(l[`${name}Bits`]) }))
     .filter(({ largest }) => largest > 0n)
     .map(({ name, largest }) => ({ name, width: `${largest}`.length }));
   const time = `([0-9]{4})${'([0-9]{2})'.repeat(5)}([0-9]{3})`;

@@ -1,7 +1,7 @@
 // The choice of a layout: one with a name, the service's, or one of its own.
 
 import { byID, showError } from './dom.js';
-import { expires, layout, layouts, mistakes, sameLayout, timeBits } from './layout.js';
+import { expires, layout, layouts, lowFields, mistakes, sameLayout, timeBits } from './layout.js';
 import { duration, isoDay, isoTime, parseTick, parseTime } from './time.js';
 import { echoTime, startTimeField } from './timefield.js';
 
@@ -107,7 +107,7 @@ export class LayoutChoice {
         return undefined;
       }
     };
-    const read = layout(take('epoch', parseTime), take('tick', parseTick), ...widths.map((field) => take(field, parseWidth)));
+    const read = layout(take('epoch', parseTime), take('tick', parseTick), ...widths.map((field) => take(field, parseWidth)), this.#current.sequenceFirst);
     if (errors.size === 0) mistakes(read).forEach(([field, message]) => errors.set(field, message));
     for (const field of fields) showError(`shape-${field}`, errors.get(field) ?? '');
     return errors.size === 0 ? read : undefined;
@@ -127,8 +127,7 @@ export class LayoutChoice {
 }
 
 export function describe(l) {
-  const low = [['datacenter', l.datacenterBits], ['worker', l.workerBits], ['sequence', l.sequenceBits]];
-  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${low.map(([name, bits]) => `${bits} ${name}`).join(', ')}; runs out ${isoDay(expires(l))}`;
+  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${lowFields(l).map((name) => `${l[`${name}Bits`]} ${name}`).join(', ')}; runs out ${isoDay(expires(l))}`;
 }
 
 function parseWidth(text) {

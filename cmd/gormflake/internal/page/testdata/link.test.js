@@ -19,6 +19,14 @@ test('a layout that has a name is linked by it, whatever it was chosen as', () =
   }
 });
 
+test('a layout whose sequence is first is linked with that order', () => {
+  const second = layout(1735689600000n, 10n, 0, 16, 8, 63, true); // of sonyflake 2
+  const fragment = toFragment({ text: '5', form: 'auto', code: '', layout: second });
+  assert.deepEqual(fromFragment(fragment).layout, second);
+  assert.match(fromFragment(fragment.replace('sequence.worker', 'worker')).problem, /^order "worker": want none, or sequence.worker$/);
+  assert.match(describe(second), /^39 bits of 10 ms since 2025-01-01T00:00:00.000Z, 0 datacenter, 8 sequence, 16 worker;/);
+});
+
 test('an epoch may be Unix time, as most are published', () => {
   for (const epoch of ['1420070400000', '1420070400', '0x14aa2cab000', '2015-01-01', '2015-01-01T01:00:00+01:00']) {
     const read = fromFragment(`#layout=custom&epoch=${encodeURIComponent(epoch)}&tick=1&bits=5.5.12.63`);
