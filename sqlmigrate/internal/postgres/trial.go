@@ -71,9 +71,11 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, fmt.Errorf("%s: %w", inspecting, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, beginTrial+attempts); err != nil {
+	if _, err := tx.ExecContext(ctx, beginTrial+attempts); pgsql.State(err) != "" && ctx.Err() == nil {
 		found.NotTried("", err)
-		return found, ctx.Err()
+		return found, nil
+	} else if err != nil {
+		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
 	}
 	r := &trial{Trial: t, tx: tx}
 	if err := r.readCopies(ctx, &found); err != nil {
