@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -165,32 +164,18 @@ func usedFirst(views []*view, byOID map[int64]*view) []*view {
 	return sorted
 }
 
-// block is for views that cannot be recreated, or would not do afterwards. At
-// this point the columns are those that the view uses itself.
+// block is for views that cannot be recreated. At this point the columns are those
+// that the view uses itself.
 func (v *view) block() engine.Findings {
 	var found engine.Findings
 	table, object := "", "view "+v.Display
 	for _, c := range v.columns {
 		table = c.relation.Display
-		if cast := regexp.MustCompile(`\b` + regexp.QuoteMeta(quoteIfNeeded(c.Name)) + `\)::(integer|smallint)`); cast.MatchString(v.Definition) {
-			found.Block(table, object, "its definition makes column "+c.Name+" an integer, which fails with a larger key",
-				"drop it before, and create it again afterwards without that")
-		}
 	}
 	for _, reason := range v.Blocked {
 		found.Block(table, object, "it has to be dropped, and "+reason, "drop what is in the way before, and create it again afterwards")
 	}
 	return found
-}
-
-var simpleName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
-
-// quoteIfNeeded is the name as the server writes it, unless it is a reserved word.
-func quoteIfNeeded(name string) string {
-	if simpleName.MatchString(name) {
-		return name
-	}
-	return pgsql.Quote(name)
 }
 
 // viewIndexesSQL asks for the indexes of materialized views, which go with them,
