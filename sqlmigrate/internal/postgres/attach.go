@@ -56,7 +56,7 @@ func (c *column) attach(root *column) []string {
 func (s *sequence) create(c *column) []string {
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", pgsql.If(s.Unlogged, "UNLOGGED "), s.Target(), s.Type, s.Options()),
-		doBlock(ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // who creates it may not be who owns the table
+		pgsql.Do("", ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // who creates it may not be who owns the table
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.Target(), c.relation.Target(), pgsql.Quote(c.Name)),
 	}, s.trimmings())
 }

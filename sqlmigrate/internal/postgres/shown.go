@@ -8,6 +8,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/types"
 )
@@ -126,7 +127,7 @@ func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*
 		if c := copies[u.OID]; c != nil {
 			text = c.rows(moved, engine.Same(c.table(), key))
 		} else if v, is := views[u.OID]; is {
-			kind, text = "VIEW", keepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
+			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}
 		statements[i] = "CREATE TEMP " + kind + " " + pgsql.Quote(u.Name) + " AS " + text
 	}
