@@ -101,18 +101,6 @@ func TestAcquireFromASlowStore(t *testing.T) {
 	})
 }
 
-func TestAcquireWritesBeforeIssuing(t *testing.T) {
-	t.Parallel()
-	store := leasetest.NewMemory()
-	gen := generate(t, acquire(t, store))
-	for range 1000 {
-		id, worker := next(t, gen)
-		if tick, r := gen.Layout().Time(id).UnixMilli(), store.Records()[worker]; tick >= r.Bound {
-			t.Fatalf("issued tick %d, bound in the store %d", tick, r.Bound)
-		}
-	}
-}
-
 func TestNoFreeWorker(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -400,24 +388,6 @@ func TestAcquireStandsBack(t *testing.T) {
 		_, err := lease.Acquire(ctx, store, layout())
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the deadline after fewer than 1000 tries", err)
-		}
-	})
-}
-
-// A write that lands only after the next attempt has been made must not become
-// a second worker of the same process, or a shared one.
-func TestAcquireLateDelivery(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		acquire(t, store, lease.WithDatacenter(1)) // writes the layout
-		store.Fail(leasetest.Hold)
-		l := acquire(t, store, lease.WithWorker(1))
-		if n := store.Deliver(); n != 1 {
-			t.Fatalf("%d writes on their way, want 1", n)
-		}
-		if r := store.Records()[1]; holder(r) != l.Stats().Owner || r.Bound != l.Stats().Until.UnixMilli() {
-			t.Errorf("record = %+v, want the one of %+v", r, l.Stats())
 		}
 	})
 }

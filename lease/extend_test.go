@@ -229,52 +229,6 @@ func TestPauseBeyondTheWindow(t *testing.T) {
 	}
 }
 
-func TestExtensionUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply, leasetest.Hold} {
-		t.Run(fault.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				store := leasetest.NewMemory()
-				l := acquire(t, store, lease.WithWorker(0))
-				gen := generate(t, l)
-				until := l.Stats().Until
-				store.Fail(fault)
-				time.Sleep(20 * time.Second) // the keeper has tried, unanswered
-				if got := l.Stats().Until; !got.Equal(until) {
-					t.Errorf("an unanswered extension counts: %v, want %v", got, until)
-				}
-				time.Sleep(6 * time.Second)
-				store.Deliver()
-				time.Sleep(time.Minute)
-				if r := store.Records()[0]; l.Stats().Until.UnixMilli() != r.Bound || l.Stats().Losses != 0 || holder(r) != l.Stats().Owner {
-					t.Errorf("known %+v, stored %+v", l.Stats(), r)
-				}
-				next(t, gen)
-			})
-		})
-	}
-}
-
-// The extension whose request is overtaken lands after the worker was given
-// back: it must not take it again.
-func TestReleaseWithExtensionUnderWay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		gen := generate(t, acquire(t, store, lease.WithWorker(0)))
-		store.Fail(leasetest.Hold)
-		time.Sleep(21 * time.Second)
-		if err := gen.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		store.Deliver()
-		if r := store.Records()[0]; !released(r) || r.Bound > time.Now().UnixMilli() {
-			t.Errorf("record = %+v, want a free one", r)
-		}
-	})
-}
-
 func TestReleaseUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply} {

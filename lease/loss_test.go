@@ -480,55 +480,6 @@ func TestHealthInLogicalTime(t *testing.T) {
 	})
 }
 
-// The generator's time is ahead of the clock: the worker that takes the lost
-// one's place needs a window up there.
-func TestLossWithTheClockSetBack(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, clock := leasetest.NewMemory(), new(skew)
-		gen := generate(t, acquire(t, store, lease.WithWindow(time.Second), lease.WithClock(clock.now)))
-		last, worker := next(t, gen)
-		clock.set(-time.Hour)
-		rob(store, worker)
-		for range 300 {
-			time.Sleep(10 * time.Millisecond)
-			id, _ := next(t, gen)
-			if id <= last {
-				t.Fatalf("%d after %d", id, last)
-			}
-			last = id
-		}
-		if key(layout(), last) == worker {
-			t.Error("still under the lost worker")
-		}
-	})
-}
-
-// The call that finds the worker lost gets its IDs from another, with a window
-// where logical time is by then.
-func TestLossInLogicalTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		gen := generate(t, acquire(t, store, lease.WithWindow(time.Second)), snowflake.WithLogicalTime())
-		last, worker := next(t, gen)
-		rob(store, worker)
-		ids := make([]types.ID, 1<<16)
-		for range 100 {
-			if err := gen.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
-			if ids[0] <= last {
-				t.Fatalf("%d after %d", ids[0], last)
-			}
-			last = ids[len(ids)-1]
-		}
-		if key(layout(), last) == worker {
-			t.Error("still under the lost worker")
-		}
-	})
-}
-
 // Settling takes long: a caller is not to wait for it.
 func TestLossOnAStoreThatForgets(t *testing.T) {
 	t.Parallel()

@@ -20,32 +20,37 @@ import (
 // simulatedTick is long, so that a trace is short.
 const simulatedTick = time.Second
 
+// layoutNumber of a layout, by whether its sequence has 11 bits.
+var layoutNumber = map[bool]int64{false: 1, true: 2}
+
 var errSimulated = errors.New("simulated: no answer")
 
 // A simulation is a fleet and its store, which shows what it may forget: writes become
-// durable in their order, with the first acknowledgement after them.
+// durable in their order, with the first acknowledgement after them, or never.
 type simulation struct {
 	start, until time.Time
 	world        *stream
+	forgets      bool // what it has acknowledged
 
 	mu      sync.Mutex
 	visible map[int]lease.Record
 	log     []*flight // visible and not durable
 	down    time.Time // until then no call arrives
 	calls   int
-	tokens  map[string]int
-	layouts map[string]int64
+	tokens  model.Tokens
 	events  []model.Event
 	ids     map[types.ID]bool
-	wrong   []string // what went wrong, without the model
-	issued  int
+	users   [16]map[*client]bool // of each worker, who is alive and has written its record
+	highest [16]types.ID         // of each worker
+	wrong   []error              // without the model
 }
 
-// A flight is a write.
+// A flight is a write on its way.
 type flight struct {
-	worker             int
-	old, next          lease.Record
-	forgotten, durable bool
+	process, call, worker int
+	old, next             lease.Record
+	landed                chan struct{} // closed once wrote is set
+	wrote, forgotten      bool
 }
 
 // A stream is one consumer's random numbers. Consumers that draw at the same instant,
@@ -72,11 +77,15 @@ func (s *stream) upTo(d time.Duration) time.Duration { return 1 + time.Duration(
 // oneIn is true once in n times.
 func (s *stream) oneIn(n int64) bool { return s.n(n) == 0 }
 
-// emit is called with the lock.
-func (s *simulation) emit(e model.Event) int {
+func (s *simulation) emit(e model.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emitLocked(e)
+}
+
+func (s *simulation) emitLocked(e model.Event) {
 	e.At = time.Since(s.start)
 	s.events = append(s.events, e)
-	return len(s.events) - 1
 }
 
 // tickOf counts from before the start, as clocks are wrong. What is earlier still, such
@@ -85,199 +94,45 @@ func (s *simulation) tickOf(ms int64) int64 {
 	return max(0, (ms-s.start.UnixMilli())/simulatedTick.Milliseconds()+1000)
 }
 
-func (s *simulation) token(holder string) int {
-	if holder != "" && s.tokens[holder] == 0 {
-		s.tokens[holder] = len(s.tokens) + 1
-	}
-	return s.tokens[holder]
-}
-
 func (s *simulation) seen(key int, r lease.Record) model.Seen {
 	if key == model.LayoutWorker {
-		if r.Owner != "" && s.layouts[r.Owner] == 0 {
-			s.layouts[r.Owner] = int64(len(s.layouts) + 1)
-		}
-		return model.Seen{Bound: s.layouts[r.Owner]}
+		return model.SeenLayout(layoutNumber[strings.Contains(r.Owner, "sequence=11")], r.Bound, r.Owner)
 	}
-	return model.Seen{Bound: s.tickOf(r.Bound), Holder: s.token(holder(r)), Released: released(r)}
+	return s.tokens.Seen(s.tickOf(r.Bound), r.Owner)
 }
 
-// A client is one process's connection to the store.
-type client struct {
-	*simulation
-	process int
-	faults  *stream
-	lease   *lease.Lease
-	dead    bool    // with the lock
-	sent    *flight // on its way, if there is one
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (c *client) latency() time.Duration {
-	if c.faults.oneIn(20) {
-		return c.faults.upTo(20 * time.Second)
-	}
-	return c.faults.upTo(200 * time.Millisecond)
-}
-
-// begin ends a call before the lease does, whose own timers, of a call and of the
-// caller who waits for it, fire at one instant in random order.
-func (c *client) begin(ctx context.Context) (_ context.Context, cancel func(), call int, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls++
-	ctx, cancel = context.WithTimeout(ctx, 4*time.Second+c.faults.upTo(900*time.Millisecond))
-	return ctx, cancel, c.calls, !c.dead
-}
-
-func (c *client) Load(ctx context.Context) (map[int]lease.Record, error) {
-	records, _, err := c.Get(ctx, nil)
-	return records, err
-}
-
-// Get shows by its keys which part of the protocol reads.
-func (c *client) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	ctx, cancel, call, ok := c.begin(ctx)
-	defer cancel()
-	there, back, lost := c.latency(), c.latency(), c.faults.oneIn(30)
-	if !ok || wait(ctx, there) != nil {
-		return nil, time.Time{}, errSimulated
-	}
-	found, at := c.look(call, keys)
-	err := wait(ctx, back)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil || lost || c.dead || found == nil {
-		return nil, time.Time{}, errSimulated
-	}
-	c.events[at].OK = true
-	c.emit(model.Event{Kind: model.Answered, Process: c.process, Call: call})
-	return found, time.Now(), nil
-}
-
-func (c *client) look(call int, keys []int) (found map[int]lease.Record, at int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dead || time.Now().Before(c.down) {
-		return nil, 0
-	}
-	found = maps.Clone(c.visible)
-	maps.DeleteFunc(found, func(key int, _ lease.Record) bool {
-		return len(keys) > 0 && !slices.Contains(keys, key)
-	})
-	seen := map[int]model.Seen{}
-	for key, r := range found {
-		seen[key] = model.Seen{Bound: c.seen(key, r).Bound}
-	}
-	return found, c.emit(model.Event{Kind: model.Loaded, Process: c.process, Call: call, Keys: keys, Records: seen})
-}
-
-// CompareAndSwap may lose the request or the answer, land after the caller has given
-// up, and answer twice, the second time that the record is another.
-func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
-	c.holds()
-	ctx, cancel, call, ok := c.begin(ctx)
-	defer cancel()
-	if !ok {
-		return false, errSimulated
-	}
-	there, back := c.latency(), c.latency()
-	lostRequest, lostAnswer, repeated := c.faults.oneIn(30), c.faults.oneIn(20), c.faults.oneIn(50)
-	w := &flight{worker: worker, old: old, next: next}
-	landed := c.send(call, w, there, lostRequest)
-	if lostRequest {
-		ctx, cancel = context.WithTimeout(ctx, there)
-		defer cancel()
-	}
-	var wrote bool
-	select {
-	case wrote = <-landed:
-	case <-ctx.Done():
-		return c.answer(call, w, false, errSimulated)
-	}
-	switch err := wait(ctx, back); {
-	case err != nil || lostAnswer:
-		return c.answer(call, w, false, errSimulated)
-	case repeated:
-		return c.answer(call, w, false, nil)
-	}
-	return c.answer(call, w, wrote, nil)
-}
-
-func (c *client) send(call int, w *flight, there time.Duration, lost bool) chan bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	landed := make(chan bool, 1)
-	c.emit(model.Event{
-		Kind: model.Sent, Process: c.process, Call: call, Worker: w.worker,
-		Old: c.seen(w.worker, w.old), New: c.seen(w.worker, w.next),
-	})
-	if lost || time.Now().Add(there).Before(c.down) {
-		return landed
-	}
-	c.sent = w
-	time.AfterFunc(there, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.sent == w {
-			c.sent = nil
-		}
-		ok := c.write(w)
-		c.emit(model.Event{Kind: model.Landed, Process: c.process, Call: call, Worker: w.worker, OK: ok})
-		landed <- ok
-	})
-	return landed
-}
-
-// write is called with the lock.
+// write is called with the lock, as are those that follow.
 func (s *simulation) write(w *flight) bool {
-	if s.visible[w.worker] != w.old {
-		return false
+	w.wrote = s.visible[w.worker] == w.old
+	if w.wrote {
+		s.visible[w.worker] = w.next
+		s.log = append(s.log, w)
 	}
-	s.visible[w.worker] = w.next
-	s.log = append(s.log, w)
-	return true
+	return w.wrote
 }
 
-func (c *client) answer(call int, w *flight, ok bool, err error) (bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	late := c.sent == w
-	if late {
-		c.sent = nil
-	}
-	if c.dead {
-		return false, errSimulated
-	}
-	if ok && w.forgotten {
-		ok, err = false, errSimulated
-	}
-	if ok {
-		c.flush(w)
-	}
-	c.emit(model.Event{Kind: model.Answered, Process: c.process, Call: call, OK: ok, Late: late})
-	return ok, err
-}
-
-// flush makes a write durable, and all before it. It is called with the lock.
-func (s *simulation) flush(w *flight) {
-	for !w.durable {
-		s.log[0].durable = true
-		s.log = s.log[1:]
+// acknowledge makes a write durable, and all before it.
+func (s *simulation) acknowledge(w *flight) {
+	if i := slices.Index(s.log, w); !s.forgets {
+		s.log = s.log[i+1:]
 	}
 }
 
-// crash forgets the end of the log, and the store is down for a while.
+// forget takes back writes, the last ones first, over which nobody has written.
+func (s *simulation) forget(writes []*flight) {
+	for _, w := range slices.Backward(writes) {
+		if s.visible[w.worker] != w.next {
+			continue
+		}
+		w.forgotten = true
+		s.visible[w.worker] = w.old
+		if w.old == (lease.Record{}) {
+			delete(s.visible, w.worker)
+		}
+	}
+}
+
+// crash forgets the end of the log, and the store may be down for a while.
 func (s *simulation) crash() {
 	kept, down := int(s.world.n(1<<30)), s.world.upTo(30*time.Second)
 	s.mu.Lock()
@@ -286,41 +141,19 @@ func (s *simulation) crash() {
 		s.down = time.Now().Add(down)
 	}
 	kept %= len(s.log) + 1
-	dropped := s.log[kept:]
-	for _, w := range slices.Backward(dropped) {
-		w.forgotten = true
-		s.visible[w.worker] = w.old
-		if w.old == (lease.Record{}) {
-			delete(s.visible, w.worker)
-		}
-	}
-	for _, w := range s.log[:kept] {
-		w.durable = true
-	}
+	s.emitLocked(model.Event{Kind: model.Crashed, Tick: int64(len(s.log) - kept)})
+	s.forget(s.log[kept:])
 	s.log = nil
-	s.emit(model.Event{Kind: model.Crashed, Tick: int64(len(dropped))})
 }
 
-// die ends the process without notice.
-func (c *client) die() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.emit(model.Event{Kind: model.Died, Process: c.process, Late: c.sent != nil})
-	c.dead = true
-}
-
-// holds compares what the lease may issue with what the model lets it.
-func (c *client) holds() {
-	c.mu.Lock()
-	l, dead := c.lease, c.dead
-	c.mu.Unlock()
-	if l == nil || dead {
-		return
-	}
-	stats := l.Stats()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.emit(model.Event{Kind: model.Holds, Process: c.process, Holder: c.token(stats.Owner), Tick: c.tickOf(stats.Until.UnixMilli())})
+// rollBack ends a session whose transaction was left open: all that it has written is
+// gone.
+func (s *simulation) rollBack() {
+	process := int(s.world.n(17))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(slices.DeleteFunc(slices.Clone(s.log), func(w *flight) bool { return w.process != process }))
+	s.log = slices.DeleteFunc(s.log, func(w *flight) bool { return w.forgotten })
 }
 
 // An operator evicts holders and raises bounds, and is always answered.
@@ -335,10 +168,10 @@ func (o operator) Load(context.Context) (map[int]lease.Record, error) {
 func (o operator) CompareAndSwap(_ context.Context, worker int, old, next lease.Record) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.write(&flight{worker: worker, old: old, next: next}) {
+	if !o.write(&flight{process: -1, worker: worker, old: old, next: next}) {
 		return false, nil
 	}
-	o.emit(model.Event{Kind: model.Operated, Process: -1, Worker: worker, Old: o.seen(worker, old), New: o.seen(worker, next)})
+	o.emitLocked(model.Event{Kind: model.Operated, Process: -1, Worker: worker, Old: o.seen(worker, old), New: o.seen(worker, next)})
 	return true, nil
 }
 
@@ -352,7 +185,16 @@ func (s *simulation) operate() {
 		return
 	}
 	h := in.Holders[s.world.n(int64(len(in.Holders)))]
-	if strings.Contains(h.Owner, "/") {
+	switch {
+	case strings.Contains(h.Owner, "/"):
 		_ = in.Evict(context.Background(), h)
+	case s.isUnused(h.Worker):
+		_ = in.Lower(context.Background(), h, in.Layout.Time(s.highest[h.Worker]).Add(time.Millisecond))
 	}
+}
+
+func (s *simulation) isUnused(worker int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.users[worker]) == 0
 }

@@ -139,14 +139,3 @@ func TestOnlineRefusesPlansMadeByHand(t *testing.T) {
 		migratetest.WantError(t, plan.Apply(t.Context(), db), "sqlmigrate: the OnlinePlan was not made by Plan.Online")
 	})
 }
-
-// Nothing of an online widening has been tried on MySQL, so it is refused by name
-// before anything is read.
-func TestOnlineRefusesMySQL(t *testing.T) {
-	t.Parallel()
-	db := migratetest.MySQLSmall(t, testdb.MySQL)
-	schema := migratetest.MySQLSchema(t, db)
-	_, err := migratetest.MySQLInspect(t, db, migratetest.MySQLSmallTargets()...).Online(t.Context(), db)
-	migratetest.WantError(t, err, "sqlmigrate: an online widening is not supported on MySQL ", ": want MariaDB 10.6 or later: apply phase widen")
-	migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
-}

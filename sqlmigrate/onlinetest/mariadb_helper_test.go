@@ -20,17 +20,24 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
-// mariadbServer is a server that its tests share; each has a database of its own.
+// mariadbServer is a server of MariaDB or MySQL that its tests share; each has a database
+// of its own.
 type mariadbServer struct {
 	admin   *gorm.DB
 	address string
 	data    string // its folder
+	mysql   bool
 	count   atomic.Int64
 }
 
 func startMariaDB(t *testing.T, settings ...string) *mariadbServer {
 	t.Helper()
-	server := testserver.MariaDB(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
+	return startAlike(t, testserver.MariaDB, settings...)
+}
+
+func startAlike(t *testing.T, start func(testing.TB, ...string) *testserver.Server, settings ...string) *mariadbServer {
+	t.Helper()
+	server := start(t, append(settings, "innodb_flush_log_at_trx_commit=0", "max_connections=300")...)
 	s := &mariadbServer{address: server.Address(), data: server.Data()}
 	s.admin = mariadbOpen(t, s.dsn("test"))
 	return s
@@ -190,10 +197,15 @@ var (
 	mariadbTargets = []any{"users", "orders", "notes"}
 )
 
+// sequence has the numbers from 1 on, up to a thousand.
+func sequence(rows int) string {
+	return fmt.Sprintf(" FROM (WITH RECURSIVE s (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM s WHERE seq < %d) SELECT seq FROM s) AS numbers", rows)
+}
+
 // mariadbShop has a parent, two children, one of them with a child, and what orders
 // should hold.
 func mariadbShop(rows int) []string {
-	from := fmt.Sprintf(" FROM seq_1_to_%d", rows)
+	from := sequence(rows)
 	return []string{
 		"CREATE TABLE users (id int unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY COMMENT 'it''s', email varchar(60) NOT NULL, code binary(2), UNIQUE KEY ux (email))",
 		"CREATE TABLE orders (id int NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id int unsigned NOT NULL, note varchar(40) CHARACTER SET latin1 DEFAULT 'x', note_id int, at timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()," +

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
@@ -13,9 +15,22 @@ import (
 // room for all that is written, also while the tables are built, or everybody would
 // wait for checkpoints.
 func TestLongMariaDB(t *testing.T) {
+	longAlike(t, startMariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M"), "INNODB_SYS_TABLESPACES",
+		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_LSN_CURRENT'")
+}
+
+// TestLongMySQL is the same on MySQL.
+func TestLongMySQL(t *testing.T) {
+	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M")
+	longAlike(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
+}
+
+// longAlike asks the server by two queries for the sizes of tables and of what was logged.
+func longAlike(t *testing.T, server *mariadbServer, tablespaces, logged string) {
 	rows := longRows(t)
-	from := fmt.Sprintf(" FROM seq_1_to_%d", rows)
-	d := startMariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M").database(
+	thousands := rows / 1000
+	from := strings.Replace(sequence(1000), "SELECT seq FROM s)", fmt.Sprintf("SELECT seq + 1000 * (t.n - 1) AS seq FROM s CROSS JOIN JSON_TABLE(CONCAT('[1', REPEAT(',1', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) t)", thousands-1), 1)
+	d := server.database(
 		t,
 		"CREATE TABLE parents (id int AUTO_INCREMENT PRIMARY KEY, name varchar(100) NOT NULL)",
 		"CREATE TABLE `lines` (id int AUTO_INCREMENT PRIMARY KEY, parent_id int NOT NULL, CONSTRAINT fk_line FOREIGN KEY (parent_id) REFERENCES parents (id) ON DELETE CASCADE)",
@@ -30,10 +45,10 @@ func TestLongMariaDB(t *testing.T) {
 		write: mariadbLongWriter(rows), read: longReader(rows, "`lines`"), rows: rows,
 		plan: func() *sqlmigrate.OnlinePlan { return d.onlineOf(t, longTables...) },
 		size: func() string {
-			return d.value(t, "SELECT ROUND(SUM(FILE_SIZE) / 1000000) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE CONCAT(DATABASE(), '/%')")
+			return d.value(t, "SELECT ROUND(SUM(FILE_SIZE) / 1000000) FROM information_schema."+tablespaces+" WHERE NAME LIKE CONCAT(DATABASE(), '/%')")
 		},
 		log: func() string {
-			return d.value(t, "SELECT ROUND(VARIABLE_VALUE / 1000000) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_LSN_CURRENT'")
+			return d.value(t, "SELECT ROUND(("+logged+") / 1000000)")
 		},
 	}.measure(t)
 	d.want(t, "SELECT COUNT(*) FROM `lines` l LEFT JOIN parents p ON p.id = l.parent_id WHERE p.id IS NULL", "0")

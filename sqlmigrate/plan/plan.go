@@ -56,6 +56,10 @@ type Blocker struct {
 	Object string // as the database describes it: view v_orders, policy p on table orders
 	Reason string
 	Fix    string
+
+	// InPlace is true for what keeps a column from changing its type where it is. An
+	// online move does not do that, and has blockers of its own.
+	InPlace bool `json:",omitempty"`
 }
 
 // An Omission is what a phase leaves undone, because of an object of the database

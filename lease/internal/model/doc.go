@@ -42,9 +42,8 @@
 //     and takes no other worker before.
 //   - If the worker is another's, or was released by an operator, or the bound
 //     reads lower than what was acknowledged, the process issues nothing more
-//     under it. A bound that reads lower it restores, by a release. It claims again
-//     under a fresh token, and uses nothing of a lost worker below the higher of
-//     what it has read and what was acknowledged.
+//     under it. A bound that reads lower it restores, by a release. Then its grant
+//     has ended: what the lease claims next is another process's here.
 //   - It releases a worker after it has stopped issuing, above the last tick and not
 //     above what was acknowledged: the record keeps the token and is marked. A release
 //     that was read is done, as nothing depends on it.
@@ -55,7 +54,8 @@
 //     equal one. If it cannot read it, it releases the worker. That makes the layout durable, as it precedes the claim in the
 //     log. It needs the one log; workers need no more than one log each.
 //   - An operator evicts a holder by marking the record, at the bound it has or a
-//     higher one.
+//     higher one. The bound of a worker that no process has any more may be lowered to
+//     what is above all that was issued.
 //
 // # What holds
 //

@@ -2,17 +2,41 @@ package model
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // A Seen is a record as it was observed. Bounds are in ticks since the start of the
-// trace, that of the layout is its number. Each token has a number of its own as its
-// holder, nobody has 0.
+// trace, that of a layout is 1 or 2. Each token has a number of its own as its holder,
+// nobody has 0.
 type Seen struct {
 	Bound    int64
 	Holder   int
 	Released bool
-	Text     string // in a view, the record as it is
+	Text     string // its owner, as it is
+}
+
+func (s Seen) String() string { return fmt.Sprintf("{%d %d %v}", s.Bound, s.Holder, s.Released) }
+
+// Tokens number the tokens as they appear.
+type Tokens map[string]int
+
+// Seen returns a worker's record as its bound and owner show it. The first three parts
+// of an owner are the token.
+func (t Tokens) Seen(bound int64, owner string) Seen {
+	token := strings.Join(strings.SplitN(owner, "/", 4)[:min(3, strings.Count(owner, "/")+1)], "/")
+	if token != "" && t[token] == 0 {
+		t[token] = len(t) + 1
+	}
+	return Seen{Bound: bound, Holder: t[token], Text: owner, Released: owner == "" || strings.HasSuffix(owner, "/released")}
+}
+
+// SeenLayout returns the record of one of two layouts.
+func SeenLayout(number, bound int64, owner string) Seen {
+	if owner == "" {
+		return Seen{}
+	}
+	return Seen{Bound: number, Text: fmt.Sprint(bound, owner)}
 }
 
 // An EventKind is what was observed.
@@ -43,6 +67,7 @@ type Event struct {
 	Call     int // of Loaded to Answered: which call of the store
 	Worker   int
 	Keys     []int
+	Layout   int64 // of Loaded: the process's, if it is known
 	Records  map[int]Seen
 	Old, New Seen
 	Tick     int64

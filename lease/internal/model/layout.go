@@ -11,7 +11,7 @@ func (sr *stepper) starts(p num) {
 }
 
 // joins reads the layout of the store, writes it where there is none, and
-// refuses another.
+// refuses another. A claim does so before each of its writes.
 func (sr *stepper) joins(p, layout num) {
 	st := step{kind: join, process: p, a: layout}
 	switch r := sr.state.store.read(layoutKey); {
@@ -22,7 +22,8 @@ func (sr *stepper) joins(p, layout num) {
 		})
 	case r.bound == layout:
 		sr.change(st, func(s *state) {
-			s.processes[p] = process{mode: claiming, layout: layout, joined: r.version}
+			pr := &s.processes[p]
+			pr.mode, pr.layout, pr.joined = claiming, layout, r.version
 		})
 	}
 }

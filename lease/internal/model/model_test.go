@@ -3,17 +3,18 @@
 package model_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/internal/race"
 	"github.com/gormflake/gormflake/lease/internal/model"
 )
 
-// The sizes take seconds in all, the long ones some minutes and 3 GB.
+// The small sizes take a second in all, the usual ones half a minute, the long ones some
+// minutes and 3 GB.
 // Each shows what the others have no room for: three processes, two workers,
 // writes that arrive late or vanish, an operator, a chain of windows.
 var (
@@ -50,12 +51,14 @@ var (
 	}
 )
 
+var isUsual = flag.Bool("usual", false, "try the usual sizes too")
+
 func sizes() []model.Config {
-	all := slices.Clone(small)
-	if !testing.Short() && !race.Enabled {
+	all, isLong := slices.Clone(small), os.Getenv("GORMFLAKE_TEST_TORTURE") == "long"
+	if *isUsual || isLong {
 		all = append(all, usual...)
 	}
-	if os.Getenv("GORMFLAKE_TEST_TORTURE") == "long" && !race.Enabled {
+	if isLong {
 		all = append(all, long...)
 	}
 	return all

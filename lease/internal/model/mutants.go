@@ -18,6 +18,7 @@ const (
 	NoToken            Mutant = "no-token"             // the owner is the host's name
 	IssueAfterRelease  Mutant = "issue-after-release"  // issuing continues while the worker is released
 	ReleaseLast        Mutant = "release-last"         // a worker is released at its last tick, not above
+	LowerHeld          Mutant = "lower-held"           // an operator lowers the bound of a worker whose holder may still issue
 	Lossy              Mutant = "lossy"                // the store forgets what it has acknowledged
 	Fork               Mutant = "fork"                 // a process is copied with its lease
 )
@@ -26,7 +27,7 @@ const (
 func Mutants() []Mutant {
 	return []Mutant{
 		FromNow, TTLOnly, TrustTimeout, TrustRead, TrustReadExtending, TrustLayout, SameLayout, UnreadLayout,
-		ExtendLower, NoToken, IssueAfterRelease, ReleaseLast, Lossy, Fork,
+		ExtendLower, NoToken, IssueAfterRelease, ReleaseLast, LowerHeld, Lossy, Fork,
 	}
 }
 

@@ -130,14 +130,6 @@ func (s *state) end(p num) {
 	})
 }
 
-// lose ends a grant whose worker reads as r, and claims again.
-func (s *state) lose(p num, r record) {
-	pr := s.processes[p]
-	s.end(p)
-	s.processes[p] = process{mode: claiming, layout: pr.layout, joined: pr.joined}
-	s.processes[p].tried[pr.worker] = max(r.bound, pr.acknowledged) + 1
-}
-
 func (s *state) eachRecord(visit func(*record)) {
 	for i := range s.store.durable {
 		visit(&s.store.durable[i])

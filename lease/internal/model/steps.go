@@ -15,6 +15,9 @@ type stepper struct {
 func (sr *stepper) all() {
 	for i := range sr.config.Processes {
 		p := num(i)
+		if sr.taken != nil && p != sr.taken.process {
+			continue
+		}
 		sr.processSteps(p)
 		sr.writeSteps(p)
 		if sr.state.processes[p].mode != idle {
@@ -80,6 +83,9 @@ func (sr *stepper) requests(p num) {
 	case checking:
 		sr.checks(p)
 	case claiming:
+		if pr.layout != 0 {
+			sr.joins(p, pr.layout)
+		}
 		if !sr.claimsAgain(p) {
 			sr.claims(p)
 		}
@@ -194,10 +200,8 @@ func (sr *stepper) reads(p num) {
 		case own: // the store has forgotten: the release restores the bound
 			p := &s.processes[p]
 			p.mode, p.base, p.next = stopped, baseOf(r), pr.acknowledged
-		case pr.mode == stopped:
-			s.end(p)
 		default:
-			s.lose(p, r)
+			s.end(p)
 		}
 	})
 }

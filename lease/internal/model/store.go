@@ -9,6 +9,8 @@ type record struct {
 	released bool // by its owner, or by an operator
 }
 
+func (r record) isHeld() bool { return r.owner != nobody && !r.released }
+
 // layoutKey is where the record of the layout is, which is its bound.
 const layoutKey num = maxWorkers
 

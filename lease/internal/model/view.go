@@ -4,6 +4,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -26,8 +27,7 @@ func NewView() *View {
 
 // Check replays the events of the process. Bounds and ticks may have any unit.
 func (v *View) Check(events []Event) error {
-	events = append(events, Event{Kind: Began})
-	rank(events)
+	events = rank(append(events, Event{Kind: Began}))
 	next, ids := writesAfter(events), issuedBy(events)
 	for i, e := range events {
 		err := v.see(e, next[i], ids[i])
@@ -39,9 +39,14 @@ func (v *View) Check(events []Event) error {
 	return nil
 }
 
-// rank replaces bounds and ticks by their ranks: the model compares them only.
-func rank(events []Event) {
-	values := []int64{0}
+// rank replaces bounds and ticks by their ranks: the model compares them only. Those of
+// the layouts stay.
+func rank(events []Event) []Event {
+	values := []int64{0, 1, 2}
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].Records = maps.Clone(events[i].Records)
+	}
 	each := func(visit func(*int64)) {
 		for i := range events {
 			e := &events[i]
@@ -61,20 +66,7 @@ func rank(events []Event) {
 		i, _ := slices.BinarySearch(values, *n)
 		*n = int64(i)
 	})
-	for i := range events {
-		onlyLayout(&events[i])
-	}
-}
-
-// onlyLayout gives the layout the number one: a process has one, and refuses others.
-func onlyLayout(e *Event) {
-	if seen, ok := e.Records[LayoutWorker]; ok {
-		seen.Bound = 1
-		e.Records[LayoutWorker] = seen
-	}
-	if e.Kind == Sent && e.Worker == LayoutWorker {
-		e.Old.Bound, e.New.Bound = 0, 1
-	}
+	return events
 }
 
 // issuedBy finds, for the beginning of each call, what it has issued.
@@ -129,7 +121,7 @@ func (v *View) adopt(e Event) {
 		if ok {
 			r = record{bound: num(seen.Bound), version: v.version(key, seen), released: seen.Released}
 		}
-		if p, ours := v.grants[seen.Holder]; ours && ok && key != LayoutWorker {
+		if p, ours := v.find(seen.Holder); ours && seen.Holder != 0 {
 			r.owner = p + 1
 		}
 		v.sr.state.store.durable[modelKey(key)] = r
@@ -137,7 +129,7 @@ func (v *View) adopt(e Event) {
 }
 
 func (v *View) version(key int, seen Seen) num {
-	text := fmt.Sprint(key, seen.Text)
+	text := fmt.Sprint(key, seen.Bound, seen.Text)
 	if v.versions[text] == 0 {
 		v.last++
 		v.versions[text] = v.last
@@ -150,21 +142,17 @@ func (v *View) send(e Event) error {
 	if err := v.sent(e); err != nil {
 		return err
 	}
-	pr := &v.sr.state.processes[v.writer[e.Process]]
+	pr := v.model(v.writer[e.Process])
 	pr.version = v.version(e.Worker, e.New)
-	call := v.calls[e.Call]
-	call.new.version = pr.version
-	v.calls[e.Call] = call
+	v.calls[e.Call] = call{v.writer[e.Process], pr.version}
 	return nil
 }
 
 // arrive lets a write that was acknowledged find what it replaces.
 func (v *View) arrive(e Event) {
-	call, ok := v.calls[e.Call]
-	if !ok || !e.OK {
-		return
+	if c, ok := v.calls[e.Call]; ok && e.OK {
+		w := v.sr.state.write(c.grant)
+		v.sr.state.store.durable[w.worker].version = w.old
+		_ = v.landed(Event{Call: e.Call, OK: true})
 	}
-	pr := v.sr.state.processes[call.new.owner]
-	v.sr.state.store.durable[call.worker].version = pr.base.version
-	_ = v.landed(Event{Call: e.Call, OK: true})
 }

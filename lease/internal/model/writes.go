@@ -75,24 +75,40 @@ func (s *state) crash(kept num) {
 	s.store.truncate(kept)
 }
 
-// evictions lets an operator take each worker from its holder, or raise its bound.
+// evictions lets an operator take each worker from its holder, and raise its bound, or
+// lower that of a worker that nobody holds.
 func (sr *stepper) evictions() {
 	if !sr.config.Evict {
 		return
 	}
 	for w := range num(sr.config.Workers) {
 		r := sr.state.store.read(w)
-		low, high := r.bound, min(r.bound+1, num(sr.config.Ticks))
-		switch {
-		case sr.taken != nil:
+		high := min(r.bound+1, num(sr.config.Ticks))
+		if sr.taken != nil {
 			high = num(sr.config.Ticks) // by many ticks at once
-		case r.owner == nobody || r.released:
-			low++ // it would change nothing but the version
 		}
-		for to, end := sr.only(low, high, toB); to <= end; to++ {
-			sr.evicts(w, r, to)
+		for to, end := sr.only(sr.lowest(w, r), high, toB); to <= end; to++ {
+			if sr.taken != nil || to != r.bound || r.isHeld() { // or it would change nothing but the version
+				sr.evicts(w, r, to)
+			}
 		}
 	}
+}
+
+// lowest is how far an operator may lower a bound: above all that was issued, where no
+// process has the worker, or gets it with the answer to what has landed.
+func (sr *stepper) lowest(worker num, r record) num {
+	for _, pr := range sr.state.processes {
+		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status != none)
+		if r.isHeld() || mayIssue && !sr.is(LowerHeld) {
+			return r.bound
+		}
+	}
+	low := r.bound
+	for low > 0 && !sr.state.issued[worker][low-1] {
+		low--
+	}
+	return low
 }
 
 func toB(st step) num { return st.b }

@@ -32,13 +32,13 @@ func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	leases, calls := make([]*lease.Lease, n), make([]int64, n)
+	leases, calls := make([]*lease.Lease, n), make([]int, n)
 	began := time.Now()
 	atOnce(n, n, func(i int) {
 		var err error
-		counted := &counter{Store: store}
-		leases[i], err = lease.Acquire(ctx, counted.store(), crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if calls[i] = counted.calls.Load(); err != nil {
+		counted := newView(store)
+		leases[i], err = lease.Acquire(ctx, counted, crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
+		if calls[i] = counted.call() - 1; err != nil {
 			t.Errorf("lease %d: %v", i, err)
 		}
 	})
@@ -82,57 +82,6 @@ func atOnce(n, goroutines int, f func(i int)) {
 		})
 	}
 	wg.Wait()
-}
-
-// A counter is a store that counts its calls.
-type counter struct {
-	lease.Store
-	calls atomic.Int64
-}
-
-// store has the interfaces of the store that is counted.
-func (c *counter) store() lease.Store {
-	if connector, ok := c.Store.(lease.Connector); ok {
-		return countedPool{counted{c}, connector}
-	}
-	return counted{c}
-}
-
-// counted is a counter whose store is a Getter, a Queue and a Clock.
-type counted struct{ *counter }
-
-func (c counted) Load(ctx context.Context) (map[int]lease.Record, error) {
-	c.calls.Add(1)
-	return c.Store.Load(ctx)
-}
-
-func (c counted) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
-	c.calls.Add(1)
-	return c.Store.CompareAndSwap(ctx, worker, old, next)
-}
-
-func (c counted) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
-	c.calls.Add(1)
-	return c.Store.(lease.Getter).Get(ctx, keys)
-}
-
-func (c counted) Now(ctx context.Context) (time.Time, error) {
-	c.calls.Add(1)
-	return c.Store.(lease.Clock).Now(ctx)
-}
-
-func (c counted) Enter(ctx context.Context) (func(), error) { return c.Store.(lease.Queue).Enter(ctx) }
-
-type countedPool struct {
-	counted
-	connector lease.Connector
-}
-
-// Connect implements [lease.Connector]. The calls over the connection count too.
-func (c countedPool) Connect(ctx context.Context) (lease.Store, func(), error) {
-	store, release, err := c.connector.Connect(ctx)
-	over := &counter{Store: store}
-	return counted{over}, func() { release(); c.calls.Add(over.calls.Load()) }, err
 }
 
 // AmongMany compares how long it takes to extend a window in a store that has many

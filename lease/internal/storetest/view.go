@@ -2,9 +2,7 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,13 +22,13 @@ type record struct {
 	mu     sync.Mutex
 	calls  int
 	events []model.Event
-	tokens map[string]int
+	tokens model.Tokens
 }
 
 // viewed is how many events are kept.
 const viewed = 20_000
 
-func newView(store lease.Store) view { return view{store, &record{tokens: map[string]int{}}} }
+func newView(store lease.Store) view { return view{store, &record{tokens: model.Tokens{}}} }
 
 func (r *record) emit(e model.Event) {
 	r.mu.Lock()
@@ -47,20 +45,13 @@ func (r *record) call() int {
 	return r.calls
 }
 
-// seen numbers the token: the first three parts of an owner.
 func (r *record) seen(key int, stored lease.Record) model.Seen {
+	if key == model.LayoutWorker {
+		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses others
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := model.Seen{Bound: stored.Bound, Text: fmt.Sprint(stored.Bound, stored.Owner), Released: strings.HasSuffix(stored.Owner, "/released")}
-	if key == model.LayoutWorker || stored.Owner == "" {
-		return s
-	}
-	token := strings.Join(strings.SplitN(stored.Owner, "/", 4)[:min(3, strings.Count(stored.Owner, "/")+1)], "/")
-	if r.tokens[token] == 0 {
-		r.tokens[token] = len(r.tokens) + 1
-	}
-	s.Holder = r.tokens[token]
-	return s
+	return r.tokens.Seen(stored.Bound, stored.Owner)
 }
 
 func (v view) Get(ctx context.Context, keys []int) (found map[int]lease.Record, at time.Time, err error) {
@@ -90,8 +81,14 @@ func (v view) CompareAndSwap(ctx context.Context, worker int, old, next lease.Re
 	return ok, err
 }
 
+func (v view) Load(ctx context.Context) (map[int]lease.Record, error) {
+	v.call()
+	return v.Store.Load(ctx)
+}
+
 func (v view) Now(ctx context.Context) (time.Time, error) {
 	if clock, ok := v.Store.(lease.Clock); ok {
+		v.call()
 		return clock.Now(ctx)
 	}
 	return time.Time{}, nil

@@ -12,8 +12,8 @@ type Dependent struct {
 }
 
 // dependentsSQL asks for objects that would go on using a column after another one
-// has taken its name. Defaults, sequences, indexes, keys and exclusions are left
-// out: the swap moves them.
+// has taken its name. Defaults, sequences, indexes and constraints are left out: the
+// swap moves them; and what [QualifiedReader.Recreated] returns.
 const dependentsSQL = `
 SELECT DISTINCT d.classid::regclass::text, a.attname,
        CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
@@ -27,7 +27,8 @@ LEFT JOIN pg_catalog.pg_attribute g ON g.attrelid = ad.adrelid AND g.attnum = ad
 LEFT JOIN pg_catalog.pg_constraint c ON d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid
 LEFT JOIN pg_catalog.pg_class o ON d.classid = 'pg_catalog.pg_class'::regclass AND o.oid = d.objid AND d.objsubid = 0
 WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = $1::bigint::oid AND d.refobjsubid = ANY ($2::text::int2[])
-  AND coalesce(c.contype NOT IN ('p', 'u', 'f', 'x') AND c.conname NOT LIKE 'gormflake\_%', true)
+  AND d.classid NOT IN ('pg_catalog.pg_trigger'::regclass, 'pg_catalog.pg_policy'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
+  AND coalesce(c.contype NOT IN ('p', 'u', 'f', 'x', 'c'), true)
   AND coalesce(o.relkind NOT IN ('i', 'I', 'S'), true)
   AND (ad.oid IS NULL OR (ad.adrelid, ad.adnum) <> (d.refobjid, d.refobjsubid) OR g.attgenerated <> '')
   AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = d.refobjid AND d.objsubid = d.refobjsubid)

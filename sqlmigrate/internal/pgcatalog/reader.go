@@ -74,6 +74,24 @@ func Open(ctx context.Context, conn *sql.Conn, work string, oldest int) (*Reader
 	return r, r.err
 }
 
+// Scratch begins a transaction for tables that are there until [Reader.Close].
+func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader, error) {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return QualifiedReader{}, fmt.Errorf("%s: %w", work, err)
+	}
+	r := &Reader{Tx: tx, work: work}
+	return r.Qualify(ctx), r.err
+}
+
+// Exec carries out a statement, unless there was an error before.
+func (r *Reader) Exec(ctx context.Context, statement string) {
+	if r.err == nil {
+		_, err := r.Tx.ExecContext(ctx, statement)
+		r.Fail(err)
+	}
+}
+
 // Close ends the transaction.
 func (r *Reader) Close() { _ = r.Tx.Rollback() }
 
@@ -90,10 +108,7 @@ func (r *Reader) Fail(err error) {
 // Qualify makes the server write the schema of every name from now on. Display
 // and [Reader.Resolve] are for before.
 func (r *Reader) Qualify(ctx context.Context) QualifiedReader {
-	if r.err == nil {
-		_, err := r.Tx.ExecContext(ctx, "SET LOCAL search_path = ''")
-		r.Fail(err)
-	}
+	r.Exec(ctx, "SET LOCAL search_path = ''")
 	return QualifiedReader{r}
 }
 

@@ -187,6 +187,7 @@ func (u *use) block(of []*column) engine.Findings {
 	}
 	var found engine.Findings
 	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Restore != "", ": "+u.Restore))
+	found.Blockers[0].InPlace = true
 	return found
 }
 

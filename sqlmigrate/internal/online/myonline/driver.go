@@ -1,4 +1,4 @@
-// Package myonline carries out online widening on MariaDB: wide copies of the tables
+// Package myonline carries out online widening on MariaDB and MySQL: wide copies of the tables
 // that triggers keep equal to the originals, filled in batches, and one RENAME TABLE.
 //
 // PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
@@ -28,7 +28,7 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// Driver is for MariaDB 10.6 and later.
+// Driver is for MariaDB 10.6 and MySQL 8.0, and later.
 type Driver struct{}
 
 var _ engine.Online = Driver{}
@@ -53,6 +53,15 @@ func holder(ctx context.Context, conn *sql.Conn) string {
 		return ""
 	}
 	return text
+}
+
+// Running implements [engine.Online].
+func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
+	err = conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'").Scan(new(string), &n)
+	if err != nil {
+		return 0, fmt.Errorf("the statements that are running: %w", err)
+	}
+	return n - 1, nil
 }
 
 // Lag implements [engine.Online]. A primary does not know it.

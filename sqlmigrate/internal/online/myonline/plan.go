@@ -23,7 +23,8 @@ import (
 type shadowed struct {
 	*mycatalog.Table
 
-	wide []widening
+	wide  []widening
+	mysql bool
 }
 
 // A widening is a column and the type that it gets.
@@ -35,7 +36,8 @@ type widening struct {
 
 // PlanOnline implements [engine.Online].
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable) (*engine.OnlinePlan, error) {
-	if err := checkVersion(ctx, conn); err != nil {
+	version, err := serverVersion(ctx, conn)
+	if err != nil {
 		return nil, err
 	}
 	reader, err := mycatalog.Read(ctx, conn)
@@ -46,6 +48,9 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	if err != nil {
 		return nil, err
 	}
+	for i := range tables {
+		tables[i].mysql = strings.HasPrefix(version, mysqlPrefix)
+	}
 	p := &engine.OnlinePlan{}
 	if p.Blockers, err = findBlockers(ctx, conn, reader, tables); err != nil {
 		return nil, err
@@ -55,7 +60,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 		p.Blockers = []plan.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
 	}
 	if len(p.Blockers) == 0 && len(tables) > 0 {
-		tables, p.Notes, p.Stages = sorted, slices.Clone(notes), stagesOf(sorted)
+		tables, p.Notes, p.Stages = sorted, append(notesFor(version), checkNotes(sorted)...), stagesOf(sorted)
 	}
 	for _, t := range tables {
 		p.Tables = append(p.Tables, t.TableName)
@@ -64,32 +69,43 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 }
 
 // versionSQL asks for the version, with a name for MySQL, whose own has none.
-const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', 'MySQL '), VERSION())"
+const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', '" + mysqlPrefix + "'), VERSION())"
 
-// checkVersion refuses MySQL, on which nothing of this has been tried, and servers
-// that a crash in the middle of a RENAME leaves with half of it.
-func checkVersion(ctx context.Context, conn *sql.Conn) error {
-	var version string
+// serverVersion refuses servers that a crash in the middle of a RENAME leaves with half
+// of it.
+func serverVersion(ctx context.Context, conn *sql.Conn) (version string, err error) {
 	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version); err != nil {
-		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
+		return "", fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
 	if !isSupported(version) {
-		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or later: apply phase widen", version)
+		return "", fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or MySQL 8.0, or later: apply phase widen", version)
 	}
-	return nil
+	return version, nil
 }
 
 func isSupported(version string) bool {
 	var major, minor int
-	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
-	return err == nil && strings.Contains(version, "MariaDB") && (major > 10 || major == 10 && minor >= 6)
+	oldest := 10*100 + 6
+	number, isMySQL := strings.CutPrefix(version, mysqlPrefix)
+	if isMySQL {
+		oldest = 8 * 100
+	}
+	_, err := fmt.Sscanf(number, "%d.%d", &major, &minor)
+	return err == nil && isMySQL != strings.Contains(version, "MariaDB") && major*100+minor >= oldest
 }
 
-var notes = []string{
-	"Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.",
-	"A primary of MariaDB does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
-	"There is no way back online after the swap, because writes are then in the new tables alone. After the last stage, phase widen of a plan that was made before can be taken back, with its locks.",
-	"A program's transaction can be the victim of a deadlock with the copy, error 1213, and has to be repeated.",
+const mysqlPrefix = "MySQL "
+
+func notesFor(version string) []string {
+	notes := []string{
+		"A primary does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
+		"There is no way back online after the swap, because writes are then in the new tables alone. After the last stage, phase widen of a plan that was made before can be taken back, with its locks.",
+		"A program's transaction can be the victim of a deadlock with the copy, error 1213, and has to be repeated.",
+	}
+	if strings.HasPrefix(version, mysqlPrefix) {
+		return append(notes, "MySQL counts the wait for a table in seconds: a step that needs a table for itself keeps programs waiting for up to a second in each try, while a transaction uses the table.")
+	}
+	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
 }
 
 func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.OnlineTable) ([]shadowed, error) {

@@ -14,8 +14,10 @@ func TestIsSupported(t *testing.T) {
 		"11.4.2-MariaDB":             true,
 		"10.5.28-MariaDB":            false,
 		"5.5.68-MariaDB":             false,
-		"8.0.36":                     false,
-		"9.7.4":                      false,
+		"MySQL 8.0.36":               true,
+		"MySQL 9.7.4":                true,
+		"MySQL 5.7.44":               false,
+		"MySQL":                      false,
 		"MariaDB":                    false,
 	} {
 		if got := myonline.IsSupported(version); got != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -64,8 +65,12 @@ const (
 
 var noLock = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
 
+// withoutWaiting is a comment to MySQL, which cannot do that: it waits for the second that
+// the session has.
+const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
+
 // gently carries out a statement that wants a table for itself. While it waits for
-// it, everybody else waits behind it, and MariaDB counts in seconds, so at first it
+// it, everybody else waits behind it, and the servers count in seconds, so at first it
 // is tried without waiting. Where transactions follow each other without a gap,
 // that fails, and waiting takes no longer than they do, unless one of them waits
 // for a row of another that is behind.
@@ -74,11 +79,13 @@ func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Dur
 		_, err := conn.ExecContext(ctx, statement)
 		return err
 	}
-	for begun := time.Now(); time.Since(begun) < max(wait, politeTime); time.Sleep(politePause) {
-		_, err := conn.ExecContext(ctx, "SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR "+statement)
+	for begun := time.Now(); time.Since(begun) < max(wait, politeTime); {
+		tried := time.Now()
+		_, err := conn.ExecContext(ctx, withoutWaiting+statement)
 		if err == nil || !(mysql.Engine{}).LockTimeout(err) {
 			return err
 		}
+		time.Sleep(politePause + time.Since(tried))
 	}
 	_, err := conn.ExecContext(ctx, statement)
 	return err
@@ -134,16 +141,21 @@ func batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.M
 	return err
 }
 
+// deprecated is MySQL's warning about VALUES, in the place of which MariaDB has nothing
+// else.
+const deprecated = 1287
+
 // noWarnings refuses a batch of which the server says that a value was changed.
 func noWarnings(ctx context.Context, tx *sql.Tx) error {
-	var level, text string
-	var code int
-	err := tx.QueryRowContext(ctx, "SHOW WARNINGS LIMIT 1").Scan(&level, &code, &text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && level == "Note":
-		return nil
-	case err != nil:
-		return err
+	warnings, err := rows.Read[struct {
+		Level string
+		Code  int
+		Text  string
+	}](ctx, tx, "SHOW WARNINGS")
+	for _, w := range warnings {
+		if w.Level != "Note" && w.Code != deprecated {
+			return fmt.Errorf("the copy has a warning: %s %d: %s", w.Level, w.Code, w.Text)
+		}
 	}
-	return fmt.Errorf("the copy has a warning: %s %d: %s", level, code, text)
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,27 @@ func (s shadowed) element(e string) string {
 			return f.Between(foreignName(f), shadowName(f.Parent))
 		}
 	}
+	if s.mysql {
+		return namedCheck.ReplaceAllString(e, "CHECK ")
+	}
 	return e
+}
+
+// namedCheck has a name that no other table of a MySQL database may have. Without it the
+// server makes one up, and another when it renames the table.
+var namedCheck = regexp.MustCompile("^CONSTRAINT `((?:[^`]|``)+)` CHECK ")
+
+// checkNotes are about names that no statement gives back without a copy of the table.
+func checkNotes(tables []shadowed) []string {
+	var notes []string
+	for _, s := range tables {
+		for _, e := range s.Elements {
+			if m := namedCheck.FindStringSubmatch(e); s.mysql && m != nil && !strings.HasPrefix(m[1], s.Name+"_chk_") {
+				notes = append(notes, fmt.Sprintf("CHECK %s of table %s gets a name that MySQL makes up, %s_chk_ and a number: two tables of a database cannot have the same.", m[1], s, s.Name))
+			}
+		}
+	}
+	return notes
 }
 
 // written are the columns that a statement can write.

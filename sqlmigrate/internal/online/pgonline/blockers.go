@@ -39,6 +39,9 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		for _, i := range t.indexes {
 			f.index(t, i)
 		}
+		if t.refused != nil {
+			f.add(t, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), again)
+		}
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
 		}
@@ -84,13 +87,9 @@ func (f *findings) index(t *table, i index) {
 	case i.Kind == "x":
 		f.add(t, "constraint "+i.Constraint, "an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 		return
-	case i.expression(t) != "":
-		f.add(t, object, "its expression or predicate uses column "+i.expression(t), again)
 	case !i.Valid:
 		f.add(t, object, "it is invalid", "REINDEX INDEX CONCURRENTLY, or drop it")
 	}
-	f.when(i.Clustered, t, object, "the table is clustered on it", "ALTER TABLE … SET WITHOUT CLUSTER, and CLUSTER ON again afterwards")
-	f.when(i.Identity, t, object, "it is the table's REPLICA IDENTITY", "ALTER TABLE … REPLICA IDENTITY DEFAULT, and again afterwards")
 	for _, c := range i.Columns() {
 		f.when(c.Customized || t.widened(c.Name) != nil && !c.Widens, t, object,
 			"column "+c.Text+" has an operator class that does not go over to bigint by default", again)

@@ -20,6 +20,9 @@ type table struct {
 	rows, heap   int64
 	columns      []*column // to be widened
 	indexes      []index   // that use them
+	checks       []check   // too
+	recreated    []pgcatalog.Recreated
+	refused      error // by the server: CHECKs and indexes for the new columns
 	triggers     []pgcatalog.Trigger
 	dependents   []pgcatalog.Dependent
 	known        []string // uses the columns, whatever it is

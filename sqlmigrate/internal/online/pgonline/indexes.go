@@ -3,6 +3,7 @@ package pgonline
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -11,7 +12,7 @@ import (
 
 // uses reports whether the index has a column of the table that is widened.
 func (i index) uses(t *table) bool {
-	if i.expression(t) != "" {
+	if i.hasExpression(t) {
 		return true
 	}
 	for _, c := range i.Columns() {
@@ -22,29 +23,37 @@ func (i index) uses(t *table) bool {
 	return false
 }
 
-// expression is a column that the index may use within an expression or its
-// predicate. A word like it in a string counts too: it is better refused.
-func (i index) expression(t *table) string {
+// hasExpression reports whether the index may use a column that is widened within an
+// expression or its predicate. A word like it in a string counts too: the index is then
+// made again as it is.
+func (i index) hasExpression(t *table) bool {
 	text := i.Predicate + pgsql.Join(i.Columns(), "", func(c pgcatalog.IndexColumn) string {
-		if c.Name != "" {
-			return ""
-		}
-		return " " + c.Text
+		return pgsql.If(c.Name == "", " "+c.Text)
 	})
-	for _, c := range t.columns {
-		if regexp.MustCompile(`(^|[^\pL\pN_$])` + regexp.QuoteMeta(c.Name) + `($|[^\pL\pN_$])`).MatchString(text) {
-			return c.Name
+	return slices.ContainsFunc(t.columns, func(c *column) bool {
+		return regexp.MustCompile(`(^|[^\pL\pN_$])` + regexp.QuoteMeta(c.Name) + `($|[^\pL\pN_$])`).MatchString(text)
+	})
+}
+
+// rewrite takes the expressions of the same index of a copy.
+func (i *index) rewrite(copied *pgcatalog.Index) {
+	if i.Name != copied.Name {
+		return
+	}
+	i.Predicate = copied.Predicate
+	for n, c := range copied.Keys {
+		if i.Keys[n].Name == "" {
+			i.Keys[n] = c
 		}
 	}
-	return ""
 }
 
 // create makes the same index under another name, with the columns that columnName
 // names.
-func (i index) create(t *table, name string, columnName naming) string {
+func (i index) create(how string, t *table, name string, columnName naming) string {
 	define := func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }
-	return fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s (%s)",
-		pgsql.If(i.Unique, "UNIQUE "), pgsql.Quote(name), t.Target(), i.Method, pgsql.Join(i.Keys, ", ", define)) +
+	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s (%s)",
+		pgsql.If(i.Unique, "UNIQUE "), how, pgsql.Quote(name), t.Target(), i.Method, pgsql.Join(i.Keys, ", ", define)) +
 		pgsql.If(len(i.Included) > 0, " INCLUDE ("+pgsql.Join(i.Included, ", ", define)+")") +
 		pgsql.If(!i.DistinctNulls, " NULLS NOT DISTINCT") +
 		pgsql.If(i.Options != "", " WITH ("+i.Options+")") +

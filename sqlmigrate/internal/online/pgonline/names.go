@@ -43,6 +43,9 @@ func (i index) fresh() string { return temporary(newPrefix, i.Name, i.OID) }
 func (i index) old() string   { return temporary(oldPrefix, i.Name, i.OID) }
 func (i index) back() string  { return temporary(backPrefix, i.Name, i.OID) }
 
+func (c *check) fresh() string { return temporary(newPrefix, c.Name, c.OID) }
+func (c *check) back() string  { return temporary(backPrefix, c.Name, c.OID) }
+
 func (k *foreignKey) fresh() string { return temporary(newPrefix, k.Name, k.OID) }
 func (k *foreignKey) back() string  { return temporary(backPrefix, k.Name, k.OID) }
 

@@ -16,8 +16,11 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	g, err := read(ctx, r, tables)
+	r.Close()
+	for i := 0; err == nil && i < len(g.tables); i++ {
+		err = g.tables[i].rewrite(ctx, conn)
+	}
 	if err != nil {
 		return nil, err
 	}

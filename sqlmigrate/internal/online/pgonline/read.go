@@ -65,6 +65,10 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 			t.indexes = append(t.indexes, index{i})
 		}
 	}
+	for _, c := range q.Checks(ctx, t.OID, t.numbers()) {
+		t.checks = append(t.checks, check{Check: c})
+	}
+	t.recreated = q.Recreated(ctx, t.OID, t.numbers())
 	t.triggers = q.Triggers(ctx, t.OID)
 	t.known = q.Users(ctx, t.OID, t.numbers())
 	t.dependents = q.Dependents(ctx, t.OID, t.numbers())

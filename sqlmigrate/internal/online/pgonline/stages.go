@@ -146,6 +146,9 @@ func (g *graph) constrain() []plan.OnlineStep {
 		if set := t.setNotNull(fresh); set != nil {
 			steps = append(steps, t.short("NOT NULL, which the CHECK has proved", set...))
 		}
+		for _, c := range t.checks {
+			steps = append(steps, c.add(t, c.fresh(), c.forward)...)
+		}
 	}
 	for _, k := range g.keys {
 		steps = append(steps, k.steps(k.fresh(), fresh)...)

@@ -48,7 +48,7 @@ func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql .
 // invalid, and IF NOT EXISTS would take it.
 func (t *table) build(i index, name string, columnName naming) plan.OnlineStep {
 	step := t.pass(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
-		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create(t, name, columnName))
+		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, columnName))
 	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
 	return step
 }
@@ -92,6 +92,15 @@ func (t *table) setNotNull(columnName naming) []string {
 		return nil
 	}
 	return []string{t.alter(columns, "ALTER COLUMN %s SET NOT NULL", columnName)}
+}
+
+// add makes a CHECK for other columns, and lets it look at the rows that are there.
+func (c *check) add(t *table, name, clause string) []plan.OnlineStep {
+	steps := []plan.OnlineStep{t.short("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+clause+" NOT VALID")}
+	if c.Valid {
+		steps = append(steps, t.validate(name, scanRate, "check the rows that were there before CHECK "+name, shareUpdate))
+	}
+	return steps
 }
 
 // add makes the same foreign key between other columns, without looking at rows.

@@ -2,6 +2,7 @@ package pgonline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -62,7 +63,8 @@ func (g *graph) swap() plan.OnlineStep {
 // been added.
 func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
-	sql := append(locked("ACCESS EXCLUSIVE", all...), before...)
+	drops, creates := g.recreate()
+	sql := slices.Concat(locked("ACCESS EXCLUSIVE", all...), before, drops)
 	for _, k := range g.keys {
 		sql = append(sql, k.child.dropConstraint(k.Name))
 	}
@@ -73,22 +75,58 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 		sql = append(sql, k.child.renameConstraint(built(k), k.Name))
 		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 	}
+	sql = append(sql, creates...)
 	return plan.OnlineStep{
 		Text: fmt.Sprintf(text, pgsql.Join(g.tables, ", ", nameOf)), Kind: plan.Short, SQL: sql,
 		Locks: fmt.Sprintf(exclusive, pgsql.Join(all, ", ", nameOf)),
 	}
 }
 
+// recreate are the statements for what would stay on the old columns. A policy can use
+// several tables.
+func (g *graph) recreate() (drops, creates []string) {
+	for _, t := range g.tables {
+		for _, r := range t.recreated {
+			if !slices.Contains(drops, r.Drop) {
+				drops, creates = append(drops, r.Drop), append(creates, r.Create...)
+			}
+		}
+	}
+	return drops, creates
+}
+
 func (t *table) swap() []string {
-	sql := []string{t.dropConstraint(sameCheck)}
+	sql := append([]string{t.dropConstraint(sameCheck)}, t.replaceChecks((*check).fresh)...)
 	for _, i := range t.indexes {
 		sql = append(sql, t.putAside(i)...)
 	}
 	sql = append(sql, t.replace(fresh, old)...)
 	for _, i := range t.indexes {
-		sql = append(sql, t.put(i, i.fresh())...)
+		sql = append(append(sql, t.put(i, i.fresh())...), t.mark(i)...)
 	}
 	return append(append(sql, t.reverse()), t.touch()...)
+}
+
+// replaceChecks gives the names of CHECKs to those that have been built.
+func (t *table) replaceChecks(built func(*check) string) []string {
+	var sql []string
+	for _, c := range t.checks {
+		sql = append(sql, t.dropConstraint(c.Name), t.renameConstraint(built(&c), c.Name))
+		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+t.Target(), c.Comment)...)
+	}
+	return sql
+}
+
+// mark makes an index what the one was that had its name.
+func (t *table) mark(i index) []string {
+	var sql []string
+	if i.Clustered {
+		sql = append(sql, "ALTER TABLE "+t.Target()+" CLUSTER ON "+pgsql.Quote(i.Name))
+	}
+	if i.Identity {
+		sql = append(sql, "ALTER TABLE "+t.Target()+" REPLICA IDENTITY USING INDEX "+pgsql.Quote(i.Name))
+	}
+	return sql
 }
 
 // putAside frees the name of an index. A table can have only one primary key, so

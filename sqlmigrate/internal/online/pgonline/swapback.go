@@ -20,6 +20,9 @@ func (g *graph) swapBack() []plan.OnlineStep {
 			}
 		}
 		steps = append(steps, t.hold(current, old)...)
+		for _, c := range t.checks {
+			steps = append(steps, c.add(t, c.back(), c.backward)...)
+		}
 	}
 	for _, k := range g.keys {
 		steps = append(steps, k.steps(k.back(), old)...)
@@ -56,7 +59,7 @@ func (t *table) backSwap() []string {
 			sql = append(sql, "DROP INDEX "+pgsql.Qualified(t.Schema, i.Name))
 		}
 	}
-	sql = append(sql, t.setNotNull(old)...)
+	sql = append(append(sql, t.replaceChecks((*check).back)...), t.setNotNull(old)...)
 	sql = append(sql, t.replace(old, fresh)...)
 	for _, i := range t.indexes {
 		switch {
@@ -67,6 +70,7 @@ func (t *table) backSwap() []string {
 		default:
 			sql = append(sql, t.renameIndex(i.old(), i.Name))
 		}
+		sql = append(sql, t.mark(i)...)
 	}
 	sql = append(sql, t.dropConstraint(sameCheck), t.forward())
 	return append(sql, t.touch()...)

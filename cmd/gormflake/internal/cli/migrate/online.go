@@ -21,16 +21,17 @@ func newOnline() *cobra.Command {
 		Short: "Do phase widen while programs read and write",
 		Long: `Do phase widen while programs read and write: new columns are filled in batches,
 and take the place of the old ones in a moment. It takes longer than "gormflake
-migrate apply --phases widen", and more disk. It needs PostgreSQL, or MariaDB,
-where new tables take the place of the old ones.
+migrate apply --phases widen", and more disk. It needs PostgreSQL; or MariaDB or
+MySQL, where new tables take the place of the old ones.
 
 Begin with "plan". "apply" can be interrupted and resumed. Until "finish" drops the
-old columns, "revert" takes back what has been done; on MariaDB, only until the
-stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
+old columns, "revert" takes back what has been done; on MariaDB and MySQL, only until
+the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
-	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert())
+	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert(),
+		newOnlinePause(), newOnlineResume(), newOnlineThrottle())
 	return cmd
 }
 
@@ -92,7 +93,7 @@ func newOnlineStatus() *cobra.Command {
 		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				status, err := online.Status(cmd.Context(), db)
 				if err == nil {
 					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
@@ -111,8 +112,12 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	}
 	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of)
 	if s.Copied > 0 {
-		text += fmt.Sprintf(", %d rows copied by the next one", s.Copied)
+		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
 	}
+	if s.Remaining >= time.Second {
+		text += ", about " + terminal.Span(s.Remaining) + " left by the plan"
+	}
+	text += describeSteering(s.Steering)
 	switch {
 	case s.Reverting:
 		return text + " of the way back; next: gormflake migrate online revert"
@@ -136,7 +141,7 @@ type onlineFlags struct {
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too, and MySQL always")
 }
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {

@@ -10,8 +10,9 @@ import { hardly } from './hardly.js';
 import { showAge, showFacts, showSentence } from './facts.js';
 import { hideFound, showFound } from './found.js';
 import { IDTable } from './ids.js';
-import { setText, source, startInput } from './input.js';
+import { restoreText, setText, source, startInput } from './input.js';
 import { arrange } from './lanes.js';
+import { startLanguage, textBefore } from './language.js';
 import { fromService, sameLayout } from './layout.js';
 import { fits, fromFragment, linkOf, toFragment } from './link.js';
 import { showNumber } from './number.js';
@@ -20,10 +21,13 @@ import { fewestDigits, mostIDs, scan } from './scan.js';
 import * as serial from './serial.js';
 import { call, forgetToken, hasToken, loadConfig, setToken, TokenError } from './service.js';
 import { LayoutChoice } from './shape.js';
+import { t, translate } from './text.js';
 import { startTheme } from './theme.js';
 import { isoTime } from './time.js';
 import { Timeline } from './timeline.js';
 import { startWorkers } from './workers.js';
+
+translate(document.documentElement);
 
 const choice = new LayoutChoice(() => {
   showProblem('');
@@ -75,7 +79,7 @@ function understand(text, form) {
   }
   const scanned = scan(text, layout, now(), form);
   const { found, leftOut } = scanned;
-  if (found.length === 0) throw refusal ?? new SyntaxError(`no ID found${outOfTime(leftOut)}: want decimal IDs, in a text of at least ${fewestDigits(layout)} digits; base 32, 58 or 62; or serial numbers of this layout`);
+  if (found.length === 0) throw refusal ?? new SyntaxError(t`no ID found${outOfTime(leftOut)}: want decimal IDs, in a text of at least ${fewestDigits(layout)} digits; base 32, 58 or 62; or serial numbers of this layout`);
   const [first] = found;
   if (found.every(({ id }) => id === first.id)) return { readings: [{ ...first, times: found.length }], link: linkOf(text, form, { found: [first] }) };
   const link = linkOf(text, form, scanned);
@@ -83,16 +87,16 @@ function understand(text, form) {
 }
 
 function outOfTime(leftOut) {
-  return leftOut > 0 ? `: ${leftOut} long ${leftOut === 1 ? 'number' : 'numbers'} would have a time in the first 30 days of this layout or more than a day ahead` : '';
+  return leftOut > 0 ? t`: ${leftOut} long ${leftOut === 1 ? t`number` : t`numbers`} would have a time in the first 30 days of this layout or more than a day ahead` : '';
 }
 
 // notes say what is not in the link, and not on the page.
 function notes(link, { more, leftOut }) {
   const all = [];
-  if (!fits(link.text)) all.push('too many IDs for a link: it opens the page without them');
-  if (more) all.push(`these are the first ${mostIDs}, and what follows them is left out`);
-  if (leftOut > 0) all.push(`${leftOut} other long ${leftOut === 1 ? 'number' : 'numbers'} left out`);
-  return all.join('; ');
+  if (!fits(link.text)) all.push(t`too many IDs for a link: it opens the page without them`);
+  if (more) all.push(t`these are the first ${mostIDs}, and what follows them is left out`);
+  if (leftOut > 0) all.push(t`${leftOut} other long ${leftOut === 1 ? t`number` : t`numbers`} left out`);
+  return all.join(t`; `);
 }
 
 function showReadings(readings) {
@@ -104,20 +108,20 @@ function showReadings(readings) {
 }
 
 function readingButton(reading) {
-  const button = el('button', { type: 'button', class: 'plain', 'data-form': reading.form }, `as ${reading.form}: ${reading.id}`);
+  const button = el('button', { type: 'button', class: 'plain', 'data-form': reading.form }, t`as ${t(reading.form)}: ${reading.id}`);
   button.addEventListener('click', () => pickReading(reading));
   return button;
 }
 
 function pickReading(reading) {
   for (const button of byID('readings').children) button.setAttribute('aria-pressed', button.dataset.form === reading.form);
-  showID(reading, `read as ${reading.form}${again(reading)}`);
-  announce(`ID ${reading.id}, read as ${reading.form}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
+  showID(reading, t`read as ${t(reading.form)}${again(reading)}`);
+  announce(t`ID ${reading.id}, read as ${t(reading.form)}, ${isoTime(decompose(choice.layout, reading.id).time)}`);
 }
 
 // again says that the text has the ID more than once.
 function again({ times }) {
-  return times > 1 ? `, found ${times} times` : '';
+  return times > 1 ? t`, found ${times} times` : '';
 }
 
 function showMany(found, note) {
@@ -127,7 +131,7 @@ function showMany(found, note) {
   table.show(layout, data.ids);
   timeline.show(layout, data, note);
   showFound(layout, data);
-  announce(`${data.ids.length} IDs found`);
+  announce(t`${data.ids.length} IDs found`);
 }
 
 // selected shows the ID that is selected on the timeline.
@@ -138,8 +142,8 @@ function selected(item, index, count) {
 
 // rank says which of the IDs it is, as seen from their times.
 function rank(index, count) {
-  if (index === 0) return `oldest of ${count}`;
-  return index === count - 1 ? `newest of ${count}` : `${index + 1} of ${count} by time`;
+  if (index === 0) return t`oldest of ${count}`;
+  return index === count - 1 ? t`newest of ${count}` : t`${index + 1} of ${count} by time`;
 }
 
 // pick shows an ID of the table, where the reader sees it.
@@ -156,10 +160,10 @@ function showID(item, place) {
   shown = item;
   byID('result').hidden = false;
   byID('result-id').replaceChildren(`${id}`);
-  byID('result-copy').replaceChildren(copyButton('the ID', () => `${id}`));
+  byID('result-copy').replaceChildren(copyButton(t`the ID`, () => `${id}`));
   byID('result-place').textContent = place;
   byID('result-doubt').hidden = reason === '';
-  byID('result-doubt').textContent = reason && `Hardly an ID of this layout: ${reason}.`;
+  byID('result-doubt').textContent = reason && t`Hardly an ID of this layout: ${reason}.`;
   showSentence(layout, id, now());
   draw(byID('drawing'), layout, id);
   showFacts(layout, id, item.serial ?? givenCode());
@@ -174,10 +178,10 @@ function showMoment() {
   hideMany();
   byID('readings').hidden = true;
   byID('result').dataset.moment = moving ? 'moving' : 'still';
-  byID('result-title').textContent = 'An ID of this moment';
+  byID('result-title').textContent = t`An ID of this moment`;
   byID('pause').hidden = false;
-  byID('pause').textContent = moving ? 'Pause' : 'Continue';
-  showID({ id: ofMoment(choice.layout, now()) }, 'an example');
+  byID('pause').textContent = moving ? t`Pause` : t`Continue`;
+  showID({ id: ofMoment(choice.layout, now()) }, t`an example`);
 }
 
 function endMoment() {
@@ -259,7 +263,7 @@ function recall() {
 // recallService reads a link to the layout of the service, which may not have
 // answered yet.
 function recallService() {
-  if (!choice.knows('service')) return refuse('it has the layout of a service, and this page has no service that tells its own');
+  if (!choice.knows('service')) return refuse(t`it has the layout of a service, and this page has no service that tells its own`);
   choice.set('service');
   showProblem('');
   return inspect();
@@ -268,7 +272,7 @@ function recallService() {
 // refuse decodes nothing: under another layout an ID has another time.
 function refuse(reason) {
   choice.unset();
-  showProblem(`This link cannot be read: ${reason}. Choose the layout of its IDs; until then nothing is decoded.`);
+  showProblem(t`This link cannot be read: ${reason}. Choose the layout of its IDs; until then nothing is decoded.`);
   inspect();
 }
 
@@ -375,6 +379,7 @@ function startToken(config) {
 }
 
 startTheme(() => timeline.recolour());
+startLanguage(source);
 startControls();
 startCompose(() => choice.layout, readText);
 startIssue(readText);
@@ -382,5 +387,6 @@ setInterval(tick, 1000);
 
 // The page is usable before the service has answered.
 recall();
-await startService().catch((error) => showError('input', `the page's service fails: ${error.message}`));
+restoreText(textBefore(), inspect);
+await startService().catch((error) => showError('input', t`the page's service fails: ${error.message}`));
 document.documentElement.dataset.ready = 'true';

@@ -5,6 +5,7 @@ import { announce, byID, showError } from './dom.js';
 import { format, parse } from './forms.js';
 import { compose, mask, PartError } from './parts.js';
 import { call } from './service.js';
+import { t } from './text.js';
 import { parseTime } from './time.js';
 import { startTimeField } from './timefield.js';
 
@@ -20,7 +21,7 @@ export function startCompose(layout, read) {
   byID('generate-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const ids = composed(layout());
-    if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? 'Example, not a unique key' : `${ids.length} examples, not unique keys`);
+    if (ids) show('generated', ids, byID('generate-form-name').value, ids.length === 1 ? t`Example, not a unique key` : t`${ids.length} examples, not unique keys`);
   });
   startResult('generated', () => byID('generate-form-name').value, read);
 }
@@ -41,7 +42,7 @@ export function startIssue(read) {
 }
 
 function startResult(name, form, read) {
-  byID(`${name}-copy`).addEventListener('click', (event) => copyFrom(event.currentTarget, 'the IDs', byID(`${name}-ids`).value));
+  byID(`${name}-copy`).addEventListener('click', (event) => copyFrom(event.currentTarget, t`the IDs`, byID(`${name}-ids`).value));
   byID(`${name}-read`).addEventListener('click', () => read(byID(`${name}-ids`).value, form()));
 }
 
@@ -97,7 +98,7 @@ function parseNumber(text) {
 
 function parseCount(text) {
   const count = parseNumber(text);
-  if (count < 1n || count > BigInt(most)) throw new RangeError(`${count} IDs: want 1 to ${most}`);
+  if (count < 1n || count > BigInt(most)) throw new RangeError(t`${count} IDs: want 1 to ${most}`);
   return count;
 }
 
@@ -113,7 +114,7 @@ async function issue() {
   }
   try {
     const { ids } = await call(`v1/ids?count=${count}`);
-    show('issued', ids.map((id) => parse('decimal', id)), 'decimal', ids.length === 1 ? 'Issued by the service: a unique key' : `${ids.length} issued by the service: unique keys`);
+    show('issued', ids.map((id) => parse('decimal', id)), 'decimal', ids.length === 1 ? t`Issued by the service: a unique key` : t`${ids.length} issued by the service: unique keys`);
   } catch (error) {
     showError('issue', error.message);
   }
@@ -122,7 +123,7 @@ async function issue() {
 function show(name, ids, form, label) {
   byID(name === 'issued' ? 'issued-result' : name).hidden = false;
   byID(`${name}-label`).textContent = label;
-  byID(`${name}-read`).textContent = ids.length === 1 ? 'Take it apart' : 'Take them apart';
+  byID(`${name}-read`).textContent = ids.length === 1 ? t`Take it apart` : t`Take them apart`;
   byID(`${name}-ids`).value = ids.map((id) => format(form, id)).join('\n');
   announce(label);
 }

@@ -1,10 +1,11 @@
 // Copy buttons.
 
 import { announce, el } from './dom.js';
+import { t } from './text.js';
 
 // copyButton copies what text returns when it is pressed. What names it.
 export function copyButton(what, text) {
-  const button = el('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${what}` }, 'copy');
+  const button = el('button', { type: 'button', class: 'copy', 'aria-label': t`Copy ${what}` }, t`copy`);
   button.addEventListener('click', () => copyFrom(button, what, text()));
   return button;
 }
@@ -14,8 +15,8 @@ export async function copyFrom(button, what, text) {
   const label = button.dataset.label ?? button.textContent;
   button.dataset.label = label;
   const done = await copy(text);
-  button.textContent = done ? 'copied' : 'failed';
-  announce(done ? `${what} copied` : `${what} could not be copied: the browser refused`);
+  button.textContent = done ? t`copied` : t`failed`;
+  announce(done ? t`${what} copied` : t`${what} could not be copied: the browser refused`);
   setTimeout(() => { button.textContent = label; }, 1500);
 }
 

@@ -8,6 +8,7 @@ import { forms, parse, quote } from './forms.js';
 import { lastID, layouts, maxInt64 } from './layout.js';
 import { min, timeOf } from './parts.js';
 import * as serial from './serial.js';
+import { t } from './text.js';
 import { isoTime, parseTime } from './time.js';
 
 export const day = 86400000n;
@@ -26,20 +27,20 @@ export function read(text, layout, now, form = 'auto') {
   if (serials.length > 0) return serials;
   const tries = ambiguous.map((each) => attempt(each, text, layout, now));
   const found = tries.filter((each) => each.id !== undefined);
-  if (found.length === 0) throw new SyntaxError(`${quote(text)} is not an ID${refusal(tries)}${elsewhere(text)}`);
+  if (found.length === 0) throw new SyntaxError(t`${quote(text)} is not an ID${refusal(tries)}${elsewhere(text)}`);
   return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 // refusal says why no reading makes sense, or, where there is none, what to write.
 function refusal(tries) {
   const reasons = tries.flatMap(({ reason }) => reason ?? []);
-  return reasons.length > 0 ? ` of this layout: ${reasons.join('; ')}` : ': want up to 19 digits, or base 32, 58 or 62';
+  return reasons.length > 0 ? t` of this layout: ${reasons.join(t`; `)}` : t`: want up to 19 digits, or base 32, 58 or 62`;
 }
 
 // readHex reads what the page writes.
 function readHex(text) {
   const id = BigInt(text);
-  if (id > maxInt64) throw new SyntaxError(`hex: ${quote(text)} is out of range: want at most 0x7fffffffffffffff`);
+  if (id > maxInt64) throw new SyntaxError(t`hex: ${quote(text)} is out of range: want at most 0x7fffffffffffffff`);
   return { form: 'hex', text, id };
 }
 
@@ -60,14 +61,14 @@ function attemptSerial(text, layout) {
 // elsewhere names the layouts of which the text is a serial number.
 function elsewhere(text) {
   const names = Object.keys(layouts).filter((name) => attemptSerial(text, layouts[name]).length > 0);
-  return names.length > 0 ? `; it is a serial number of the layout ${names.join(' or ')}` : '';
+  return names.length > 0 ? t`; it is a serial number of the layout ${names.join(t` or `)}` : '';
 }
 
 function attempt(form, text, layout, now) {
   try {
     const id = parse(form, text);
     const reason = doubt(layout, id, now);
-    return reason ? { reason: `as ${form} ${reason}` } : { form, text, id };
+    return reason ? { reason: t`as ${t(form)} ${reason}` } : { form, text, id };
   } catch {
     return {}; // not of this form
   }
@@ -82,15 +83,15 @@ const dated = /^[0-9]{4}-/;
 // else be read as a list of IDs.
 export function nearly(text, layout) {
   if (text.length > 64) return '';
-  if (grouped.test(text)) return `${quote(text)} has thousands separators: want ${text.replace(/[^0-9]/g, '')}`;
-  if (rounded.test(text)) return `${quote(text)} has lost digits: want all of them, from where the ID is a text`;
+  if (grouped.test(text)) return t`${quote(text)} has thousands separators: want ${text.replace(/[^0-9]/g, '')}`;
+  if (rounded.test(text)) return t`${quote(text)} has lost digits: want all of them, from where the ID is a text`;
   return dated.test(text) ? asTime(text, layout) : '';
 }
 
 function asTime(text, layout) {
   try {
     const lowest = min(layout, parseTime(text));
-    return `${quote(text)} is a time, not an ID${lowest > 0n ? `; the lowest ID of it: ${lowest}` : ''}`;
+    return t`${quote(text)} is a time, not an ID${lowest > 0n ? t`; the lowest ID of it: ${lowest}` : ''}`;
   } catch {
     return ''; // not a time either
   }
@@ -98,9 +99,9 @@ function asTime(text, layout) {
 
 // doubt says why the ID is hardly one of the layout; '' where it may be.
 export function doubt(layout, id, now) {
-  if (id === 0n) return 'it is 0, which means not assigned yet';
-  if (id > lastID(layout)) return `it is ${id}, above ${lastID(layout)}, the last ID of the layout`;
+  if (id === 0n) return t`it is 0, which means not assigned yet`;
+  if (id > lastID(layout)) return t`it is ${id}, above ${lastID(layout)}, the last ID of the layout`;
   const time = timeOf(layout, id);
-  if (time > now + day) return `its time is ${isoTime(time)}, more than a day ahead`;
+  if (time > now + day) return t`its time is ${isoTime(time)}, more than a day ahead`;
   return '';
 }

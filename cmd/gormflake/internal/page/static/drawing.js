@@ -6,6 +6,7 @@ import { byID, el, fill } from './dom.js';
 import { bitsOf } from './fields.js';
 import { keyOf } from './layout.js';
 import { decompose, mask } from './parts.js';
+import { t } from './text.js';
 import { isoTime } from './time.js';
 
 // draw fills the container with the drawing of the ID.
@@ -29,7 +30,7 @@ function spread(fields) {
 }
 
 function part(field, layout, parts) {
-  const bits = el('div', { class: 'bits', role: 'img', 'aria-label': `${field.name}, bits ${field.high} to ${field.low}: ${field.text}` },
+  const bits = el('div', { class: 'bits', role: 'img', 'aria-label': t`${t(field.name)}, bits ${field.high} to ${field.low}: ${field.text}` },
     ...[...field.text].map((bit, i) => cell(bit, field.high - i)));
   bits.style.gridColumn = `${field.from + 1} / span ${field.bits}`;
   const card = cardOf(field, layout, parts);
@@ -46,20 +47,20 @@ function cell(bit, position) {
 function cardOf(field, layout, parts) {
   const { name, bits } = field;
   return el('div', { class: 'card' },
-    el('h3', {}, name, ' ', el('span', { class: 'quiet' }, `${bits} ${bits === 1 ? 'bit' : 'bits'}`)),
+    el('h3', {}, t(name), ' ', el('span', { class: 'quiet' }, bits === 1 ? t`1 bit` : t`${bits} bits`)),
     el('p', { class: 'value', id: `value-${name}` }, name === 'unused' ? '0' : `${name === 'time' ? parts.tick : parts[name]}`),
     el('p', { class: 'note' }, note(field, layout)),
     ...formula(field, layout).map((text) => el('code', {}, text)));
 }
 
 function note({ name, bits }, layout) {
-  const tick = layout.tick === 1n ? 'ms' : `ticks of ${layout.tick} ms`;
+  const tick = layout.tick === 1n ? t`ms` : t`ticks of ${layout.tick} ms`;
   switch (name) {
-    case 'unused': return bits === 1 ? 'always 0: the sign of a positive number' : 'always 0';
-    case 'time': return `${tick} since ${isoTime(layout.epoch).replace('T', ' ').replace(/(:00)?\.000Z|Z/, '')} UTC`;
-    case 'sequence': return `counts the IDs of one ${layout.tick === 1n ? 'ms' : 'tick'}: 0 to ${mask(bits)}`;
-    case 'datacenter': return `where it was made: 0 to ${mask(bits)}`;
-    default: return `which machine or process made it: 0 to ${mask(bits)}`;
+    case 'unused': return bits === 1 ? t`always 0: the sign of a positive number` : t`always 0`;
+    case 'time': return t`${tick} since ${isoTime(layout.epoch).replace('T', ' ').replace(/(:00)?\.000Z|Z/, '')} UTC`;
+    case 'sequence': return t`counts the IDs of one ${layout.tick === 1n ? t`ms` : t`tick`}: 0 to ${mask(bits)}`;
+    case 'datacenter': return t`where it was made: 0 to ${mask(bits)}`;
+    default: return t`which machine or process made it: 0 to ${mask(bits)}`;
   }
 }
 

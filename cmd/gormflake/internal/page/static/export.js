@@ -1,6 +1,7 @@
 // Files that the reader saves.
 
 import { announce, el } from './dom.js';
+import { t } from './text.js';
 
 // exporters write records, which all have the same keys, and offer them as a file.
 export const exporters = Object.freeze({
@@ -28,5 +29,5 @@ function save(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   el('a', { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60000);
-  announce(`${name} saved`);
+  announce(t`${name} saved`);
 }

@@ -6,6 +6,7 @@ import { format, forms } from './forms.js';
 import { keyOf } from './layout.js';
 import { decompose, max, min } from './parts.js';
 import * as serials from './serial.js';
+import { t } from './text.js';
 import { isoTime, localTime, longAge, longTime, zoneName } from './time.js';
 
 // showFacts fills the tables. The serial number is shown if its code is given.
@@ -18,13 +19,13 @@ export function showFacts(layout, id, serial) {
 // showSentence says when the ID was made, and by whom.
 export function showSentence(layout, id, now) {
   const parts = decompose(layout, id);
-  const name = (field) => [' ', el('b', { class: `ink ${field}` }, `${field} ${parts[field]}`)];
+  const name = (field) => [t` `, el('b', { class: `ink ${field}` }, t`${t(field)} ${parts[field]}`)];
   const ahead = parts.time > now;
   byID('sentence').replaceChildren(
-    ahead ? 'Its time is ' : 'Made on ', el('b', { class: 'ink time' }, longTime(parts.time)), ', ', el('span', { id: 'age' }, longAge(parts.time, now)),
-    ...(layout.workerBits > 0 ? [ahead ? ', of' : ', by', ...name('worker')] : []),
-    ...(layout.datacenterBits > 0 ? [layout.workerBits > 0 ? ' in' : ', in', ...name('datacenter')] : []),
-    ...(layout.sequenceBits > 0 ? [', with', ...name('sequence')] : []), '.');
+    ahead ? t`Its time is ` : t`Made on `, el('b', { class: 'ink time' }, longTime(parts.time)), t`, `, el('span', { id: 'age' }, longAge(parts.time, now)),
+    ...(layout.workerBits > 0 ? [ahead ? t`, of` : t`, by`, ...name('worker')] : []),
+    ...(layout.datacenterBits > 0 ? [layout.workerBits > 0 ? t` in` : t`, in`, ...name('datacenter')] : []),
+    ...(layout.sequenceBits > 0 ? [t`, with`, ...name('sequence')] : []), t`.`);
 }
 
 // showAge keeps the age true while the page is open.
@@ -33,31 +34,31 @@ export function showAge(layout, id, now) {
 }
 
 function timeRows(layout, { time }) {
-  const tick = layout.tick === 1n ? 'this ms' : `these ${layout.tick} ms`;
+  const tick = layout.tick === 1n ? t`this ms` : t`these ${layout.tick} ms`;
   return [
-    row('UTC', isoTime(time), 'time in UTC', 'utc', undefined, dayAndHour),
-    row('Local', localTime(time), 'local time', 'local', zoneName()),
-    row('Unix ms', `${time}`, 'Unix milliseconds', 'unix'),
-    bound('Lowest', '>=', min(layout, time), tick, 'min'),
-    bound('Highest', '<=', max(layout, time), tick, 'max'),
+    row('UTC', isoTime(time), t`time in UTC`, 'utc', undefined, dayAndHour),
+    row(t`Local`, localTime(time), t`local time`, 'local', zoneName()),
+    row(t`Unix ms`, `${time}`, t`Unix milliseconds`, 'unix'),
+    bound(t`Lowest ID`, '>=', min(layout, time), tick, 'min'),
+    bound(t`Highest ID`, '<=', max(layout, time), tick, 'max'),
   ];
 }
 
 // bound is the row of an end of the tick, with what it is for.
 function bound(which, comparison, end, tick, id) {
   return el('tr', {},
-    el('th', { scope: 'row' }, `${which} ID `, el('small', {}, `of ${tick}`)),
-    el('td', {}, el('span', { id }, `${end}`), ' ', el('small', { class: 'quiet' }, `for WHERE id ${comparison} …`)),
-    el('td', {}, copyButton(`${which.toLowerCase()} ID of ${tick}`, () => `${end}`)));
+    el('th', { scope: 'row' }, `${which} `, el('small', {}, t`of ${tick}`)),
+    el('td', {}, el('span', { id }, `${end}`), ' ', el('small', { class: 'quiet' }, t`for WHERE id ${comparison} …`)),
+    el('td', {}, copyButton(t`${which} of ${tick}`, () => `${end}`)));
 }
 
 const names = { decimal: 'Decimal', base32: 'Base 32', base58: 'Base 58', base62: 'Base 62' };
 
 function textRows(layout, id, serial) {
   return [
-    ...(serial ? [row('Serial', serials.format(layout, serial.code, serial.separator, id), 'Serial number', 'serial')] : []),
-    ...forms.map((form) => row(names[form], format(form, id), names[form], form)),
-    row('Hex', `0x${id.toString(16).padStart(16, '0')}`, 'hexadecimal', 'hex'),
+    ...(serial ? [row(t`Serial`, serials.format(layout, serial.code, serial.separator, id), t`Serial number`, 'serial')] : []),
+    ...forms.map((form) => row(t(names[form]), format(form, id), t(names[form]), form)),
+    row(t`Hex`, `0x${id.toString(16).padStart(16, '0')}`, t`hexadecimal`, 'hex'),
   ];
 }
 

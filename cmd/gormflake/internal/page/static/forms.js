@@ -2,6 +2,7 @@
 // formatter does not write, except that base 32 has several for one ID.
 
 import { maxInt64 } from './layout.js';
+import { t } from './text.js';
 
 const digits = {
   decimal: '0123456789',
@@ -48,19 +49,19 @@ export function parse(form, text) {
     if (value === undefined) throw unexpected(form, character, offset);
     id = id * base + value;
     offset += character.length;
-    if (id > maxInt64) throw new SyntaxError(`${form}: ${quote(text)} is out of range: want at most ${format(form, maxInt64)}`);
+    if (id > maxInt64) throw new SyntaxError(t`${t(form)}: ${quote(text)} is out of range: want at most ${format(form, maxInt64)}`);
   }
   return id;
 }
 
 function checkShape(form, text) {
-  if (text === '') throw new SyntaxError(`${form}: empty: want digits`);
+  if (text === '') throw new SyntaxError(t`${t(form)}: empty: want digits`);
   if (form === 'base32') {
-    if (text.length !== base32Length) throw new SyntaxError(`${form}: ${text.length} characters: want ${base32Length}`);
+    if (text.length !== base32Length) throw new SyntaxError(t`${t(form)}: ${text.length} characters: want ${base32Length}`);
     return;
   }
   if (text.length > 1 && text[0] === digits[form][0]) {
-    throw new SyntaxError(`${form}: ${quote(text)} starts with its zero, ${text[0]}: want the shortest form`);
+    throw new SyntaxError(t`${t(form)}: ${quote(text)} starts with its zero, ${text[0]}: want the shortest form`);
   }
 }
 
@@ -78,7 +79,7 @@ export function mayBe(form, word) {
 }
 
 function unexpected(form, character, offset) {
-  return new SyntaxError(`${form}: unexpected ${JSON.stringify(character)} at offset ${offset}: want ${alphabets[form]}`);
+  return new SyntaxError(t`${t(form)}: unexpected ${JSON.stringify(character)} at offset ${offset}: want ${t(alphabets[form])}`);
 }
 
 const alphabets = {

@@ -4,6 +4,7 @@ import { byID, el, fill } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';
 import { keyOf } from './layout.js';
 import { timeOf } from './parts.js';
+import { t } from './text.js';
 import { duration, isoTime } from './time.js';
 
 const colours = 8;
@@ -12,7 +13,7 @@ const mostRows = 64;
 export function showFound(layout, { lanes, gaps }) {
   byID('found').hidden = false;
   byID('found-worker').textContent = workerTitle(layout);
-  byID('timeline-workers').caption.textContent = lanes.length > mostRows ? `Workers, the first ${mostRows} of ${lanes.length}` : 'Workers';
+  byID('timeline-workers').caption.textContent = lanes.length > mostRows ? t`Workers, the first ${mostRows} of ${lanes.length}` : t`Workers`;
   const rows = lanes.slice(0, mostRows);
   const key = rows.map(({ count, first, last }) => `${count} ${first} ${last}`).join();
   fill(byID('timeline-workers').tBodies[0], `${keyOf(layout)} ${key}`, () => rows.map((lane) => workerRow(layout, lane)));

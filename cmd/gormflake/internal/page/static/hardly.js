@@ -1,6 +1,7 @@
 // What is hardly an ID, though it can be read as one.
 
 import { day, doubt } from './detect.js';
+import { t } from './text.js';
 import { isoTime } from './time.js';
 
 const year = 365n * day;
@@ -12,7 +13,7 @@ const units = [['seconds', 1000n, 1n], ['milliseconds', 1n, 1n], ['microseconds'
 // hardly says why the item is hardly an ID of the layout; '' where it may be.
 export function hardly(layout, { id, text = '', form }, now) {
   if (form === 'serial') return doubt(layout, id, now);
-  if (/^[A-Za-z][a-z]+$/.test(text)) return 'it looks like a word';
+  if (/^[A-Za-z][a-z]+$/.test(text)) return t`it looks like a word`;
   return unixTime(id, now) || rounded(id) || doubt(layout, id, now) || soon(layout, id, now);
 }
 
@@ -22,19 +23,19 @@ function unixTime(id, now) {
   for (const [name, times, by] of units) {
     const time = id * times / by;
     const away = time < now ? now - time : time - now;
-    if (away < 10n * year && (by < 1000000n || id % by === 0n)) return `it may be ${name} since 1970: ${isoTime(time)}`;
+    if (away < 10n * year && (by < 1000000n || id % by === 0n)) return t`it may be ${t(name)} since 1970: ${isoTime(time)}`;
   }
   return '';
 }
 
 function rounded(id) {
   const text = `${id}`;
-  return id > 2n ** 53n && text.endsWith('00') && `${Number(id)}` === text ? 'it ends with 00 as digits that JavaScript has rounded do' : '';
+  return id > 2n ** 53n && text.endsWith('00') && `${Number(id)}` === text ? t`it ends with 00 as digits that JavaScript has rounded do` : '';
 }
 
 // soon is for numbers such as those of cards, which have 16 digits.
 function soon(layout, id, now) {
   const since = (id >> BigInt(layout.datacenterBits + layout.workerBits + layout.sequenceBits)) * layout.tick;
   const half = (now - layout.epoch) / 2n;
-  return since < (half < early ? half : early) ? "it is of the layout's first days, as the number of a card is" : '';
+  return since < (half < early ? half : early) ? t`it is of the layout's first days, as the number of a card is` : '';
 }

@@ -5,6 +5,7 @@ import { byID, dayAndHour, el, fill } from './dom.js';
 import { exporters } from './export.js';
 import { keyOf } from './layout.js';
 import { reader, timeOf } from './parts.js';
+import { t } from './text.js';
 import { isoTime } from './time.js';
 
 const pageSize = 20;
@@ -50,7 +51,7 @@ export class IDTable {
   filter(range) {
     this.#rows = range ? this.#all.filter(({ offset }) => offset >= range.from && offset <= range.to) : [...this.#all];
     byID('ids-all').hidden = range === undefined;
-    byID('ids-summary').textContent = range ? `${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the timeline` : '';
+    byID('ids-summary').textContent = range ? t`${count(this.#rows.length)} of ${count(this.#all.length)}, those selected on the timeline` : '';
     this.#order();
   }
 
@@ -90,7 +91,7 @@ export class IDTable {
     fill(body, `${keyOf(this.#layout)} ${columns} ${rows.map(({ id, place, times, text }) => `${id} ${place} ${times} ${text}`)}`, () => rows.map(() => el('tr', {})));
     [...body.rows].forEach((row, i) => this.#fillRow(row, rows[i]));
     byID('ids-pager').hidden = this.#rows.length <= pageSize;
-    byID('ids-page').textContent = `${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
+    byID('ids-page').textContent = t`${count(from + 1)} to ${count(from + rows.length)} of ${count(this.#rows.length)}`;
     byID('ids-back').disabled = this.#page === 0;
     byID('ids-next').disabled = from + pageSize >= this.#rows.length;
   }
@@ -98,7 +99,7 @@ export class IDTable {
   #heading({ name, title, kind }) {
     const { column, down } = this.#sort;
     const sorted = column === name ? (down ? 'descending' : 'ascending') : undefined;
-    const button = el('button', { type: 'button', class: 'sort', 'data-column': name }, title);
+    const button = el('button', { type: 'button', class: 'sort', 'data-column': name }, t(title));
     button.addEventListener('click', () => this.#sortBy(name));
     return el('th', { scope: 'col', class: kind, 'aria-sort': sorted }, button);
   }

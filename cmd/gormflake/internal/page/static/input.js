@@ -1,6 +1,7 @@
 // The text that is read: typed, pasted, dropped, or a file's.
 
 import { byID, showError } from './dom.js';
+import { t } from './text.js';
 
 const largestFile = 64 << 20;
 
@@ -32,7 +33,7 @@ export function startInput(changed) {
     const text = event.clipboardData.getData('text');
     if (text.length <= longestTyped) return; // the browser pastes it
     event.preventDefault();
-    hold('pasted text', text, changed);
+    hold(t`pasted text`, text, changed);
   });
   byID('file').addEventListener('change', async (event) => {
     await open(event.target.files[0], changed);
@@ -45,20 +46,20 @@ export function startInput(changed) {
 function hold(name, text, changed) {
   setText('');
   file = text;
-  byID('input').placeholder = `${name}, ${text.length.toLocaleString('en')} characters`;
+  byID('input').placeholder = t`${name}, ${text.length.toLocaleString('en')} characters`;
   changed();
 }
 
 async function open(chosen, changed) {
   if (!chosen) return;
   if (chosen.size > largestFile) {
-    showError('input', `${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
+    showError('input', t`${chosen.name} has ${chosen.size >> 20} MB: want at most ${largestFile >> 20} MB`);
     return;
   }
   try {
     hold(chosen.name, await chosen.text(), changed);
   } catch (error) { // a folder, for example
-    showError('input', `${chosen.name} cannot be read: ${error.message}`);
+    showError('input', t`${chosen.name} cannot be read: ${error.message}`);
   }
 }
 
@@ -78,11 +79,17 @@ function startDrop(changed) {
 }
 
 function dropText(text, changed) {
-  if (text.length > longestTyped) {
-    hold('dropped text', text, changed);
-    return;
-  }
-  setText(text);
   byID('form').value = 'auto';
-  changed();
+  put(t`dropped text`, text, changed);
+}
+
+function put(name, text, changed) {
+  if (text.length > longestTyped) return hold(name, text, changed);
+  setText(text);
+  return changed();
+}
+
+// restoreText puts a text back that was there before the page was loaded again.
+export function restoreText(text, changed) {
+  if (text) put(t`text`, text, changed);
 }

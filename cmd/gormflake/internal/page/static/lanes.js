@@ -3,6 +3,7 @@
 
 import { lowBits } from './layout.js';
 import { mask, reader, timeOf } from './parts.js';
+import { t } from './text.js';
 
 // arrange sorts the items by their IDs, and keeps their place in the text; of an
 // ID that is there several times the first, with how many there are. Offsets are
@@ -79,5 +80,5 @@ export function workerName({ datacenter, worker }, layout) {
 
 // workerTitle is what workerName writes, for the head of a table.
 export function workerTitle(layout) {
-  return layout.datacenterBits > 0 ? 'Datacenter/worker' : 'Worker';
+  return layout.datacenterBits > 0 ? t`Datacenter/worker` : t`Worker`;
 }

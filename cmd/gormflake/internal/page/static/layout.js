@@ -2,6 +2,8 @@
 // in Go. Epoch and tick are BigInts of milliseconds, the widths are numbers. Where
 // sequenceFirst is set, the sequence stands above the worker, as Go cannot have it.
 
+import { t } from './text.js';
+
 export const maxInt64 = 2n ** 63n - 1n;
 
 // longest is what a time.Duration of Go holds, in milliseconds: the longest time
@@ -71,20 +73,20 @@ export function keyOf(l) {
 export function mistakes(l) {
   const found = [];
   if (l.tick < 1n || l.tick > longestTick) {
-    found.push(['tick', `a tick of ${l.tick} ms: want 1 to ${longestTick} ms`]);
+    found.push(['tick', t`a tick of ${l.tick} ms: want 1 to ${longestTick} ms`]);
   } else if (l.epoch % l.tick !== 0n) {
-    found.push(['epoch', `the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms: want whole ticks since 1970`]);
+    found.push(['epoch', t`the epoch is ${l.epoch % l.tick} ms off a whole tick of ${l.tick} ms: want whole ticks since 1970`]);
   }
   if (l.epoch < 0n) {
-    found.push(['epoch', 'an epoch before 1970: want 1970-01-01T00:00:00Z or later']);
+    found.push(['epoch', t`an epoch before 1970: want 1970-01-01T00:00:00Z or later`]);
   }
   if (l.epoch > longest) {
-    found.push(['epoch', 'an epoch after 2262: want 2262-04-11T23:47:16.854Z or earlier']);
+    found.push(['epoch', t`an epoch after 2262: want 2262-04-11T23:47:16.854Z or earlier`]);
   }
   if (l.totalBits < 1 || l.totalBits > 63) {
-    found.push(['totalBits', `${l.totalBits} bits in total: want 1 to 63`]);
+    found.push(['totalBits', t`${l.totalBits} bits in total: want 1 to 63`]);
   } else if (lowBits(l) >= l.totalBits) {
-    found.push(['totalBits', `datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits: want at least one left for time`]);
+    found.push(['totalBits', t`datacenter, worker and sequence take ${lowBits(l)} of ${l.totalBits} bits: want at least one left for time`]);
   }
   return found;
 }

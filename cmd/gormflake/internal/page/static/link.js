@@ -3,6 +3,7 @@
 
 import { forms, quote } from './forms.js';
 import { layout, layouts, mistakes, sameLayout } from './layout.js';
+import { t } from './text.js';
 import { isoTime, parseTick, parseTime } from './time.js';
 
 // What a link says of a layout whose sequence stands above the worker.
@@ -64,7 +65,7 @@ export function fromFragment(text) {
 
 function checkForm(form) {
   const known = ['auto', ...forms, 'serial'];
-  if (!known.includes(form)) throw new SyntaxError(`as ${quote(form)}: want one of ${known.join(', ')}`);
+  if (!known.includes(form)) throw new SyntaxError(t`as ${quote(form)}: want one of ${known.join(', ')}`);
 }
 
 // layoutOf is undefined where the page chooses, or has to ask its service.
@@ -72,17 +73,17 @@ function layoutOf(name, fragment) {
   if (name === undefined || name === 'service') return undefined;
   if (name === 'custom') return customLayout(fragment);
   if (Object.hasOwn(layouts, name)) return layouts[name];
-  throw new SyntaxError(`layout ${quote(name)}: want one of ${Object.keys(layouts).join(', ')}, or custom with epoch, tick and bits`);
+  throw new SyntaxError(t`layout ${quote(name)}: want one of ${Object.keys(layouts).join(', ')}, or custom with epoch, tick and bits`);
 }
 
 function customLayout(fragment) {
   const take = (field, parse) => {
     const text = fragment.get(field);
-    if (!text) throw new SyntaxError(`${field}: missing`);
+    if (!text) throw new SyntaxError(t`${field}: missing`);
     return parse(text, field);
   };
   const order = fragment.get('order') ?? '';
-  if (order !== '' && order !== swapped) throw new SyntaxError(`order ${quote(order)}: want none, or ${swapped}`);
+  if (order !== '' && order !== swapped) throw new SyntaxError(t`order ${quote(order)}: want none, or ${swapped}`);
   const read = layout(take('epoch', named(parseTime)), take('tick', named(parseTick)), ...take('bits', parseBits), order === swapped);
   const [wrong] = mistakes(read);
   if (wrong) throw new RangeError(wrong[1]);
@@ -95,13 +96,13 @@ function named(parse) {
     try {
       return parse(text);
     } catch (error) {
-      throw new SyntaxError(`${field} ${error.message}`);
+      throw new SyntaxError(t`${field} ${error.message}`);
     }
   };
 }
 
 function parseBits(text) {
   const bits = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(text);
-  if (!bits) throw new SyntaxError(`bits ${quote(text)}: want the bits of datacenter, worker, sequence and all, such as 5.5.12.63`);
+  if (!bits) throw new SyntaxError(t`bits ${quote(text)}: want the bits of datacenter, worker, sequence and all, such as 5.5.12.63`);
   return bits.slice(1).map(Number);
 }

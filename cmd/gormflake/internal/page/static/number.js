@@ -1,6 +1,7 @@
 // What becomes of an ID that JavaScript reads as a number.
 
 import { el, fill } from './dom.js';
+import { t } from './text.js';
 
 const largestExact = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -16,7 +17,7 @@ export function showNumber(container, id) {
     el('p', { class: 'code' }, `Number("${id}")`),
     el('p', { class: 'code' }, '= ', ...changed(`${id}`, printed(id))),
     el('p', { id: 'exactness' }, exactness(id)),
-    el('p', { class: 'quiet' }, 'Send it as a string: ', el('code', {}, `{"id": "${id}"}`)),
+    el('p', { class: 'quiet' }, t`Send it as a string: `, el('code', {}, `{"id": "${id}"}`)),
   ]);
 }
 
@@ -29,9 +30,9 @@ function changed(id, read) {
 
 // exactness says whether the number is the ID, and is written as it.
 function exactness(id) {
-  const bits = `A JavaScript number holds 53 bits exactly. This ID has ${id.toString(2).length}`;
-  if (id <= largestExact) return `${bits}, so it survives; IDs of more bits are rounded.`;
-  if (printed(id) === `${id}`) return `${bits}. It survives by its last digits; the next ID, ${id + 1n}, becomes ${printed(id + 1n)}.`;
-  if (BigInt(Number(id)) === id) return `${bits}. Its last bits are 0: the number is exact, but written with other digits.`;
-  return `${bits}, and is rounded to another ID.`;
+  const bits = t`A JavaScript number holds 53 bits exactly. This ID has ${id.toString(2).length}`;
+  if (id <= largestExact) return t`${bits}, so it survives; IDs of more bits are rounded.`;
+  if (printed(id) === `${id}`) return t`${bits}. It survives by its last digits; the next ID, ${id + 1n}, becomes ${printed(id + 1n)}.`;
+  if (BigInt(Number(id)) === id) return t`${bits}. Its last bits are 0: the number is exact, but written with other digits.`;
+  return t`${bits}, and is rounded to another ID.`;
 }

@@ -2,6 +2,7 @@
 // digits than a JavaScript number keeps.
 
 import { endTick, expires, lastID, lowBits, lowFields } from './layout.js';
+import { t } from './text.js';
 import { isoTime } from './time.js';
 
 // tickOf is the tick that contains the millisecond; negative before the epoch.
@@ -38,7 +39,7 @@ export function reader(l, field) {
 // the layout cannot hold is a PartError.
 export function compose(l, { time, ...parts }) {
   if (time < l.epoch || time >= expires(l)) {
-    throw new PartError('time', `time ${isoTime(time)} out of range [${isoTime(l.epoch)}, ${isoTime(expires(l))})`);
+    throw new PartError('time', t`time ${isoTime(time)} out of range [${isoTime(l.epoch)}, ${isoTime(expires(l))})`);
   }
   return lowFields(l).reduce((id, name) => {
     const bits = l[`${name}Bits`];
@@ -79,6 +80,6 @@ export function mask(bits) {
 
 function inRange(part, got, bits) {
   if (got < 0n || got > mask(bits)) {
-    throw new PartError(part, `${part} ${got} out of range [0, ${mask(bits)}]`);
+    throw new PartError(part, t`${t(part)} ${got} out of range [0, ${mask(bits)}]`);
   }
 }

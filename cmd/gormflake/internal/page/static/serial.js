@@ -6,6 +6,7 @@ import { dateOf, daysOfMonth, timeOfDate } from './calendar.js';
 import { quote } from './forms.js';
 import { lastID, lowFields } from './layout.js';
 import { compose, decompose, mask, timeOf } from './parts.js';
+import { t } from './text.js';
 
 // longest is a serial number of the longest code and the widest layout.
 export const longest = 74;
@@ -28,12 +29,12 @@ export function format(l, code, separator, id) {
 export function parse(l, text) {
   const match = shapeOf(l).whole.exec(text);
   if (!match) {
-    throw new SyntaxError(`serial: ${quote(text)} has another shape: want ${wanted(l)}`);
+    throw new SyntaxError(t`serial: ${quote(text)} has another shape: want ${wanted(l)}`);
   }
   try {
     return { code: match[1], separator: match[2], id: idOf(l, match.slice(3)) };
   } catch (error) {
-    throw new SyntaxError(`serial: ${quote(text)}: ${error.message}`);
+    throw new SyntaxError(t`serial: ${quote(text)}: ${error.message}`);
   }
 }
 
@@ -67,13 +68,13 @@ export function readCode(text) {
 
 function checkCode(code) {
   if (!/^[0-9A-Z]{1,32}$/.test(code)) {
-    throw new SyntaxError(`code ${quote(code)}: want 1 to 32 of A-Z and 0-9`);
+    throw new SyntaxError(t`code ${quote(code)}: want 1 to 32 of A-Z and 0-9`);
   }
 }
 
 function checkSeparator(separator) {
   if (!/^[-_.]?$/.test(separator)) {
-    throw new SyntaxError(`separator ${quote(separator)}: want none or one of - _ .`);
+    throw new SyntaxError(t`separator ${quote(separator)}: want none or one of - _ .`);
   }
 }
 
@@ -81,7 +82,7 @@ function checkSeparator(separator) {
 function wanted(l) {
   const shape = shapeOf(l);
   const parts = ['CODE', '0'.repeat(17), ...shape.fields.map(({ width }) => '0'.repeat(width))];
-  return `${parts.join('')} or ${parts.join('-')}, with 1 to 32 of A-Z and 0-9 for CODE`;
+  return t`${parts.join('')} or ${parts.join('-')}, with 1 to 32 of A-Z and 0-9 for CODE`;
 }
 
 const shapes = new WeakMap();
@@ -107,8 +108,8 @@ function idOf(l, texts) {
   const parts = { time, datacenter: 0n, worker: 0n, sequence: 0n };
   shapeOf(l).fields.forEach(({ name }, i) => { parts[name] = BigInt(texts[7 + i]); });
   const id = compose(l, parts);
-  if (timeOf(l, id) !== time) throw new RangeError(`it is within a tick of ${l.tick} ms: want its start`);
-  if (id === 0n) throw new RangeError('it is ID 0, which no row has: want a later one');
+  if (timeOf(l, id) !== time) throw new RangeError(t`it is within a tick of ${l.tick} ms: want its start`);
+  if (id === 0n) throw new RangeError(t`it is ID 0, which no row has: want a later one`);
   return id;
 }
 
@@ -116,7 +117,7 @@ function timeOfTexts(texts) {
   const year = BigInt(texts[0]);
   const [month, day, hour, minute, second, ms] = texts.slice(1, 7).map(Number);
   const check = (name, got, least, most) => {
-    if (got < least || got > most) throw new RangeError(`${name} ${got} out of range [${least}, ${most}]`);
+    if (got < least || got > most) throw new RangeError(t`${t(name)} ${got} out of range [${least}, ${most}]`);
   };
   check('month', month, 1, 12);
   check('day', day, 1, daysOfMonth(year, month));

@@ -1,6 +1,8 @@
 // The page's service, if any: config.json says what it offers, and
 // nothing else is called.
 
+import { t } from './text.js';
+
 const key = 'gormflake-token';
 
 export async function loadConfig() {
@@ -15,8 +17,8 @@ export async function call(address) {
   const response = await fetch(address, { headers: token ? { Authorization: `Bearer ${token}` } : {}, cache: 'no-store' });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  if (response.status === 401) throw new TokenError('the service refused the token: want the one that it was started with');
-  throw new Error(answer.detail ?? `the service answered ${response.status}`);
+  if (response.status === 401) throw new TokenError(t`the service refused the token: want the one that it was started with`);
+  throw new Error(answer.detail ?? t`the service answered ${response.status}`);
 }
 
 // A TokenError is a token that the service does not take.
@@ -29,7 +31,7 @@ export function hasToken() {
 // setToken keeps the token for this tab. Headers hold ASCII only, and so do
 // tokens.
 export function setToken(token) {
-  if (!/^[!-~]+$/.test(token)) throw new TokenError('the token has blanks or other characters than ASCII: want the one that the service was started with');
+  if (!/^[!-~]+$/.test(token)) throw new TokenError(t`the token has blanks or other characters than ASCII: want the one that the service was started with`);
   kept = token;
   try {
     sessionStorage.setItem(key, token);

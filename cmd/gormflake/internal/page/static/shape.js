@@ -2,6 +2,7 @@
 
 import { byID, showError } from './dom.js';
 import { expires, layout, layouts, lowFields, mistakes, sameLayout, timeBits } from './layout.js';
+import { t } from './text.js';
 import { duration, isoDay, isoTime, parseTick, parseTime } from './time.js';
 import { echoTime, startTimeField } from './timefield.js';
 
@@ -53,7 +54,7 @@ export class LayoutChoice {
   // unset has the reader choose; until then the layout is the last one.
   unset() {
     byID('layout').value = '';
-    byID('shape-text').textContent = 'none is chosen';
+    byID('shape-text').textContent = t`none is chosen`;
     this.#touched();
     this.#chosen = true;
   }
@@ -64,7 +65,7 @@ export class LayoutChoice {
     const option = byID('layout').querySelector('[value=service]');
     option.hidden = option.disabled = false;
     const [name] = Object.entries(layouts).find(([, each]) => sameLayout(each, serviceLayout)) ?? [];
-    option.textContent = name ? `this service (${name})` : 'this service';
+    option.textContent = name ? t`this service (${name})` : t`this service`;
   }
 
   // knows reports whether set takes the name.
@@ -126,11 +127,13 @@ export class LayoutChoice {
   }
 }
 
+const low = { datacenter: (bits) => t`${bits} datacenter`, worker: (bits) => t`${bits} worker`, sequence: (bits) => t`${bits} sequence` };
+
 export function describe(l) {
-  return `${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${lowFields(l).map((name) => `${l[`${name}Bits`]} ${name}`).join(', ')}; runs out ${isoDay(expires(l))}`;
+  return t`${timeBits(l)} bits of ${duration(l.tick)} since ${isoTime(l.epoch)}, ${lowFields(l).map((name) => low[name](l[`${name}Bits`])).join(t`, `)}; runs out ${isoDay(expires(l))}`;
 }
 
 function parseWidth(text) {
-  if (!/^[0-9]{1,2}$/.test(text) || Number(text) > 63) throw new SyntaxError(`${JSON.stringify(text)}: want 0 to 63`);
+  if (!/^[0-9]{1,2}$/.test(text) || Number(text) > 63) throw new SyntaxError(t`${JSON.stringify(text)}: want 0 to 63`);
   return Number(text);
 }

@@ -2,6 +2,7 @@
 // early.js what was chosen before.
 
 import { byID } from './dom.js';
+import { t } from './text.js';
 
 const key = 'gormflake-theme';
 
@@ -26,7 +27,7 @@ function chosen() {
 }
 
 function showTheme() {
-  byID('theme').firstElementChild.textContent = chosen() === 'auto' ? 'system' : chosen();
+  byID('theme').firstElementChild.textContent = t(chosen() === 'auto' ? 'system' : chosen());
 }
 
 function apply(theme) {

@@ -2,6 +2,7 @@
 
 import { dateOf, daysOfMonth, monthsBetween, timeOfDate, weekday } from './calendar.js';
 import { quote } from './forms.js';
+import { t } from './text.js';
 
 // A Date, and so what knows of time zones, ends in the year 275760.
 const lastDate = 8640000000000000n;
@@ -17,7 +18,7 @@ const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 
 // longTime is a time for a sentence: Saturday, 30 April 2016, 11:18:25.796 UTC.
 export function longTime(ms) {
   const { year, rest } = dateOf(ms);
-  return `${days[weekday(ms)]}, ${Number(rest.slice(4, 6))} ${months[Number(rest.slice(1, 3)) - 1]} ${year}, ${rest.slice(7, -1)} UTC`;
+  return t`${t(days[weekday(ms)])}, ${Number(rest.slice(4, 6))} ${t(months[Number(rest.slice(1, 3)) - 1])} ${year}, ${rest.slice(7, -1)} UTC`;
 }
 
 // isoDay is the day of isoTime, whose year may have more than four digits.
@@ -52,14 +53,12 @@ const shape = /^(\d{4})-(\d\d)-(\d\d)(?:(?:T| +)(\d\d):(\d\d)(?::(\d\d)(?:[.,](\
 // A number below is seconds: it is in the year 5138, and in 1973 as milliseconds.
 const milliFrom = 100000000000n;
 
-const wanted = 'want one such as 2026-01-02T03:04:05.678Z, 2026-01-02, or Unix time such as 1767323045678 or 0x19b7ca98f2e';
-
 // parseTime reads a time as the command line does: a date and a time in UTC or
 // with its offset, a date, or Unix time in seconds or milliseconds, decimal or hex;
 // with now, also "now", "-1h" and such.
 export function parseTime(text, now) {
   const ms = unixTime(text) ?? calendarTime(text) ?? (now === undefined ? undefined : relativeTime(text, now));
-  if (ms === undefined) throw new SyntaxError(`${quote(text)} is not a time: ${wanted}${now === undefined ? '' : ', or now, -1h, +30m'}`);
+  if (ms === undefined) throw new SyntaxError(t`${quote(text)} is not a time: want one such as 2026-01-02T03:04:05.678Z, 2026-01-02, or Unix time such as 1767323045678 or 0x19b7ca98f2e${now === undefined ? '' : t`, or now, -1h, +30m`}`);
   return ms;
 }
 
@@ -96,7 +95,7 @@ function relativeTime(text, now) {
 
 // parseTick reads the length of a tick.
 export function parseTick(text) {
-  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(`${quote(text)}: want whole milliseconds`);
+  if (!/^[0-9]{1,13}$/.test(text)) throw new SyntaxError(t`${quote(text)}: want whole milliseconds`);
   return BigInt(text);
 }
 
@@ -105,10 +104,10 @@ const units = [['y', 31557600000n], ['d', 86400000n], ['h', 3600000n], ['min', 6
 // duration writes the two largest units of a length of time that has no date.
 export function duration(ms) {
   const first = units.findIndex(([, size]) => ms >= size);
-  if (first < 0) return '0 ms';
+  if (first < 0) return t`0 ms`;
   const parts = [];
   for (const [name, size] of units.slice(first, first + 2)) {
-    if (ms >= size) parts.push(`${ms / size} ${name}`);
+    if (ms >= size) parts.push(t`${ms / size} ${t(name)}`);
     ms %= size;
   }
   return parts.join(' ');
@@ -130,17 +129,20 @@ function span(from, to) {
 // age says how long ago a time is, or how far ahead, in the shortest way.
 export function age(ms, now) {
   const [from, to] = ms <= now ? [ms, now] : [now, ms];
-  const text = span(from, to).map(([count, unit]) => `${count}${unit}`).join(' ');
-  return ms <= now ? `${text} ago` : `in ${text}`;
+  const text = span(from, to).map(([count, unit]) => `${count}${t(unit)}`).join(' ');
+  return ms <= now ? t`${text} ago` : t`in ${text}`;
 }
 
-const unitWords = { y: 'year', mo: 'month', d: 'day', h: 'hour', m: 'minute', s: 'second', ms: 'millisecond' };
+const unitWords = {
+  y: ['year', 'years'], mo: ['month', 'months'], d: ['day', 'days'], h: ['hour', 'hours'],
+  m: ['minute', 'minutes'], s: ['second', 'seconds'], ms: ['millisecond', 'milliseconds'],
+};
 
 // longAge is age for a sentence.
 export function longAge(ms, now) {
-  if (ms <= now && now - ms < 1000n) return 'just now';
+  if (ms <= now && now - ms < 1000n) return t`just now`;
   const [from, to] = ms <= now ? [ms, now] : [now, ms];
   const text = span(from, to).filter(([count], i) => i === 0 || count > 0)
-    .map(([count, unit]) => `${count} ${unitWords[unit]}${`${count}` === '1' ? '' : 's'}`).join(' and ');
-  return ms <= now ? `${text} ago` : `${text} from now`;
+    .map(([count, unit]) => t`${count} ${t(unitWords[unit][`${count}` === '1' ? 0 : 1])}`).join(t` and `);
+  return ms <= now ? t`${text} ago` : t`${text} from now`;
 }

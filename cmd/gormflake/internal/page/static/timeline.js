@@ -6,6 +6,7 @@ import { byID } from './dom.js';
 import { workerName, workerTitle } from './lanes.js';
 import { timeOf } from './parts.js';
 import { Painter } from './strip.js';
+import { t } from './text.js';
 import { duration, isoTime } from './time.js';
 
 export class Timeline {
@@ -47,8 +48,8 @@ export class Timeline {
     this.#data = data;
     this.#range = this.#anchor = this.#dragged = undefined;
     byID('timeline').hidden = false;
-    byID('timeline-summary').textContent = [this.#summary(), note].filter(Boolean).join('; ');
-    byID('strip-lanes').textContent = `Lanes: ${workerTitle(layout).toLowerCase()}.`;
+    byID('timeline-summary').textContent = [this.#summary(), note].filter(Boolean).join(t`; `);
+    byID('strip-lanes').textContent = t`Lanes: ${workerTitle(layout).toLowerCase()}.`;
     this.#view = this.#whole();
     this.#select(0);
   }
@@ -78,7 +79,7 @@ export class Timeline {
   #summary() {
     const { ids, lanes, span } = this.#data;
     const again = ids.filter(({ times }) => times > 1).length;
-    return `${ids.length} IDs of ${lanes.length} ${lanes.length === 1 ? 'worker' : 'workers'} over ${duration(BigInt(Math.round(span)))}${again > 0 ? `; ${again} of them found more than once` : ''}`;
+    return t`${ids.length} IDs of ${lanes.length} ${lanes.length === 1 ? t`worker` : t`workers`} over ${duration(BigInt(Math.round(span)))}${again > 0 ? t`; ${again} of them found more than once` : ''}`;
   }
 
   #whole() {
@@ -136,7 +137,7 @@ export class Timeline {
     const strip = byID('strip');
     strip.setAttribute('aria-valuemax', this.#data.ids.length);
     strip.setAttribute('aria-valuenow', index + 1);
-    strip.setAttribute('aria-valuetext', `ID ${index + 1} of ${this.#data.ids.length}, worker ${workerName(item.lane, this.#layout)}, ${isoTime(timeOf(this.#layout, item.id))}`);
+    strip.setAttribute('aria-valuetext', t`ID ${index + 1} of ${this.#data.ids.length}, worker ${workerName(item.lane, this.#layout)}, ${isoTime(timeOf(this.#layout, item.id))}`);
     this.#follow(item.offset);
     this.draw();
     this.#selected(item, index, this.#data.ids.length);

@@ -1,7 +1,8 @@
 // Who holds which worker, as the service's database says.
 
-import { byID, el, showError } from './dom.js';
+import { byID, dayAndHour, el, showError } from './dom.js';
 import { call } from './service.js';
+import { t } from './text.js';
 import { age } from './time.js';
 
 export function startWorkers() {
@@ -26,10 +27,10 @@ async function showWorkers() {
 }
 
 function summary(workers) {
-  if (workers.length === 0) return 'None has been leased yet.';
+  if (workers.length === 0) return t`None has been leased yet.`;
   const counts = new Map();
   for (const { state } of workers) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
+  return [...counts].map(([state, count]) => t`${count} ${t(state)}`).join(t`, `);
 }
 
 function workerRow({ datacenter, worker, state, bound, owner = '' }) {
@@ -37,7 +38,7 @@ function workerRow({ datacenter, worker, state, bound, owner = '' }) {
   return el('tr', {},
     el('td', { class: 'number' }, `${datacenter}`),
     el('td', { class: 'number' }, `${worker}`),
-    el('td', { class: state === 'held' ? 'good' : 'quiet' }, state),
-    el('td', {}, bound, ' ', el('span', { class: 'quiet' }, age(until, BigInt(Date.now())))),
+    el('td', { class: state === 'held' ? 'good' : 'quiet' }, t(state)),
+    el('td', { class: 'when' }, ...dayAndHour(bound), ' ', el('span', { class: 'quiet whole' }, age(until, BigInt(Date.now())))),
     el('td', { class: 'breakable' }, owner));
 }

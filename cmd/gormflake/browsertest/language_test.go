@@ -1,0 +1,113 @@
+package browsertest
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// openIn is open in a browser whose reader prefers the languages, first the first.
+func openIn(t *testing.T, origin, languages string) page {
+	t.Helper()
+	p := start(t, origin)
+	agent := value[string](p, `navigator.userAgent`)
+	if _, err := chromedp.Call(p.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: agent, AcceptLanguage: languages}); err != nil {
+		t.Fatal(err)
+	}
+	p.visit(origin + "/")
+	return p
+}
+
+// english returns the texts and labels of the page, shown or not, that have a word
+// which is neither a name, nor code, nor what the reader has entered.
+const english = `(() => {
+	const known = /^(gormflake|Snowflake|IDs?|UTC|JavaScript|JSON|CSV|HTTP|API|Discord|Instagram|Leaf|TSID|Yitter|Sonyflake|Twitter|JS|PAY|CODE|Bearer|Unix|base\d*|Base|number|WHERE|id|ms|Shift|Page|Up|Down|Home|End|Esc|ASCII|layout|order|bits|epoch|tick|custom|now|js-safe|mastodon|twitter|discord|instagram|leaf|tsid|yitter|sonyflake)$/;
+	const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+	const texts = [document.querySelector("meta[name=description]").content];
+	while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("code, .code, .id, textarea, noscript, #language, [id=base32], [id=base58], [id=base62], [id=hex], [id=local], #workers-table td:last-child")) texts.push(walker.currentNode.data);
+	for (const name of ["aria-label", "placeholder", "title", "aria-valuetext"]) {
+		for (const element of document.querySelectorAll("[" + name + "]")) texts.push(element.getAttribute(name));
+	}
+	return texts.filter((text) => (text.replace(/"[^"]*"|0x[0-9a-f]+|[0-9T.:-]+Z\b|[A-Za-z]+\/[A-Za-z_\/]+/g, " ").match(/[A-Za-z]{2,}\d*(?:-[a-z]+)?/g) ?? []).some((word) => !known.test(word)));
+})()`
+
+// In Chinese, no state of the page has an English sentence, and axe finds nothing.
+func TestChinese(t *testing.T) {
+	t.Parallel()
+	for name, enter := range states(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := openIn(t, serve(t), "zh-CN,zh,en")
+			enter(p)
+			p.wantChinese("zh-" + name)
+		})
+	}
+}
+
+func TestChineseService(t *testing.T) {
+	t.Parallel()
+	p := openIn(t, startProgram(t, "--layout", "js-safe"), "zh-CN")
+	p.do(chromedp.Click("#issue"))
+	p.until(`document.getElementById("issued-ids").value !== ""`)
+	p.want("#issued-label", "由服务签发：唯一的主键")
+	p.want("#workers-summary", "1 使用中")
+	p.wantChinese("zh-service")
+}
+
+func (p page) wantChinese(name string) {
+	p.t.Helper()
+	for _, found := range value[[]string](p, english) {
+		p.t.Errorf("in English: %q", found)
+	}
+	if os.Getenv("GORMFLAKE_TEST_AXE") == "" {
+		return
+	}
+	value[any](p, axe(p.t)+"\n;true")
+	for _, width := range []int64{375, 1280} {
+		p.runAxe(name, width)
+	}
+}
+
+// What finds English finds it, where the page is in English.
+func TestEnglishIsFound(t *testing.T) {
+	t.Parallel()
+	p := openIn(t, serve(t), "en-GB")
+	if found := value[[]string](p, english); len(found) < 100 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// The language is the first of the browser's that the page has, or what the reader
+// has chosen, who keeps the text.
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	origin := serve(t)
+	for languages, want := range map[string]string{"zh-TW,en": "zh-CN", "de,fr": "en", "de,zh,en": "zh-CN", "en-US,zh": "en", "zha,en": "en"} {
+		p := openIn(t, origin, languages)
+		if got := value[string](p, `document.documentElement.lang`); got != want {
+			t.Errorf("%s: the page is in %q, want %q", languages, got, want)
+		}
+	}
+	p := openIn(t, origin, "zh")
+	p.want("h1", "雪花 ID 里有什么？")
+	p.enter("#input", "175928847299117063 of Anna")
+	p.enter("#layout", "discord")
+	p.want("#sentence b", "2016 年 4 月 30 日（星期六）11:18:25.796 UTC")
+	p.until(`location.hash.includes("discord")`)
+	p.do(chromedp.Click("#language"))
+	p.until(`document.documentElement?.lang === "en" && document.documentElement.dataset.ready === "true"`)
+	if text := value[string](p, `document.getElementById("input").value`); text != "175928847299117063 of Anna" {
+		t.Errorf("the text became %q", text)
+	}
+	if sentence := p.text("#sentence"); !strings.HasPrefix(sentence, "Made on Saturday, 30 April 2016") {
+		t.Errorf("the ID is read as %q", sentence)
+	}
+	p.visit(origin + "/")
+	p.want("h1", "What is in a Snowflake ID?")
+	if text := value[string](p, `document.getElementById("input").value`); text != "" {
+		t.Errorf("the text came again: %q", text)
+	}
+}

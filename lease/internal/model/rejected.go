@@ -1,0 +1,33 @@
+//go:build replay
+
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shown is how many events of a process are shown with the rejected one.
+const shown = 20
+
+// rejected is the error of an event: the reason, the process's grants as the model sees
+// them, and its last events.
+func (r *Replay) rejected(events []Event, at int, why error) error {
+	process := events[at].Process
+	var last []string
+	for i := at; i >= 0 && len(last) < shown; i-- {
+		if e := events[i]; e.Process == process || e.Kind == Crashed || e.Kind == Operated {
+			last = append(last, "  "+e.String())
+		}
+	}
+	r.each(process, func(p num) { last = append(last, "  the model's "+r.model(p).String()) })
+	slices.Reverse(last)
+	return fmt.Errorf("event %d: %w\n%s", at, why, strings.Join(last, "\n"))
+}
+
+func (pr *process) String() string {
+	modes := [...]string{"idle", "joining", "claiming", "checking", "holding", "stopped"}
+	return fmt.Sprintf("grant is %s: worker %d, issues from %d below %d, base %v, write %d (%d) to %d",
+		modes[pr.mode], pr.worker, pr.next, pr.acknowledged, pr.base, pr.version, pr.status, pr.to)
+}

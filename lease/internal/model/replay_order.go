@@ -1,0 +1,56 @@
+//go:build replay
+
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// advanceIssues moves what a process issued while a read was on its way back to it
+// before that read: the two commute, and the model reads in one step.
+func advanceIssues(events []Event) []Event {
+	type placed struct {
+		Event
+		at int
+	}
+	all := make([]placed, len(events))
+	reading := map[int]int{} // by process, the index of the answered read
+	for i, e := range events {
+		all[i] = placed{e, 2 * i}
+		at, is := reading[e.Process]
+		switch {
+		case e.Kind == Loaded && e.OK:
+			reading[e.Process] = i
+		case e.Kind == Answered:
+			delete(reading, e.Process)
+		case is && (e.Kind == Issued || e.Kind == Holds):
+			all[i].at = 2*at - 1
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	out := make([]Event, len(all))
+	for i := range all {
+		out[i] = all[i].Event
+	}
+	return out
+}
+
+// writesAfter finds, for each read, the write that was based on it.
+func writesAfter(events []Event) map[int]*Event {
+	last, after := map[int]int{}, map[int]*Event{}
+	for i := range events {
+		e := &events[i]
+		at, read := last[e.Process]
+		switch {
+		case e.Kind == Loaded && e.OK:
+			last[e.Process] = i
+		case e.Kind == Sent && read:
+			after[at] = e
+			delete(last, e.Process)
+		case e.Kind == Died:
+			delete(last, e.Process)
+		}
+	}
+	return after
+}

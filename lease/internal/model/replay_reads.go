@@ -1,0 +1,92 @@
+//go:build replay
+
+package model
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// loaded takes the step that a read is part of. The keys show which read it is.
+func (r *Replay) loaded(e Event, next *Event) error {
+	if !e.OK {
+		return nil
+	}
+	if err := r.sameRecords(e); err != nil {
+		return err
+	}
+	switch {
+	case len(e.Keys) == 1 && e.Keys[0] == LayoutWorker:
+		return r.checks(e.Process)
+	case len(e.Keys) == 1:
+		return r.reloads(e)
+	case next == nil:
+		return nil // nothing came of it
+	case next.Worker == LayoutWorker:
+		_, err := r.joins(e.Process, next.token(), num(next.New.Bound))
+		return err
+	}
+	return r.claims(e, next)
+}
+
+func (r *Replay) sameRecords(e Event) error {
+	for key, seen := range e.Records {
+		if got := r.sr.state.store.read(modelKey(key)); int64(got.bound) != seen.Bound {
+			return fmt.Errorf("worker %d reads as bound %d, the model's as %d", key, seen.Bound, got.bound)
+		}
+	}
+	return nil
+}
+
+func modelKey(key int) num {
+	if key == LayoutWorker {
+		return layoutKey
+	}
+	return num(key)
+}
+
+// checks is a read of the layout after a claim, if there is one.
+func (r *Replay) checks(process int) (err error) {
+	r.each(process, func(p num) {
+		if r.model(p).mode == checking {
+			err = r.take(step{kind: check, process: p})
+		}
+	})
+	return err
+}
+
+// reloads is a read of one worker, by the grant whose write of it failed.
+func (r *Replay) reloads(e Event) error {
+	p := r.writer[e.Process]
+	pr := r.model(p)
+	if r.grants[p].process != e.Process || pr.worker != num(e.Keys[0]) || pr.mode != holding && pr.mode != stopped {
+		return nil
+	}
+	return r.take(step{kind: read, process: p, worker: pr.worker})
+}
+
+// joins reads the layout, or writes it, for the claim of a token.
+func (r *Replay) joins(process, token int, layout num) (num, error) {
+	p, err := r.grantOf(process, token)
+	if err != nil || r.model(p).mode > claiming {
+		return p, err
+	}
+	return p, r.take(step{kind: join, process: p, a: layout})
+}
+
+// claims is a read of many workers, on which a write is based.
+func (r *Replay) claims(e Event, next *Event) error {
+	layout := cmp.Or(e.Layout, e.Records[LayoutWorker].Bound)
+	p, err := r.joins(e.Process, next.token(), num(layout))
+	if err != nil || r.model(p).mode != claiming {
+		return err // or nothing came of it: another grant of the process writes next
+	}
+	st := step{kind: claim, process: p, worker: num(next.Worker), a: num(next.New.Bound)}
+	found := r.sr.state.store.read(st.worker)
+	if r.model(p).tried[st.worker] != 0 && r.sr.own(p, found) {
+		st.kind = again
+	} else {
+		st.b = found.bound
+	}
+	return r.take(st)
+}

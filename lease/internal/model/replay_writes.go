@@ -1,0 +1,127 @@
+//go:build replay
+
+package model
+
+import (
+	"errors"
+	"fmt"
+)
+
+// token identifies the grant of a write. That of the layout has none of its own.
+func (e Event) token() int {
+	if e.Worker == LayoutWorker {
+		return -1 - e.Process
+	}
+	return e.New.Holder
+}
+
+func (r *Replay) sent(e Event) error {
+	p, ok := r.find(e.token())
+	if !ok {
+		return errors.New("writes without having read")
+	}
+	r.writer[e.Process] = p
+	if err := r.sends(p, e); err != nil {
+		return err
+	}
+	pr := r.model(p)
+	if pr.status != sent || int64(pr.to) != e.New.Bound || int64(pr.base.bound) != e.Old.Bound {
+		return fmt.Errorf("writes %d over %d, unlike %v", e.New.Bound, e.Old.Bound, pr)
+	}
+	r.calls[e.Call] = call{p, pr.version}
+	return nil
+}
+
+// sends takes the steps by which a grant writes. Joining and claiming are taken at the
+// read.
+func (r *Replay) sends(p num, e Event) error {
+	st := step{kind: extend, process: p, worker: num(e.Worker), a: num(e.New.Bound)}
+	switch m := r.model(p).mode; {
+	case m == joining || m == claiming:
+		return nil
+	case !e.New.Released:
+		return r.take(st)
+	case m != stopped:
+		if err := r.take(step{kind: stop, process: p}); err != nil {
+			return err
+		}
+	}
+	st.kind = release
+	return r.take(st)
+}
+
+// landed is a write that was compared: of a grant that waits for it, or a late one.
+func (r *Replay) landed(e Event) error {
+	c := r.calls[e.Call]
+	st, s := step{kind: arrive, process: c.grant}, &r.sr.state
+	w := s.write(c.grant)
+	if pr := r.model(c.grant); pr.status != sent || pr.version != c.version {
+		i := s.lateWrite(c.version)
+		if i < 0 {
+			return unknown(e)
+		}
+		st, w = step{kind: deliver, a: num(i)}, s.late[i]
+	}
+	if is := s.store.read(w.worker).version == w.old; is != e.OK {
+		return fmt.Errorf("the store wrote: %v, the model: %v", e.OK, is)
+	}
+	return r.take(st)
+}
+
+// lateWrite is the index of a write whose sender no longer waits, or -1.
+func (s *state) lateWrite(version num) int {
+	for i, w := range s.late {
+		if w != empty && w.new.version == version {
+			return i
+		}
+	}
+	return -1
+}
+
+func unknown(e Event) error {
+	if e.OK {
+		return errors.New("a write landed, or was acknowledged, that the model does not know")
+	}
+	return nil
+}
+
+func (r *Replay) answered(e Event) error {
+	c, ok := r.calls[e.Call]
+	pr := r.model(c.grant)
+	switch {
+	case !ok || pr.status == none || pr.version != c.version:
+		return unknown(e)
+	case !e.OK:
+		return r.take(step{kind: timeout, process: c.grant, a: flag(e.Late && pr.status == sent)})
+	}
+	return r.take(step{kind: answer, process: c.grant})
+}
+
+// issued looks for the grant whose worker it is.
+func (r *Replay) issued(e Event) error {
+	holder := num(-1)
+	r.each(e.Process, func(p num) {
+		if pr := r.model(p); pr.mode == holding && pr.worker == num(e.Worker) {
+			holder = p
+		}
+	})
+	if holder < 0 {
+		return fmt.Errorf("issues under worker %d, which it does not hold", e.Worker)
+	}
+	return r.take(step{kind: issue, process: holder, worker: num(e.Worker), a: num(e.Tick)})
+}
+
+func (r *Replay) holds(e Event) error {
+	p, ok := r.find(e.Holder)
+	if pr := r.model(p); ok && pr.mode == holding && num(e.Tick) != pr.acknowledged {
+		return fmt.Errorf("may issue below %d, the model below %d", e.Tick, pr.acknowledged)
+	}
+	return nil
+}
+
+func (r *Replay) crashed(e Event) error {
+	if e.Tick == 0 {
+		return nil
+	}
+	return r.take(step{kind: crash, a: r.sr.state.store.pending - num(e.Tick)})
+}

@@ -1,0 +1,203 @@
+//go:build replay
+
+package lease_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// A client is one process's connection to the store, which loses, delays and repeats.
+type client struct {
+	*simulation
+	process int
+	layout  snowflake.Layout
+	faults  *stream
+	lease   *lease.Lease
+	dead    bool    // with the lock
+	sent    *flight // on its way, if there is one
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *client) latency() time.Duration {
+	if c.faults.oneIn(20) {
+		return c.faults.upTo(20 * time.Second)
+	}
+	return c.faults.upTo(200 * time.Millisecond)
+}
+
+// Connect takes a while, so that what a lease does next is not at the instant at which
+// an answer has woken both its background and its caller: their order is random.
+func (c *client) Connect(ctx context.Context) (lease.Store, func(), error) {
+	err := wait(ctx, c.latency()/10)
+	return c, func() {}, err
+}
+
+// Check fails where the settings have changed, at times.
+func (c *client) Check(ctx context.Context) error {
+	if err := wait(ctx, c.latency()); err != nil || c.faults.oneIn(4) {
+		return errSimulated
+	}
+	return nil
+}
+
+func (c *client) Load(ctx context.Context) (map[int]lease.Record, error) {
+	records, _, err := c.Get(ctx, nil)
+	return records, err
+}
+
+// Get shows by its keys which part of the protocol reads.
+func (c *client) Get(ctx context.Context, keys []int) (map[int]lease.Record, time.Time, error) {
+	there, back, lost := c.latency(), c.latency(), c.faults.oneIn(30)
+	if wait(ctx, there) != nil {
+		return nil, time.Time{}, errSimulated
+	}
+	found, at := c.look(keys)
+	err := wait(ctx, back)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil || lost || c.dead || found == nil {
+		return nil, time.Time{}, errSimulated
+	}
+	c.events[at].OK = true
+	c.emitLocked(model.Event{Kind: model.Answered, Process: c.process, Call: c.events[at].Call})
+	return found, time.Now(), nil
+}
+
+func (c *client) look(keys []int) (found map[int]lease.Record, at int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead || time.Now().Before(c.down) {
+		return nil, 0
+	}
+	found = maps.Clone(c.visible)
+	maps.DeleteFunc(found, func(key int, _ lease.Record) bool { return !slices.Contains(keys, key) })
+	seen := map[int]model.Seen{}
+	for key, r := range found {
+		seen[key] = c.seen(key, r)
+	}
+	c.calls++
+	c.emitLocked(model.Event{Kind: model.Loaded, Process: c.process, Call: c.calls, Keys: keys, Layout: layoutNumber[c.layout.SequenceBits == 11], Records: seen})
+	return found, len(c.events) - 1
+}
+
+// CompareAndSwap may lose the request or the answer, land after the caller has given
+// up, and answer twice, the second time that the record is another.
+func (c *client) CompareAndSwap(ctx context.Context, worker int, old, next lease.Record) (bool, error) {
+	c.holds()
+	w := &flight{process: c.process, worker: worker, old: old, next: next, landed: make(chan struct{})}
+	there, back := c.latency(), c.latency()
+	lost, unanswered, repeated := c.faults.oneIn(30), c.faults.oneIn(20), c.faults.oneIn(50)
+	if !c.send(w, there, lost) {
+		return false, errSimulated
+	}
+	err := errSimulated
+	select {
+	case <-w.landed:
+		err = wait(ctx, back)
+	case <-ctx.Done():
+	}
+	if unanswered {
+		err = errSimulated
+	}
+	return c.answer(w, !repeated, err)
+}
+
+// send returns false for a process that is dead.
+func (c *client) send(w *flight, there time.Duration, lost bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return false
+	}
+	c.calls++
+	w.call = c.calls
+	if w.worker >= 0 {
+		c.users[w.worker][c] = true
+	}
+	c.emitLocked(model.Event{
+		Kind: model.Sent, Process: c.process, Call: w.call, Worker: w.worker,
+		Old: c.seen(w.worker, w.old), New: c.seen(w.worker, w.next),
+	})
+	if !lost && !time.Now().Add(there).Before(c.down) {
+		c.sent = w
+		time.AfterFunc(there, func() { c.land(w) })
+	}
+	return true
+}
+
+func (c *client) land(w *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent == w {
+		c.sent = nil
+	}
+	ok := c.write(w)
+	c.emitLocked(model.Event{Kind: model.Landed, Process: c.process, Call: w.call, Worker: w.worker, OK: ok})
+	close(w.landed)
+}
+
+func (c *client) answer(w *flight, first bool, err error) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead {
+		return false, errSimulated
+	}
+	late := c.sent == w
+	if w.forgotten || err != nil {
+		err = errSimulated
+	}
+	ok := err == nil && first && w.wrote
+	if ok {
+		c.acknowledge(w)
+	}
+	c.emitLocked(model.Event{Kind: model.Answered, Process: c.process, Call: w.call, OK: ok, Late: late})
+	return ok, err
+}
+
+// die ends the process without notice.
+func (c *client) die() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emitLocked(model.Event{Kind: model.Died, Process: c.process, Late: c.sent != nil})
+	c.dead = true
+	for _, users := range c.users {
+		delete(users, c)
+	}
+}
+
+func (c *client) setLease(l *lease.Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lease = l
+}
+
+// holds compares what the lease may issue with what the model lets it.
+func (c *client) holds() {
+	c.mu.Lock()
+	l, dead := c.lease, c.dead
+	c.mu.Unlock()
+	if l == nil || dead {
+		return
+	}
+	stats := l.Stats()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emitLocked(model.Event{Kind: model.Holds, Process: c.process, Holder: c.tokens[stats.Owner], Tick: c.tickOf(stats.Until.UnixMilli())})
+}

@@ -1,0 +1,142 @@
+//go:build replay
+
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/snowflake"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A life is one process, from Acquire to its end.
+type life struct {
+	*client
+	own, random *stream
+	window      time.Duration
+	clock       *skew
+	last        model.Event // Issued
+	lastID      types.ID
+}
+
+func (s *simulation) newLife(seed uint64, process, number int) *life {
+	l := &life{
+		client: &client{simulation: s, process: process, faults: newStream(seed, 3, process, number)},
+		own:    newStream(seed, 4, process, number), random: newStream(seed, 5, process, number),
+		window: 30 * time.Second, clock: new(skew),
+	}
+	l.layout = snowflake.Layout{Epoch: time.UnixMilli(631152000000).UTC(), Tick: simulatedTick, WorkerBits: 4, SequenceBits: 12}
+	l.clock.set(l.own.upTo(4*time.Second) - 2*time.Second)
+	if s.forgets {
+		return l
+	}
+	l.window += 10 * time.Second * time.Duration(l.own.n(4))
+	if l.own.oneIn(50) {
+		l.layout.SequenceBits = 11 // refused, where it does not come first
+	}
+	return l
+}
+
+func (l *life) live() {
+	defer l.die()
+	got, err := lease.Acquire(context.Background(), l.client, l.layout, l.options()...)
+	if err != nil {
+		return
+	}
+	l.setLease(got)
+	gen, err := snowflake.New(got, l.way()...)
+	if err != nil {
+		_ = got.Release(context.Background())
+		return
+	}
+	l.issue(gen)
+	l.end(gen)
+}
+
+func (l *life) options() []lease.Option {
+	opts := []lease.Option{lease.WithClock(l.clock.now), lease.WithLogger(discard()), lease.WithWindow(l.window), lease.WithRandom(l.random.n)}
+	switch {
+	case l.forgets: // and clocks differ by less than four seconds
+		opts = append(opts, lease.WithSettle(l.window+10*time.Second))
+	case l.own.oneIn(3):
+		opts = append(opts, lease.WithMaxAhead(2*l.window))
+	case l.own.oneIn(10):
+		opts = append(opts, lease.WithSettle(l.window))
+	}
+	return opts
+}
+
+func (l *life) way() []snowflake.Option {
+	opts := []snowflake.Option{snowflake.WithSequenceStart(snowflake.StartZero)}
+	switch n := l.own.n(4); {
+	case n == 0 && !l.forgets:
+		return append(opts, snowflake.WithLogicalTime())
+	case n == 1:
+		return append(opts, snowflake.WithLag(l.window/2))
+	}
+	return append(opts, snowflake.OnClockBackwards(snowflake.Tolerate(time.Hour)))
+}
+
+// issue takes an ID every few seconds, pauses, and steps its clock.
+func (l *life) issue(gen *snowflake.Generator) {
+	for range 1 + l.own.n(200) {
+		time.Sleep(l.own.upTo(5 * time.Second))
+		switch {
+		case l.own.oneIn(100):
+			time.Sleep(l.own.upTo(3 * l.window))
+		case l.own.oneIn(50) && !l.forgets:
+			l.clock.set(l.own.upTo(2*l.window) - l.window)
+		}
+		if time.Now().After(l.until) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(10*time.Second))
+		before := l.lease.Stats()
+		id, err := gen.Next(ctx)
+		cancel()
+		if err == nil {
+			l.note(id, before)
+		}
+	}
+}
+
+func (l *life) note(id types.ID, before lease.Stats) {
+	e := model.Event{Kind: model.Issued, Process: l.process, Worker: key(l.layout, id), Tick: l.tickOf(l.layout.Time(id).UnixMilli())}
+	l.verify(id, e.Worker, before, l.lease.Stats())
+	if e.Worker != l.last.Worker || e.Tick != l.last.Tick {
+		l.last = e
+		l.holds()
+		l.emit(e)
+	}
+}
+
+// verify searches without the model.
+func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before.Losses+before.Regressions == after.Losses+after.Regressions && int64(worker) != after.Worker {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d is of worker %d after its loss was known, and the lease holds %d", id, worker, after.Worker))
+	}
+	if id <= l.lastID {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d was issued after %d", id, l.lastID))
+	}
+	if l.ids[id] {
+		l.wrong = append(l.wrong, fmt.Errorf("ID %d was issued twice", id))
+	}
+	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
+}
+
+// end closes the generator, or is killed before.
+func (l *life) end(gen *snowflake.Generator) {
+	killed := l.own.oneIn(3)
+	ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(20*time.Second))
+	defer cancel()
+	if killed {
+		l.die()
+	}
+	_ = gen.Close(ctx)
+}
