@@ -100,7 +100,7 @@ type trialRun struct {
 	Copies
 	*Findings
 
-	rejected map[string]bool // tables
+	decided map[string]bool // tables that are not tried again
 }
 
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table, column string, key types.ID, err error), notTried func(string, error)) error {
@@ -108,7 +108,7 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table,
 	var rows []Row
 	for i, t := range tables {
 		for fill := range r.Fills() {
-			if len(t.Columns) > 0 && !r.rejected[nameOf(t)] {
+			if len(t.Columns) > 0 && !r.decided[nameOf(t)] {
 				rows = append(rows, Row{Table: i, Fill: fill, Keys: Near(t, key)})
 			}
 		}
@@ -137,13 +137,17 @@ func (r *trialRun) examine(ctx context.Context, i int, t plan.Table, key types.I
 		case err != nil:
 			return err
 		case rejected && !reasons[refusal.Error()]:
-			reasons[refusal.Error()], r.rejected[nameOf(t)] = true, true
+			reasons[refusal.Error()], r.decided[nameOf(t)] = true, true
 			reject(nameOf(t), column.Name, key, refusal)
 		case refusal != nil:
 			untried = cmp.Or(untried, refusal)
 		}
+		if errors.As(refusal, new(Unanswered)) {
+			break
+		}
 	}
 	if len(reasons) == 0 && untried != nil {
+		r.decided[nameOf(t)] = true
 		notTried(nameOf(t), untried)
 	}
 	return nil
@@ -170,8 +174,11 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 		if err != nil {
 			return false, nil, err
 		}
+		if errors.As(refusals[0], new(Unanswered)) {
+			return false, refusals[0], nil // which may have been waited for
+		}
 		accepts, failure := decide(slices.Collect(slices.Chunk(refusals, len(values))))
-		if !accepts && failure != nil && !errors.As(failure, new(Unanswered)) {
+		if !accepts && failure != nil {
 			return true, failure, nil
 		}
 		tried, refusal = tried || accepts, cmp.Or(refusal, refusals[0])

@@ -16,10 +16,11 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// beginTrial fails on a standby. A lock that is not free at once, or a key that makes
-// an expression endless, is only a table that is not tried.
+// beginTrial fails on a standby. Where a lock is not free, or a key makes an expression
+// endless, the table is only not tried. That takes much longer than any other trial, so
+// that the result does not depend on how busy the server is.
 const beginTrial = `SET TRANSACTION READ WRITE;
-SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '3s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
+SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
 // attempts is a function, so that a server far away is not asked for each row. An attempt

@@ -24,8 +24,8 @@ const (
 	openCopies  = "ATTACH 'file:" + copies + "?mode=memory&cache=private' AS " + copies
 	closeCopies = "DETACH " + copies
 
-	// trialTimeout ends what a large key makes endless.
-	trialTimeout = 2 * time.Second
+	// trialTimeout ends what a large key makes endless. Anything else takes a thousandth.
+	trialTimeout = 5 * time.Second
 
 	// mostRead are the rows that are read of a view.
 	mostRead = 1000
