@@ -26,13 +26,10 @@ type call struct{ grant, version num }
 
 // NewReplay returns one of a store without records.
 func NewReplay() *Replay {
-	return &Replay{
-		writer: map[int]num{}, calls: map[int]call{},
-		sr: stepper{
-			config: Config{Processes: maxProcesses, Workers: maxWorkers, Ticks: maxTicks - 1, Late: maxLate, Volatile: maxVolatile, Evict: true, Layouts: true},
-			state:  initial(),
-		},
-	}
+	r := &Replay{writer: map[int]num{}, calls: map[int]call{}}
+	r.sr.config = Config{Processes: maxProcesses, Workers: maxWorkers, Ticks: maxTicks - 1, Late: maxLate, Volatile: maxVolatile, Evict: true, Layouts: true}
+	r.sr.state.begin()
+	return r
 }
 
 // Check replays all events, up to the first one that the model does not allow.

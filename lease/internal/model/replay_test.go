@@ -43,6 +43,9 @@ func TestReplay(t *testing.T) {
 	join := trace(load(nil, model.LayoutWorker, 0, 1), swap(1, model.LayoutWorker, model.Seen{}, layout, true))
 	hold := trace(join, read, swap(2, 0, model.Seen{}, held(10), true), confirm)
 	released := model.Seen{Bound: 10, Holder: 1, Released: true}
+	reset := []model.Event{{Kind: model.Operated, Process: -1, New: model.Seen{Bound: 5}}}
+	late := swap(4, 0, released, model.Seen{Bound: 20, Holder: 2}, false)
+	late[1].OK = false
 	for _, test := range []struct {
 		name   string
 		events []model.Event
@@ -61,6 +64,8 @@ func TestReplay(t *testing.T) {
 		{"returns a worker without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), swap(3, 0, held(10), released, true)), ""},
 		{"issues without the layout", trace(join, read, swap(2, 0, model.Seen{}, held(10), true), issue(5)), "does not hold"},
 		{"claims without reading again", trace(join, swap(2, 0, model.Seen{}, held(10), true)), "without having read"},
+		{"is overtaken by a reset", trace(hold, issue(4), swap(3, 0, held(10), released, true), read, reset, late), ""},
+		{"is reset while it holds", trace(hold, issue(4), reset), "does not allow"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := model.NewReplay().Check(test.events)

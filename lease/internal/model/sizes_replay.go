@@ -6,7 +6,7 @@ package model
 const (
 	maxProcesses = 64
 	maxWorkers   = 16
-	maxTicks     = 1 << 16
+	maxTicks     = 1 << 15
 	maxLate      = 64
 	maxVolatile  = 256
 )

@@ -60,12 +60,15 @@ type state struct {
 // empty is a place for a late write.
 var empty = write{worker: -1}
 
-func initial() state {
-	var s state
+func initial() (s state) {
+	s.begin()
+	return s
+}
+
+func (s *state) begin() {
 	for i := range s.late {
 		s.late[i] = empty
 	}
-	return s
 }
 
 // send makes a process wait for a write that replaces from.

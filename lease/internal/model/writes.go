@@ -78,7 +78,7 @@ func (s *state) crash(kept num) {
 // evictions lets an operator take each worker from its holder, and raise its bound, or
 // lower that of a worker that nobody holds.
 func (sr *stepper) evictions() {
-	if !sr.config.Evict {
+	if !sr.config.Evict || sr.taken != nil && sr.taken.kind != evict {
 		return
 	}
 	for w := range num(sr.config.Workers) {
@@ -99,7 +99,7 @@ func (sr *stepper) evictions() {
 // process has the worker, or gets it with the answer to what has landed.
 func (sr *stepper) lowest(worker num, r record) num {
 	for _, pr := range sr.state.processes {
-		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status != none)
+		mayIssue := pr.worker == worker && (pr.mode > claiming || pr.status == landed)
 		if r.isHeld() || mayIssue && !sr.is(LowerHeld) {
 			return r.bound
 		}
