@@ -386,7 +386,7 @@ func TestSQLiteNotes(t *testing.T) {
 		Fix: "give the row another key, and apply phase guard again",
 	}}}
 	if !slices.Equal(plan.Omitted, omitted) {
-		t.Errorf("left out %q, want %q", plan.Omitted, omitted)
+		t.Errorf("left out %+v, want %+v", plan.Omitted, omitted)
 	}
 	if strings.Contains(got, "slim") {
 		t.Errorf("notes on a table that needs none:\n%s", got)
