@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -38,7 +37,7 @@ func (d *doctor) checkTrial() {
 		d.report.ok(keysCheck, "", note)
 	}
 	if len(rejected)+len(notes) == 0 {
-		d.report.ok(keysCheck, "", fmt.Sprintf("%s and what is connected with them take keys of today, and the last one of the layout", of))
+		d.report.ok(keysCheck, "", of+" and what is connected with them take keys of today, and the last one of the layout")
 	}
 }
 
