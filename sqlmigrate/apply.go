@@ -54,7 +54,7 @@ type Progress struct {
 // db is as for [Inspect], and must be the database that was inspected. Other
 // programs can continue; the plan says what they have to wait for.
 func (p *Plan) Apply(ctx context.Context, db *gorm.DB, opts ...ApplyOption) error {
-	return p.carryOut(ctx, db, opts, (*Plan).Err, (*run).apply)
+	return p.carryOut(ctx, db, opts, (*run).apply)
 }
 
 // Revert takes back what [Plan.Apply] of the same plan has done, phase by phase
@@ -66,10 +66,10 @@ func (p *Plan) Revert(ctx context.Context, db *gorm.DB, opts ...ApplyOption) err
 	if p.Empty() {
 		return errors.New("sqlmigrate: the plan is empty, so it does not say what to take back: call Revert of the plan that was applied, or run its files down")
 	}
-	return p.carryOut(ctx, db, opts, func(p *Plan) error { return errorOf(p.Blockers) }, (*run).revert)
+	return p.carryOut(ctx, db, opts, (*run).revert)
 }
 
-func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, blocked func(*Plan) error, do func(*run) error) error {
+func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do func(*run) error) error {
 	c, err := configureApply(opts)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, bl
 	if c.phases != nil {
 		p = p.Only(c.phases...)
 	}
-	if err := blocked(p); err != nil {
+	if err := errorOf(p.Blockers); err != nil {
 		return err
 	}
 	if err := checkDialect(db, p.Dialect); err != nil {
@@ -112,6 +112,9 @@ type run struct {
 }
 
 func (r *run) apply() error {
+	if err := r.order(); err != nil {
+		return err
+	}
 	for _, phase := range r.plan.Phases {
 		if err := r.phase(phase.Name, converted(transactionsOf(&phase), transaction.upward)); err != nil {
 			return err
@@ -119,6 +122,27 @@ func (r *run) apply() error {
 		r.over = append(r.over, string(phase.Name)+" has been applied")
 	}
 	return r.complete()
+}
+
+// order is [Plan.errOrder] if the phase that is left out has not been applied before: a
+// column that it changes is as it was.
+func (r *run) order() error {
+	blocked := r.plan.errOrder()
+	if blocked == nil {
+		return nil
+	}
+	for _, phase := range r.plan.left {
+		for _, task := range slices.Concat(converted(transactionsOf(&phase), transaction.upward)...) {
+			if phase.Name != Detach || !strings.HasPrefix(task.statement.SQL, "ALTER TABLE ") {
+				continue
+			}
+			var over bool
+			if err := r.conn.QueryRowContext(r.ctx, task.statement.Unless).Scan(&over); err != nil || !over {
+				return errors.Join(err, blocked)
+			}
+		}
+	}
+	return nil
 }
 
 // ErrIncomplete is in the error of [Plan.Apply] for a plan that has been carried out,
