@@ -407,6 +407,29 @@ func TestSettle(t *testing.T) {
 	})
 }
 
+// A store of which it is not known whether it forgets is written to by leases that
+// settle.
+func TestSettler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := doubted{leasetest.NewMemory()}
+		for _, settle := range []time.Duration{0, time.Minute - 1} {
+			_, err := lease.Acquire(t.Context(), store, layout(), lease.WithSettle(settle), lease.WithLogger(discard()))
+			if want := "lease: acquiring a worker: never tried"; err == nil || err.Error() != want {
+				t.Errorf("settling for %v: %v, want %s", settle, err, want)
+			}
+		}
+		if records, err := store.Load(t.Context()); err != nil || len(records) != 0 {
+			t.Errorf("the records are %v, %v, want none", records, err)
+		}
+		next(t, generate(t, acquire(t, store, lease.WithSettle(time.Minute))))
+	})
+}
+
+type doubted struct{ lease.Store }
+
+func (doubted) Unsettled() error { return errors.New("never tried") }
+
 func TestSettleShorterThanTheWindow(t *testing.T) {
 	t.Parallel()
 	for settle, want := range map[time.Duration]int{20 * time.Millisecond: 0, 19 * time.Millisecond: 1} {

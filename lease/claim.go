@@ -83,6 +83,9 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkSettle(); err != nil {
+		return nil, acquiring(err)
+	}
 	if c.layoutRecord, err = over.joinLayout(ctx, c.config, seen.records[layoutKey]); err != nil {
 		return nil, err
 	}
@@ -97,6 +100,13 @@ func (c *claim) attemptInTurn(ctx context.Context) (*heldWorker, error) {
 		return nil, err
 	}
 	return c.write(ctx, over, found, now)
+}
+
+func (c *claim) checkSettle() error {
+	if settler, ok := c.records.store.(Settler); ok && c.settle < c.window {
+		return settler.Unsettled()
+	}
+	return nil
 }
 
 func acquiring(err error) error { return fmt.Errorf("lease: acquiring a worker: %w", err) }

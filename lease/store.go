@@ -42,7 +42,8 @@ type Record struct {
 // layout itself. What a store is named or prefixed with, its namespace, is its
 // own affair: stores of one namespace share their workers.
 //
-// A store may also be a [Clock], a [Connector], a [Getter], a [Queue] and a [Checker].
+// A store may also be a [Clock], a [Connector], a [Getter], a [Queue], a [Checker] and a
+// [Settler].
 type Store interface {
 	// Load returns all records that were ever written, as they are now: it
 	// sees every write that was acknowledged, to anybody, before the call.
@@ -103,4 +104,12 @@ type Checker interface {
 	// change. A lease calls it before it acquires another worker in place of one
 	// that it has lost.
 	Check(ctx context.Context) error
+}
+
+// A Settler is a [Store] that may be kept in something of which it is not known whether
+// it forgets.
+type Settler interface {
+	// Unsettled returns why a lease must not do without [WithSettle] of a window or
+	// more, or nil. It does not ask the store: a claim calls it after it has read.
+	Unsettled() error
 }

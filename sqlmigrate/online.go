@@ -55,6 +55,8 @@ type (
 	OnlineStep = plan.OnlineStep
 	// OnlineProgress is what [OnlinePlan.Apply], Finish or Revert is about to do.
 	OnlineProgress = plan.OnlineProgress
+	// OnlineSteering is what others want of a move while it runs: see [OnlinePlan.Steer].
+	OnlineSteering = plan.Steering
 )
 
 // The stages, in their order.
@@ -81,11 +83,17 @@ type OnlineStatus struct {
 	Stage    StageName
 	Done, Of int
 
-	// Copied rows have been written by the step that is next, if that is one in
-	// batches.
-	Copied int64
+	// Copied rows of OfRows, which is an estimate, have been written by the step that
+	// is next, if that is one in batches.
+	Copied, OfRows int64
+
+	// Remaining is what the plan estimates for the steps until the swap, or until the
+	// end of the way back.
+	Remaining time.Duration
 
 	Began time.Time
+
+	Steering OnlineSteering
 }
 
 // Online plans phase [Widen] of p so that programs keep writing while it runs, or
@@ -100,6 +108,27 @@ func (p *Plan) Online(ctx context.Context, db *gorm.DB) (*OnlinePlan, error) {
 		return nil, err
 	}
 	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) { return p.online(ctx, conn, driver) })
+}
+
+// FindOnline finds the online move of one of the targets that is under way, also while
+// another process carries it out. Where there is none, [OnlinePlan.Status] says so. Targets
+// are those of [Inspect]. It only reads.
+func FindOnline(ctx context.Context, db *gorm.DB, targets ...any) (*OnlinePlan, error) {
+	if err := checkHandle(db); err != nil {
+		return nil, err
+	}
+	driver, err := onlineFor(db, db.Name())
+	if err != nil {
+		return nil, err
+	}
+	c, err := configure(db, targets, nil)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, db, func(conn *sql.Conn) (*OnlinePlan, error) {
+		move, err := driver.LoadMove(ctx, conn, c.tables)
+		return newOnlinePlan(db.Name(), c.tables, move), err
+	})
 }
 
 // onlineFor is the driver for a plan of the dialect.
@@ -128,15 +157,17 @@ func (p *Plan) online(ctx context.Context, conn *sql.Conn, driver engine.Online)
 		found.Blockers = mergedBlockers(p.Blockers, found.Blockers)
 		move = &engine.Move{Plan: *found}
 	}
-	return &OnlinePlan{
-		Dialect:  p.Dialect,
-		Tables:   converted(move.Plan.Tables, engine.TableName.String),
-		Stages:   move.Plan.Stages,
-		Blockers: move.Plan.Blockers,
-		Notes:    move.Plan.Notes,
-		tables:   names,
-		move:     move,
-	}, nil
+	return newOnlinePlan(p.Dialect, names, move), nil
+}
+
+// newOnlinePlan may have no move.
+func newOnlinePlan(dialect string, tables []engine.TableName, move *engine.Move) *OnlinePlan {
+	o := &OnlinePlan{Dialect: dialect, tables: tables, move: move}
+	if move != nil {
+		o.Tables = converted(move.Plan.Tables, engine.TableName.String)
+		o.Stages, o.Blockers, o.Notes = move.Plan.Stages, move.Plan.Blockers, move.Plan.Notes
+	}
+	return o
 }
 
 // onlineTables are those that have a column to be widened.
@@ -222,11 +253,36 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 			return OnlineStatus{}, err
 		}
 		stage, of := online.At(move)
+		rows, remaining := online.Left(move)
 		return OnlineStatus{
 			Begun: true, Swapped: online.Swapped(move), Reverting: move.Back,
 			Stage: stage, Done: move.Done, Of: of,
-			Copied: move.Copied, Began: move.Began,
+			Copied: move.Copied, OfRows: rows, Remaining: remaining, Began: move.Began, Steering: move.Steering,
 		}, nil
+	})
+}
+
+// Steer changes what a move that is under way does next, whichever process carries it
+// out: change is given what was wanted before. The move notices it in a second or so, and
+// keeps to it when it is resumed.
+func (o *OnlinePlan) Steer(ctx context.Context, db *gorm.DB, change func(*OnlineSteering)) error {
+	driver, err := onlineFor(db, o.Dialect)
+	if err != nil {
+		return err
+	}
+	return withConn(ctx, db, func(conn *sql.Conn) error {
+		move, err := driver.LoadMove(ctx, conn, o.tables)
+		if err != nil {
+			return err
+		}
+		if move == nil {
+			return online.ErrNoMove
+		}
+		change(&move.Steering)
+		if s := move.Steering; s.Stall < 0 || s.MaxRunning < 0 {
+			return fmt.Errorf("sqlmigrate: Steer: Stall %v, MaxRunning %d: want zero or more", s.Stall, s.MaxRunning)
+		}
+		return driver.Steer(ctx, conn, move)
 	})
 }
 
@@ -241,7 +297,7 @@ func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, 
 		return err
 	}
 	if o.move == nil {
-		return errors.New("sqlmigrate: the OnlinePlan was not made by Plan.Online")
+		return errors.New("sqlmigrate: the OnlinePlan was not made by Plan.Online, or FindOnline has found no move")
 	}
 	if err := o.Err(); err != nil {
 		return err

@@ -28,6 +28,7 @@ type Engine struct {
 	service string // as in GORMFLAKE_TEST_REQUIRE
 	title   string
 	pkg     string // Debian package, unless it has none
+	get     string // the command that gets the program, if there is no package
 	url     string // format with the port as its operand
 
 	find       func() (program string, err error)
@@ -45,7 +46,7 @@ func EngineOf(service string) Engine {
 // install is the command that installs the engine.
 func (e *Engine) install() string {
 	if e.pkg == "" {
-		return installMySQL
+		return e.get
 	}
 	return "apt-get install " + e.pkg
 }

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy}
+var engines = []*Engine{mariadb, mysql, postgres, redis, valkey, etcd, zookeeper, pgbouncer, galera, patroni, haproxy, tidb}
 
 var postgres = &Engine{
 	service:    "postgres",
@@ -114,15 +114,16 @@ func mariadbArgs(s *Server) []string {
 	return append(args, asRoot(s)...)
 }
 
-// mysqldVariable names MySQL's program, which Debian's stable release does not have.
+// The variables name programs that Debian's stable release does not have.
 const (
 	mysqldVariable = "GORMFLAKE_TEST_MYSQLD"
-	installMySQL   = "export " + mysqldVariable + "=$(.ci/mysqld FOLDER)"
+	tidbVariable   = "GORMFLAKE_TEST_TIDB"
 )
 
 var mysql = &Engine{
 	service:    "mysql",
 	title:      "MySQL",
+	get:        "export " + mysqldVariable + "=$(.ci/mysqld FOLDER)",
 	url:        "mysql://root@127.0.0.1:%d/test",
 	stopSignal: syscall.SIGTERM,
 	find:       findMySQL,
@@ -164,6 +165,26 @@ func mysqlArgs(s *Server) []string {
 		"--innodb-buffer-pool-size=16M", "--innodb-redo-log-capacity=8M",
 	}
 	return append(args, asRoot(s)...)
+}
+
+// tidb has its storage in its own process. It forgets what is in a folder that is named
+// tidb-unistore-temp.
+var tidb = &Engine{
+	service:    "tidb",
+	title:      "TiDB",
+	get:        "make tidb",
+	url:        "mysql://root@127.0.0.1:%d/test",
+	stopSignal: syscall.SIGTERM,
+	find:       func() (string, error) { return inPath(os.Getenv(tidbVariable)) },
+	SetUp:      (*Server).makeData,
+	Args: func(s *Server) []string {
+		return append([]string{
+			"-store=unistore", "-path=" + s.Data(), "-host=127.0.0.1", "-P=" + strconv.Itoa(s.port),
+			"-report-status=false", "-socket=", "-temp-dir=" + s.File("tmp"), "-L=warn",
+		}, s.settings...)
+	},
+	Answers: greets,
+	client:  mariadbClient,
 }
 
 // asRoot is the argument without which MariaDB and MySQL do not run as root.

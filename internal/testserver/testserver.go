@@ -16,6 +16,7 @@
 //	galera     Debian packages galera-4 and rsync, of a cluster of MariaDB
 //	patroni    Debian packages patroni and python3-etcd
 //	haproxy    Debian package haproxy
+//	tidb       GORMFLAKE_TEST_TIDB, a program tidb-server; "make tidb" builds one
 //
 // A server is killed when its test ends, and under Linux also when the test
 // process dies in whatever way. Servers do not wait for the disk unless their
@@ -76,6 +77,13 @@ func MariaDB(t testing.TB, settings ...string) *Server {
 func MySQL(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return start(t, mysql, settings)
+}
+
+// TiDB is MariaDB for TiDB with its embedded storage. Settings are options of the
+// command line.
+func TiDB(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return start(t, tidb, settings)
 }
 
 // Redis starts a Redis server that keeps its data in memory only. Settings are

@@ -42,6 +42,7 @@ var kinds = []struct {
 	{"postgres", true, func(t *testing.T) *testserver.Server { return testserver.Postgres(t) }, sqlClient},
 	{"mariadb", true, func(t *testing.T) *testserver.Server { return testserver.MariaDB(t) }, sqlClient},
 	{"mysql", true, func(t *testing.T) *testserver.Server { return testserver.MySQL(t) }, sqlClient},
+	{"tidb", true, func(t *testing.T) *testserver.Server { return testserver.TiDB(t) }, sqlClient},
 	{"pgbouncer", true, func(t *testing.T) *testserver.Server {
 		return testserver.PgBouncer(t, testserver.Postgres(t))
 	}, pgbouncerClient},

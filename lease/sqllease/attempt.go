@@ -92,11 +92,11 @@ func (s *store) classify(err error) kind {
 	if errors.Is(err, errStandby) || errors.Is(err, errDirty) {
 		return elsewhere
 	}
-	switch is := s.dialect.classify(err); {
+	switch is := s.dialect().classify(err); {
 	case is != denied:
 		return is
 	case s.ready.Load() == nil:
-		return s.dialect.denied
+		return s.dialect().denied
 	}
 	return elsewhere // it may in other sessions
 }
@@ -127,7 +127,7 @@ func (s *store) late(ctx context.Context, began time.Time, err error) error {
 		return err
 	}
 	text := fmt.Sprintf("no answer after %v, perhaps because %s",
-		time.Since(began).Round(time.Millisecond), s.dialect.silence)
+		time.Since(began).Round(time.Millisecond), s.dialect().silence)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		text += " (" + err.Error() + ")"
 	}

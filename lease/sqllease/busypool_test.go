@@ -15,7 +15,6 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
-	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -56,7 +55,7 @@ func testBusyPool(t *testing.T, db *gorm.DB, pool busyPool) {
 	t.Helper()
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	poolOf(t, db).SetMaxOpenConns(pool.connections)
-	l, err := lease.Acquire(t.Context(), sqllease.New(db), snowflake.TwitterLayout(),
+	l, err := lease.Acquire(t.Context(), newStore(db), snowflake.TwitterLayout(),
 		lease.WithWindow(pool.window), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)

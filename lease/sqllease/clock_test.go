@@ -12,7 +12,6 @@ import (
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 func TestNow(t *testing.T) {
@@ -42,7 +41,7 @@ func TestNow(t *testing.T) {
 		for _, target := range testdb.Alike(test.target) {
 			t.Run(string(target)+" "+test.name, func(t *testing.T) {
 				t.Parallel()
-				store := sqllease.New(test.open(t, testdb.Open(t, target)))
+				store := newStore(test.open(t, testdb.Open(t, target)))
 				wantNow(t, store)
 				wantNow(t, connect(t, store))
 			})
@@ -102,7 +101,7 @@ func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 		db := open(t, mysqlWith(func(c *mysql.Config) {
 			c.DSNConfig.Params = map[string]string{"timestamp": strconv.FormatInt(want.Unix(), 10)}
 		})(t, server))
-		got, err := sqllease.New(db).(lease.Clock).Now(within(t, patience))
+		got, err := newStore(db).(lease.Clock).Now(within(t, patience))
 		if err != nil || !got.Equal(want) {
 			t.Errorf("Now = %v, %v, want %v", got.UTC(), err, want)
 		}
@@ -120,7 +119,7 @@ func endsDaylightSaving(t *testing.T, s *testserver.Server) {
 // SQLite's clock is the process's own, which it cannot judge.
 func TestSQLiteHasNoClock(t *testing.T) {
 	t.Parallel()
-	store := sqllease.New(testdb.Open(t, testdb.SQLite))
+	store := newStore(testdb.Open(t, testdb.SQLite))
 	for name, s := range map[string]lease.Store{"store": store, "connected store": connect(t, store)} {
 		if _, ok := s.(lease.Clock); ok {
 			t.Errorf("the %s is a lease.Clock", name)
@@ -135,7 +134,7 @@ func TestNowFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := sqllease.New(db).(lease.Clock)
+	store := newStore(db).(lease.Clock)
 	pool.Close()
 	if now, err := store.Now(within(t, patience)); err == nil {
 		t.Errorf("Now of a closed pool = %v, %v, want an error", now, err)

@@ -49,5 +49,5 @@ func clientOf(t *testing.T, db *gorm.DB) storetest.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return storetest.Client{Store: sqllease.New(db, sqllease.WithLogger(slog.New(slog.DiscardHandler))), Close: func() { pool.Close() }}
+	return storetest.Client{Store: newStore(db, sqllease.WithLogger(slog.New(slog.DiscardHandler))), Close: func() { pool.Close() }}
 }

@@ -21,7 +21,7 @@ func TestConform(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-			return sqllease.New(again(t, db), sqllease.WithNamespace(namespace))
+			return newStore(again(t, db), sqllease.WithNamespace(namespace))
 		})
 	})
 }
@@ -30,7 +30,11 @@ func TestConformWithoutGORM(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), sqllease.WithNamespace(namespace))
+			opts := []sqllease.Option{sqllease.WithNamespace(namespace)}
+			if isTiDB(db) {
+				opts = append(opts, sqllease.AllowVolatile())
+			}
+			return sqllease.NewDB(poolOf(t, again(t, db)), db.Name(), opts...)
 		})
 	})
 }
@@ -76,7 +80,7 @@ func TestConformSettings(t *testing.T) {
 				t.Parallel()
 				db := testdb.Open(t, target)
 				leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-					return sqllease.New(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
+					return newStore(open(t, test.adapt(t, db)), sqllease.WithNamespace(namespace))
 				})
 			})
 		}
@@ -155,7 +159,7 @@ func TestConformMemory(t *testing.T) {
 	}
 	db := open(t, d)
 	leasetest.Conform(t, func(_ *testing.T, namespace string) lease.Store {
-		return sqllease.New(db, sqllease.WithNamespace(namespace))
+		return newStore(db, sqllease.WithNamespace(namespace))
 	})
 }
 
@@ -165,6 +169,6 @@ func TestConformSharedCache(t *testing.T) {
 	shared := func() gorm.Dialector { return sqlite.Open("file:sqllease?mode=memory&cache=shared") }
 	open(t, shared()) // keeps it
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
-		return sqllease.New(open(t, shared()), sqllease.WithNamespace(namespace))
+		return newStore(open(t, shared()), sqllease.WithNamespace(namespace))
 	})
 }

@@ -53,7 +53,7 @@ func TestConnect(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		pool := poolOf(t, db)
 		pool.SetMaxOpenConns(1)
-		store := sqllease.New(db)
+		store := newStore(db)
 		for bound := range int64(3) {
 			one, release := connectFor(t, store)
 			is := load(t, one)[1]
@@ -82,7 +82,7 @@ func TestConnectedFirstUse(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		poolOf(t, db).SetMaxOpenConns(1)
-		store := sqllease.New(db)
+		store := newStore(db)
 		one, release := connectFor(t, store)
 		loaded := make(chan error, 1)
 		go func() {
@@ -107,7 +107,7 @@ func TestConnectWaits(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		pool := poolOf(t, db)
 		pool.SetMaxOpenConns(1)
-		store := sqllease.New(db).(lease.Connector)
+		store := newStore(db).(lease.Connector)
 		tx := db.Begin()
 		ctx := within(t, 200*time.Millisecond)
 		_, _, err := store.Connect(ctx)
@@ -129,7 +129,7 @@ func TestConnectReturnsOthers(t *testing.T) {
 		const size = 4
 		pool := poolOf(t, db)
 		pool.SetMaxOpenConns(size)
-		store := sqllease.New(db).(lease.Connector)
+		store := newStore(db).(lease.Connector)
 		busy := make([]*sql.Conn, size)
 		for i := range busy {
 			var err error
@@ -165,7 +165,7 @@ func TestConnectFails(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		mine := again(t, db)
 		poolOf(t, mine).Close()
-		_, _, err := sqllease.New(mine).(lease.Connector).Connect(within(t, patience))
+		_, _, err := newStore(mine).(lease.Connector).Connect(within(t, patience))
 		if text(err) != "sqllease: sql: database is closed" {
 			t.Errorf("Connect: %v, want an error of the pool", err)
 		}
@@ -193,7 +193,7 @@ func TestConnectAfterRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, db := start(t)
-			store := sqllease.New(db)
+			store := newStore(db)
 			swap(t, store, 1, lease.Record{}, first, true)
 			fill(t, poolOf(t, db), 5)
 			server.Kill()
@@ -238,7 +238,7 @@ func TestConnectToSilence(t *testing.T) {
 	t.Parallel()
 	server := testserver.Postgres(t)
 	db := open(t, postgres.Open(server.URL()))
-	store := sqllease.New(db)
+	store := newStore(db)
 	swap(t, store, 1, lease.Record{}, first, true)
 	server.Pause()
 	defer server.Resume()
@@ -258,7 +258,7 @@ func TestAbandonedCall(t *testing.T) {
 		p := &proxy{}
 		mine := proxied(t, db, p)
 		pool := poolOf(t, mine)
-		store := sqllease.New(mine)
+		store := newStore(mine)
 		swap(t, store, 1, lease.Record{}, first, true)
 		one, release := connectFor(t, store)
 		stuck := make(chan struct{})
@@ -294,7 +294,7 @@ func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		p := &proxy{}
-		store := sqllease.New(proxied(t, db, p))
+		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
 		one, release := connectFor(t, store)
 		p.onWrite(func(execution) (driver.Result, error) { return nil, driver.ErrBadConn })
@@ -312,7 +312,7 @@ func TestWithPool(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		poolOf(t, db).SetMaxOpenConns(1)
-		store := sqllease.New(db, sqllease.WithPool(poolOf(t, again(t, db))))
+		store := newStore(db, sqllease.WithPool(poolOf(t, again(t, db))))
 		load(t, store)
 		tx := deferred(t, db).Begin()
 		defer tx.Rollback()

@@ -22,7 +22,7 @@ func TestCrowd(t *testing.T) {
 		testdb.MySQL: 2 * time.Minute, // with a binary log that it synchronizes
 	} {
 		t.Run(string(target), func(t *testing.T) {
-			storetest.Crowd(t, sqllease.New(fortyConnections(t, testdb.Open(t, target))), limit)
+			storetest.Crowd(t, newStore(fortyConnections(t, testdb.Open(t, target))), limit)
 		})
 	}
 }
@@ -42,7 +42,7 @@ func fortyConnections(t *testing.T, db *gorm.DB) *gorm.DB {
 func TestExtensionAmongManyWorkers(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		few, many := sqllease.New(db, sqllease.WithTable("few")), sqllease.New(db, sqllease.WithTable("many"))
+		few, many := newStore(db, sqllease.WithTable("few")), newStore(db, sqllease.WithTable("many"))
 		storetest.Write(t, few, 0, lease.Record{}, storetest.First)
 		storetest.Write(t, many, 0, lease.Record{}, storetest.First)
 		rows := make([]map[string]any, 0, 100_000)

@@ -20,6 +20,10 @@ type dialect struct {
 	update string
 	load   string // a row also where there is no record
 
+	// begin starts the transaction of a write, which ends with COMMIT. Empty means
+	// that a statement is a transaction of its own.
+	begin string
+
 	// get is load by keys that are one text, with commas. Empty means load, with a
 	// condition.
 	get string
@@ -50,6 +54,9 @@ type dialect struct {
 	// version selects what the server calls itself. It is empty where that is
 	// the library.
 	version string
+
+	// untried is what leases were not tried with. Empty means that they were.
+	untried string
 
 	classify func(err error) kind
 
@@ -114,6 +121,14 @@ func dialectOf(name string) (*dialect, error) {
 		}
 	}
 	return nil, fmt.Errorf("sqllease: dialect %q is not supported: want sqlite, mysql or postgres", name)
+}
+
+// variant is the dialect of an engine that speaks the protocol of this one's.
+func (d *dialect) variant(engine string) *dialect {
+	if d == mysqlDialect && engine == tidb {
+		return tidbDialect
+	}
+	return d
 }
 
 // DDL returns the statement that creates the table, for those who do not let

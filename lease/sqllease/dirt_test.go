@@ -108,7 +108,7 @@ func testDirt(t *testing.T, db *gorm.DB, d dirt) {
 	mine := again(t, db)
 	limit(t, mine, 1)
 	var log syncBuffer
-	store := sqllease.New(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	store := newStore(mine, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
 	before := log.String() // what the server is set to
@@ -222,7 +222,7 @@ func swapped(ok bool, err error) error {
 // wantUntouched wants these records, and that nothing else was committed.
 func wantUntouched(t *testing.T, db *gorm.DB, want map[int]lease.Record) {
 	t.Helper()
-	got := load(t, sqllease.New(db))
+	got := load(t, newStore(db))
 	if len(got) != len(want) || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("the records are %v, want %v", got, want)
 	}
@@ -259,7 +259,7 @@ func testDirtBehind(t *testing.T, db *gorm.DB, url string, d dirt) {
 	run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	mine := open(t, postgres.Open(url+"&default_query_exec_mode=exec"))
 	limit(t, mine, 2)
-	store := sqllease.New(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+	store := newStore(mine, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 	swap(t, store, 1, lease.Record{}, first, true)
 	swap(t, store, 2, lease.Record{}, first, true)
 	leave(t, mine, d.complete(t, db))

@@ -63,6 +63,6 @@ func dialBoth(dirty, other *gorm.DB) func(context.Context, string, string) (leas
 			db = other
 		}
 		log := sqllease.WithLogger(slog.New(slog.DiscardHandler))
-		return sqllease.New(db, sqllease.WithNamespace(namespace), log), nil, nil
+		return newStore(db, sqllease.WithNamespace(namespace), log), nil, nil
 	}
 }

@@ -10,7 +10,8 @@
 // # Connections
 //
 // The store sends its own SQL over connections of the pool that [gorm.Open]
-// made, each statement in a transaction of its own. It never takes part in a
+// made, each statement in a transaction of its own; on TiDB, each write in an explicit
+// pessimistic one. It never takes part in a
 // transaction of the application: a worker taken there would be free again
 // after a rollback. It inspects each connection that the pool returns: by three
 // statements on MySQL and MariaDB, by one on PostgreSQL. Where a program has left a
@@ -104,7 +105,10 @@
 //     then the connection gets its own setting back.
 //
 // TiDB, CockroachDB and YugabyteDB are refused by name: the settings above exist
-// there and mean nothing, and no test of this package has run on them.
+// there and mean nothing, and no test of this package has run on the last two. On TiDB
+// they have, with its embedded storage; a cluster of TiKV, which commits in one phase or
+// asynchronously, was not tried.
 //
-// [AllowVolatile] accepts what would be refused.
+// [AllowVolatile] accepts what would be refused, but no lease on TiDB without
+// [github.com/gormflake/gormflake/lease.WithSettle] of a window or more.
 package sqllease

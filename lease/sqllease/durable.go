@@ -8,10 +8,10 @@ import (
 
 // durably calls write while the connection is set to wait for the disk.
 func (s *store) durably(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
-	if s.dialect.durably == nil || s.volatile {
+	if s.dialect().durably == nil || s.volatile {
 		return write()
 	}
-	return s.dialect.durably(ctx, conn, t, write)
+	return s.dialect().durably(ctx, conn, t, write)
 }
 
 // synchronously calls f so that it sees all that was acknowledged to anybody. A
@@ -20,7 +20,7 @@ func (s *store) synchronously(ctx context.Context, conn *sql.Conn, f func() erro
 	if !s.clustered.Load() {
 		return f()
 	}
-	return s.dialect.synchronously(ctx, conn, f)
+	return s.dialect().synchronously(ctx, conn, f)
 }
 
 // while calls f while a setting of the connection, which get selects, is what change

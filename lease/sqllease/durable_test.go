@@ -40,7 +40,7 @@ func TestSQLiteWritesDurably(t *testing.T) {
 				run(t, db, ddl(t, db), "CREATE TABLE writes (bound BIGINT, level INTEGER)",
 					"CREATE TRIGGER inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END",
 					"CREATE TRIGGER updated AFTER UPDATE ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous; END")
-				store := sqllease.New(db, test.opts...)
+				store := newStore(db, test.opts...)
 				swap(t, store, 1, lease.Record{}, first, true)
 				swap(t, store, 1, lease.Record{}, second, false)
 				swap(t, store, 1, first, second, true)
@@ -96,7 +96,7 @@ func TestSQLiteSettingIsRestored(t *testing.T) {
 			t.Parallel()
 			db := testdb.Open(t, target)
 			mine := synchronous(t, busyTimeout(t, db, "0"), 1)
-			store := sqllease.New(mine)
+			store := newStore(mine)
 			swap(t, store, 1, lease.Record{}, first, true)
 			tx := db.Begin()
 			run(t, tx, "CREATE TABLE orders (id INTEGER)")
@@ -117,7 +117,7 @@ func TestSQLiteSettingIsRestoredInTime(t *testing.T) {
 	p := &proxy{refuse: func(ctx context.Context, _ string) error { return ctx.Err() }} // as some drivers do
 	mine := proxied(t, sqliteNormal(t, db), p)
 	poolOf(t, mine).SetMaxOpenConns(1)
-	store := sqllease.New(mine)
+	store := newStore(mine)
 	swap(t, store, 1, lease.Record{}, first, true)
 	ctx, cancel := context.WithCancel(t.Context())
 	p.onWrite(func(execution) (driver.Result, error) {
@@ -141,11 +141,11 @@ func TestSQLiteAttachedDatabase(t *testing.T) {
 			t.Parallel()
 			db := synchronous(t, testdb.Open(t, target), 1)
 			run(t, db, "ATTACH '"+t.TempDir()+"/other.db' AS other", "PRAGMA other.synchronous = 1")
-			store := sqllease.New(db, sqllease.WithTable("other.snowflake_workers"))
+			store := newStore(db, sqllease.WithTable("other.snowflake_workers"))
 			load(t, store)
 			run(t, db, "CREATE TABLE other.writes (bound BIGINT, level INTEGER)",
 				"CREATE TRIGGER other.inserted AFTER INSERT ON snowflake_workers BEGIN INSERT INTO writes SELECT NEW.bound, synchronous FROM pragma_synchronous WHERE schema = 'other'; END")
-			swap(t, sqllease.New(db, sqllease.WithTable("other.snowflake_workers")), 1, lease.Record{}, first, true)
+			swap(t, newStore(db, sqllease.WithTable("other.snowflake_workers")), 1, lease.Record{}, first, true)
 			wantLevels(t, db, map[int64]int{first.Bound: 3})
 			var left int
 			if err := db.Raw("PRAGMA other.synchronous").Scan(&left).Error; err != nil || left != 1 {
@@ -167,7 +167,7 @@ func TestSQLiteSettingCannotBeRestored(t *testing.T) {
 	}}
 	mine := proxied(t, sqliteNormal(t, db), p)
 	poolOf(t, mine).SetMaxOpenConns(1)
-	store := sqllease.New(mine)
+	store := newStore(mine)
 	for _, step := range [][2]lease.Record{{{}, first}, {first, second}} {
 		swap(t, store, 1, step[0], step[1], true)
 		if open := poolOf(t, mine).Stats().OpenConnections; open != 0 {

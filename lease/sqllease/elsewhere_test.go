@@ -10,7 +10,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 // eachAway runs test for every error with which a server says that the
@@ -54,7 +53,7 @@ func TestLostServerLeavesThePool(t *testing.T) {
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
 		mine := proxied(t, db, p)
-		store := sqllease.New(mine)
+		store := newStore(mine)
 		swap(t, store, 1, lease.Record{}, first, true)
 		lost := p.connections
 		p.lead(awayFrom(lost, refusal))
@@ -74,7 +73,7 @@ func TestLostServerOfOneConnection(t *testing.T) {
 	t.Parallel()
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
-		store := sqllease.New(proxied(t, db, p))
+		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
 		one, release := connectFor(t, store)
 		p.lead(awayFrom(p.connections, refusal))
@@ -91,7 +90,7 @@ func TestEveryServerRefuses(t *testing.T) {
 	t.Parallel()
 	eachAway(t, func(t *testing.T, db *gorm.DB, refusal error) {
 		p := &proxy{}
-		store := sqllease.New(proxied(t, db, p))
+		store := newStore(proxied(t, db, p))
 		load(t, store)
 		p.lead(func(int) error { return refusal })
 		_, err := store.Load(within(t, patience))
@@ -106,7 +105,7 @@ func TestEveryServerRefuses(t *testing.T) {
 func TestCutOffCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.MariaDB), p))
+	store := newStore(proxied(t, testdb.Open(t, testdb.MariaDB), p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
 		return ignore(execute, stateError(`Error 1180 (HY000): Got error 6 "Not connected to Primary Component" during COMMIT`))

@@ -15,7 +15,7 @@ import (
 func TestExistingTable(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		reader := sqllease.New(db, sqllease.ExistingTable())
+		reader := newStore(db, sqllease.ExistingTable())
 		for range 2 {
 			if _, err := reader.Load(t.Context()); !errors.Is(err, sqllease.ErrNoTable) {
 				t.Fatalf("Load = %v, want ErrNoTable", err)
@@ -24,7 +24,7 @@ func TestExistingTable(t *testing.T) {
 		if db.Migrator().HasTable("snowflake_workers") {
 			t.Fatal("the reader has created the table")
 		}
-		swap(t, sqllease.New(db), 1, lease.Record{}, first, true)
+		swap(t, newStore(db), 1, lease.Record{}, first, true)
 		if got := load(t, reader)[1]; got != first {
 			t.Errorf("the reader sees %+v, want %+v", got, first)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 var errInjected = errors.New("injected")
@@ -37,7 +36,7 @@ func TestFirstUseFails(t *testing.T) {
 		failures := 0
 		for n := 1; ; n++ {
 			p := &proxy{}
-			store := sqllease.New(proxied(t, db, p))
+			store := newStore(proxied(t, db, p))
 			asked := p.failing(n)
 			written, err := store.CompareAndSwap(within(t, patience), n, lease.Record{}, first)
 			if written != (err == nil) || err != nil && !errors.Is(err, errInjected) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 // A host that is frozen accepts connections and says nothing. Each attempt to
@@ -41,7 +40,7 @@ func TestFrozenFirstHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { poolOf(t, db).Close() })
-			store := sqllease.New(db).(lease.Connector)
+			store := newStore(db).(lease.Connector)
 			_, release, err := store.Connect(within(t, 4*time.Second))
 			if connects := err == nil; connects != test.connects {
 				t.Fatalf("Connect: %v, want a connection: %v", err, test.connects)

@@ -69,13 +69,13 @@ func (s *store) scan(rows *sql.Rows, r *reading) error {
 // the session's, which MySQL has too.
 func (s *store) selection(t table, keys []int) (statement string, args []any) {
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(keys), "[]"), " ", ",")
-	statement, args = s.dialect.reads(s.dialect.load, t), []any{s.namespace}
+	statement, args = s.dialect().reads(s.dialect().load, t), []any{s.namespace}
 	switch {
 	case len(keys) == 0:
-	case s.dialect.get == "":
+	case s.dialect().get == "":
 		statement += " AND worker_id IN (" + list + ")"
 	default:
-		statement, args = s.dialect.reads(s.dialect.get, t), append(args, list)
+		statement, args = s.dialect().reads(s.dialect().get, t), append(args, list)
 	}
 	return statement + " LIMIT 9223372036854775807", args
 }
@@ -98,7 +98,7 @@ type clocked struct{ *store }
 var _ lease.Clock = clocked{}
 
 func withClock(s *store) lease.Store {
-	if s.dialect.now == "" {
+	if s.dialect().now == "" {
 		return s
 	}
 	return clocked{s}
@@ -109,7 +109,7 @@ func (s clocked) Now(ctx context.Context) (time.Time, error) {
 	return bounded(ctx, s.store, func() (time.Time, error) {
 		var microseconds int64
 		err := s.attempt(ctx, func(conn *sql.Conn) error {
-			return conn.QueryRowContext(ctx, "SELECT "+s.dialect.now).Scan(&microseconds)
+			return conn.QueryRowContext(ctx, "SELECT "+s.dialect().now).Scan(&microseconds)
 		})
 		return time.UnixMicro(microseconds), err
 	})

@@ -20,14 +20,14 @@ import (
 func TestGet(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		wantGet(t, store, []int{7}, map[int]lease.Record{})
 		all := map[int]lease.Record{}
 		for key := -1; key < 100; key += 3 {
 			all[key] = lease.Record{Bound: int64(key), Owner: "owner"}
 			swap(t, store, key, lease.Record{}, all[key], true)
 		}
-		swap(t, sqllease.New(db, sqllease.WithNamespace("other")), 3, lease.Record{}, first, true)
+		swap(t, newStore(db, sqllease.WithNamespace("other")), 3, lease.Record{}, first, true)
 		for _, count := range []int{1, 2, 3, 39, 40, 41, 90} {
 			keys, want := []int{}, map[int]lease.Record{}
 			for key := -1; len(keys) < count; key++ {
@@ -58,7 +58,7 @@ func TestGetHasOneText(t *testing.T) {
 	t.Parallel()
 	var statements galeraStatements
 	p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
-	store := sqllease.New(proxied(t, testdb.Open(t, testdb.Postgres), p)).(lease.Getter)
+	store := newStore(proxied(t, testdb.Open(t, testdb.Postgres), p)).(lease.Getter)
 	texts := map[string]bool{}
 	for count := 1; count <= 40; count++ {
 		if _, _, err := store.Get(within(t, patience), make([]int, count)); err != nil {
@@ -77,7 +77,7 @@ func TestGetHasOneText(t *testing.T) {
 
 func TestGetRefusesStandby(t *testing.T) {
 	t.Parallel()
-	store := sqllease.New(instead("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))
+	store := newStore(instead("pg_is_in_recovery()", "true")(t, testdb.Open(t, testdb.Postgres)))
 	const want = "sqllease: the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)"
 	if records, _, err := store.(lease.Getter).Get(within(t, patience), []int{1}); text(err) != want {
 		t.Errorf("Get = %v, %v, want %s", records, err, want)
@@ -88,7 +88,7 @@ func TestGetRefusesStandby(t *testing.T) {
 // left.
 func TestEnter(t *testing.T) {
 	t.Parallel()
-	queue := sqllease.New(testdb.Open(t, testdb.SQLite)).(lease.Queue)
+	queue := newStore(testdb.Open(t, testdb.SQLite)).(lease.Queue)
 	leave := enter(t, queue)
 	for range 15 {
 		enter(t, queue)
@@ -118,7 +118,7 @@ func TestGetOfMany(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		limit(t, db, 1)
-		store := sqllease.New(db)
+		store := newStore(db)
 		keys := make([]int, 33)
 		for i := range keys {
 			keys[i] = i * 300

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 // Nothing that an application sets on its handles reaches the store.
@@ -41,10 +40,10 @@ func TestSettingsOfGORM(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-				store := sqllease.New(test.handle(t, db))
+				store := newStore(test.handle(t, db))
 				swap(t, store, 1, lease.Record{}, first, true)
 				swap(t, store, 1, first, second, true)
-				if got := load(t, sqllease.New(again(t, db)))[1]; got != second {
+				if got := load(t, newStore(again(t, db)))[1]; got != second {
 					t.Errorf("the record is %+v, want %+v", got, second)
 				}
 			})
@@ -57,7 +56,7 @@ func TestSettingsOfGORM(t *testing.T) {
 func TestPreparedStatements(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		swap(t, store, 1, first, second, true)
 		if got := load(t, store)[1]; got != second {

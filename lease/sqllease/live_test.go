@@ -24,7 +24,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	const flush = "innodb_flush_log_at_trx_commit is "
 	db := testdb.OpenURL(t, testserver.MariaDB(t, "log-bin=binlog", "sync-binlog=1").URL())
 	var log syncBuffer
-	store := sqllease.New(again(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	store := newStore(again(t, db), sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	gen := generatorOf(t, store, 300*time.Millisecond)
 	for _, step := range []struct{ set, logged string }{
 		{"innodb_flush_log_at_trx_commit = 0", "level=ERROR msg=\"sqllease: " + flush + "0"},
@@ -82,7 +82,7 @@ func TestBinaryLog(t *testing.T) {
 			t.Parallel()
 			var log syncBuffer
 			db := testdb.OpenURL(t, test.server(t, test.args...).URL())
-			store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			store := newStore(db, sqllease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 			swap(t, store, 1, lease.Record{}, first, true)
 			swap(t, store, 1, first, second, true)
 			wantWarning(t, &log, test.warned)
@@ -109,7 +109,7 @@ func undoing(db *gorm.DB) (add, drop []string) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		add, drop := undoing(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		wantCheck(t, store, "")
@@ -140,7 +140,7 @@ func TestUndoingTriggerAddedLive(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		const holders, window = 3, 600 * time.Millisecond
 		var log syncBuffer
-		store := sqllease.New(db, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
+		store := newStore(db, sqllease.WithLogger(slog.New(slog.DiscardHandler)))
 		var leases []*lease.Lease
 		for range holders {
 			l, err := lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window),
@@ -160,7 +160,7 @@ func TestUndoingTriggerAddedLive(t *testing.T) {
 			}
 		}
 		var refused *sqllease.TableError
-		if _, err := lease.Acquire(within(t, patience), sqllease.New(db), snowflake.TwitterLayout()); !errors.As(err, &refused) {
+		if _, err := lease.Acquire(within(t, patience), newStore(db), snowflake.TwitterLayout()); !errors.As(err, &refused) {
 			t.Errorf("a newcomer: %v, want a TableError", err)
 		}
 		if taken := strings.Count(log.String(), "in place of the lost one"); taken > 0 {

@@ -71,9 +71,6 @@ const mysqlSession = `SELECT CONCAT(@@hostname, ':', @@port), @@GLOBAL.innodb_fl
     WHEN @@GLOBAL.log_bin AND NOT @@SESSION.sql_log_bin THEN 'sql_log_bin=0, under which no replica gets what the store writes'
     ELSE '' END`
 
-// inspectMySQL asks for what shows, and tries what does not: within a transaction,
-// its level cannot be set. Without one, that is the level of the next alone. A
-// temporary table hides another one of its name.
 func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, err error) {
 	var flush, syncLog int
 	var setting string
@@ -90,24 +87,35 @@ func inspectMySQL(ctx context.Context, conn *sql.Conn, t table) (found session, 
 	if syncLog != 1 {
 		add(false, fmt.Sprintf("sync_binlog is %d and log_bin is on, which forgets the last writes when the machine dies, whatever innodb_flush_log_at_trx_commit is: SET GLOBAL sync_binlog = 1, and set it in the option file", syncLog))
 	}
-	if setting != "" {
-		found.dirt = fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting)
-		return found, nil
-	}
-	if _, err = conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil || t.quoted == "" {
-		return found, err
-	}
-	hidden, err := isTemporary(ctx, conn, t)
-	if hidden {
-		found.dirt = fmt.Errorf("%w has a temporary table %s, which hides the real one: drop it", errDirty, t.quoted)
-	}
+	found.dirt, err = mysqlDirt(ctx, conn, t, setting)
 	return found, err
 }
 
+// mysqlDirt is a setting that was found, or what does not show and is tried: within a
+// transaction, its level cannot be set. Without one, that is the level of the next
+// alone. A temporary table hides another one of its name.
+func mysqlDirt(ctx context.Context, conn *sql.Conn, t table, setting string) (dirt, err error) {
+	if setting != "" {
+		return fmt.Errorf("%w has %s: remove it from the program, the DSN or the server's settings", errDirty, setting), nil
+	}
+	if _, err = conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil || t.quoted == "" {
+		return nil, err
+	}
+	hidden, err := isTemporary(ctx, conn, t)
+	if hidden {
+		dirt = fmt.Errorf("%w has a temporary table %s, which hides the real one: drop it", errDirty, t.quoted)
+	}
+	return dirt, err
+}
+
 func isTemporary(ctx context.Context, conn *sql.Conn, t table) (bool, error) {
-	var name, ddl string
-	err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(&name, &ddl)
+	ddl, err := mysqlDDL(ctx, conn, t)
 	return strings.HasPrefix(ddl, "CREATE TEMPORARY "), err
+}
+
+func mysqlDDL(ctx context.Context, conn *sql.Conn, t table) (ddl string, err error) {
+	err = conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.quoted).Scan(new(string), &ddl)
+	return ddl, err
 }
 
 // waitForAll makes every kind of statement wait until its node of a Galera

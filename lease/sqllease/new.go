@@ -51,14 +51,15 @@ func newStore(dialect string, opts []Option, pool func() (*sql.DB, error)) lease
 	if err != nil {
 		return refusal{err}
 	}
-	return withClock(&store{shared: &shared{
-		config:  cfg,
-		dialect: d,
-		table:   d.table(cfg.table),
-		gate:    make(chan struct{}, 1),
-		turns:   make(chan struct{}, maxTurns),
-		noted:   map[string][]finding{},
-	}})
+	s := &shared{
+		config: cfg,
+		table:  d.table(cfg.table),
+		gate:   make(chan struct{}, 1),
+		turns:  make(chan struct{}, maxTurns),
+		noted:  map[string][]finding{},
+	}
+	s.chosen.Store(d)
+	return withClock(&store{shared: s})
 }
 
 func opened(db *gorm.DB) error {

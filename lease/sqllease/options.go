@@ -77,8 +77,9 @@ func WithTable(name string) Option {
 
 // AllowVolatile accepts a database that may forget what it has acknowledged, or
 // an engine whose settings do not show it, such as TiDB, and silences the warnings.
-// Combine it with lease.WithSettle of at least one window, or IDs can be issued twice
-// after a crash. It does not accept a table that is refused by a [TableError].
+// Combine it with lease.WithSettle of at least one window, without which TiDB is still
+// refused, and elsewhere IDs can be issued twice after a crash. It does not accept a
+// table that is refused by a [TableError].
 func AllowVolatile() Option {
 	return optionFunc(func(cfg *config) error {
 		cfg.volatile = true

@@ -13,14 +13,13 @@ import (
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/storetest"
-	"github.com/gormflake/gormflake/lease/sqllease"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
 // leased is a generator on a server that can be stopped.
 func leased(t *testing.T, server *testserver.Server, window time.Duration) (*lease.Lease, *snowflake.Generator) {
 	t.Helper()
-	store := sqllease.New(open(t, postgres.Open(server.URL())))
+	store := newStore(open(t, postgres.Open(server.URL())))
 	l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)

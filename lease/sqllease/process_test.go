@@ -11,7 +11,6 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 const (
@@ -36,7 +35,7 @@ func TestProcessesOnOneFile(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := load(t, sqllease.New(db))[1].Bound; got != processes*childSwaps {
+	if got := load(t, newStore(db))[1].Bound; got != processes*childSwaps {
 		t.Errorf("the bound is %d after %d processes raised it %d times each", got, processes, childSwaps)
 	}
 }
@@ -47,7 +46,7 @@ func TestProcessesOnOneFileChild(t *testing.T) {
 	if dsn == "" {
 		t.Skip("started by TestProcessesOnOneFile")
 	}
-	store := sqllease.New(open(t, sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn})))
+	store := newStore(open(t, sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: dsn})))
 	for swaps := 0; swaps < childSwaps; {
 		from := load(t, store)[1]
 		to := lease.Record{Bound: from.Bound + 1, Owner: strconv.Itoa(os.Getpid())}

@@ -33,8 +33,9 @@ type proxy struct {
 	// away is asked before each statement what the server of the nth connection,
 	// counted from 1, refuses it with. Nil refuses nothing.
 	away func(connection int) error
-	// write stands for the execution of each INSERT and UPDATE.
-	write func(execute func() (driver.Result, error)) (driver.Result, error)
+	// write stands for the execution of the next INSERT or UPDATE, commit for that of
+	// the next COMMIT.
+	write, commit interception
 
 	connections int
 }
@@ -106,18 +107,30 @@ func (p *proxy) refusal(connection int) error {
 }
 
 // onWrite sets what the next INSERT or UPDATE, and only that, goes through.
-func (p *proxy) onWrite(write func(execute func() (driver.Result, error)) (driver.Result, error)) {
+func (p *proxy) onWrite(write interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.write = write
 }
 
-func (p *proxy) takeWrite() func(func() (driver.Result, error)) (driver.Result, error) {
+// onCommit is onWrite for a COMMIT.
+func (p *proxy) onCommit(commit interception) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	write := p.write
-	p.write = nil
-	return write
+	p.commit = commit
+}
+
+// take returns what the statement goes through, once.
+func (p *proxy) take(statement string) (on interception) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case strings.Contains(statement, "INSERT"), strings.Contains(statement, "UPDATE"):
+		on, p.write = p.write, nil
+	case statement == "COMMIT":
+		on, p.commit = p.commit, nil
+	}
+	return on
 }
 
 type proxyConn struct {
@@ -160,10 +173,8 @@ func (c *proxyConn) ExecContext(ctx context.Context, statement string, args []dr
 	execute := func() (driver.Result, error) {
 		return c.execute(ctx, statement, args)
 	}
-	if strings.Contains(statement, "INSERT") || strings.Contains(statement, "UPDATE") {
-		if write := c.proxy.takeWrite(); write != nil {
-			return write(execute)
-		}
+	if on := c.proxy.take(statement); on != nil {
+		return on(execute)
 	}
 	return execute()
 }

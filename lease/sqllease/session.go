@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,32 +40,43 @@ func (s *store) inspect(ctx context.Context, conn *sql.Conn) error {
 	} else if err := s.checkEngine(ctx, conn); err != nil {
 		return err
 	}
-	found, err := s.dialect.inspect(ctx, conn, t)
+	found, err := s.dialect().inspect(ctx, conn, t)
 	switch {
 	case err != nil:
 		return err
 	case found.dirt == nil:
 		return s.note(ctx, found, known == nil)
-	case s.dialect.rollBack == "":
+	case s.dialect().rollBack == "":
 		return found.dirt
 	}
 	s.warnOnce(ctx, found.dirt)
-	_, err = conn.ExecContext(ctx, s.dialect.rollBack)
+	_, err = conn.ExecContext(ctx, s.dialect().rollBack)
 	return err
 }
 
 // checkEngine refuses an engine that speaks the protocol of another, before its
-// settings are believed.
+// settings are believed, and chooses the dialect of one that has its own.
 func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
-	if s.dialect.version == "" || s.volatile {
+	if s.dialect().version == "" {
 		return nil
 	}
 	var version string
-	if err := conn.QueryRowContext(ctx, s.dialect.version).Scan(&version); err != nil {
+	if err := conn.QueryRowContext(ctx, s.dialect().version).Scan(&version); err != nil {
 		return err
 	}
-	if engine := compatible.Engine(version); engine != "" {
-		return fmt.Errorf("the server is %s (%s), whose settings do not show what it forgets, and on which leases were never tried: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version)
+	engine := compatible.Engine(version)
+	s.chosen.Store(s.dialect().variant(engine))
+	if engine == "" || s.volatile {
+		return nil
+	}
+	untried := cmp.Or(s.dialect().untried, "whose settings do not show what it forgets, and on which leases were never tried")
+	return fmt.Errorf("the server is %s (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease"+orAccept, engine, version, untried)
+}
+
+// Unsettled implements [lease.Settler].
+func (s *store) Unsettled() error {
+	if untried := s.dialect().untried; untried != "" {
+		return fmt.Errorf("sqllease: a server %s: want lease.WithSettle of a window or more", untried)
 	}
 	return nil
 }

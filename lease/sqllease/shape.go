@@ -1,6 +1,7 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -40,6 +41,7 @@ func (e *TableError) Error() string {
 type shape struct {
 	schema  string
 	kind    string // such as aView; empty for a plain table
+	fix     string // of the kind; empty for a new table
 	columns map[string]column
 	keys    []uniqueKey
 	flaws   []Flaw // of other kinds
@@ -85,13 +87,13 @@ func holds(column, typ string, size, scale int64) bool {
 // checkShape refuses a table in which a compare-and-swap could succeed twice.
 func (s *store) checkShape(ctx context.Context, t table) (found shape, err error) {
 	err = s.attempt(ctx, func(conn *sql.Conn) (err error) {
-		found, err = s.dialect.shape(ctx, conn, t)
+		found, err = s.dialect().shape(ctx, conn, t)
 		return err
 	})
 	if err != nil {
 		return found, fmt.Errorf("shape of table %s: %w", t.quoted, err)
 	}
-	return found, s.tableError(s.dialect.flaws(found, t, s.namespace)...)
+	return found, s.tableError(s.dialect().flaws(found, t, s.namespace)...)
 }
 
 func (s *store) tableError(flaws ...Flaw) error {
@@ -108,7 +110,7 @@ func (s *store) checkWorker(records map[int]lease.Record, worker int) error {
 		return s.tableError(Flaw{
 			Found: fmt.Sprintf("worker %d of namespace %q has two rows", worker, s.namespace),
 			Want:  "one",
-			Fix:   s.dialect.rebuild(s.table),
+			Fix:   s.dialect().rebuild(s.table),
 		})
 	}
 	if worker < layoutKey || worker != int(int32(worker)) {
@@ -128,7 +130,7 @@ func (d *dialect) flaws(found shape, t table, namespace string) []Flaw {
 	case aView:
 		return []Flaw{{Found: "it is " + aView, Want: "a plain table", Fix: "stop every process that leases workers, and name the table that the view reads in WithTable"}}
 	default:
-		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: d.rebuild(t)}}
+		return []Flaw{{Found: "it is " + found.kind, Want: "a plain table", Fix: cmp.Or(found.fix, d.rebuild(t))}}
 	}
 	flaws := found.flaws
 	for _, name := range []string{"namespace", "worker_id", "bound", "owner"} {

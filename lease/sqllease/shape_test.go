@@ -198,7 +198,7 @@ func TestBrokenTables(t *testing.T) {
 func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 	t.Helper()
 	script(t, db, shape.statements)
-	store := sqllease.New(db, sqllease.AllowVolatile())
+	store := newStore(db, sqllease.AllowVolatile())
 	refused := refusal(t, acquire(t, store))
 	var found []string
 	for _, flaw := range refused.Flaws {
@@ -221,16 +221,22 @@ func refusesTable(t *testing.T, db *gorm.DB, shape broken) {
 		return
 	}
 	for _, flaw := range refused.Flaws {
-		_, fix, found := strings.Cut(flaw.Fix, "and run ")
-		if !found {
-			fix = flaw.Fix
-		}
-		script(t, db, strings.ReplaceAll(fix, "; ", ";\n"))
+		fix(t, db, flaw)
 		if acquire(t, store) == nil { // a table that was built again has all of its flaws fixed
 			return
 		}
 	}
 	t.Errorf("after the fixes %+v: %v", refused.Flaws, acquire(t, store))
+}
+
+// fix runs what the flaw has as its fix.
+func fix(t *testing.T, db *gorm.DB, flaw sqllease.Flaw) {
+	t.Helper()
+	_, statements, found := strings.Cut(flaw.Fix, "and run ")
+	if !found {
+		statements = flaw.Fix
+	}
+	script(t, db, strings.ReplaceAll(statements, "; ", ";\n"))
 }
 
 // script runs statements. One that begins with a minus sign must fail.
@@ -277,7 +283,7 @@ func TestBrokenTablesOfPostgresExtensions(t *testing.T) {
 			t.Parallel()
 			db := testdb.OpenURL(t, testserver.Postgres(t).URL())
 			script(t, db, shape.statements)
-			refused := refusal(t, acquire(t, sqllease.New(db)))
+			refused := refusal(t, acquire(t, newStore(db)))
 			if got := refused.Flaws[0].Found; got != shape.found || len(refused.Flaws) != 1 {
 				t.Errorf("found %+v, want %s", refused.Flaws, shape.found)
 			}
@@ -289,7 +295,7 @@ func TestTableError(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.Postgres)
 	run(t, db, columns("", "bound", "INTEGER"))
-	wantError(t, "two flaws", sqllease.New(db), `sqllease: table "snowflake_workers" cannot keep a worker to one holder: bound is integer: want BIGINT: `+
+	wantError(t, "two flaws", newStore(db), `sqllease: table "snowflake_workers" cannot keep a worker to one holder: bound is integer: want BIGINT: `+
 		`ALTER TABLE "snowflake_workers" ALTER COLUMN bound TYPE BIGINT USING CAST(bound AS BIGINT), ALTER COLUMN bound SET NOT NULL
 table "snowflake_workers" cannot keep a worker to one holder: `+noKey+`: want UNIQUE (namespace, worker_id): `+
 		`CREATE UNIQUE INDEX ON "snowflake_workers" (namespace, worker_id)`)
@@ -356,7 +362,7 @@ func acceptsTables(t *testing.T, target testdb.Target, tables map[string]string)
 			t.Parallel()
 			db := testdb.Open(t, target)
 			script(t, db, statements)
-			acceptsTable(t, sqllease.New(db))
+			acceptsTable(t, newStore(db))
 		})
 	}
 }
@@ -391,7 +397,7 @@ func TestMigratedTable(t *testing.T) {
 		if err := db.AutoMigrate(&SnowflakeWorker{}); err != nil {
 			t.Fatal(err)
 		}
-		acceptsTable(t, sqllease.New(db))
+		acceptsTable(t, newStore(db))
 	})
 }
 
@@ -401,8 +407,8 @@ func TestNamespaceWithBlankAtTheEnd(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, columns(primary)+" COLLATE utf8mb4_bin")
-		acceptsTable(t, sqllease.New(db, sqllease.WithNamespace("a b")))
-		refused := refusal(t, acquire(t, sqllease.New(db, sqllease.WithNamespace("a "))))
+		acceptsTable(t, newStore(db, sqllease.WithNamespace("a b")))
+		refused := refusal(t, acquire(t, newStore(db, sqllease.WithNamespace("a "))))
 		const want = `namespace is varchar(64) with the collation utf8mb4_bin, which ignores the blank at the end of "a "`
 		if got := refused.Flaws[0].Found; got != want || len(refused.Flaws) != 1 {
 			t.Errorf("found %+v, want %s", refused.Flaws, want)
@@ -416,15 +422,15 @@ func TestShapeOfNamedTable(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		quoted := map[string]string{"sqlite": `"Odd-1"`, "mysql": "`Odd-1`", "postgres": `"Odd-1"`}[db.Name()]
 		run(t, db, strings.Replace(elsewhere(columns("")), "elsewhere", quoted, 1))
-		refused := refusal(t, acquire(t, sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1"), sqllease.ExistingTable())))
+		refused := refusal(t, acquire(t, newStore(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1"), sqllease.ExistingTable())))
 		if !strings.Contains(refused.Table, schemaOf(t, db)) || !strings.Contains(refused.Flaws[len(refused.Flaws)-1].Found, noKey) {
 			t.Errorf("got %v, want the table with its schema and %s", refused, noKey)
 		}
-		script(t, db, refused.Flaws[len(refused.Flaws)-1].Fix)
+		fix(t, db, refused.Flaws[len(refused.Flaws)-1])
 		if db.Name() != "mysql" { // where the owner's collation is another flaw
-			acceptsTable(t, sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
+			acceptsTable(t, newStore(db, sqllease.WithTable(schemaOf(t, db)+".Odd-1")))
 		}
-		acceptsTable(t, sqllease.New(db))
+		acceptsTable(t, newStore(db))
 	})
 }
 
@@ -438,10 +444,9 @@ func TestFixOfNamedTable(t *testing.T) {
 			"postgres": columns(primary, "bound", "BIGINT GENERATED ALWAYS AS (worker_id) STORED"),
 		}[db.Name()]
 		run(t, db, elsewhere(create))
-		store := sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
+		store := newStore(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
 		refused := refusal(t, acquire(t, store))
-		_, fix, _ := strings.Cut(refused.Flaws[0].Fix, "and run ")
-		script(t, db, strings.ReplaceAll(fix, "; ", ";\n"))
+		fix(t, db, refused.Flaws[0])
 		acceptsTable(t, store)
 	})
 }
@@ -451,8 +456,8 @@ func TestFixOfNamedTrigger(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, elsewhere(columns(primary, binary...)),
 			"CREATE TRIGGER `a``b` BEFORE UPDATE ON elsewhere FOR EACH ROW SET NEW.bound = OLD.bound")
-		store := sqllease.New(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
-		script(t, db, refusal(t, acquire(t, store)).Flaws[0].Fix)
+		store := newStore(db, sqllease.WithTable(schemaOf(t, db)+".elsewhere"))
+		fix(t, db, refusal(t, acquire(t, store)).Flaws[0])
 		acceptsTable(t, store)
 	})
 }
@@ -463,7 +468,7 @@ func TestTemporaryTableIsListed(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, columns(primary, binary...))
 		listed := instead("CONVERT(TABLE_TYPE USING utf8mb4)", "'TEMPORARY'")(t, db)
-		if refused := refusal(t, acquire(t, sqllease.New(listed))); refused.Flaws[0].Found != "it is a temporary table" {
+		if refused := refusal(t, acquire(t, newStore(listed))); refused.Flaws[0].Found != "it is a temporary table" {
 			t.Errorf("found %+v", refused.Flaws)
 		}
 	})
@@ -479,7 +484,7 @@ func TestLoadRefusesNull(t *testing.T) {
 			types = with("owner", "VARBINARY(128)", "bound", "BIGINT")
 		}
 		run(t, db, columns(primary, types...), "INSERT INTO snowflake_workers VALUES ('default', 1, NULL, NULL)")
-		if records, err := sqllease.New(db).Load(within(t, patience)); err == nil || !strings.Contains(err.Error(), "NULL") {
+		if records, err := newStore(db).Load(within(t, patience)); err == nil || !strings.Contains(err.Error(), "NULL") {
 			t.Errorf("Load = %v, %v, want an error about NULL", records, err)
 		}
 	})
@@ -489,8 +494,8 @@ func TestLoadRefusesNull(t *testing.T) {
 func TestLoadRefusesText(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		swap(t, sqllease.New(db), 7, lease.Record{}, first, true)
-		records, err := sqllease.New(instead("SELECT worker_id", "SELECT 'seven'")(t, db)).Load(within(t, patience))
+		swap(t, newStore(db), 7, lease.Record{}, first, true)
+		records, err := newStore(instead("SELECT worker_id", "SELECT 'seven'")(t, db)).Load(within(t, patience))
 		if err == nil || !strings.Contains(err.Error(), "seven") {
 			t.Errorf("Load = %v, %v, want an error about seven", records, err)
 		}
@@ -501,7 +506,7 @@ func TestLoadRefusesText(t *testing.T) {
 func TestLoadRefusesRows(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		swap(t, sqllease.New(db), 7, lease.Record{}, first, true)
+		swap(t, newStore(db), 7, lease.Record{}, first, true)
 		doubled := proxied(t, db, &proxy{ask: func(statement string) string {
 			if strings.HasPrefix(statement, "SELECT worker_id") {
 				return "SELECT a.* FROM (" + statement + ") a CROSS JOIN (SELECT 1 UNION ALL SELECT 2) b"
@@ -516,7 +521,7 @@ func TestLoadRefusesRows(t *testing.T) {
 			{instead("SELECT worker_id", "SELECT worker_id - 9")(t, db), `namespace "default" has a row of worker -2`},
 			{instead("SELECT worker_id", "SELECT worker_id + 4294967289")(t, db), `namespace "default" has a row of worker 4294967296`},
 		} {
-			records, err := sqllease.New(test.db).Load(within(t, patience))
+			records, err := newStore(test.db).Load(within(t, patience))
 			if refused := refusal(t, err); refused.Flaws[0].Found != test.want {
 				t.Errorf("Load = %v, %v, want %s", records, err, test.want)
 			}

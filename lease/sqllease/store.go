@@ -29,8 +29,8 @@ var (
 // of it.
 type shared struct {
 	config
-	dialect *dialect
-	table   table
+	chosen atomic.Pointer[dialect]
+	table  table
 
 	// ready is the table with the schema in which it was found at first use, when it
 	// was created and checked: to a session, the name alone may mean another one later.
@@ -43,6 +43,10 @@ type shared struct {
 	mu     sync.Mutex
 	noted  map[string][]finding // by server
 }
+
+// dialect is the one that the caller has named, or its variant, once a connection has
+// shown which server answers.
+func (s *shared) dialect() *dialect { return s.chosen.Load() }
 
 var errStandby = errors.New("the server is a standby, which lags: want a DSN that leads to the primary (target_session_attrs=read-write)")
 
@@ -100,7 +104,7 @@ func (s *store) write(ctx context.Context, t table, worker int, from, to lease.R
 
 func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (bool, error) {
 	if from == (lease.Record{}) {
-		rows, err := exec(ctx, conn, fmt.Sprintf(s.dialect.insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
+		rows, err := s.apply(ctx, conn, fmt.Sprintf(s.dialect().insert, t.quoted), s.namespace, worker, to.Bound, to.Owner)
 		switch {
 		case err == nil && rows == 1:
 			return true, nil
@@ -123,11 +127,32 @@ func (s *store) writeOn(ctx context.Context, conn *sql.Conn, t table, worker int
 // caught up can tell that the record differs.
 func (s *store) replace(ctx context.Context, conn *sql.Conn, t table, worker int, from, to lease.Record) (rows int64, err error) {
 	update := func() (err error) {
-		rows, err = exec(ctx, conn, fmt.Sprintf(s.dialect.update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
+		rows, err = s.apply(ctx, conn, fmt.Sprintf(s.dialect().update, t.quoted), to.Bound, to.Owner, s.namespace, worker, from.Bound, from.Owner)
 		return err
 	}
 	if err = update(); err == nil && rows == 0 && s.clustered.Load() {
 		err = s.synchronously(ctx, conn, update)
+	}
+	return rows, err
+}
+
+// apply executes a write. Where a statement is not a transaction of its own, the write
+// is committed if it has changed one row, and counts once the commit is acknowledged.
+func (s *store) apply(ctx context.Context, conn *sql.Conn, statement string, args ...any) (rows int64, err error) {
+	begin := s.dialect().begin
+	if begin == "" {
+		return exec(ctx, conn, statement, args...)
+	}
+	if _, err = conn.ExecContext(ctx, begin); err != nil {
+		return 0, err
+	}
+	if rows, err = exec(ctx, conn, statement, args...); err == nil && rows == 1 {
+		if _, err = conn.ExecContext(ctx, "COMMIT"); err == nil {
+			return rows, nil
+		}
+	}
+	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
+		discard(conn)
 	}
 	return rows, err
 }

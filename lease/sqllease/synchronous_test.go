@@ -64,7 +64,7 @@ func TestSynchronousOnGalera(t *testing.T) {
 	}
 	var statements galeraStatements
 	p := &proxy{ask: statements.ask}
-	store := sqllease.New(proxied(t, db, p))
+	store := newStore(proxied(t, db, p))
 	swap(t, store, 1, lease.Record{}, first, true)
 	statements.take()
 
@@ -92,7 +92,7 @@ func TestSynchronousSessionOnGalera(t *testing.T) {
 	}
 	var statements galeraStatements
 	db = open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = map[string]string{"wsrep_sync_wait": "15"} })(t, db))
-	store := sqllease.New(proxied(t, db, &proxy{ask: statements.ask}))
+	store := newStore(proxied(t, db, &proxy{ask: statements.ask}))
 	load(t, store)
 	statements.take()
 	load(t, store)
@@ -113,7 +113,7 @@ func TestSynchronousSettingFails(t *testing.T) {
 	p := &proxy{ask: statements.ask}
 	mine := proxied(t, db, p)
 	limit(t, mine, 1)
-	store := sqllease.New(mine)
+	store := newStore(mine)
 	swap(t, store, 1, lease.Record{}, first, true)
 	for n := 4; n <= 8; n++ { // after those that inspect the connection
 		fails := n < 8 // asked, set, read in two steps, set back
@@ -135,7 +135,7 @@ func TestSynchronousOnOneServer(t *testing.T) {
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		var statements galeraStatements
 		p := &proxy{ask: func(statement string) string { statements.ask(statement); return statement }}
-		store := sqllease.New(proxied(t, db, p))
+		store := newStore(proxied(t, db, p))
 		swap(t, store, 1, lease.Record{}, first, true)
 		statements.take()
 		load(t, store)
@@ -165,7 +165,7 @@ func lagging(nodes []*testserver.Server) func(t *testing.T) {
 
 func galeraStore(t *testing.T, node *testserver.Server) lease.Store {
 	t.Helper()
-	return sqllease.New(galeraDB(t, node), sqllease.WithNamespace(t.Name()))
+	return newStore(galeraDB(t, node), sqllease.WithNamespace(t.Name()))
 }
 
 func galeraDB(t *testing.T, node *testserver.Server) *gorm.DB {

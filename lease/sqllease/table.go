@@ -40,7 +40,7 @@ func (s *store) setUp(ctx context.Context) (t table, err error) {
 	if err := s.checkCluster(ctx); err != nil {
 		return t, err
 	}
-	t = s.dialect.qualified(found.schema, s.table.name)
+	t = s.dialect().qualified(found.schema, s.table.name)
 	s.ready.Store(&t)
 	return t, nil
 }
@@ -48,12 +48,12 @@ func (s *store) setUp(ctx context.Context) (t table, err error) {
 // checkCluster notes whether the server is one of several that lag behind each
 // other.
 func (s *store) checkCluster(ctx context.Context) error {
-	if s.dialect.cluster == "" {
+	if s.dialect().cluster == "" {
 		return nil
 	}
 	var name, value string
 	err := s.attempt(ctx, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, s.dialect.cluster).Scan(&name, &value)
+		return conn.QueryRowContext(ctx, s.dialect().cluster).Scan(&name, &value)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -74,12 +74,12 @@ func (s *store) ensureTable(ctx context.Context) error {
 	if s.existing {
 		return fmt.Errorf("%w: table %s cannot be read (%w)", ErrNoTable, s.table.quoted, err)
 	}
-	createErr := s.exec(ctx, s.dialect.create(s.table))
+	createErr := s.exec(ctx, s.dialect().create(s.table))
 	if err = s.exec(ctx, probe); err == nil || createErr == nil {
 		return err
 	}
 	return fmt.Errorf("table %s cannot be read (%w) or created (%w): allow it, or have the table created by the statement that sqllease.DDL(%q) returns",
-		s.table.quoted, err, createErr, s.dialect.name)
+		s.table.quoted, err, createErr, s.dialect().name)
 }
 
 func (s *store) exec(ctx context.Context, statement string) error {

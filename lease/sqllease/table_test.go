@@ -94,7 +94,7 @@ func TestOptions(t *testing.T) {
 		{[]sqllease.Option{nil}, "sqllease: option 1 is nil"},
 		{[]sqllease.Option{sqllease.WithTable(""), sqllease.WithNamespace("")}, table("") + "\n" + namespace("")},
 	} {
-		wantError(t, test.want, sqllease.New(db, test.opts...), test.want)
+		wantError(t, test.want, newStore(db, test.opts...), test.want)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestTableNames(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		names := []string{"workers", "WORKERS2", "order", "a-b", "1", strings.Repeat("x", 63), schemaOf(t, db) + ".qualified"}
 		for _, name := range names {
-			store := sqllease.New(db, sqllease.WithTable(name), sqllease.WithNamespace("it's 100%? `\"\\"))
+			store := newStore(db, sqllease.WithTable(name), sqllease.WithNamespace("it's 100%? `\"\\"))
 			swap(t, store, 1, lease.Record{}, lease.Record{Bound: 1, Owner: name}, true)
 			if got := load(t, store)[1].Owner; got != name {
 				t.Errorf("table %q holds the owner %q", name, got)
@@ -142,7 +142,7 @@ func TestCreateConcurrently(t *testing.T) {
 				pool = again(t, db)
 				limit(t, pool, 1)
 			}
-			stores[i] = sqllease.New(pool)
+			stores[i] = newStore(pool)
 		}
 		var wg sync.WaitGroup
 		start := make(chan struct{})
@@ -157,7 +157,7 @@ func TestCreateConcurrently(t *testing.T) {
 		}
 		close(start)
 		wg.Wait()
-		if got := len(load(t, sqllease.New(db))); got != processes {
+		if got := len(load(t, newStore(db))); got != processes {
 			t.Errorf("%d records are there, want %d", got, processes)
 		}
 	})
@@ -177,7 +177,7 @@ func limit(t *testing.T, db *gorm.DB, connections int) {
 func TestTableDropped(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		run(t, db, "DROP TABLE snowflake_workers")
 		if records, err := store.Load(within(t, patience)); err == nil {
@@ -202,7 +202,7 @@ func TestNotCreatedOnOtherErrors(t *testing.T) {
 		testdb.Postgres: "SELECT 1 / 0",
 	} {
 		testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
-			store := sqllease.New(proxied(t, db, &proxy{ask: func(statement string) string {
+			store := newStore(proxied(t, db, &proxy{ask: func(statement string) string {
 				if strings.Contains(statement, "WHERE 1 = 0") {
 					return failing
 				}
@@ -224,15 +224,15 @@ func TestNamespacesWithEqualRecords(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		names := []string{"b", "B", "b ", "a", "c", "bb"}
 		for _, name := range names {
-			swap(t, sqllease.New(db, sqllease.WithNamespace(name)), 1, lease.Record{}, first, true)
+			swap(t, newStore(db, sqllease.WithNamespace(name)), 1, lease.Record{}, first, true)
 		}
-		swap(t, sqllease.New(db, sqllease.WithNamespace("b")), 1, first, second, true)
+		swap(t, newStore(db, sqllease.WithNamespace("b")), 1, first, second, true)
 		for _, name := range names[1:] {
-			if got := load(t, sqllease.New(db, sqllease.WithNamespace(name))); len(got) != 1 || got[1] != first {
+			if got := load(t, newStore(db, sqllease.WithNamespace(name))); len(got) != 1 || got[1] != first {
 				t.Errorf("namespace %q holds %v, want %+v", name, got, first)
 			}
 		}
-		store := sqllease.New(db)
+		store := newStore(db)
 		if got := load(t, store); len(got) != 0 {
 			t.Errorf("the default namespace holds %v, want nothing", got)
 		}
@@ -261,7 +261,7 @@ func TestWithoutCreateRight(t *testing.T) {
 			}
 			db := testdb.OpenURL(t, url)
 			limited, grantee := test.restricted(t, db)
-			store := sqllease.New(limited)
+			store := newStore(limited)
 			_, err := store.Load(within(t, patience))
 			hint := fmt.Sprintf("allow it, or have the table created by the statement that sqllease.DDL(%q) returns", db.Dialector.Name())
 			if err == nil || !strings.Contains(err.Error(), "snowflake_workers") || !strings.Contains(err.Error(), hint) {
@@ -270,7 +270,7 @@ func TestWithoutCreateRight(t *testing.T) {
 			run(t, db, ddl(t, db), "GRANT SELECT, INSERT, UPDATE ON snowflake_workers TO "+grantee)
 			swap(t, store, 1, lease.Record{}, first, true) // the same store
 			swap(t, store, 1, first, second, true)
-			if got := load(t, sqllease.New(limited))[1]; got != second {
+			if got := load(t, newStore(limited))[1]; got != second {
 				t.Errorf("the record is %+v, want %+v", got, second)
 			}
 		})

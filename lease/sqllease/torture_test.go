@@ -2,7 +2,6 @@ package sqllease_test
 
 import (
 	"context"
-	"database/sql"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -42,7 +41,7 @@ func dialWith(url string, opts ...sqllease.Option) (lease.Store, func(), error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return sqllease.New(db, opts...), func() { pool.Close() }, nil
+	return newStore(db, opts...), func() { pool.Close() }, nil
 }
 
 // openQuietly keeps the driver from logging every connection that is cut.
@@ -57,7 +56,7 @@ func openQuietly(url string) (*gorm.DB, error) {
 		if err != nil {
 			return nil, err
 		}
-		dialector = mysql.New(mysql.Config{Conn: sql.OpenDB(connector)})
+		dialector = mysql.New(mysql.Config{Conn: poolFor(connector)})
 	}
 	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/gormflake/gormflake/internal/stall"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
 var (
@@ -39,7 +38,7 @@ func TestRefusesTransactions(t *testing.T) {
 			"with a statement":       tx.Where("1 = 1").Table("orders"),
 			"opened on a connection": onConn(t, db, tx.Statement.ConnPool),
 		} {
-			store := sqllease.New(handle)
+			store := newStore(handle)
 			wantError(t, name, store, transactionRefused)
 		}
 	})
@@ -98,7 +97,7 @@ func TestRefusesHandles(t *testing.T) {
 		{"a pool that fails", &gorm.DB{Config: &unready}, "sqllease: the pool of db: not connected yet"},
 		{"other dialect", dummy, `sqllease: dialect "dummy" is not supported: want sqlite, mysql or postgres`},
 	} {
-		wantError(t, test.name, sqllease.New(test.db), test.want)
+		wantError(t, test.name, newStore(test.db), test.want)
 	}
 }
 
@@ -112,7 +111,7 @@ func TestInsideTransaction(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		run(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		rollback := errors.New("rollback")
 		err := deferred(t, db).Transaction(func(tx *gorm.DB) error {
@@ -156,11 +155,11 @@ func TestPoolOfOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		pool.SetMaxOpenConns(1)
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		tx := db.Begin()
 		wantLate(t, store, "for a connection, and all 1 of the pool are in use, perhaps by a transaction that waits for this call")
-		wantLate(t, sqllease.New(db), "for a connection, and all 1 of the pool are in use") // first use
+		wantLate(t, newStore(db), "for a connection, and all 1 of the pool are in use") // first use
 		if err := tx.Rollback().Error; err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +201,7 @@ func checkLate(t *testing.T, call string, ctx context.Context, err error, text s
 func TestLockedRow(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		tx := again(t, db).Begin()
 		defer tx.Rollback()
@@ -235,7 +234,7 @@ func TestSQLiteWriter(t *testing.T) {
 
 func testSQLiteWriter(t *testing.T, db *gorm.DB) {
 	t.Helper()
-	store := sqllease.New(db)
+	store := newStore(db)
 	swap(t, store, 1, lease.Record{}, first, true)
 	tx := db.Begin()
 	if err := tx.Exec("CREATE TABLE orders (id INTEGER)").Error; err != nil {

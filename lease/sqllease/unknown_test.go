@@ -14,77 +14,87 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/lease/sqllease"
 )
 
-type execution = func() (driver.Result, error)
+type (
+	execution    = func() (driver.Result, error)
+	interception = func(execution) (driver.Result, error)
+)
 
 var errReset = errors.New("connection reset by peer")
 
-// Every fault that a write can meet between the store and the database. Only a
-// write that was seen to be made is answered by true, and what is read
+// An outcome is a fault that a write can meet between the store and the database, and
+// what comes of it.
+type outcome struct {
+	name    string
+	fault   func(execute execution, other lease.Store) (driver.Result, error)
+	want    bool
+	wantErr string
+	left    func(from, to lease.Record) lease.Record
+}
+
+var outcomes = []outcome{
+	{"acknowledgement lost", func(execute execution, _ lease.Store) (driver.Result, error) {
+		return ignore(execute, errReset)
+	}, false, "sqllease: connection reset by peer", written},
+	{"request lost", func(execution, lease.Store) (driver.Result, error) {
+		return nil, errReset
+	}, false, "sqllease: connection reset by peer", unwritten},
+	{"connection dead before", func(execution, lease.Store) (driver.Result, error) {
+		return nil, driver.ErrBadConn
+	}, true, "", written},
+	{"sent, and the driver says that it was not", func(execute execution, _ lease.Store) (driver.Result, error) {
+		return ignore(execute, driver.ErrBadConn)
+	}, false, "", written},
+	{"sent twice by a proxy", func(execute execution, _ lease.Store) (driver.Result, error) {
+		_, _ = execute()
+		return execute()
+	}, false, "", written},
+	{"another was first", func(execute execution, other lease.Store) (driver.Result, error) {
+		overwrite(other, third)
+		return execute()
+	}, false, "", overwritten},
+	{"acknowledgement lost, and another came after", func(execute execution, other lease.Store) (driver.Result, error) {
+		_, _ = execute()
+		overwrite(other, third)
+		return nil, errReset
+	}, false, "sqllease: connection reset by peer", overwritten},
+}
+
+// Only a write that was seen to be made is answered by true, and what is read
 // afterwards is the base of the next.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name    string
-		fault   func(execute execution, other lease.Store) (driver.Result, error)
-		want    bool
-		wantErr string
-		left    func(from, to lease.Record) lease.Record
-	}{
-		{"acknowledgement lost", func(execute execution, _ lease.Store) (driver.Result, error) {
-			return ignore(execute, errReset)
-		}, false, "sqllease: connection reset by peer", written},
-		{"request lost", func(execution, lease.Store) (driver.Result, error) {
-			return nil, errReset
-		}, false, "sqllease: connection reset by peer", unwritten},
-		{"connection dead before", func(execution, lease.Store) (driver.Result, error) {
-			return nil, driver.ErrBadConn
-		}, true, "", written},
-		{"sent, and the driver says that it was not", func(execute execution, _ lease.Store) (driver.Result, error) {
-			return ignore(execute, driver.ErrBadConn)
-		}, false, "", written},
-		{"sent twice by a proxy", func(execute execution, _ lease.Store) (driver.Result, error) {
-			_, _ = execute()
-			return execute()
-		}, false, "", written},
-		{"another was first", func(execute execution, other lease.Store) (driver.Result, error) {
-			overwrite(other, third)
-			return execute()
-		}, false, "", overwritten},
-		{"acknowledgement lost, and another came after", func(execute execution, other lease.Store) (driver.Result, error) {
-			_, _ = execute()
-			overwrite(other, third)
-			return nil, errReset
-		}, false, "sqllease: connection reset by peer", overwritten},
-	} {
+	for _, test := range outcomes {
 		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
 			t.Run(test.name+" "+name, func(t *testing.T) {
 				t.Parallel()
 				testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-					p := &proxy{}
-					store, other := sqllease.New(proxied(t, db, p)), sqllease.New(db)
-					if from != (lease.Record{}) {
-						swap(t, other, 1, lease.Record{}, from, true)
-					}
-					load(t, store)
-					p.onWrite(func(execute func() (driver.Result, error)) (driver.Result, error) {
-						return test.fault(execute, other)
-					})
-					got, err := store.CompareAndSwap(within(t, patience), 1, from, second)
-					if got != test.want || text(err) != test.wantErr {
-						t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, test.want, test.wantErr)
-					}
-					is := load(t, store)[1]
-					if want := test.left(from, second); is != want {
-						t.Errorf("the record is %+v, want %+v", is, want)
-					}
-					swap(t, store, 1, is, lease.Record{Bound: is.Bound + 1, Owner: "after"}, true)
+					test.meet(t, db, &proxy{}, from, (*proxy).onWrite)
 				})
 			})
 		}
 	}
+}
+
+// meet has the statement that on sets up suffer the fault.
+func (o outcome) meet(t *testing.T, db *gorm.DB, p *proxy, from lease.Record, on func(*proxy, interception)) {
+	t.Helper()
+	store, other := newStore(proxied(t, db, p)), newStore(db)
+	if from != (lease.Record{}) {
+		swap(t, other, 1, lease.Record{}, from, true)
+	}
+	load(t, store)
+	on(p, func(execute execution) (driver.Result, error) { return o.fault(execute, other) })
+	got, err := store.CompareAndSwap(within(t, patience), 1, from, second)
+	if got != o.want || text(err) != o.wantErr {
+		t.Errorf("CompareAndSwap = %v, %v, want %v, %q", got, err, o.want, o.wantErr)
+	}
+	is := load(t, store)[1]
+	if want := o.left(from, second); is != want {
+		t.Errorf("the record is %+v, want %+v", is, want)
+	}
+	swap(t, store, 1, is, lease.Record{Bound: is.Bound + 1, Owner: "after"}, true)
 }
 
 func written(_, to lease.Record) lease.Record             { return to }
@@ -123,7 +133,7 @@ func TestConflicts(t *testing.T) {
 		for _, text := range texts {
 			testdb.EachOf(t, testdb.Alike(target), func(t *testing.T, db *gorm.DB) {
 				p := &proxy{}
-				store := sqllease.New(proxied(t, db, p))
+				store := newStore(proxied(t, db, p))
 				swap(t, store, 1, lease.Record{}, first, true)
 				p.onWrite(func(execution) (driver.Result, error) { return nil, stateError(text) })
 				swap(t, store, 1, first, second, true)
@@ -142,7 +152,7 @@ func (e stateError) SQLState() string { return string(e) }
 func TestWrittenByAnother(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		swap(t, store, 1, lease.Record{}, first, true)
 		swap(t, store, 1, lease.Record{}, first, false)
 		swap(t, store, 1, first, second, true)
@@ -154,7 +164,7 @@ func TestWrittenByAnother(t *testing.T) {
 func TestZeroRow(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
-		store := sqllease.New(db)
+		store := newStore(db)
 		load(t, store)
 		run(t, db, "INSERT INTO snowflake_workers VALUES ('default', 1, 0, '')")
 		swap(t, store, 1, lease.Record{}, first, true)
@@ -167,7 +177,7 @@ func TestOddCounts(t *testing.T) {
 	t.Parallel()
 	testdb.Each(t, func(t *testing.T, db *gorm.DB) {
 		p := &proxy{}
-		store := sqllease.New(proxied(t, db, p))
+		store := newStore(proxied(t, db, p))
 		load(t, store)
 		quoted := quotedTable(db)
 		counts := func(n int64) {
@@ -202,7 +212,7 @@ func TestPoolOfDeadConnections(t *testing.T) {
 	t.Parallel()
 	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
 		mine := open(t, mysqlWith(func(c *mysql.Config) { c.DSNConfig.Logger = &mysqldriver.NopLogger{} })(t, db))
-		store := sqllease.New(mine)
+		store := newStore(mine)
 		swap(t, store, 1, lease.Record{}, first, true)
 		killAll(t, db, mine, 5)
 		swap(t, store, 1, first, second, true)
@@ -239,7 +249,7 @@ func killAll(t *testing.T, db, mine *gorm.DB, n int) {
 
 func TestRefusesRecords(t *testing.T) {
 	t.Parallel()
-	store := sqllease.New(testdb.Open(t, testdb.SQLite))
+	store := newStore(testdb.Open(t, testdb.SQLite))
 	long := strings.Repeat("x", 129)
 	for _, test := range []struct {
 		worker int

@@ -46,6 +46,47 @@ func (f faulted) resumes(t *testing.T, plan *sqlmigrate.Plan, what string, run f
 	}
 }
 
+// steers pauses a move from another connection, and lets it go on.
+func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB, targets ...any) {
+	t.Helper()
+	find := func() *sqlmigrate.OnlinePlan {
+		found, err := sqlmigrate.FindOnline(context.Background(), other, targets...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	pause := func(paused bool) error {
+		return find().Steer(context.Background(), other, func(s *sqlmigrate.OnlineSteering) { s.Paused, s.MaxRunning = paused, 1000 })
+	}
+	wantError(t, pause(true), "no online move of these tables is under way")
+	wantError(t, find().Apply(context.Background(), db), "FindOnline has found no move")
+	if err := plan().Apply(context.Background(), db, sqlmigrate.WithLastStage(sqlmigrate.StagePrepare)); err != nil {
+		t.Fatal(err)
+	}
+	if err := pause(true); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := find().Status(context.Background(), db); err != nil || !status.Steering.Paused {
+		t.Errorf("Status = %+v, %v, want it paused", status, err)
+	}
+	waited := 0
+	err := find().Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
+		if p.Waiting != "the end of a pause" {
+			return
+		}
+		if waited++; waited == 2 {
+			if err := pause(false); err != nil {
+				t.Error(err)
+			}
+		}
+	}))
+	if err != nil || waited != 2 {
+		t.Errorf("Apply = %v, after it waited %d times for the end of a pause, want 2", err, waited)
+	}
+	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
+}
+
 // plans makes the plan with a fault in each statement: it is the one without a fault,
 // whose sizes may change meanwhile, or there is an error.
 func (f faulted) plans(t *testing.T, plan *sqlmigrate.Plan) {

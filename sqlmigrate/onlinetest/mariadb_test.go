@@ -38,6 +38,7 @@ func TestMariaDB(t *testing.T) {
 		{"Polite", mariadbPolite},
 		{"Twice", mariadbTwice},
 		{"Faults", mariadbFaults},
+		{"Steered", mariadbSteered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,12 +69,18 @@ func TestMySQL(t *testing.T) {
 		{"Held", mariadbHeld},
 		{"Twice", mariadbTwice},
 		{"Faults", mariadbFaults},
+		{"Steered", mariadbSteered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, server)
 		})
 	}
+}
+
+func mariadbSteered(t *testing.T, server *mariadbServer) {
+	d := server.database(t, mariadbShop(300)...)
+	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t) }, d.DB, mariadbOpen(t, d.dsn), mariadbTargets...)
 }
 
 // mariadbStages reverts after each stage, and finds what was there before.

@@ -35,12 +35,18 @@ func TestPostgres(t *testing.T) {
 		{"Cached", pgCached},
 		{"Positions", pgPositions},
 		{"Faults", pgFaults},
+		{"Steered", pgSteered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, server)
 		})
 	}
+}
+
+func pgSteered(t *testing.T, server *pgServer) {
+	d := server.database(t, pgShopDDL(300))
+	steers(t, func() *sqlmigrate.OnlinePlan { return d.online(t, pgTargets...) }, d.DB, pgOpen(t, d.url), pgTargets...)
 }
 
 // pgShop has what a move has to carry over.

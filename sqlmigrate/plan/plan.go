@@ -59,7 +59,7 @@ type Blocker struct {
 
 	// InPlace is true for what keeps a column from changing its type where it is. An
 	// online move does not do that, and has blockers of its own.
-	InPlace bool `json:",omitempty"`
+	InPlace bool `json:"-"`
 }
 
 // PhaseName names a phase.

@@ -98,7 +98,7 @@ func TestSonyflake(t *testing.T) {
 	p.until(`location.hash.includes("order=sequence.worker")`)
 	p.visit(value[string](p, `location.href`))
 	p.wantContains("#sentence", "of worker 3, with sequence 1.") // which is years ahead
-	p.do(chromedp.Click("#compose"))                             // composes what it reads
+	p.do(chromedp.Click("#compose"))
 	p.do(chromedp.Click("#generated-read"))
 	p.wantContains("#sentence", "by worker 0, with sequence 0.")
 }

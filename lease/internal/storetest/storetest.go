@@ -143,14 +143,21 @@ const loseEvery = 4
 // server is killed and started again.
 func Torture(t *testing.T, server *testserver.Server, config leasetest.TortureConfig) {
 	t.Helper()
-	proxy, url := server.Proxy(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy.LoseSome(host+"/", loseEvery, time.Second) // as the tokens of the processes begin
+	TortureLosing(t, server, host+"/", "", config) // as the tokens of the processes begin
+}
+
+// TortureLosing is Torture where the mark, in place of an owner, is in the requests whose
+// answers are lost. Params are added to the server's URL.
+func TortureLosing(t *testing.T, server *testserver.Server, mark, params string, config leasetest.TortureConfig) {
+	t.Helper()
+	proxy, url := server.Proxy(t)
+	proxy.LoseSome(mark, loseEvery, time.Second)
 	config.Server = server
-	leasetest.Torture(t, url, config)
+	leasetest.Torture(t, url+params, config)
 	t.Logf("%d answers to writes lost", proxy.Lost())
 	if proxy.Lost() == 0 {
 		t.Error("no answer was lost: want at least one")

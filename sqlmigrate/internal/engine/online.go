@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -55,6 +56,13 @@ type Online interface {
 	// before the step have to be repeated.
 	Differs(err error) bool
 
+	// Steer records what others want of the move.
+	Steer(ctx context.Context, conn *sql.Conn, m *Move) error
+
+	// Running is how many statements run on the server, this one not among them, as far
+	// as the account may see them.
+	Running(ctx context.Context, conn *sql.Conn) (int, error)
+
 	// Lag is how far the slowest replica is behind. Zero: there are none, or it
 	// cannot be seen.
 	Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error)
@@ -93,6 +101,8 @@ type Move struct {
 
 	Began time.Time
 
+	Steering plan.Steering
+
 	Recorded bool `json:"-"` // in the database
 }
 
@@ -102,12 +112,13 @@ type Record struct {
 	Back                    bool
 	From, Done              int
 	Position, Until, Copied int64
+	Steering                string // in JSON
 }
 
 // Move is the move that was recorded.
 func (r Record) Move(began time.Time) (*Move, error) {
 	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Began: began, Recorded: true}
-	return m, json.Unmarshal([]byte(r.Plan), &m.Plan)
+	return m, errors.Join(json.Unmarshal([]byte(r.Plan), &m.Plan), json.Unmarshal([]byte(r.Steering), &m.Steering))
 }
 
 // A DifferError is the result of a comparison that found rows which differ.

@@ -17,7 +17,7 @@ func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
 		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
 	if found := compatible.Engine(version); found != "" {
-		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools", found, version, want)
+		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools, as docs/engines.md shows", found, version, want)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ type copying struct {
 }
 
 func (r *Run) batches(ctx context.Context, t task) error {
-	c := &copying{Run: r, task: t, pace: &pace{r.config, r.config.Smallest}}
+	c := &copying{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
 	r.report.beginCopy(r.move)
 	for last := false; !last; {
 		from := r.move.Position
@@ -70,6 +70,9 @@ func (r *Run) batches(ctx context.Context, t task) error {
 
 // batch carries out one and rests afterwards.
 func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
+	if err := c.awaitLeave(ctx, c.task); err != nil {
+		return engine.Batch{}, err
+	}
 	if err := c.awaitReplicas(ctx); err != nil {
 		return engine.Batch{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // A pace is how many rows a batch has, and how long the copy rests after one.
 type pace struct {
-	Config
+	*Config
 	rows int
 }
 

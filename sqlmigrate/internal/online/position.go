@@ -2,6 +2,7 @@ package online
 
 import (
 	"slices"
+	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -58,6 +59,23 @@ func At(m *engine.Move) (stage plan.StageName, of int) {
 		stage = m.Plan.Stages[all[m.Done].stage].Name
 	}
 	return stage, len(all)
+}
+
+// Left is how many rows the step that is next copies, if it is one in batches, and what
+// the plan estimates for the steps that Apply or Revert has still to do.
+func Left(m *engine.Move) (rows int64, took time.Duration) {
+	all := tasks(m)
+	if !m.Back {
+		all = all[:max(m.Done, through(&m.Plan, plan.StageSwap))]
+	}
+	for i, t := range all[min(m.Done, len(all)):] {
+		left := 1.0
+		if i == 0 && t.Kind == plan.Batches && t.Rows > 0 {
+			rows, left = t.Rows, max(0, 1-float64(m.Copied)/float64(t.Rows))
+		}
+		took += time.Duration(left * float64(t.Estimate))
+	}
+	return rows, took
 }
 
 // Swapped reports whether the new columns have their places.

@@ -12,6 +12,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
+// ErrNoMove is for what wants a move that has begun.
+var ErrNoMove = errors.New("sqlmigrate: no online move of these tables is under way")
+
 // A Run is one call of Apply, Finish or Revert.
 type Run struct {
 	driver engine.Online
@@ -20,12 +23,15 @@ type Run struct {
 	move   *engine.Move
 	config Config
 	report *reporter
+
+	stall   time.Duration // that the caller has asked for
+	steered time.Time     // when the steering was read last
 }
 
 // New returns a run of the move that one of the tables has by then, or of a
 // plan that has not been begun.
 func New(driver engine.Online, conn *sql.Conn, tables []engine.TableName, m engine.Move, c Config) *Run {
-	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{fn: c.Progress, begun: time.Now()}}
+	return &Run{driver: driver, conn: conn, tables: tables, move: &m, config: c, report: &reporter{fn: c.Progress, begun: time.Now()}, stall: c.Stall}
 }
 
 // Apply carries out the stages up to the last that is wanted.
@@ -80,7 +86,7 @@ func (r *Run) open(ctx context.Context, begin bool, do func() error) (err error)
 		return err
 	}
 	if found == nil && !begin {
-		return errors.New("sqlmigrate: no online move of these tables is under way")
+		return ErrNoMove
 	}
 	if found != nil {
 		r.move = found
@@ -134,6 +140,9 @@ func (r *Run) steps(ctx context.Context, end int) error {
 		t := all[r.move.Done]
 		r.report.step(r.move, t, r.move.Done)
 		err := ctx.Err()
+		if err == nil {
+			err = r.awaitLeave(ctx, t)
+		}
 		if err == nil {
 			err = r.step(ctx, t)
 		}

@@ -26,6 +26,9 @@ type fake struct {
 	lag    []time.Duration // then zero
 	took   func(rows int) time.Duration
 	table  int // rows
+
+	steering plan.Steering
+	running  int // statements
 }
 
 var (
@@ -42,6 +45,7 @@ func (f *fake) LoadMove(context.Context, *sql.Conn, []engine.TableName) (*engine
 		return nil, nil
 	}
 	m := *f.move
+	m.Steering = f.steering
 	return &m, nil
 }
 
@@ -90,6 +94,10 @@ func (f *fake) Retry(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, err err
 }
 
 func (f *fake) Differs(err error) bool { return errors.Is(err, errDiffer) }
+
+func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return nil }
+
+func (f *fake) Running(context.Context, *sql.Conn) (int, error) { return f.running, nil }
 
 func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
 	if len(f.lag) == 0 {
@@ -264,4 +272,40 @@ func TestWayBack(t *testing.T) {
 			t.Errorf("%v, %+v, %d steps", err, f.move, f.steps)
 		}
 	})
+}
+
+// What is left is the sum of estimates, of which a copy has done a part.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	m := newMove()
+	for i := range m.Plan.Stages {
+		for j := range m.Plan.Stages[i].Steps {
+			m.Plan.Stages[i].Steps[j].Estimate = time.Minute
+		}
+		for j := range m.Plan.Stages[i].Back {
+			m.Plan.Stages[i].Back[j].Estimate = time.Second
+		}
+	}
+	m.Plan.Stages[1].Steps[0].Rows = 1000
+	for _, test := range []struct {
+		done, from int
+		back       bool
+		copied     int64
+		rows       int64
+		took       time.Duration
+	}{
+		{0, 0, false, 0, 0, 3 * time.Minute},
+		{1, 0, false, 0, 1000, 2 * time.Minute},
+		{1, 0, false, 250, 1000, time.Minute + 45*time.Second},
+		{1, 0, false, 1100, 1000, time.Minute},
+		{3, 0, false, 0, 0, 0},
+		{4, 0, false, 0, 0, 0},
+		{0, 2, true, 0, 0, 3 * time.Second},
+		{3, 2, true, 0, 0, 0},
+	} {
+		m.Done, m.From, m.Back, m.Copied = test.done, test.from, test.back, test.copied
+		if rows, took := online.Left(&m); rows != test.rows || took != test.took {
+			t.Errorf("%+v: %d rows, %v", test, rows, took)
+		}
+	}
 }

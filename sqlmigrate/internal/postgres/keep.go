@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -153,8 +152,9 @@ func (r *renaming) texts() []string {
 	return []string{doBlock(r.passing.String() + r.final.String())}
 }
 
-// passing is a name that nobody else has.
-func passing(oid int64) string { return "sqlmigrate_" + strconv.FormatInt(oid, 10) }
+// passing is a name that nobody else has. Its length does not depend on the number, so
+// that neither does the statement's layout.
+func passing(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
 
 // renameIndexes gives partitions' indexes their names back: those that a parent's
 // index brings with it have names that PostgreSQL chose. It finds them by that

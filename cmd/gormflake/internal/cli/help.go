@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
 
-// helpWidth is what the help fits in, where the terminal is not narrower.
-const helpWidth = 100
+// Help fits into a terminal, up to widestHelp, and elsewhere into helpWidth.
+const helpWidth, widestHelp = 80, 100
 
 const rootHelp = `Read, create and manage Snowflake IDs.
 
@@ -40,9 +41,29 @@ func completeHelp(root *cobra.Command) {
 	}
 	width := helpWidth
 	if columns := terminal.Width(root.OutOrStdout()); columns > 0 {
-		width = min(width, columns)
+		width = min(widestHelp, columns)
 	}
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = wrap(cmd.Long, width)
+		help(cmd, args)
+	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+strconv.Itoa(width)))
+}
+
+var (
+	folded = regexp.MustCompile(`\n {4,}|([^\n]{60})\n(\S)`)
+	item   = regexp.MustCompile(`^  (\d\. |\S.*?  +)`)
+)
+
+// wrap folds a text before width that the source has folded at about 80 characters: in
+// paragraphs, and in items that two spaces begin.
+func wrap(text string, width int) string {
+	lines := strings.Split(folded.ReplaceAllString(text, "$1 $2"), "\n")
+	for i, line := range lines {
+		lines[i] = terminal.Wrap(line, width, len(item.FindString(line)))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // checkTopic returns an error where cobra would print the help of something

@@ -27,6 +27,8 @@ func TestYAMLInPages(t *testing.T) {
 			for i, doc := range documents(t, b.text) {
 				if _, scrapes := doc["scrape_configs"]; scrapes {
 					checkScrapes(t, b)
+				} else if doc["services"] != nil {
+					checkCompose(t, b)
 				} else if doc["apiVersion"] == nil || doc["kind"] == nil || doc["metadata"] == nil {
 					t.Errorf("%s:%d: document %d has no apiVersion, kind or metadata", p.name, b.line, i+1)
 				}
@@ -75,6 +77,34 @@ func checkScrapes(t *testing.T, b block) {
 	}
 }
 
+// checkCompose follows the folders that a Compose file names, and the service on which
+// another one waits.
+func checkCompose(t *testing.T, b block) {
+	t.Helper()
+	var doc struct {
+		Services map[string]struct {
+			Build     struct{ Context, Dockerfile string }
+			DependsOn map[string]struct{ Condition string } `yaml:"depends_on"`
+			Health    struct{ Test []string }               `yaml:"healthcheck"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(b.text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	service := doc.Services["gormflake"]
+	if _, err := os.Stat(filepath.Join(root, "cmd", "gormflake", service.Build.Context, service.Build.Dockerfile)); err != nil {
+		t.Error(err)
+	}
+	for name := range service.DependsOn {
+		if len(doc.Services[name].Health.Test) == 0 {
+			t.Errorf("gormflake waits for %s, which does not say when it is healthy", name)
+		}
+	}
+	if len(service.DependsOn) == 0 {
+		t.Error("gormflake waits for no database")
+	}
+}
+
 func write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -117,7 +147,7 @@ func files(t *testing.T) []page {
 		t.Fatal(paths, err)
 	}
 	var all []page
-	for _, path := range append(paths, filepath.Join(service, "kubernetes.yaml"), filepath.Join(service, "gormflake.service")) {
+	for _, path := range append(paths, filepath.Join(service, "kubernetes.yaml"), filepath.Join(service, "compose.yaml"), filepath.Join(service, "gormflake.service")) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -156,5 +186,29 @@ func TestFlagsInPages(t *testing.T) {
 	}
 	if checked == 0 {
 		t.Error("no flag has been found")
+	}
+}
+
+var action = regexp.MustCompile(`(?m)uses: +(\S+)(.*)$`)
+
+// Another's tag can move: an action is named by its commit, with the version behind it,
+// which Dependabot reads.
+func TestActionsArePinned(t *testing.T) {
+	t.Parallel()
+	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	paths, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, uses := range action.FindAllStringSubmatch(string(text), -1) {
+			if got := uses[1] + uses[2]; !pinned.MatchString(got) {
+				t.Errorf("%s: uses %s: want a commit, and behind it # and its version", filepath.Base(path), got)
+			}
+		}
 	}
 }

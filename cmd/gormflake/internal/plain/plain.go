@@ -10,6 +10,7 @@ var words = []struct {
 	{regexp.MustCompile(`types: (?:ID\.)?(?:Parse|Unmarshal)\w+\(("(?:[^"\\]|\\.)*")\): `), "$1 is not an ID: "},
 	{regexp.MustCompile(`sqllease\.DDL\("(\w+)"\) returns`), `"gormflake workers ddl --dialect $1" prints`},
 	{regexp.MustCompile(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), "flags [$1] exclude each other: want one of them"},
+	{regexp.MustCompile(`^required flag\(s\) "(\w+)" not set$`), "flag --$1 is missing"},
 }
 
 // Words returns the text of an error without functions of Go.

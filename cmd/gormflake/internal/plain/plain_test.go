@@ -16,6 +16,7 @@ func TestWords(t *testing.T) {
 		{"file x: " + decimal.Error(), `file x: "a\"b" is not an ID: unexpected 'a' at offset 0: want decimal digits only`},
 		{base58.Error(), `"0" is not an ID: unexpected '0' at offset 0: want digits of base 58 only`},
 		{`the statement that sqllease.DDL("mysql") returns`, `the statement that "gormflake workers ddl --dialect mysql" prints`},
+		{`required flag(s) "to" not set`, "flag --to is missing"},
 		{"if any flags in the group [json table] are set none of the others can be; [json table] were all set", "flags [json table] exclude each other: want one of them"},
 		{"lease: no free worker", "lease: no free worker"},
 	} {

@@ -55,6 +55,15 @@ func holder(ctx context.Context, conn *sql.Conn) string {
 	return text
 }
 
+// Running implements [engine.Online].
+func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
+	err = conn.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'").Scan(new(string), &n)
+	if err != nil {
+		return 0, fmt.Errorf("the statements that are running: %w", err)
+	}
+	return n - 1, nil
+}
+
 // Lag implements [engine.Online]. A primary does not know it.
 func (Driver) Lag(context.Context, *sql.Conn) (time.Duration, error) { return 0, nil }
 

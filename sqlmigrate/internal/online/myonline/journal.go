@@ -20,7 +20,8 @@ const journal = "`" + mycatalog.OnlineTable + "`"
 const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
-  position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0, began bigint NOT NULL
+  position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
+  steering varchar(1000) NOT NULL DEFAULT '{}', began bigint NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: an online widening that is under way'`
 
 // identity names the move: a table has one at most.
@@ -38,7 +39,7 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 	records, err := rows.Read[struct {
 		engine.Record
 		Began int64
-	}](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal+" ORDER BY id")
+	}](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, steering, began FROM "+journal+" ORDER BY id")
 	for _, r := range records {
 		m, err := r.Move(time.Unix(0, r.Began))
 		if err != nil {
@@ -105,6 +106,15 @@ func recorded(ctx context.Context, conn querier, m *engine.Move) error {
 		return fmt.Errorf("sqlmigrate: online: table %s has lost the move of table %s: restore it from a backup, or drop shadows and triggers by hand", mycatalog.OnlineTable, m.Plan.Tables[0].Name)
 	}
 	return nil
+}
+
+// Steer implements [engine.Online].
+func (Driver) Steer(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
+	text, err := json.Marshal(m.Steering)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "UPDATE "+journal+" SET steering = ? WHERE id = ?", string(text), identity(m))
+	}
+	return journalError("write", err)
 }
 
 // CloseMove implements [engine.Online].

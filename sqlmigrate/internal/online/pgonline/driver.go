@@ -68,6 +68,15 @@ ORDER BY a.xact_start LIMIT 1`).Scan(&text)
 	return text
 }
 
+// Running implements [engine.Online].
+func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
+	err = conn.QueryRowContext(ctx, "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()").Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("the statements that are running: %w", err)
+	}
+	return n, nil
+}
+
 // Lag implements [engine.Online].
 func (Driver) Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error) {
 	var seconds float64

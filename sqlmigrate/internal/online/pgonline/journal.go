@@ -46,7 +46,7 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		records := pgcatalog.Read[struct {
 			engine.Record
 			Began sql.NullTime
-		}](ctx, r, "SELECT plan, back, stage, done, position, until, copied, began FROM "+journal.Target()+" ORDER BY id")
+		}](ctx, r, "SELECT plan, back, stage, done, position, until, copied, steering, began FROM "+journal.Target()+" ORDER BY id")
 		for _, r := range records {
 			m, err := r.Move(r.Began.Time)
 			if err != nil {
@@ -69,7 +69,7 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	_, err = conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+journal(m)+` (
   id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
-  began timestamptz NOT NULL)`)
+  steering text NOT NULL DEFAULT '{}', began timestamptz NOT NULL)`)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: create the journal: %w", err)
 	}
@@ -90,6 +90,18 @@ func (Driver) SaveMove(ctx context.Context, conn *sql.Conn, m *engine.Move) erro
 	}
 	if n, err := result.RowsAffected(); err == nil && n != 1 {
 		return fmt.Errorf("sqlmigrate: online: the journal %s has lost the move of table %s: restore it from a backup, or drop columns and triggers by hand", journal(m), m.Plan.Tables[0])
+	}
+	return nil
+}
+
+// Steer implements [engine.Online].
+func (Driver) Steer(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
+	text, err := json.Marshal(m.Steering)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "UPDATE "+journal(m)+" SET steering = $1 WHERE id = $2", string(text), identity(m))
+	}
+	if err != nil {
+		return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
 	}
 	return nil
 }

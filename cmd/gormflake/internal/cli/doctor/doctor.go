@@ -63,8 +63,7 @@ fix it:
 Nothing is changed: the connection is set to read only, and SELECT is all that
 the account needs. What it may not see is named. No large table is read as a
 whole: of serial numbers the newest 1,000 rows are read, and of columns a sample.
-"gormflake migrate plan" says
-of a table whether it is to be moved.
+"gormflake migrate plan" says of a table whether it is to be moved.
 
 The exit code is 0 if all is well, 3 if there are warnings or problems, and 1 if
 the database could not be checked.`,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli"
@@ -117,8 +118,12 @@ func insert(t *testing.T, db *gorm.DB, table string, id types.ID, number any) {
 func leased(t *testing.T, db *gorm.DB, layout snowflake.Layout) lease.Store {
 	t.Helper()
 	store := sqllease.New(db)
-	l, err := lease.Acquire(t.Context(), store, layout, lease.WithWorker(0), lease.WithDatacenter(0),
-		lease.WithLogger(slog.New(slog.DiscardHandler)))
+	opts := []lease.Option{lease.WithWorker(0), lease.WithDatacenter(0), lease.WithLogger(slog.New(slog.DiscardHandler))}
+	if d, ok := db.Dialector.(*mysql.Dialector); ok && strings.Contains(d.ServerVersion, "TiDB") {
+		const window = 2 * time.Second
+		store, opts = sqllease.New(db, sqllease.AllowVolatile()), append(opts, lease.WithWindow(window), lease.WithSettle(window))
+	}
+	l, err := lease.Acquire(t.Context(), store, layout, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

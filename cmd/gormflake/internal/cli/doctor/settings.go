@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -18,8 +19,8 @@ type setting struct {
 
 // checkSettings looks for settings under which the database forgets.
 func (d *doctor) checkSettings() {
-	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings}
-	settings, err := ask[d.Dialect]()
+	ask := map[string]func() ([]setting, error){"postgres": d.postgresSettings, "mysql": d.mysqlSettings, "sqlite": d.sqliteSettings, "TiDB": d.tidbSettings}
+	settings, err := ask[cmp.Or(d.Engine, d.Dialect)]()
 	if err != nil {
 		d.unseen(settingsCheck, "", err)
 		return
@@ -28,7 +29,11 @@ func (d *doctor) checkSettings() {
 	for _, s := range settings {
 		d.report.add(finding{s.severity, settingsCheck, s.subject, s.text, s.fix})
 	}
-	if len(settings) == 0 {
+	switch {
+	case len(settings) > 0:
+	case d.Engine != "":
+		d.report.ok(settingsCheck, "", "the server is "+d.Engine+", whose settings do not show what it forgets; leases that are kept there want lease.WithSettle")
+	default:
 		d.report.ok(settingsCheck, "", "the server keeps what it has acknowledged")
 	}
 }
@@ -72,9 +77,20 @@ func (d *doctor) mysqlSettings() ([]setting, error) {
 		{flush == 0, problem, flushName, "it is 0, which forgets up to a second of writes when the server dies", "set it to 1"},
 		{flush == 2, warning, flushName, "it is 2, which forgets up to a second of writes when the machine dies", "set it to 1"},
 		{syncLog != 1, warning, "sync_binlog", fmt.Sprintf("it is %d and log_bin is on, which forgets the last writes when the machine dies", syncLog), "SET GLOBAL sync_binlog = 1, and set it in the option file"},
-		{!autocommit, problem, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings"},
+		noAutocommit(autocommit),
 		{engine.Valid && !strings.EqualFold(engine.String, "InnoDB"), problem, table, "it has the engine " + engine.String + ", which can forget writes", "ALTER TABLE " + table + " ENGINE=InnoDB"},
 	}, err
+}
+
+// tidbSettings leaves out InnoDB's, which are there and mean nothing.
+func (d *doctor) tidbSettings() ([]setting, error) {
+	var autocommit bool
+	err := d.Ask("SELECT @@SESSION.autocommit", nil, &autocommit)
+	return []setting{noAutocommit(autocommit)}, err
+}
+
+func noAutocommit(autocommit bool) setting {
+	return setting{!autocommit, problem, "autocommit", "it is 0, under which no worker can be leased", "remove it from the DSN or the server's settings"}
 }
 
 func (d *doctor) sqliteSettings() ([]setting, error) {

@@ -107,8 +107,12 @@ func (d *doctor) full(t *readonly.Table, last float64) string {
 	return d.flags.now().Add(time.Duration(left * float64(time.Second))).UTC().Format(time.DateOnly)
 }
 
-// useSequences reads a sequence as a Table whose Key is the table that it is of.
+// useSequences reads a sequence as a Table whose Key is the table that it is of. TiDB's
+// cannot be selected from.
 func (d *doctor) useSequences() error {
+	if d.Engine != "" {
+		return nil
+	}
 	found, err := readonly.Rows(d.Database, sequencesSQL[d.Dialect], nil, func(s *readonly.Table) []any {
 		return []any{&s.Schema, &s.Name, &s.Key, &s.Counter, &s.Limit}
 	})

@@ -30,7 +30,8 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
-	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert())
+	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert(),
+		newOnlinePause(), newOnlineResume(), newOnlineThrottle())
 	return cmd
 }
 
@@ -92,7 +93,7 @@ func newOnlineStatus() *cobra.Command {
 		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
-			return set.withOnline(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
+			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				status, err := online.Status(cmd.Context(), db)
 				if err == nil {
 					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
@@ -111,8 +112,12 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	}
 	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of)
 	if s.Copied > 0 {
-		text += fmt.Sprintf(", %d rows copied by the next one", s.Copied)
+		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
 	}
+	if s.Remaining >= time.Second {
+		text += ", about " + terminal.Span(s.Remaining) + " left by the plan"
+	}
+	text += describeSteering(s.Steering)
 	switch {
 	case s.Reverting:
 		return text + " of the way back; next: gormflake migrate online revert"

@@ -31,7 +31,13 @@ func TestMigrateOnline(t *testing.T) {
 
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", copied)
 		clitest.WantOutcome(t, online("status"), clitest.OK, "stage "+next+"; next: gormflake migrate online apply, or revert", "")
+		clitest.WantOutcome(t, online("pause"), clitest.OK, "; paused", "")
+		limits := []string{"--between", "22:00-06:00", "--max-running", "7", "--stall", "20ms", "--hold-swap"}
+		clitest.WantOutcome(t, online("throttle", limits...), clitest.OK, "; paused; the swap waits for resume; batches take up to 20ms; it works between 22:00-06:00; it waits while more than 7 statements are running", "")
+		clitest.WantOutcome(t, online("resume"), clitest.OK, "steps done; batches", "")
+		clitest.WantOutcome(t, online("throttle"), clitest.OK, "steps done, stage", "")
 		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", back)
+		clitest.WantOutcome(t, online("pause"), clitest.Failed, "", "no online move of these tables is under way")
 		if after := clitest.Schema(t, url); after != before {
 			t.Errorf("after revert:\n%s\nwant what was before:\n%s", after, before)
 		}
@@ -56,6 +62,13 @@ func TestMigrateOnlineMistakes(t *testing.T) {
 		{"--lock-timeout", "0", "--lock-timeout 0s: want 1ms or more"},
 	} {
 		got := clitest.Command(t, "migrate", "online", "apply", "--dsn", "sqlite://x", test.flag+"="+test.value, "orders")
+		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)
+	}
+	for _, test := range []struct{ flag, want string }{
+		{"--between=22", `--between: hours "22": want two times of the day, as 22:00-06:00`},
+		{"--stall=-1s", "--stall -1s, --max-running 0: want zero or more"},
+	} {
+		got := clitest.Command(t, "migrate", "online", "throttle", "--dsn", "sqlite://x", test.flag, "orders")
 		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/internal/compatible"
 )
 
 // A Database is a database that is read and never written.
@@ -21,6 +22,7 @@ type Database struct {
 	DB      *gorm.DB
 	Pool    *sql.DB // of one connection, which is set to read only
 	Dialect string  // GORM's name
+	Engine  string  // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
 	Close   func() error
 }
 
@@ -43,10 +45,26 @@ func Open(ctx context.Context, f *flags.Database) (*Database, error) {
 	pool.SetMaxOpenConns(1)
 	pool.SetConnMaxLifetime(0)
 	pool.SetConnMaxIdleTime(0)
-	if _, err := pool.ExecContext(ctx, readOnlySQL[db.Name()]); err != nil {
+	p := &Database{ctx, db, pool, db.Name(), "", closeDB}
+	if err := p.setReadOnly(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set the connection to read only: %w", err), closeDB())
 	}
-	return &Database{ctx, db, pool, db.Name(), closeDB}, nil
+	return p, nil
+}
+
+// setReadOnly leaves TiDB's connection as it is, which cannot be set so.
+func (p *Database) setReadOnly() (err error) {
+	if p.Dialect == "mysql" {
+		var version string
+		if err = p.Ask("SELECT VERSION()", nil, &version); err != nil {
+			return err
+		}
+		p.Engine = compatible.Engine(version)
+	}
+	if p.Engine == "" {
+		_, err = p.Pool.ExecContext(p.Ctx, readOnlySQL[p.Dialect])
+	}
+	return err
 }
 
 // Ask scans the one row of a query.

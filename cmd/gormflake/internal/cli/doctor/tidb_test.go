@@ -1,0 +1,33 @@
+package doctor_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+// What is not as on MySQL: "make tidb" runs the other tests on TiDB too.
+func TestDoctorTiDB(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.TiDB(t).URL()
+	db := clitest.Open(t, dsn)
+	moved(t, db, "orders", "VARCHAR(60) UNIQUE")
+	leased(t, db, snowflake.TwitterLayout())
+	clitest.Execute(t, db, "SET GLOBAL innodb_flush_log_at_trx_commit = 0", "CREATE SEQUENCE numbers")
+	d := diagnose(t, dsn)
+	d.has(t, "ok", "settings", "", "the server is TiDB, whose settings do not show what it forgets", "")
+	d.has(t, "ok", "workers", "", "1024 of 1024 are free", "")
+	d.has(t, "ok", "keys", "", "1 of them with Snowflake IDs", "")
+	d.only(t, 0, 0)
+
+	diagnose(t, with(t, dsn, "autocommit", "0")).has(t, "problem", "settings", "autocommit", "it is 0", "remove it from the DSN")
+
+	clitest.Execute(t, db, "ALTER TABLE snowflake_workers ADD COLUMN at TIMESTAMP DEFAULT CURRENT_TIMESTAMP", "ALTER TABLE snowflake_workers TTL = at + INTERVAL 1 DAY",
+		"CREATE TABLE audits (order_id INT)")
+	d = diagnose(t, dsn)
+	d.has(t, "problem", "workers", "`snowflake_workers`", "its rows expire", "ALTER TABLE `snowflake_workers` REMOVE TTL")
+	d.has(t, "problem", "columns", "audits.order_id", "too narrow for a Snowflake ID", "")
+	d.only(t, 2, 0)
+}

@@ -1,0 +1,294 @@
+package sqllease_test
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/storetest"
+	"github.com/gormflake/gormflake/lease/leasetest"
+	"github.com/gormflake/gormflake/lease/sqllease"
+	"github.com/gormflake/gormflake/snowflake"
+)
+
+const untried = "on which leases were tried with its embedded storage, and not with the one-phase and the asynchronous commit of a cluster of TiKV"
+
+// What TiDB has and MySQL has not. "make tidb" also runs the tests of MySQL on it.
+func TestTiDB(t *testing.T) {
+	t.Parallel()
+	server := testserver.TiDB(t)
+	for name, test := range map[string]func(t *testing.T, db *gorm.DB){
+		"refused": refusesTiDB, "settle": wantsSettle,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, freshOn(t, server))
+		})
+	}
+	for _, d := range tidbDirt {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			testDirt(t, freshOn(t, server), d)
+		})
+	}
+	for _, shape := range tidbBroken {
+		t.Run(shape.name, func(t *testing.T) {
+			t.Parallel()
+			db := freshOn(t, server)
+			if strings.HasPrefix(shape.name, "temporary") {
+				limit(t, db, 1)
+			}
+			refusesTable(t, db, shape)
+		})
+	}
+	for name, statements := range tidbGood {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := freshOn(t, server)
+			script(t, db, statements)
+			acceptsTable(t, newStore(db))
+		})
+	}
+}
+
+// freshOn is an empty database of the server.
+func freshOn(t *testing.T, server *testserver.Server) *gorm.DB {
+	t.Helper()
+	name := "db_" + strings.ToLower(rand.Text())
+	run(t, testdb.OpenURL(t, server.URL()), "CREATE DATABASE "+name)
+	return testdb.OpenURL(t, strings.TrimSuffix(server.URL(), "test")+name)
+}
+
+func refusesTiDB(t *testing.T, db *gorm.DB) {
+	wantError(t, "by name", sqllease.New(db), fmt.Sprintf("sqllease: the server is TiDB (%s), %s: want PostgreSQL, MySQL, MariaDB or another store, such as etcdlease%s",
+		db.Dialector.(*mysql.Dialector).ServerVersion, untried, orAllow))
+}
+
+// A lease that does not settle writes nothing.
+func wantsSettle(t *testing.T, db *gorm.DB) {
+	const window = 300 * time.Millisecond
+	acquire := func(store lease.Store, settle time.Duration) (*lease.Lease, error) {
+		return lease.Acquire(within(t, patience), store, snowflake.TwitterLayout(), lease.WithWindow(window), lease.WithSettle(settle),
+			lease.WithLogger(slog.New(slog.DiscardHandler)))
+	}
+	store := sqllease.New(db, sqllease.AllowVolatile())
+	want := "lease: acquiring a worker: sqllease: a server " + untried + ": want lease.WithSettle of a window or more"
+	for _, settle := range []time.Duration{0, window - 1} {
+		if _, err := acquire(store, settle); text(err) != want {
+			t.Errorf("settling for %v: %v, want %s", settle, err, want)
+		}
+	}
+	if got := load(t, store); len(got) != 0 {
+		t.Errorf("the records are %v, want none", got)
+	}
+	l, err := acquire(store, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(within(t, patience)); err != nil {
+		t.Error(err)
+	}
+}
+
+var tidbDirt = []dirt{
+	{"transaction without a lock", []string{"BEGIN OPTIMISTIC", insertOrder}, openTransaction, false},
+	{"transaction with a lock", []string{"BEGIN PESSIMISTIC", insertOrder}, openTransaction, false},
+	{"old snapshot", []string{"REPLACE INTO mysql.tidb VALUES ('tikv_gc_safe_point', '20060102-15:04:05 +0000', '')", "SET SESSION tidb_snapshot = NOW()"}, "tidb_snapshot", false},
+	{"stale reads", []string{"SET SESSION tidb_read_staleness = -5"}, "tidb_read_staleness", false},
+	{"old timestamps", []string{"SET SESSION tidb_low_resolution_tso = ON"}, "tidb_low_resolution_tso", false},
+	{"reads of another time", []string{"SET SESSION tidb_enable_external_ts_read = ON"}, "tidb_enable_external_ts_read", false},
+	{"temporary table of the session", []string{temporary(columns(primary, binary...))}, "a temporary table", false},
+	{"optimistic", []string{"SET SESSION tidb_txn_mode = 'optimistic'"}, "", false},
+	{"no retries", []string{"SET SESSION tidb_txn_mode = 'optimistic', tidb_retry_limit = 0"}, "", false},
+	{"in bulk", []string{"SET SESSION tidb_dml_type = 'bulk'"}, "", false},
+}
+
+var tidbBroken = []broken{
+	{"global temporary", strings.Replace(columns(primary, binary...), "CREATE", "CREATE GLOBAL TEMPORARY", 1) + " ON COMMIT DELETE ROWS", "it is a global temporary table"},
+	{"TTL", columns("at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, "+primary, binary...) + " TTL = at + INTERVAL 1 DAY", "its rows expire"},
+	{"TTL that is off", columns("at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, "+primary, binary...) + " TTL = at + INTERVAL 1 DAY TTL_ENABLE = 'OFF'", "its rows expire"},
+	{"cached", columns(primary, binary...) + ";\nALTER TABLE snowflake_workers CACHE", "it is a cached table, whose writes wait for all readers"},
+	{"two keys too narrow", columns(primary, "namespace", "VARBINARY(63) NOT NULL", "worker_id", "SMALLINT NOT NULL", "owner", "VARBINARY(128)"), "namespace is varbinary(63); worker_id is smallint"},
+}
+
+var tidbGood = map[string]string{
+	"nonclustered":         columns(primary+" NONCLUSTERED", binary...),
+	"clustered":            columns(primary+" CLUSTERED", binary...),
+	"rows over the shards": columns(primary+" NONCLUSTERED", binary...) + " SHARD_ROW_ID_BITS = 4 PRE_SPLIT_REGIONS = 2",
+	"TTL in a comment":     columns(primary, binary...) + " COMMENT 'TTL = never, CACHED ON, CREATE GLOBAL TEMPORARY'",
+}
+
+// What a session may be set to.
+func TestTiDBConform(t *testing.T) {
+	t.Parallel()
+	server := testserver.TiDB(t)
+	for name, params := range map[string]map[string]string{
+		"default":                        {},
+		"one phase, asynchronous":        {"tidb_enable_1pc": "1", "tidb_enable_async_commit": "1"},
+		"optimistic":                     {"tidb_txn_mode": "'optimistic'", "tidb_enable_1pc": "1"},
+		"read committed":                 {"transaction_isolation": "'READ-COMMITTED'"},
+		"duplicates found at the commit": {"tidb_constraint_check_in_place_pessimistic": "0"},
+		"in bulk":                        {"tidb_dml_type": "'bulk'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := freshOn(t, server)
+			with := mysqlWith(func(c *mysql.Config) { c.DSNConfig.Params = params })
+			leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+				return newStore(open(t, with(t, db)), sqllease.WithNamespace(namespace))
+			})
+		})
+	}
+}
+
+// What MySQL, asked in place of TiDB, shows of its dialect.
+func TestLikeTiDB(t *testing.T) {
+	t.Parallel()
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		refusesTiDB(t, proxied(t, db, likeTiDB()))
+		wantsSettle(t, proxied(t, db, likeTiDB()))
+		meetAtCommit(t, func(*testing.T) *gorm.DB { return db }, likeTiDB)
+		leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
+			return newStore(proxied(t, db, likeTiDB()), sqllease.WithNamespace(namespace))
+		})
+	})
+}
+
+// likeTiDB has MySQL answer as TiDB does.
+func likeTiDB() *proxy {
+	return &proxy{ask: strings.NewReplacer("VERSION()", "'8.0.11-TiDB-v8.4.0'", "BEGIN PESSIMISTIC", "BEGIN",
+		"@@SESSION.tidb_snapshot", "''", "@@SESSION.tidb_read_staleness", "0",
+		"@@SESSION.tidb_low_resolution_tso", "0", "@@SESSION.tidb_enable_external_ts_read", "0").Replace}
+}
+
+func TestTiDBCommit(t *testing.T) {
+	t.Parallel()
+	server := testserver.TiDB(t)
+	meetAtCommit(t, func(t *testing.T) *gorm.DB { return freshOn(t, server) }, func() *proxy { return &proxy{} })
+}
+
+// meetAtCommit wants a write to be what its commit was.
+func meetAtCommit(t *testing.T, database func(*testing.T) *gorm.DB, through func() *proxy) {
+	t.Helper()
+	for _, test := range append(tidbOutcomes(), outcomes...) {
+		switch test.name {
+		case "another was first", "sent twice by a proxy":
+			continue // no other is, because the row is locked; the second commit has nothing to do
+		}
+		for name, from := range map[string]lease.Record{"update": first, "insert": {}} {
+			t.Run(test.name+" "+name, func(t *testing.T) {
+				db := database(t)
+				db.Exec("DELETE FROM snowflake_workers") // of the test before, if there is one
+				test.meet(t, db, through(), from, (*proxy).onCommit)
+			})
+		}
+	}
+}
+
+// tidbOutcomes are commits that were rolled back.
+func tidbOutcomes() (all []outcome) {
+	for _, text := range []string{
+		"Error 9007 (HY000): Write conflict, txnStartTS=1, conflictStartTS=2",
+		"Error 8022 (HY000): Error: KV error safe to retry",
+		"Error 8002 (HY000): [1] can not retry select for update statement",
+	} {
+		all = append(all, outcome{text, func(execution, lease.Store) (driver.Result, error) { return nil, stateError(text) }, true, "", written})
+	}
+	for _, text := range []string{
+		"Error 8028 (HY000): Information schema is changed during the execution of the statement",
+		"Error 9002 (HY000): TiKV server timeout",
+		"Error 1105 (HY000): context canceled",
+	} {
+		all = append(all, outcome{text, func(execute execution, _ lease.Store) (driver.Result, error) {
+			return ignore(execute, stateError(text))
+		}, false, "sqllease: " + text, written})
+	}
+	return all
+}
+
+func TestTiDBServer(t *testing.T) {
+	t.Parallel()
+	server := testserver.TiDB(t)
+	storetest.SurvivesKill(t, server, newStore(freshOn(t, server)))
+	db := freshOn(t, server)
+	storetest.EndsWithContext(t, server, newStore(db), newStore(again(t, db)))
+	storetest.Repeated(t, server, dial)
+}
+
+const onePhase = "?tidb_enable_1pc=1&tidb_enable_async_commit=1"
+
+// A million IDs in all, while clients are killed and paused, the server is killed, and
+// answers to commits are lost.
+func TestTortureTiDB(t *testing.T) {
+	t.Parallel()
+	for name, params := range map[string]string{"two phases": "", "one phase, asynchronous": onePhase} {
+		t.Run(name, func(t *testing.T) {
+			storetest.TortureLosing(t, testserver.TiDB(t), "COMMIT", params, leasetest.TortureConfig{IDs: 350_000, Outages: 5, Pauses: 20})
+		})
+	}
+	t.Run("one worker", func(t *testing.T) {
+		leasetest.Torture(t, testserver.TiDB(t).URL()+onePhase, contended(350_000))
+	})
+}
+
+// contended has eight processes claim one worker, all the time.
+func contended(ids int) leasetest.TortureConfig {
+	return leasetest.TortureConfig{Workers: 1, Window: 100 * time.Millisecond, Skew: -1, IDs: ids}
+}
+
+// breakVariable has the processes of a torture send no BEGIN and no COMMIT.
+const (
+	breakVariable   = "SQLLEASE_TEST_AUTOCOMMIT"
+	tortureVariable = "SQLLEASE_TEST_TORTURE"
+)
+
+// The same torture finds IDs issued twice where each statement commits by itself.
+func TestTortureTiDBFindsAutocommit(t *testing.T) {
+	t.Parallel()
+	server := testserver.TiDB(t)
+	for range 5 {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTortureTiDBChild$", "-test.count=1", "-test.v")
+		child.Env = append(os.Environ(), breakVariable+"=1", tortureVariable+"="+server.URL()+onePhase)
+		output, err := child.CombinedOutput()
+		t.Logf("%s", output)
+		if err != nil && strings.Contains(string(output), "IDs issued twice") {
+			return
+		}
+	}
+	t.Error("no ID was issued twice, want some, or the torture finds nothing")
+}
+
+// TestTortureTiDBChild is the torture that finds them.
+func TestTortureTiDBChild(t *testing.T) {
+	url := os.Getenv(tortureVariable)
+	if url == "" {
+		t.Skip("started by TestTortureTiDBFindsAutocommit")
+	}
+	leasetest.Torture(t, url, contended(20_000))
+}
+
+// poolFor opens a pool whose statements commit by themselves, if this process is to.
+func poolFor(connector driver.Connector) *sql.DB {
+	if os.Getenv(breakVariable) == "" {
+		return sql.OpenDB(connector)
+	}
+	return sql.OpenDB(&proxy{Connector: connector, ask: func(statement string) string {
+		if statement == "BEGIN PESSIMISTIC" || statement == "COMMIT" {
+			return "DO 0"
+		}
+		return statement
+	}})
+}

@@ -1,0 +1,137 @@
+package online_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// Each kind of steering holds a move up before one of its steps, until it is lifted.
+func TestSteering(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		wanted  plan.Steering
+		running int
+		batches bool // have been copied until then
+		waiting string
+	}{
+		{"paused", plan.Steering{Paused: true}, 0, false, "the end of a pause"},
+		{"held before the swap", plan.Steering{HoldSwap: true}, 0, true, "leave to swap"},
+		{"at other hours", plan.Steering{Between: plan.Hours{From: 20 * time.Hour, To: 21 * time.Hour}}, 0, false, "its hours, 20:00-21:00"},
+		{"under load", plan.Steering{MaxRunning: 3}, 4, false, "4 statements are running, want 3 at most"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(), online.Defaults()
+				f.steering, f.running = test.wanted, test.running
+				waits := 0
+				c.Progress = func(p plan.OnlineProgress) {
+					if p.Waiting == "" {
+						return
+					}
+					if !strings.Contains(p.Waiting, test.waiting) || test.batches != (len(f.rows) > 0) || test.batches != (p.Stage == plan.StageSwap) {
+						t.Errorf("it waits before %s, after %d batches, for %s", p.Stage, len(f.rows), p.Waiting)
+					}
+					if waits++; waits == 30 {
+						f.steering = plan.Steering{}
+					}
+				}
+				begun := time.Now()
+				if err := f.run(c).Apply(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); waits != 30 || took < 30*time.Second {
+					t.Errorf("it waited %d times, and took %v; want 30 times, once a second", waits, took)
+				}
+			})
+		})
+	}
+}
+
+// Nothing but a pause keeps a way back.
+func TestSteeringOfTheWayBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(), online.Defaults()
+		if err := f.run(c).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.steering, f.running = plan.Steering{Paused: true, HoldSwap: true, Between: plan.Hours{From: 20 * time.Hour, To: 21 * time.Hour}, MaxRunning: 1}, 5
+		c.Progress = func(p plan.OnlineProgress) {
+			if p.Waiting != "" {
+				f.steering.Paused = false
+			}
+		}
+		if err := f.run(c).Revert(t.Context()); err != nil || f.move != nil || f.steering.Paused {
+			t.Errorf("Revert = %v, and left %+v; it waited for the pause: %v", err, f.move, !f.steering.Paused)
+		}
+	})
+}
+
+// A shorter stall makes smaller batches, and the caller's counts again without it.
+func TestSteeringOfThePace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(), online.Defaults()
+		begun := time.Now()
+		c.Progress = func(plan.OnlineProgress) {
+			f.steering.Stall = 0
+			if at := time.Since(begun); at > 3*time.Second && at < 6*time.Second {
+				f.steering.Stall = 5 * time.Millisecond
+			}
+		}
+		if err := f.run(c).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		smallest := f.rows[0]
+		for i, at := range f.begun {
+			if after := at.Sub(begun); after > 4*time.Second+time.Second/2 && after < 6*time.Second {
+				smallest = max(smallest, f.rows[i])
+			}
+		}
+		if last := f.rows[len(f.rows)-2]; smallest > 110 || last < 900 {
+			t.Errorf("batches of up to %d rows, and then of %d; want 100, and then 1,000", smallest, last)
+		}
+	})
+}
+
+func TestHours(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text string
+		in   []string
+		out  []string
+	}{
+		{"22:00-06:00", []string{"22:00", "23:59", "00:00", "05:59"}, []string{"06:00", "12:00", "21:59"}},
+		{"09:30-17:00", []string{"09:30", "16:59"}, []string{"09:29", "17:00", "00:00"}},
+	} {
+		hours, err := plan.ParseHours(test.text)
+		if err != nil || hours.String() != test.text {
+			t.Errorf("ParseHours(%q) = %v, %v", test.text, hours, err)
+		}
+		for _, clock := range append(test.in, test.out...) {
+			at, err := time.Parse("15:04", clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Contains(strings.Join(test.in, " "), clock)
+			if got := hours.Contains(at); got != want {
+				t.Errorf("%s contains %s: %v, want %v", test.text, clock, got, want)
+			}
+		}
+	}
+	for _, text := range []string{"", "22:00", "22-06", "25:00-06:00", "22:00-22:00", "22:00-06:00-07:00"} {
+		if _, err := plan.ParseHours(text); err == nil || !strings.Contains(err.Error(), "want two times of the day, as 22:00-06:00") {
+			t.Errorf("ParseHours(%q): %v", text, err)
+		}
+	}
+	if !(plan.Hours{}).Contains(time.Now()) {
+		t.Error("the zero value is not the whole day")
+	}
+}
