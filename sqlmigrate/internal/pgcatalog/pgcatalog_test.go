@@ -311,9 +311,13 @@ CREATE VIEW v AS SELECT id FROM t; CREATE RULE r AS ON DELETE TO t DO ALSO NOTHI
 	}
 	equal(t, "dependents", got, r.Err(), []string{
 		"pg_attrdef: column twice of table " + schema + ".t uses id",
-		"pg_constraint: constraint t_id_check on table " + schema + ".t uses id",
 		"pg_rewrite: view " + schema + ".v uses id",
 	})
+	var checks []string
+	for _, c := range q.Checks(t.Context(), oid, []int64{nodes["id"].Column}) {
+		checks = append(checks, c.Name+" "+q.CheckClauses(t.Context(), oid)[c.Name])
+	}
+	equal(t, "CHECKs", checks, r.Err(), []string{"t_id_check CHECK ((id > 0))"})
 	users := q.Users(t.Context(), oid, []int64{nodes["other"].Column})
 	equal(t, "users", users, r.Err(), []string{"constraint t_other_fkey on table " + schema + ".t", "rule _RETURN on view " + schema + ".w"})
 	none := q.Users(t.Context(), oid, nil)
