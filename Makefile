@@ -171,7 +171,7 @@ failover: ## FAILOVERS=20 failovers of each kind; takes ten minutes
 	GORMFLAKE_TEST_FAILOVERS=$(FAILOVERS) $(GO) test -count=1 -timeout 60m -parallel 2 -v -run TestFailover ./lease/sqllease
 
 .PHONY: tidb
-tidb: ## the plugin, leases and doctor on TiDB, whose server it builds once; takes twenty minutes
+tidb: ## the plugin, leases and doctor on TiDB, whose server it builds once; takes fifteen minutes
 	.ci/tidb bin/tidb
 
 .PHONY: schemas
