@@ -43,8 +43,9 @@ type Progress struct {
 // that are dropped for the time being.
 //
 // While there are blockers, nothing is changed and the error is the one of
-// [Plan.Err]. An empty plan is not an error. After any other error, its text says
-// which statement failed and what has been changed.
+// [Plan.Err]. An empty plan is not an error. [ErrIncomplete] is one of a plan that
+// has been carried out. After any other error, its text says which statement failed
+// and what has been changed.
 //
 // When ctx ends, Apply returns as soon as the server has ended the statement,
 // so that nobody waits behind one that is left over: it needs another connection
@@ -73,7 +74,10 @@ func (p *Plan) carryOut(ctx context.Context, db *gorm.DB, opts []ApplyOption, do
 	if err != nil {
 		return err
 	}
-	if err := p.Err(); err != nil {
+	if c.phases != nil {
+		p = p.Only(c.phases...)
+	}
+	if err := errorOf(p.Blockers); err != nil {
 		return err
 	}
 	if err := checkDialect(db, p.Dialect); err != nil {
@@ -108,17 +112,69 @@ type run struct {
 }
 
 func (r *run) apply() error {
-	for _, phase := range r.phases() {
+	if err := r.order(); err != nil {
+		return err
+	}
+	for _, phase := range r.plan.Phases {
 		if err := r.phase(phase.Name, converted(transactionsOf(&phase), transaction.upward)); err != nil {
 			return err
 		}
 		r.over = append(r.over, string(phase.Name)+" has been applied")
 	}
+	return r.complete()
+}
+
+// order is [Plan.errOrder] if the phase that is left out has not been applied before: a
+// column that it changes is as it was.
+func (r *run) order() error {
+	blocked := r.plan.errOrder()
+	if blocked == nil {
+		return nil
+	}
+	for _, phase := range r.plan.left {
+		for _, task := range slices.Concat(converted(transactionsOf(&phase), transaction.upward)...) {
+			if phase.Name != Detach || !strings.HasPrefix(task.statement.SQL, "ALTER TABLE ") {
+				continue
+			}
+			var over bool
+			if err := r.conn.QueryRowContext(r.ctx, task.statement.Unless).Scan(&over); err != nil || !over {
+				return errors.Join(err, blocked)
+			}
+		}
+	}
 	return nil
 }
 
+// ErrIncomplete is in the error of [Plan.Apply] for a plan that has been carried out,
+// if a phase that was asked for has left something undone, or if the tables do not
+// take Snowflake IDs after the last phase. The error says why.
+var ErrIncomplete = errors.New("sqlmigrate: the plan has been carried out, but")
+
+func (r *run) complete() error {
+	left := r.plan.Omitted
+	if len(r.plan.trial.Tables) > 0 && len(r.plan.Phases) > 0 && len(r.plan.left) == 0 {
+		tried, err := r.engine.Try(r.ctx, r.conn, r.plan.trial)
+		if err != nil {
+			return fmt.Errorf("%w its tables could not be tried: %w", ErrIncomplete, err)
+		}
+		for _, b := range tried.Blockers {
+			tried.Omitted = append(tried.Omitted, Omission{Blocker: b})
+		}
+		for _, o := range tried.Omitted {
+			left = engine.AppendNew(slices.Clip(left), o)
+		}
+	}
+	return errors.Join(converted(left, func(o Omission) error {
+		of := ""
+		if o.Phase != "" {
+			of = "phase " + string(o.Phase) + " has left out "
+		}
+		return fmt.Errorf("%w %stable %s: %s: %s: %s", ErrIncomplete, of, o.Table, o.Object, o.Reason, o.Fix)
+	})...)
+}
+
 func (r *run) revert() error {
-	phases := r.phases()
+	phases := slices.Clone(r.plan.Phases)
 	slices.Reverse(phases)
 	for _, phase := range phases {
 		if err := r.phase(phase.Name, converted(backwards(&phase), transaction.checking)); err != nil {
@@ -134,16 +190,6 @@ func (r *run) revert() error {
 		r.over = append(r.over, string(phase.Name)+" has been taken back")
 	}
 	return nil
-}
-
-func (r *run) phases() []Phase {
-	var phases []Phase
-	for _, phase := range r.plan.Phases {
-		if r.config.phases == nil || r.config.phases[phase.Name] {
-			phases = append(phases, phase)
-		}
-	}
-	return phases
 }
 
 // phase carries transactions out, one after the other. Some have nothing to do.

@@ -31,6 +31,10 @@ func (*FakeEngine) Inspect(context.Context, *sql.Conn, engine.Request) (*engine.
 	return nil, errors.New("not inspected")
 }
 
+func (*FakeEngine) Try(context.Context, *sql.Conn, engine.Trial) (engine.Findings, error) {
+	return engine.Findings{}, nil
+}
+
 func (f *FakeEngine) Run(_ context.Context, _ *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) error {
 	f.Runs = append(f.Runs, Ran{LockTimeout: s.LockTimeout})
 	ran := &f.Runs[len(f.Runs)-1]

@@ -34,7 +34,7 @@ const (
 // under another version, and no file is ever overwritten. After an error there
 // are no new files.
 func (p *Plan) WriteFiles(dir string, format Format) error {
-	if err := p.Err(); err != nil {
+	if err := errorOf(p.Blockers); err != nil {
 		return err
 	}
 	if p.Empty() {

@@ -85,10 +85,74 @@ func Validate(db *gorm.DB, targets []any, opts ...Option) error {
 	return err
 }
 
+// TryKeys puts two keys into copies of tables, which have no rows: one that would be
+// issued now, and the last one of the layout. The tables are those of the targets, as
+// for [InspectWith], and all that are connected with them by references: as they are,
+// which is for those that have been moved. Columns that reject the first key, and views
+// that cannot be read with it, are the blockers, and so are triggers that still assign
+// keys. The notes are on the second, and on what could not be tried.
+//
+// A copy is a temporary table, or one that is dropped. No trigger of a table fires, and
+// no program waits.
+func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (rejected []Blocker, notes []string, err error) {
+	e, err := engineFor(db)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := configure(db, targets, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	tried, err := read(ctx, db, func(conn *sql.Conn) (engine.Findings, error) {
+		found, _, err := c.find(ctx, conn, e)
+		if err != nil {
+			return engine.Findings{}, err
+		}
+		return e.Try(ctx, conn, c.trial(found))
+	})
+	rejected = tried.Blockers
+	for _, o := range tried.Omitted {
+		rejected = append(rejected, o.Blocker)
+	}
+	return rejected, tried.Notes, err
+}
+
 func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e engine.Engine) (*Plan, error) {
-	references, notes, err := c.existing(ctx, conn, e)
+	found, notes, err := c.find(ctx, conn, e)
 	if err != nil {
 		return nil, err
+	}
+	trial := c.trial(found)
+	if len(found.Blockers) == 0 {
+		moved := trial
+		moved.Moved, moved.Phases = true, found.Phases
+		tried, err := e.Try(ctx, conn, moved)
+		if err != nil {
+			return nil, err
+		}
+		found.Add(tried)
+	}
+	plan := &Plan{
+		Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Omitted: found.Omitted,
+		Notes: found.Notes, trial: trial,
+	}
+	c.keys = plan.keys()
+	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
+	if err != nil {
+		return nil, err
+	}
+	plan.NotReferences = converted(c.excluded, func(r engine.Reference) string {
+		return r.Table.String() + "." + engine.QuoteDotted(r.Column)
+	})
+	plan.Notes = slices.Concat(plan.Notes, notes)
+	return plan, nil
+}
+
+// find returns what the engine finds, and notes on what was asked for.
+func (c *config) find(ctx context.Context, conn *sql.Conn, e engine.Engine) (*engine.Result, []string, error) {
+	references, notes, err := c.existing(ctx, conn, e)
+	if err != nil {
+		return nil, nil, err
 	}
 	now := time.Now()
 	found, err := e.Inspect(ctx, conn, engine.Request{
@@ -102,18 +166,10 @@ func (c *config) inspect(ctx context.Context, conn *sql.Conn, dialect string, e 
 		Park:  c.park,
 		Place: parking.NewPlace(c.layout),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan := &Plan{Dialect: dialect, Tables: found.Tables, Blockers: found.Blockers, Phases: found.Phases, Notes: found.Notes}
-	c.keys = plan.keys()
-	plan.Likely, err = c.findReferences(ctx, conn, e, plan.movedColumns())
-	if err != nil {
-		return nil, err
-	}
-	plan.NotReferences = converted(c.excluded, func(r engine.Reference) string {
-		return r.Table.String() + "." + engine.QuoteDotted(r.Column)
-	})
-	plan.Notes = slices.Concat(plan.Notes, notes)
-	return plan, nil
+	return found, notes, err
+}
+
+// trial is of keys in tables as they are.
+func (c *config) trial(found *engine.Result) engine.Trial {
+	return engine.Trial{Tables: found.Tables, Parked: c.park, Small: 1, Today: c.layout.Max(time.Now()), Last: c.layout.Max(c.layout.Expires())}
 }

@@ -165,10 +165,17 @@ func (l columnLook) column(table engine.TableName, column string) error {
 	if found.err != nil {
 		return fmt.Errorf("table %s cannot be read: %w", table, found.err)
 	}
-	if !slices.ContainsFunc(found.names, func(name string) bool { return l.same(name, column) }) {
+	if !slices.ContainsFunc(found.names, func(name string) bool { return l.same(name, column) }) && !l.invisible(table, column) {
 		return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, found.names))
 	}
 	return nil
+}
+
+// invisible reports whether a table has a column that SELECT * leaves out.
+func (l columnLook) invisible(table engine.TableName, column string) bool {
+	quoted := l.engine.Quote(table)
+	rows, err := l.conn.QueryContext(l.ctx, "SELECT "+quoted+"."+l.engine.Quote(engine.TableName{Name: column})+" FROM "+quoted+" WHERE 1 = 0")
+	return err == nil && rows.Close() == nil
 }
 
 // An absentError is for a table or a column that does not exist.

@@ -114,7 +114,7 @@ type applyConfig struct {
 	engine.Settings
 
 	progress func(Progress)
-	phases   map[PhaseName]bool // nil: all
+	phases   []PhaseName // nil: all
 	retryFor time.Duration
 }
 
@@ -216,11 +216,10 @@ func WithPhases(names ...PhaseName) ApplyOption {
 		if len(names) == 0 {
 			return errors.New("sqlmigrate: WithPhases(): want at least one of widen, detach, guard and park")
 		}
-		c.phases = make(map[PhaseName]bool, len(names))
 		for _, name := range names {
 			switch name {
 			case Widen, Detach, Guard, Park:
-				c.phases[name] = true
+				c.phases = append(c.phases, name)
 			default:
 				return fmt.Errorf("sqlmigrate: WithPhases: unknown phase %q: want widen, detach, guard or park", name)
 			}

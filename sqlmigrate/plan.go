@@ -3,6 +3,7 @@ package sqlmigrate
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -27,6 +28,10 @@ type Plan struct {
 	// nothing to do.
 	Phases []Phase
 
+	// Omitted is what the phases leave undone. They can be applied all the same, and
+	// the error of [Plan.Apply] has it then.
+	Omitted []Omission `json:",omitempty"`
+
 	// Likely are columns that may hold keys of the tables and are not moved. One
 	// that does cannot hold the first Snowflake ID that is written to it.
 	Likely []LikelyReference
@@ -39,6 +44,8 @@ type Plan struct {
 	Notes []string
 
 	engine engine.Engine // nil: the one of Dialect
+	trial  engine.Trial  // of the tables when all phases are over
+	left   []Phase       // that were in the plan before [Plan.Only]
 }
 
 type (
@@ -48,6 +55,8 @@ type (
 	Column = plan.Column
 	// A Blocker keeps a statement of the plan from succeeding.
 	Blocker = plan.Blocker
+	// An Omission is what a phase leaves undone.
+	Omission = plan.Omission
 	// PhaseName names a phase.
 	PhaseName = plan.PhaseName
 	// A Phase can be deployed apart from the next one.
@@ -70,9 +79,48 @@ const (
 // Empty reports whether there is nothing to do.
 func (p *Plan) Empty() bool { return len(p.Phases) == 0 }
 
+// Only returns the part of the plan that is these phases.
+func (p *Plan) Only(names ...PhaseName) *Plan {
+	part := *p
+	part.Phases, part.Omitted, part.left = nil, nil, slices.Clone(p.left)
+	for _, phase := range p.Phases {
+		if slices.Contains(names, phase.Name) {
+			part.Phases = append(part.Phases, phase)
+		} else {
+			part.left = append(part.left, phase)
+		}
+	}
+	for _, o := range p.Omitted {
+		if slices.Contains(names, o.Phase) {
+			part.Omitted = append(part.Omitted, o)
+		}
+	}
+	return &part
+}
+
 // Err returns nil, or one error that names every blocker, each on a line of its
-// own.
-func (p *Plan) Err() error { return errorOf(p.Blockers) }
+// own. What blocks a part of a plan can be a phase that it leaves out.
+func (p *Plan) Err() error { return errors.Join(errorOf(p.Blockers), p.errOrder()) }
+
+// errOrder is for a CHECK of a column whose keys the database assigns.
+func (p *Plan) errOrder() error {
+	detach, guard := tablesIn(p.left, Detach), tablesIn(p.Phases, Guard)
+	if p.Dialect != "mysql" || !slices.ContainsFunc(guard, func(table string) bool { return slices.Contains(detach, table) }) {
+		return nil
+	}
+	return errors.New("sqlmigrate: phase guard is blocked by phase detach: MySQL and MariaDB have no CHECK of a column whose keys they assign: apply phase detach before or with it")
+}
+
+func tablesIn(phases []Phase, name PhaseName) (tables []string) {
+	for _, phase := range phases {
+		for _, step := range phase.Steps {
+			if phase.Name == name {
+				tables = append(tables, step.Table)
+			}
+		}
+	}
+	return tables
+}
 
 func errorOf(blockers []Blocker) error {
 	return errors.Join(converted(blockers, func(b Blocker) error {

@@ -38,6 +38,7 @@ func (p *Plan) Text(style Style) string {
 	out.line(0, p.headline())
 	out.summary(p)
 	out.blockers(p.BlockingObjects())
+	out.omitted(p.Omitted)
 	out.likely(p.Likely, style)
 	out.notes(p.Notes)
 	out.tables(p.Tables, style)
@@ -100,6 +101,16 @@ func (out *page) blockers(objects []BlockingObject) {
 		if i+1 == len(objects) || objects[i+1].Fix != b.Fix {
 			out.line(4, "fix: "+b.Fix)
 		}
+	}
+}
+
+func (out *page) omitted(omissions []Omission) {
+	if len(omissions) > 0 {
+		out.line(0, "\nLeft undone")
+	}
+	for _, o := range omissions {
+		out.line(2, fmt.Sprintf("phase %s, %s, of %s: %s", o.Phase, o.Object, o.Table, o.Reason))
+		out.line(4, "fix: "+o.Fix)
 	}
 }
 

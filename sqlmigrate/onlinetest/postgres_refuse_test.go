@@ -10,9 +10,9 @@ import (
 
 // pgRefused says of each shape which object blocks it, and part of the reason.
 var pgRefused = []struct{ name, ddl, object, reason string }{
-	{"view", "CREATE VIEW v AS SELECT id FROM t", "view public.v", "uses column id"},
-	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "materialized view public.v", "uses column id"},
+	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "view v", "it is materialized"},
 	{"check that the server refuses", "CREATE FUNCTION small(integer) RETURNS boolean LANGUAGE sql AS 'SELECT $1 > 0'; ALTER TABLE t ADD CHECK (small(id))", "table t", "function public.small(bigint) does not exist"},
+	{"view that something uses", "CREATE VIEW v AS SELECT id FROM t; CREATE FUNCTION u() RETURNS SETOF v LANGUAGE sql AS 'SELECT NULL::integer'", "view v", "function public.u() uses it"},
 	{"generated column", "ALTER TABLE t ADD code text GENERATED ALWAYS AS ('c' || id) STORED", "column code of table public.t", "uses column id"},
 	{"exclusion", "ALTER TABLE t ADD CONSTRAINT x EXCLUDE USING btree (id WITH =)", "constraint x", "exclusion constraint"},
 	{"trigger after ours", "CREATE TRIGGER zzzzz BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()", "trigger zzzzz", "fires after"},
@@ -43,7 +43,7 @@ func pgRefuses(t *testing.T, server *pgServer) {
 			t.Errorf("%s: it was applied", test.name)
 		}
 		d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
-		d.script(t, "DROP TABLE IF EXISTS p; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), small(integer) CASCADE")
+		d.script(t, "DROP TABLE IF EXISTS p; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), u(), small(integer) CASCADE")
 	}
 }
 

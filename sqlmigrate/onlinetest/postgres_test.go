@@ -36,6 +36,7 @@ func TestPostgres(t *testing.T) {
 		{"Positions", pgPositions},
 		{"Faults", pgFaults},
 		{"Steered", pgSteered},
+		{"ChangedView", pgChangedView},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +78,13 @@ COMMENT ON CONSTRAINT own ON customers IS 'its own';
 ALTER TABLE "Orders" ADD CONSTRAINT later CHECK (id + customer_id > 0 AND note <> 'id') NO INHERIT NOT VALID;
 CREATE INDEX ix_tens ON customers ((id % 10) DESC, lower(email)) WHERE boss_id > 5 AND email <> 'id';
 CREATE UNIQUE INDEX ux_sum ON lines (order_id, abs(number + order_id)) WHERE item IS NOT NULL;
+CREATE VIEW open_orders WITH (security_barrier) AS SELECT o.id, o.customer_id, o.id::text AS code, NULL AS none FROM "Orders" o JOIN customers c ON c.id = o.customer_id WHERE o.id > 0;
+CREATE VIEW boss AS SELECT v.*, c.boss_id FROM open_orders v JOIN customers c ON c.id = v.customer_id;
+COMMENT ON VIEW open_orders IS 'open';
+COMMENT ON COLUMN boss.code IS 'code';
+GRANT SELECT ON open_orders TO PUBLIC;
+GRANT UPDATE (id) ON boss TO pg_monitor WITH GRANT OPTION;
+CREATE RULE quiet AS ON DELETE TO boss DO INSTEAD NOTHING;
 CREATE STATISTICS spread (dependencies) ON customer_id, status FROM "Orders";
 ALTER STATISTICS spread SET STATISTICS 50;
 COMMENT ON STATISTICS spread IS 'spread';

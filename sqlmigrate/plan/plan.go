@@ -62,6 +62,13 @@ type Blocker struct {
 	InPlace bool `json:"-"`
 }
 
+// An Omission is what a phase leaves undone, because of an object of the database
+// that keeps no statement of the plan from succeeding.
+type Omission struct {
+	Phase PhaseName
+	Blocker
+}
+
 // PhaseName names a phase.
 type PhaseName string
 

@@ -18,6 +18,12 @@ type Engine interface {
 	// be done about it, or what blocks that. It reads only.
 	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
 
+	// Try puts keys into a copy of each table, which has no rows: a row of today's that
+	// the copy rejects is a blocker, one of the layout's last a note, and so is a table
+	// of which no copy can be tried. It changes nothing, takes no lock that a writer
+	// waits for, fires no trigger of a table, and needs no right that Run does not.
+	Try(ctx context.Context, conn *sql.Conn, t Trial) (Findings, error)
+
 	// Run carries statements out on a connection of their own, which it sets
 	// up for that and restores afterwards: in one transaction where the
 	// database has that for such statements, and else one by one, leaving out

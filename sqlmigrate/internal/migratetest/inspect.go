@@ -2,10 +2,13 @@ package migratetest
 
 import (
 	"context"
+	"sync/atomic"
+	"testing"
 
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 )
 
 // Inspect takes targets and options in one list, for tests with a table of both.
@@ -20,4 +23,39 @@ func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, er
 		}
 	}
 	return sqlmigrate.InspectWith(ctx, db, targets, opts...)
+}
+
+// A Mutant plans without a trial, and counts the tables t with nothing in their way.
+type Mutant struct {
+	Engine engine.Engine
+	passed atomic.Int64
+}
+
+// Plan is for a table that the trial refuses.
+func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
+	t.Helper()
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	found, err := m.Engine.Inspect(t.Context(), conn, engine.Request{Tables: []engine.TableName{{Name: "t"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Blockers) == 0 {
+		m.passed.Add(1)
+	}
+}
+
+// Want wants so many tables that nothing but the trial refuses.
+func (m *Mutant) Want(t testing.TB, least int64) {
+	t.Helper()
+	if n := m.passed.Load(); n < least {
+		t.Errorf("without the trial, %d hostile tables pass the plan, want %d at least", n, least)
+	}
 }

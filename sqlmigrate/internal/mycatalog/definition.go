@@ -144,6 +144,22 @@ func (d Definition) WithoutAuto() Definition {
 	return d[:i] + d[i+len(autoIncrement):]
 }
 
+// Has reports whether words stand in the definition, outside of quotes.
+func (d Definition) Has(words string) bool { return strings.Contains(bare(string(d)), words) }
+
+// Nullable is the definition without NOT NULL.
+func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL") }
+
+// Stored is the definition of a generated column that is computed when a row is written.
+func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
+
+func (d Definition) replace(words, by string) Definition {
+	if i := strings.Index(bare(string(d)), words); i >= 0 {
+		return d[:i] + Definition(by) + d[i+len(words):]
+	}
+	return d
+}
+
 // A ForeignKey is a constraint as SHOW CREATE TABLE writes it.
 type ForeignKey struct {
 	Name            string

@@ -185,12 +185,8 @@ func (r *Reader) readTable(ctx context.Context, name engine.TableName) (*Table, 
 	if err != nil {
 		return nil, err
 	}
-	var ignored, create string
-	if err := r.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+QuoteTable(t.TableName)).Scan(&ignored, &create); err != nil {
+	if err := t.readDefinition(ctx, r.conn); err != nil {
 		return nil, err
-	}
-	if t.Elements, t.Options, err = elementsOf(create); err != nil {
-		return nil, fmt.Errorf("the definition that the server shows is not understood: %w", err)
 	}
 	for _, read := range []func(context.Context, *Table) error{r.readColumns, r.readIndexes, r.readChecks} {
 		if err := read(ctx, t); err != nil {
@@ -199,6 +195,39 @@ func (r *Reader) readTable(ctx context.Context, name engine.TableName) (*Table, 
 	}
 	t.define(r.Server)
 	r.Journal.overlay(t)
+	return t, nil
+}
+
+func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) {
+	var ignored, create string
+	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+QuoteTable(t.TableName)).Scan(&ignored, &create); err != nil {
+		return err
+	}
+	if t.Elements, t.Options, err = elementsOf(create); err != nil {
+		return fmt.Errorf("the definition that the server shows is not understood: %w", err)
+	}
+	return nil
+}
+
+// Definitions reads what SHOW CREATE TABLE has of a table. Its columns have no more than
+// their names, definitions and places in the primary key.
+func Definitions(ctx context.Context, conn *sql.Conn, name engine.TableName) (*Table, error) {
+	t := &Table{TableName: name}
+	if err := t.readDefinition(ctx, conn); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
+	}
+	var key []string
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "PRIMARY KEY ") {
+			key = QuotedNames(e)
+		}
+	}
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "`") {
+			column := QuotedNames(e)[0]
+			t.Columns = append(t.Columns, &Column{Table: t, Name: column, Definition: Definition(e), Primary: contains(key, column)})
+		}
+	}
 	return t, nil
 }
 

@@ -81,12 +81,17 @@ func (t *Table) Key() []*Column {
 func (t *Table) IsUnique(columns []string) bool {
 	return slices.ContainsFunc(t.Elements, func(e string) bool {
 		e = strings.Replace(e, "PRIMARY KEY (", "UNIQUE KEY `` (", 1) // all but one have a name
-		return strings.HasPrefix(e, "UNIQUE KEY ") && slices.EqualFunc(QuotedNames(e)[1:], columns, strings.EqualFold)
+		return strings.HasPrefix(e, "UNIQUE KEY ") && !IsFunctional(e) && slices.EqualFunc(QuotedNames(e)[1:], columns, strings.EqualFold)
 	})
 }
 
 // IsIndex reports whether an element is an index that need not be unique.
 func IsIndex(element string) bool { return strings.HasPrefix(element, "KEY `") }
+
+// IsFunctional reports whether an element is an index of an expression.
+func IsFunctional(element string) bool {
+	return strings.Contains(element, "KEY `") && (strings.Contains(bare(element), "((") || strings.Contains(bare(element), ",("))
+}
 
 // IndexOf is the place of the index that serves only the foreign key, or -1.
 func (t *Table) IndexOf(f ForeignKey) int {
@@ -96,5 +101,5 @@ func (t *Table) IndexOf(f ForeignKey) int {
 // Serves reports whether an element is an index of the columns of the foreign key, and
 // of no others.
 func Serves(element string, f ForeignKey) bool {
-	return IsIndex(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
+	return IsIndex(element) && !IsFunctional(element) && slices.EqualFunc(f.Columns, QuotedNames(element)[1:], strings.EqualFold)
 }

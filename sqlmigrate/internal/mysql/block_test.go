@@ -36,52 +36,19 @@ func TestMySQLBlockers(t *testing.T) {
 				"column id", "key 18446744073709551614, which is more than a minute ahead",
 			},
 			{
-				"range partitions",
-				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (100), PARTITION b VALUES LESS THAN (2147483647))"},
-				[]any{"t"},
-				"partition b", "partitioned by column id",
-			},
-			{
-				"range partitions by an expression",
-				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY RANGE (id DIV 10) (PARTITION a VALUES LESS THAN (100))"},
-				[]any{"t"},
-				"partition a", "partitioned by column id",
-			},
-			{
-				"range columns partitions",
-				[]string{"CREATE TABLE t (id int, d int, PRIMARY KEY (id, d)) PARTITION BY RANGE COLUMNS (id, d) (PARTITION a VALUES LESS THAN (100, 100))", "CREATE TABLE k (id int PRIMARY KEY)"},
-				[]any{"k", sqlmigrate.WithReference("t.id", "k.id")},
-				"partition a", "partitioned by column id",
-			},
-			{
-				"list partitions",
-				[]string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1, 2))"},
-				[]any{"t"},
-				"partition a", "partitioned by column id",
-			},
-			{
-				"generated column",
-				[]string{"CREATE TABLE t (id int PRIMARY KEY, next int AS (id + 1) STORED)"},
-				[]any{"t"},
-				"generated column next", "does not hold every ID",
-			},
-			{
 				"generated reference",
 				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (a int, t_id int AS (a + 1) STORED)"},
 				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
 				"generated column t_id", "computes",
 			},
 			{
-				"short text reference",
-				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (t_id varchar(18))"},
-				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
-				"column t_id", "varchar(18)",
-			},
-			{
-				"float reference",
-				[]string{"CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE c (t_id double)"},
-				[]any{"t", sqlmigrate.WithReference("c.t_id", "t.id")},
-				"column t_id", "double",
+				"trigger with a narrow variable",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
+					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x, y INT; SET x = NEW.id; END",
+				},
+				[]any{"t"},
+				"trigger narrow", "it has x int, which may take a key: it fails with error 1264",
 			},
 			{"system-versioned", []string{"CREATE TABLE t (id int PRIMARY KEY) WITH SYSTEM VERSIONING"}, []any{"t"}, "table t", "system-versioned"},
 		}
@@ -142,22 +109,13 @@ func TestMySQLNotBlocked(t *testing.T) {
 				"wide generated column",
 				[]string{"CREATE TABLE t (id int PRIMARY KEY, next bigint AS (id + 1) STORED)"},
 				[]any{"t"},
-				"t.next is computed",
+				"but not 9223372036854775807, the last one of the layout",
 			},
 			{
 				"generated column of another column",
 				[]string{"CREATE TABLE t (id int PRIMARY KEY, paid int, next int AS (paid + 1) STORED)"},
 				[]any{"t"},
 				"",
-			},
-			{
-				"trigger with a narrow variable",
-				[]string{
-					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
-					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x, y INT; SET x = NEW.id; END",
-				},
-				[]any{"t"},
-				"Trigger narrow",
 			},
 			{
 				"trigger with a wide variable",
@@ -177,7 +135,7 @@ func TestMySQLNotBlocked(t *testing.T) {
 			},
 			{"bigint unsigned", []string{"CREATE TABLE t (id bigint unsigned AUTO_INCREMENT PRIMARY KEY)"}, []any{"t"}, "bigint unsigned, which holds every ID: t.id."},
 			{"guarded by its owner", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT mine CHECK (id > 0))"}, []any{"t"}, ""},
-			{"name of the guard is taken", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT chk_t_id CHECK (id < 99))"}, []any{"t"}, ""},
+			{"name of the guard is taken", []string{"CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT chk_t_id CHECK (id <> 99))"}, []any{"t"}, ""},
 			{
 				"composite key",
 				[]string{"CREATE TABLE t (a int, b int, PRIMARY KEY (a, b))"},

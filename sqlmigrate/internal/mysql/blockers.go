@@ -46,11 +46,6 @@ func findBlockers(ctx context.Context, conn *sql.Conn, g *graph, want engine.Req
 		for _, c := range columns {
 			found.Add(g.blockColumn(c, want))
 		}
-		p, err := readPartitions(ctx, conn, t)
-		if err != nil {
-			return found, fmt.Errorf("sqlmigrate: table %s: read its partitions: %w", t, err)
-		}
-		found.Add(p.block(t, columns))
 	}
 	found.Add(noteUnsigned(g))
 	for _, find := range []func(context.Context, *sql.Conn, *graph) (engine.Findings, error){noteRoutines, blockRestricted, blockOrphans} {
@@ -104,8 +99,6 @@ func blockTable(t *mycatalog.Table) (found engine.Findings) {
 
 func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findings) {
 	switch {
-	case c.Integer().Base == "":
-		found = blockForeignType(c)
 	case c.Generated != "":
 		found.Block(c.Table.String(), "generated column "+c.Name, "the database computes it, and it refers to a key", "make it a plain column")
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
@@ -115,38 +108,9 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 		(c.widens() || c.Assigned() != "") && want.IsAhead(parseInt(largest)) {
 		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
 	}
-	for _, computed := range c.Table.Columns {
-		found.Add(blockGenerated(c, computed))
+	if mentions(partitionedBy(c.Table), c.Name) {
+		found.Note("Table %s is partitioned by column %s: all new rows go into one partition.", c.Table, c.Name)
 	}
-	return found
-}
-
-var textType = regexp.MustCompile(`^(?i)(?:var)?(?:char|binary)\((\d+)\)`)
-
-// blockForeignType is about a column that refers to a key without a constraint.
-func blockForeignType(c *column) (found engine.Findings) {
-	const digits = 19
-	m := textType.FindStringSubmatch(c.Type)
-	if strings.Contains(strings.ToLower(c.Type), "text") || m != nil && parseInt(m[1]) >= digits {
-		return found
-	}
-	found.Block(c.Table.String(), "column "+c.Name, "its type is "+c.Type+", which does not hold every ID",
-		"make it bigint, or a string of 19 characters or more")
-	return found
-}
-
-// blockGenerated is about a column that is computed from c. The servers accept the
-// change, and refuse rows afterwards whose value no longer fits.
-func blockGenerated(c *column, computed *mycatalog.Column) (found engine.Findings) {
-	if computed.Generated == "" || computed == c.Column || !c.widens() || !mentions(computed.Generated, c.Name) {
-		return found
-	}
-	if base := mycatalog.IntegerOf(computed.Type).Base; base != "" && base != "bigint" {
-		found.Block(c.Table.String(), "generated column "+computed.Name, "it is computed from column "+c.Name+" and is "+computed.Type+", which does not hold every ID",
-			"ALTER TABLE … MODIFY it to bigint")
-		return found
-	}
-	found.Note("Generated column %s is computed from column %s: make sure that its type, %s, is wide enough.", computed, c.Name, computed.Type)
 	return found
 }
 
@@ -156,45 +120,14 @@ func mentions(expression, column string) bool {
 	return slices.ContainsFunc(append(mycatalog.QuotedNames(expression), bare...), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-// A partitioning is how a table is divided.
-type partitioning struct {
-	by   string // the expression that decides; empty: any key fits
-	last string // a partition
-	open bool   // it takes what no other does
-}
+// ranges is how a table is divided. Only the first of several columns decides alone.
+var ranges = regexp.MustCompile(`(?m)^[ /*!\d]*PARTITION BY (?:RANGE|LIST) +(?:COLUMNS)?\((.*?)(?:,.*)?\)$`)
 
-// partitionsSQL asks for the limits of each partition: one may take what has no limit.
-const partitionsSQL = "SELECT PARTITION_NAME, PARTITION_METHOD, COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, '') " +
-	"FROM information_schema.PARTITIONS WHERE PARTITION_NAME IS NOT NULL AND %s ORDER BY PARTITION_ORDINAL_POSITION"
-
-// defaultPartition is one that takes what no other lists. Only the definition shows it.
-var defaultPartition = regexp.MustCompile("PARTITION `(?:[^`]|``)+` DEFAULT\\b")
-
-func readPartitions(ctx context.Context, conn *sql.Conn, t *mycatalog.Table) (p partitioning, err error) {
-	partitions, err := rows.Read[struct{ Name, Method, Expression, Limit string }](ctx, conn, fmt.Sprintf(partitionsSQL, mycatalog.WhereTable(t.TableName)))
-	for _, one := range partitions {
-		switch {
-		case one.Method == "RANGE COLUMNS": // the others decide only where the first is equal to the limit
-			p.by, _, _ = strings.Cut(one.Expression, ",")
-		case strings.HasPrefix(one.Method, "RANGE"), strings.HasPrefix(one.Method, "LIST"):
-			p.by = one.Expression
-		}
-		p.last = one.Name
-		p.open = strings.HasPrefix(one.Limit, "MAXVALUE") || defaultPartition.MatchString(t.Options)
+// partitionedBy is the expression that decides on the partition of a row. It is empty if
+// any key fits.
+func partitionedBy(t *mycatalog.Table) string {
+	if m := ranges.FindStringSubmatch(t.Options); m != nil {
+		return m[1]
 	}
-	return p, err
-}
-
-func (p partitioning) block(t *mycatalog.Table, columns []*column) (found engine.Findings) {
-	for _, c := range columns {
-		switch {
-		case p.by == "" || !mentions(p.by, c.Name):
-		case p.open:
-			found.Note("Table %s is partitioned by column %s: all new rows go into one partition.", t, c.Name)
-		default:
-			found.Block(t.String(), "partition "+p.last, "the table is partitioned by column "+c.Name+", and no partition takes Snowflake IDs",
-				"ALTER TABLE … ADD PARTITION one with VALUES LESS THAN MAXVALUE, or a DEFAULT one")
-		}
-	}
-	return found
+	return ""
 }

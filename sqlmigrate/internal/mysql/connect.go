@@ -63,7 +63,7 @@ func (n *connector) wanted(ctx context.Context, names []engine.TableName) ([]*co
 // several integers cannot be told apart.
 func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 	key := t.Key()
-	if len(key) == 0 {
+	if len(key) == 0 || isMadeUp(key[0]) {
 		n.Block(t.String(), "table "+t.String(), "it has no primary key", "give it one, or leave it out")
 		return nil
 	}
@@ -81,6 +81,11 @@ func (n *connector) keyOf(t *mycatalog.Table) []*mycatalog.Column {
 		n.Note(engine.CompositeNote, t, len(key))
 	}
 	return nil
+}
+
+// isMadeUp is for a key that no program knows: see sql_generate_invisible_primary_key.
+func isMadeUp(key *mycatalog.Column) bool {
+	return key.Name == "my_row_id" && key.Definition.Has("INVISIBLE")
 }
 
 // unfinished finds the columns that a run that has stopped half-way was about.

@@ -43,10 +43,10 @@ func mysqlMariaDB(t *testing.T, db *gorm.DB) bool {
 	return strings.Contains(migratetest.MySQLRow(t, db, "SELECT VERSION()")[0], "MariaDB")
 }
 
-// mysqlAs opens the database of db for another user.
-func mysqlAs(t *testing.T, db *gorm.DB, user, password string) *gorm.DB {
+// mysqlAs opens the database of db for a user of mysqlReader.
+func mysqlAs(t *testing.T, db *gorm.DB, user string) *gorm.DB {
 	t.Helper()
-	return migratetest.MySQLWith(t, db, func(c *driver.Config) { c.User, c.Passwd = user, password })
+	return migratetest.MySQLWith(t, db, func(c *driver.Config) { c.User, c.Passwd = user, "x" })
 }
 
 // mysqlStep is how many statements a sweep goes on by: MySQL changes a table more

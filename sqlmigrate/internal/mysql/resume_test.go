@@ -316,9 +316,12 @@ func TestMySQLRights(t *testing.T) {
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := migratetest.MySQLSmall(t, on)
 		name, user := migratetest.MySQLRow(t, db, "SELECT DATABASE()")[0], mysqlReader(t, db)
-		limited := mysqlAs(t, db, user, "x")
+		limited := mysqlAs(t, db, user)
 		schema := migratetest.MySQLSchema(t, db)
-		plan := migratetest.MySQLInspect(t, limited, migratetest.MySQLSmallTargets()...)
+		plan, err := migratetest.Inspect(t.Context(), limited, migratetest.MySQLSmallTargets()...)
+		if err != nil {
+			t.Fatal(err)
+		}
 		hidden := "1142" // MySQL shows foreign keys to those who may only read
 		if mysqlMariaDB(t, db) {
 			hidden = "may not ALTER it"
@@ -332,7 +335,7 @@ func TestMySQLRights(t *testing.T) {
 		}
 		migratetest.MySQLSame(t, "schema", migratetest.MySQLSchema(t, db), schema)
 		migratetest.MySQLExec(t, db, "REVOKE SELECT, ALTER ON "+name+".* FROM "+user, "GRANT SELECT ON "+name+".users TO "+user)
-		if _, err := sqlmigrate.Inspect(t.Context(), mysqlAs(t, db, user, "x"), "orders"); err == nil || !strings.Contains(err.Error(), "no right to see it") {
+		if _, err := sqlmigrate.Inspect(t.Context(), mysqlAs(t, db, user), "orders"); err == nil || !strings.Contains(err.Error(), "no right to see it") {
 			t.Errorf("Inspect without a right: %v, want an error that says so", err)
 		}
 	})

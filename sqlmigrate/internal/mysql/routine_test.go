@@ -35,7 +35,7 @@ var mysqlRentals = []string{
 		DECLARE cur CURSOR FOR SELECT amount, rental_id FROM rental; OPEN cur; FETCH cur INTO n, i; SET q = q + n; CLOSE cur; END`,
 	"CREATE PROCEDURE wide(p_rental_id BIGINT) SELECT 'DECLARE rental_id INT;' FROM rental WHERE rental_id = p_rental_id /* DECLARE x INT; SET x = rental_id */",
 	"CREATE PROCEDURE unrelated(p_id INT, p_n INT) UPDATE other SET n = p_n WHERE id = p_id",
-	"CREATE TRIGGER narrow AFTER INSERT ON rental FOR EACH ROW BEGIN DECLARE held MEDIUMINT; DECLARE paid INT; SET held = NEW.rental_id, paid = NEW.amount; END",
+	"CREATE TRIGGER narrow AFTER INSERT ON other FOR EACH ROW BEGIN DECLARE held MEDIUMINT; DECLARE paid INT; SELECT MAX(rental_id), 1 INTO held, paid FROM rental; END",
 	"CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DISABLE DO BEGIN DECLARE last INT; SELECT MAX(rental_id) INTO last FROM rental; END",
 }
 

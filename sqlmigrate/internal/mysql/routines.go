@@ -18,7 +18,8 @@ import (
 // The servers accept a change of a column that a routine copies into a narrower
 // variable, and the routine then fails with error 1264, or cuts the key where the SQL
 // mode is not strict. Whether a variable holds a key is guessed, from its name, and from
-// what it is compared with, assigned to or taken from: so this only makes a note.
+// what it is compared with, assigned to or taken from: so this only makes a note, but for
+// a trigger, without which no row is written. A bigint holds what else it may take.
 
 // A routine is a procedure, function, trigger or event.
 type routine struct {
@@ -49,12 +50,22 @@ func noteRoutines(ctx context.Context, conn *sql.Conn, g *graph) (found engine.F
 		}
 		for _, r := range routines {
 			if narrow := r.narrowKeys(keys); len(narrow) > 0 {
-				found.Note("%s %s has %s, which may take a key: it fails with error 1264 as soon as that is a Snowflake ID. Make it bigint.",
-					r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, strings.Join(narrow, ", "))
+				found.Add(r.report(keys, strings.Join(narrow, ", ")))
 			}
 		}
 	}
 	return found, nil
+}
+
+// report blocks what would keep rows from being written to a table of the move.
+func (r routine) report(keys keyNames, narrow string) (found engine.Findings) {
+	reason := "has " + narrow + ", which may take a key: it fails with error 1264 as soon as that is a Snowflake ID"
+	if table, _, _ := strings.Cut(r.Body, " "); r.Kind == "TRIGGER" && keys.tables[strings.ToLower(table)] {
+		found.Block(table, "trigger "+r.Name, "it "+reason, "make it bigint")
+		return found
+	}
+	found.Note("%s %s %s. Make it bigint.", r.Kind[:1]+strings.ToLower(r.Kind[1:]), r.Name, reason)
+	return found
 }
 
 func readRoutines(ctx context.Context, conn *sql.Conn, schema string) ([]routine, error) {
@@ -284,7 +295,7 @@ func isName(t string) bool { return word.MatchString(t) }
 func tokensOf(body string) []string {
 	var tokens []string
 	end := -1 // of the word before
-	for _, t := range sqltext.Scan(body, sqltext.Rules{Backslash: true, Hash: true, Backticks: true}) {
+	for _, t := range sqltext.Scan(body, bodyRules) {
 		text := strings.ToLower(t.Text)
 		if t.Kind == sqltext.Text || body[t.Start] == '"' {
 			text = "'"

@@ -19,7 +19,7 @@ func TestMySQLSurvives(t *testing.T) {
 		db := migratetest.MySQLOpen(t, on,
 			"CREATE TABLE users (`id` int NOT NULL AUTO_INCREMENT COMMENT 'it''s AUTO_INCREMENT, \"x\" \\\\ back`tick (\nnewline; AUTO_INCREMENT ', "+
 				"`name` varchar(30) COLLATE utf8mb4_bin NOT NULL DEFAULT 'a,b)`' CHECK (char_length(`name`) < 20), PRIMARY KEY (id) COMMENT 'the, key') COMMENT='all (of, them'",
-			"CREATE TABLE orders (`id` int unsigned NOT NULL PRIMARY KEY CHECK (`id` < 1000), "+
+			"CREATE TABLE orders (`id` int unsigned NOT NULL PRIMARY KEY CHECK (`id` <> 1000), "+
 				"`user_id` int NULL DEFAULT 1 INVISIBLE COMMENT 'ünï', `other_id` int DEFAULT NULL CHECK (`other_id` > 0 or `other_id` = -5), `total` decimal(10,2) AS (1.5) STORED, "+
 				"`t` timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp(), `text` text, "+
 				"KEY ix (t, user_id DESC), UNIQUE KEY ux (user_id, id), KEY odd (`text`(10)) COMMENT 'KEY, `x` (', FULLTEXT KEY ft (`text`), "+
@@ -50,7 +50,7 @@ func TestMySQLSurvives(t *testing.T) {
 			}
 		}
 		for _, want := range []string{
-			"`id` bigint(20) NOT NULL CHECK (`id` < 1000),",
+			"`id` bigint(20) NOT NULL CHECK (`id` <> 1000),",
 			"`user_id` bigint(20) INVISIBLE DEFAULT 1 COMMENT 'ünï',",
 			"`other_id` bigint(20) DEFAULT NULL CHECK (`other_id` > 0 or `other_id` = -5),",
 			"CONSTRAINT `fk_zz` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE SET NULL,",
@@ -82,7 +82,7 @@ func TestMySQLSurvives(t *testing.T) {
 // mysqlAsMariaDB writes as MariaDB what MySQL says of the tables in another way:
 // its checks stand on their own.
 var mysqlAsMariaDB = strings.NewReplacer(
-	"`id` bigint NOT NULL,", "`id` bigint(20) NOT NULL CHECK (`id` < 1000),",
+	"`id` bigint NOT NULL,", "`id` bigint(20) NOT NULL CHECK (`id` <> 1000),",
 	"`other_id` bigint DEFAULT NULL,", "`other_id` bigint(20) DEFAULT NULL CHECK (`other_id` > 0 or `other_id` = -5),",
 	"bigint", "bigint(20)",
 	" DEFAULT '1' /*!80023 INVISIBLE */", " INVISIBLE DEFAULT 1",

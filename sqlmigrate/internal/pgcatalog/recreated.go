@@ -1,6 +1,11 @@
 package pgcatalog
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
 
 // A Recreated object uses columns by their numbers. Dropped, and created again with the
 // same text, it uses those that have their names then.
@@ -40,6 +45,15 @@ SELECT format('DROP STATISTICS %I.%I', n.nspname, s.stxname), to_json(array_remo
 ], NULL))::text
 FROM used JOIN pg_catalog.pg_statistic_ext s ON classid = 'pg_catalog.pg_statistic_ext'::regclass AND objid = s.oid JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
 ORDER BY 1`
+
+// RecreatedQuery is the query of [QualifiedReader.Recreated] with names in the place of
+// numbers: it finds the same after other columns have taken the names.
+func RecreatedQuery(t *Relation, columns []string) string {
+	table := pgsql.Literal(t.Target()) + "::regclass"
+	return strings.NewReplacer("$1::bigint::oid", table, "$2::text::int2[]",
+		"ARRAY(SELECT attnum FROM pg_catalog.pg_attribute WHERE attrelid = "+table+" AND attname IN ("+pgsql.Join(columns, ", ", pgsql.Literal)+"))").
+		Replace(recreatedSQL)
+}
 
 // Recreated returns what a table's columns are used by that can be dropped and created
 // again in a moment.

@@ -4,6 +4,7 @@ package pgsql
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -72,4 +73,14 @@ func State(err error) string {
 		return ""
 	}
 	return server.SQLState()
+}
+
+// Do makes a DO statement, with a delimiter that body does not contain. variables are
+// empty, or begin with DECLARE and end with a line.
+func Do(variables, body string) string {
+	tag := "$$"
+	for i := 1; strings.Contains(body, tag); i++ {
+		tag = "$do" + strconv.Itoa(i) + "$"
+	}
+	return "DO " + tag + "\n" + variables + "BEGIN\n" + body + "END\n" + tag
 }

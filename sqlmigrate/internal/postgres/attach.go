@@ -56,7 +56,7 @@ func (c *column) attach(root *column) []string {
 func (s *sequence) create(c *column) []string {
 	return slices.Concat([]string{
 		fmt.Sprintf("CREATE %sSEQUENCE %s AS %s %s", pgsql.If(s.Unlogged, "UNLOGGED "), s.Target(), s.Type, s.Options()),
-		doBlock(ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // who creates it may not be who owns the table
+		pgsql.Do("", ownerOf("SEQUENCE", s.Target(), c.relation.Target())), // who creates it may not be who owns the table
 		fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", s.Target(), c.relation.Target(), pgsql.Quote(c.Name)),
 	}, s.trimmings())
 }
@@ -74,24 +74,51 @@ func (s *sequence) trimmings() []string {
 }
 
 // follow sets the sequence to give the next key: the one that it would have
-// given then, or the first in its series that is past the largest in use.
+// given then, or the first in its series that is past the largest in use. Keys that
+// were past it then did not keep it from giving that one, and do not now.
 func (s *sequence) follow(c *column) string {
-	edge, past := "max", ">="
+	edge, past, next := "max", ">=", s.next()
 	if s.Increment < 0 {
 		edge, past = "min", "<="
 	}
-	used, from, target := fmt.Sprintf("%s(%s)", edge, pgsql.Quote(c.Name)), c.relation.Target(), pgsql.Literal(s.Target())
+	from, behind := next, s.isBehind(c) // from a key on, the sequence is not as it was
+	if behind {
+		from = s.edge(c) + s.Increment/max(s.Increment, -s.Increment)
+	}
+	used, of, target := fmt.Sprintf("%s(%s)", edge, pgsql.Quote(c.Name)), c.relation.Target(), pgsql.Literal(s.Target())
 	switch {
 	case !s.goes(): // it has continued since
-		return fmt.Sprintf("SELECT pg_catalog.setval(%s, %s) FROM %s HAVING %[2]s %[4]s (SELECT last_value FROM %[5]s)", target, used, from, past, s.Target())
-	case s.Increment == 1 && s.at.Called:
-		return fmt.Sprintf("SELECT pg_catalog.setval(%s, greatest(%s, %d)) FROM %s", target, used, s.at.Last, from)
+		return fmt.Sprintf("SELECT pg_catalog.setval(%s, %s) FROM %s HAVING %[2]s %[4]s (SELECT last_value FROM %[5]s)", target, used, of, past, s.Target()) +
+			pgsql.If(behind, fmt.Sprintf(" AND %s %s %d", used, past, from))
+	case s.Increment == 1 && s.at.Called && !behind:
+		return fmt.Sprintf("SELECT pg_catalog.setval(%s, greatest(%s, %d)) FROM %s", target, used, s.at.Last, of)
 	}
-	next := s.at.Last
+	return fmt.Sprintf("SELECT pg_catalog.setval(%s, CASE WHEN %[2]s %[3]s %[9]d THEN %[4]d + (%[2]s - %[4]d) / %[5]d * %[5]d ELSE %[6]d END, "+
+		"coalesce(%[2]s %[3]s %[9]d, false) OR %[7]t) FROM %[8]s",
+		target, used, past, next, s.Increment, s.at.Last, s.at.Called, of, from)
+}
+
+// next is the key that the sequence would have given.
+func (s *sequence) next() int64 {
 	if s.at.Called {
-		next += s.Increment
+		return s.at.Last + s.Increment
 	}
-	return fmt.Sprintf("SELECT pg_catalog.setval(%s, CASE WHEN %[2]s %[3]s %[4]d THEN %[4]d + (%[2]s - %[4]d) / %[5]d * %[5]d ELSE %[6]d END, "+
-		"coalesce(%[2]s %[3]s %[4]d, false) OR %[7]t) FROM %[8]s",
-		target, used, past, next, s.Increment, s.at.Last, s.at.Called, from)
+	return s.at.Last
+}
+
+// edge is the last of the column's keys in the sequence's direction.
+func (s *sequence) edge(c *column) int64 {
+	if s.Increment < 0 {
+		return c.keys.Smallest.Int64
+	}
+	return c.keys.Largest.Int64
+}
+
+// isBehind reports whether keys were past the sequence already.
+func (s *sequence) isBehind(c *column) bool {
+	ahead := s.edge(c) >= s.next()
+	if s.Increment < 0 {
+		ahead = s.edge(c) <= s.next()
+	}
+	return c.keys.Largest.Valid && ahead
 }

@@ -104,11 +104,29 @@ const (
         AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
 )
 
+// restoreUse is how to drop what uses a column, and to restore it: not for a view, which
+// the plan recreates.
+const restoreUse = `CASE
+         WHEN r.rulename <> '_RETURN' THEN format('DROP RULE %I ON %s; to restore it: %s', r.rulename, r.ev_class::regclass, pg_get_ruledef(r.oid))
+         WHEN tg.oid IS NOT NULL THEN format('DROP TRIGGER %I ON %s; to restore it: %s', tg.tgname, tg.tgrelid::regclass, pg_get_triggerdef(tg.oid))
+         WHEN ad.oid IS NOT NULL THEN format('ALTER TABLE %1$s DROP COLUMN %2$I; to restore it: ALTER TABLE %1$s ADD COLUMN %2$I %3$s GENERATED ALWAYS AS (%4$s) %5$s',
+           ad.adrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod), pg_get_expr(ad.adbin, ad.adrelid), CASE a.attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)
+         WHEN d.classid = 'pg_catalog.pg_proc'::regclass THEN format('DROP ROUTINE %s; to restore it: %s', d.objid::regprocedure, pg_get_functiondef(d.objid))
+         WHEN d.classid = 'pg_catalog.pg_policy'::regclass THEN (
+           SELECT format('DROP POLICY %1$I ON %2$s; to restore it: CREATE POLICY %1$I ON %2$s AS %3$s FOR %4$s TO %5$s', p.polname, p.polrelid::regclass,
+                    CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+                    CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+                    (SELECT string_agg(CASE role WHEN 0 THEN 'PUBLIC' ELSE role::regrole::text END, ', ') FROM unnest(p.polroles) AS role))
+                  || coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', '') || coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')
+           FROM pg_catalog.pg_policy p WHERE p.oid = d.objid)
+         ELSE '' END`
+
 // usesSQL asks what uses columns that change their type, and which of it is a view.
 const usesSQL = `
 SELECT DISTINCT att.attrelid::bigint, att.attnum, d.classid::regclass::text,
        coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
-       ` + describeUse + ` AS object
+       ` + describeUse + ` AS object,
+       ` + restoreUse + `
 FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_attribute att ON att.attrelid = node.rel AND att.attnum = node.att
 ` + joinUses + `
 WHERE true
@@ -133,6 +151,7 @@ type use struct {
 	Catalog string
 	View    int64 // the object's OID, if it is a view
 	Object  string
+	Restore string // how to drop it, and to restore it
 }
 
 // blockUses has one blocker for an object, whichever columns it uses.
@@ -167,7 +186,7 @@ func (u *use) block(of []*column) engine.Findings {
 		columns[0] = of[0].Name
 	}
 	var found engine.Findings
-	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1])
+	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Restore != "", ": "+u.Restore))
 	found.Blockers[0].InPlace = true
 	return found
 }

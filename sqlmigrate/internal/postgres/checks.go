@@ -17,6 +17,7 @@ type check struct {
 	column *column
 	name   string
 	added  bool // by a run that was ended before it had it validated
+	broken bool // by a row, so that it is not validated
 }
 
 // checksSQL asks for the names of constraints, and which of them make a column
@@ -56,9 +57,11 @@ func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map
 			case !needed:
 			case !c.keys.Smallest.Valid || c.keys.Smallest.Int64 > 0:
 				names[t].taken[name] = true
-				checks[t] = append(checks[t], check{c, name, added})
-			case !added:
-				found.Note("Table %s has a key %d, so no CHECK is added that refuses keys that are not positive.", t.Display, c.keys.Smallest.Int64)
+				checks[t] = append(checks[t], check{c, name, added, false})
+			default:
+				found.NotPositive(t.Display, c.Name, c.keys.Smallest.Int64, "its CHECK stays NOT VALID, and refuses an UPDATE of that row too")
+				names[t].taken[name] = true
+				checks[t] = append(checks[t], check{c, name, added, true})
 			}
 		}
 	}

@@ -19,19 +19,24 @@ const scanRate = 500_000_000
 // read and write.
 func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
-	checked := keepIf(g.tables, func(t *table) bool { return len(checks[t]) > 0 })
-	unchecked := keepIf(checked, func(t *table) bool { return slices.ContainsFunc(checks[t], isNew) })
-	found := g.change(&phase, unchecked, accessExclusive, locks, func(t *table) plan.Step { return addChecks(t, checks[t]) })
-	found.Add(g.change(&phase, checked, shareUpdateExclusive, locks, func(t *table) plan.Step { return validateChecks(t, checks[t]) }))
+	var found engine.Findings
+	change := func(is func(check) bool, mode string, step func(*table, []check) plan.Step) {
+		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(checks[t], is) })
+		found.Add(g.change(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(checks[t], is)) }))
+	}
+	change(isNew, accessExclusive, addChecks)
+	change(holds, shareUpdateExclusive, validateChecks)
 	return phase, found
 }
 
 // isNew: a run that was ended between the two transactions has added the others.
 func isNew(c check) bool { return !c.added }
 
+func holds(c check) bool { return !c.broken }
+
 func addChecks(t *table, checks []check) plan.Step {
 	var adds, drops []string
-	for _, c := range keepIf(checks, isNew) {
+	for _, c := range checks {
 		adds = append(adds, c.add())
 		drops = append(drops, "DROP CONSTRAINT "+pgsql.Quote(c.name))
 	}

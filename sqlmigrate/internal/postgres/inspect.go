@@ -64,8 +64,7 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	} {
 		f.Add(find(ctx, r, g))
 	}
-	f.rewritten, found = tryExpressions(ctx, r, g)
-	f.Add(found)
+	f.rewritten = rewrittenExpressions(ctx, r, g)
 	return f
 }
 

@@ -149,7 +149,7 @@ func (r *renaming) texts() []string {
 	if r.passing.Len() == 0 {
 		return nil
 	}
-	return []string{doBlock(r.passing.String() + r.final.String())}
+	return []string{pgsql.Do("", r.passing.String()+r.final.String())}
 }
 
 // passing is a name that nobody else has. Its length does not depend on the number, so
@@ -320,7 +320,7 @@ func (s *keptStatistics) keep() []string {
 	}
 	texts = append(texts, pgsql.Comment("STATISTICS "+statistics, s.Comment)...)
 	if s.Same {
-		return append(texts, doBlock(ownerOf("STATISTICS", statistics, pgsql.Qualified(s.TableSchema, s.Table))))
+		return append(texts, pgsql.Do("", ownerOf("STATISTICS", statistics, pgsql.Qualified(s.TableSchema, s.Table))))
 	}
 	return append(texts, "ALTER STATISTICS "+statistics+" OWNER TO "+pgsql.Quote(s.Owner))
 }

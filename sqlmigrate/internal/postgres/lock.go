@@ -54,7 +54,7 @@ func allOf(tables []*table, mode string) map[*table]string {
 // lock_timeout. That is for each lock, and who waits behind the first would wait
 // for the others too.
 func withinTimeout(statements []string) string {
-	return doDeclared(`DECLARE
+	return pgsql.Do(`DECLARE
   timeout text := current_setting('lock_timeout');
   until timestamptz := clock_timestamp() + timeout::interval;
   statement text;

@@ -51,6 +51,12 @@ func TestPostgres(t *testing.T) {
 		{"Stuck", postgresStuck},
 		{"NextKey", postgresNextKey},
 		{"LargeKeys", postgresLargeKeys},
+		{"Trial", postgresTrial},
+		{"Assigning", postgresAssigning},
+		{"TrialNotes", postgresTrialNotes},
+		{"TrialRight", postgresTrialRight},
+		{"GuardOfZero", postgresGuardOfZero},
+		{"Restores", postgresRestores},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,7 @@ CREATE FUNCTION fire() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN NEW.name :=
 
 CREATE TABLE "Select" ("Id""$$ ;" serial, name text COLLATE "C" DEFAULT 'x', n integer,
   CONSTRAINT "the key" PRIMARY KEY ("Id""$$ ;"),
-  CONSTRAINT small CHECK ("Id""$$ ;" < 2000000000 AND "Id""$$ ;" <> ALL (ARRAY[13, 14])),
+  CONSTRAINT small CHECK ("Id""$$ ;" > -2000000000 AND "Id""$$ ;" <> ALL (ARRAY[13, 14])),
   CONSTRAINT later CHECK ("Id""$$ ;" + n > 0) NOT VALID,
   UNIQUE NULLS NOT DISTINCT (n));
 ALTER TABLE "Select" OWNER TO keeper;

@@ -62,19 +62,6 @@ WHERE t.tgisinternal AND t.tgenabled <> 'O'`,
 		fix:    "ALTER TABLE … ENABLE TRIGGER ALL, or drop the constraint",
 	},
 	{
-		// Has an index of a narrow column an operator class that takes no bigint?
-		query: `
-SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), o.opcname::text
-FROM made
-JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
-CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) AS k (att, opclass)
-JOIN unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) ON node.rel = i.indrelid AND node.att = k.att
-JOIN pg_catalog.pg_opclass o ON o.oid = k.opclass
-WHERE NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)`,
-		reason: "its operator class %s does not take a bigint",
-		fix:    "drop it before, and create it again afterwards with that for bigint",
-	},
-	{
 		// Does a rule or function need a constraint, as GROUP BY needs a primary key?
 		query: `
 SELECT DISTINCT c.conrelid::bigint, pg_describe_object('pg_catalog.pg_constraint'::regclass, c.oid, 0), pg_describe_object(d.classid, d.objid, 0)

@@ -12,7 +12,7 @@ import (
 // checkAll is a statement that consists of several of rejectIf. It is an error too if a
 // policy would hide rows.
 func checkAll(rejections []string) string {
-	return doBlock("  PERFORM pg_catalog.set_config('row_security', 'off', true);\n" + strings.Join(rejections, ""))
+	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
 }
 
 // rejectIf is a part of the body of a DO statement. It raises an error if a
@@ -69,7 +69,7 @@ func rejectNewReferences(tables []*table) []plan.Statement {
 	if len(rejections) == 0 {
 		return nil
 	}
-	return engine.Statements("", doBlock(strings.Join(rejections, "")))
+	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
 }
 
 // rejectNewViews is for what has come to use the views that are to be dropped.

@@ -2,23 +2,9 @@ package postgres
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
-
-// doBlock makes a DO statement with a delimiter that body does not contain.
-func doBlock(body string) string { return doDeclared("", body) }
-
-// doDeclared is one with variables.
-func doDeclared(variables, body string) string {
-	tag := "$$"
-	for i := 1; strings.Contains(body, tag); i++ {
-		tag = "$do" + strconv.Itoa(i) + "$"
-	}
-	return "DO " + tag + "\n" + variables + "BEGIN\n" + body + "END\n" + tag
-}
 
 // ownerOf is a part of the body of a DO statement. It gives an object to the
 // user who owns a table at that time.

@@ -111,14 +111,6 @@ func (s *schema) noteTable(t *table, c *column) (found engine.Findings) {
 	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !t.withoutRowid() {
 		found.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.name, c.Type)
 	}
-	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
-		found.Note("Table %s has a key %d. It stays; the trigger checks new rows only.", t.name, t.Smallest.Int64)
-	}
-	for _, trigger := range s.triggers {
-		if insertsInto(trigger.Text, t.name) {
-			found.Note("Trigger %s inserts into table %s: after phase guard it must give each row its key.", trigger.Name, t.name)
-		}
-	}
 	return found
 }
 
@@ -184,6 +176,9 @@ func (t *table) park(want engine.Request) plan.Step {
 func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findings) {
 	if len(t.keys()) != 1 || c.enforced {
 		return false, found
+	}
+	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
+		found.NotPositive(t.name, c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
 	for _, trigger := range s.triggers {
 		if fold(trigger.Name) != fold(guardName(t)) {

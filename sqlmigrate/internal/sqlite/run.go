@@ -75,14 +75,19 @@ func busyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) (restore 
 	if d == 0 {
 		return func() error { return nil }, nil
 	}
+	return setPragma(ctx, conn, "busy_timeout", max(1, d.Milliseconds()))
+}
+
+// setPragma returns what sets the pragma back.
+func setPragma(ctx context.Context, conn *sql.Conn, name string, value int64) (restore func() error, err error) {
 	var before int64
-	if err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
-		return nil, fmt.Errorf("read busy_timeout: %w", err)
+	if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&before); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	set := func(milliseconds int64) error {
-		return uncancelled(ctx, conn, fmt.Sprintf("PRAGMA busy_timeout = %d", milliseconds))
+	set := func(value int64) error {
+		return uncancelled(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", name, value))
 	}
-	return func() error { return set(before) }, set(max(1, d.Milliseconds()))
+	return func() error { return set(before) }, set(value)
 }
 
 // Script needs no transaction of its own: either tool makes one by default, and

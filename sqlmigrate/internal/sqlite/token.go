@@ -25,15 +25,3 @@ func withoutAutoincrement(text string) (string, bool) {
 	}
 	return text, false
 }
-
-// insertsInto reports whether a trigger's text has INSERT INTO or REPLACE INTO
-// with this table.
-func insertsInto(text, table string) bool {
-	tokens := tokens(text)
-	for i := range len(tokens) - 1 {
-		if isWord(tokens[i], "into") && fold(tokens[i+1].Text) == fold(table) {
-			return true
-		}
-	}
-	return false
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -32,6 +33,9 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 	for _, t := range g.all() {
 		f.table(r, t)
 	}
+	for _, v := range g.views {
+		f.view(g.tables[0], v)
+	}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			f.column(t, c)
@@ -53,6 +57,15 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		}
 	}
 	return f
+}
+
+// view is for those that cannot be created again in a moment, as they were.
+func (f *findings) view(t *table, v *pgview.View) {
+	object := "view " + v.Display
+	f.when(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", again)
+	for _, reason := range v.Blocked {
+		f.add(t, object, "it has to be dropped, and "+reason, again)
+	}
 }
 
 func (f *findings) table(r *pgcatalog.Reader, t *table) {

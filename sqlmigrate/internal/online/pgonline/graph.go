@@ -6,12 +6,15 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 )
 
 // A graph is what a plan is made of, as the catalog has it.
 type graph struct {
 	tables []*table // with columns to be widened
 	keys   []*foreignKey
+	views  []*pgview.View // above these columns, in the order in which they are created
+	state  string         // of what the swap creates again
 }
 
 // A table has columns to be widened, or is at the other end of a foreign key.

@@ -69,7 +69,7 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	_, err = conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+journal(m)+` (
   id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
-  steering text NOT NULL DEFAULT '{}', began timestamptz NOT NULL)`)
+  steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: create the journal: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -28,9 +29,17 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable)
 		g.tables = append(g.tables, &table{Relation: found})
 	}
 	q := r.Qualify(ctx)
+	var views []int64
 	for i, t := range g.tables {
 		t.readColumns(ctx, q, wanted[i].Columns)
 		t.readOthers(ctx, q)
+		views = append(views, q.Views(ctx, t.OID, t.numbers())...)
+	}
+	if len(views) > 0 {
+		g.views = pgview.Read(ctx, q, views)
+	}
+	if query := g.stateSQL(); query != "" {
+		g.state = pgcatalog.One[string](ctx, q.Reader, "what uses the columns", "SELECT "+query)
 	}
 	g.connect(ctx, q)
 	return g, r.Err()

@@ -59,12 +59,12 @@ func verify(ctx context.Context, conn *sql.Conn, query string) error {
 	return nil
 }
 
-// short is one transaction with the record that it is done. What follows the
-// locks is sent at once: everybody waits for as long as it takes.
+// short is one transaction with the record that it is done. It begins with locks; a view
+// is locked by a statement that leaves it as it is. What follows is sent at once: everybody waits for as long as it takes.
 func (d Driver) short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *engine.Move, s engine.Settings) error {
 	return inTransaction(ctx, conn, func() error {
 		rest := step.SQL
-		for len(rest) > 0 && strings.HasPrefix(rest[0], "LOCK TABLE ") {
+		for len(rest) > 0 && (strings.HasPrefix(rest[0], "LOCK TABLE ") || strings.HasPrefix(rest[0], "ALTER VIEW ")) {
 			if err := lock(ctx, conn, rest[0], s); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -51,11 +52,14 @@ func (t *table) touch() []string {
 }
 
 func (g *graph) swap() plan.OnlineStep {
-	before := []string{"SET LOCAL search_path = ''"} // objects are described with their schemas
+	before := []string{emptyPath}
 	for _, t := range g.tables {
 		before = append(before, t.guard())
 	}
-	return g.exchange("swap the columns of %s", before, (*table).swap, (*foreignKey).fresh)
+	before = append(before, g.unchanged(pgsql.Literal(g.state))...)
+	step := g.exchange("swap the columns of %s", before, (*table).swap, (*foreignKey).fresh)
+	step.SQL = append(step.SQL, g.keepState()...)
+	return step
 }
 
 // exchange gives the names of columns to others, in one transaction: change has
@@ -64,7 +68,7 @@ func (g *graph) swap() plan.OnlineStep {
 func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	drops, creates := g.recreate()
-	sql := slices.Concat(locked("ACCESS EXCLUSIVE", all...), before, drops)
+	sql := slices.Concat(pgview.Lock(g.views), locked("ACCESS EXCLUSIVE", all...), before, drops)
 	for _, k := range g.keys {
 		sql = append(sql, k.child.dropConstraint(k.Name))
 	}
@@ -80,19 +84,6 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 		Text: fmt.Sprintf(text, pgsql.Join(g.tables, ", ", nameOf)), Kind: plan.Short, SQL: sql,
 		Locks: fmt.Sprintf(exclusive, pgsql.Join(all, ", ", nameOf)),
 	}
-}
-
-// recreate are the statements for what would stay on the old columns. A policy can use
-// several tables.
-func (g *graph) recreate() (drops, creates []string) {
-	for _, t := range g.tables {
-		for _, r := range t.recreated {
-			if !slices.Contains(drops, r.Drop) {
-				drops, creates = append(drops, r.Drop), append(creates, r.Create...)
-			}
-		}
-	}
-	return drops, creates
 }
 
 func (t *table) swap() []string {

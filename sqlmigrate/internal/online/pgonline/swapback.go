@@ -27,7 +27,7 @@ func (g *graph) swapBack() []plan.OnlineStep {
 	for _, k := range g.keys {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
-	steps = append(slices.Concat(fits, steps), g.exchange("swap the columns of %s back", nil, (*table).backSwap, (*foreignKey).back))
+	steps = append(slices.Concat(fits, steps), g.exchange("swap the columns of %s back", g.unchanged(g.made()), (*table).backSwap, (*foreignKey).back))
 	for i := range steps {
 		steps[i].Unless = g.notSwapped()
 	}

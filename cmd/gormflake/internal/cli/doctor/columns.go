@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -18,7 +19,7 @@ func (d *doctor) checkColumns() {
 	var keys []string
 	for i := range d.tables {
 		t := &d.tables[i]
-		if moved := t.Snowflake || !t.Assigned; moved && !t.Narrow() && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is) {
+		if d.moved(t) {
 			keys = append(keys, t.Column())
 		}
 	}
@@ -41,6 +42,11 @@ func (d *doctor) checkColumns() {
 	if len(found) == 0 {
 		d.report.ok(columnsCheck, "", fmt.Sprintf("no column that may hold keys of %s is too narrow for a Snowflake ID", terminal.Counted(len(keys), "moved table", "moved tables")))
 	}
+}
+
+// moved reports whether the table has Snowflake IDs for keys, or could.
+func (d *doctor) moved(t *readonly.Table) bool {
+	return (t.Snowflake || !t.Assigned) && !t.Narrow() && !t.Composite && !slices.ContainsFunc(d.flags.skip, t.Is)
 }
 
 // knownReferences leaves out, with a warning, what names no column.

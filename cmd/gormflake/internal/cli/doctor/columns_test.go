@@ -95,7 +95,7 @@ func TestDoctorNegativeKeys(t *testing.T) {
 		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)", "INSERT INTO orders VALUES (-7), (5)")
 		d := diagnose(t, url)
 		d.only(t, 1, 0)
-		d.has(t, "problem", "keys", "orders", "its smallest id, -7, is negative", "--skip orders")
+		d.has(t, "problem", "keys", "orders", "its smallest id, -7, is not positive", "--skip orders")
 		diagnose(t, url, "--skip", "orders").only(t, 0, 0)
 	})
 }

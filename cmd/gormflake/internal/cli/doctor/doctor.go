@@ -25,6 +25,7 @@ type doctorFlags struct {
 	skip     []string
 	json     bool
 	textfile string
+	try      bool
 	now      func() time.Time
 }
 
@@ -47,10 +48,12 @@ fix it:
             in the database, how many are free, who has died, and bounds that are
             more than 1h ahead of the clock
   keys      the largest key of each table whose primary key begins with a BIGINT:
-            more than 1m ahead of the clock is a problem, and so are keys below 0, and
+            more than 1m ahead of the clock is a problem, and so are keys below 1, and
             a table of Snowflake IDs whose keys the database still assigns, unless its
             counter is parked, or --park is given and it is a sequence of PostgreSQL,
-            which does not follow keys
+            which does not follow keys. With --try, keys are put into copies of the
+            tables, which have no rows: today's, which must enter, and the last one of
+            the layout
   usage     how many of their numbers the keys of any integer type have used, and the
             sequences that the account may read: a warning from 75 % on, a problem
             from 90 % on, with the date on which all are if created_at shows it
@@ -61,7 +64,7 @@ fix it:
             keeps them unique, and whether they are serial numbers
 
 Nothing is changed: the connection is set to read only, and SELECT is all that
-the account needs. What it may not see is named. No large table is read as a
+the account needs, except for the copies of --try. What it may not see is named. No large table is read as a
 whole: of serial numbers the newest 1,000 rows are read, and of columns a sample.
 "gormflake migrate plan" says of a table whether it is to be moved.
 
@@ -83,6 +86,7 @@ func (f *doctorFlags) register(cmd *cobra.Command) {
 	f.refs.Register(cmd)
 	set := cmd.Flags()
 	set.StringArrayVar(&f.skip, "skip", nil, "table whose keys are not Snowflake IDs, though they look like them, or other table of workers; may be repeated")
+	set.BoolVar(&f.try, "try", false, "try keys in copies of the tables, which needs the right to create them")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
 	set.StringVar(&f.textfile, "textfile", "", "file to write metrics to as well, for the textfile collector of node_exporter: its name ends with .prom")
 }
@@ -152,6 +156,7 @@ func (d *doctor) examine() error {
 	d.checkWorkers()
 	d.checkExpiry()
 	d.checkKeys()
+	d.checkTrial()
 	d.checkUsage()
 	d.checkColumns()
 	d.checkSerials()

@@ -107,8 +107,8 @@ func (d *doctor) checkKey(t *readonly.Table) error {
 	if err := d.Ask(query, nil, &smallest, &largest); err != nil || !largest.Valid {
 		return err
 	}
-	if strings.HasPrefix(smallest.String, "-") {
-		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its smallest %s, %s, is negative: no generator issues that, so a program or another layout did", t.Key, smallest.String),
+	if smallest.String == "0" || strings.HasPrefix(smallest.String, "-") {
+		d.report.problem(keysCheck, t.String(), fmt.Sprintf("its smallest %s, %s, is not positive: no generator issues that, so a program or another layout did", t.Key, smallest.String),
 			"give the row another key; if the keys are not Snowflake IDs, --skip "+t.String())
 	}
 	key, err := strconv.ParseInt(largest.String, 10, 64)

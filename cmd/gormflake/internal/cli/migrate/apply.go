@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ it resumes where it stopped. So it does after Ctrl-C.
 The plan is saved to a file before anything is changed. "gormflake migrate
 revert" wants that file: the database does not show what was there before.
 
-The exit code is 0 if all is done, or there was nothing to do.`,
+The exit code is 0 if all is done, or there was nothing to do, and 3 if a phase
+has left something undone, or a table does not take Snowflake IDs afterwards.`,
 		Example: `  gormflake migrate apply --dsn sqlite://shop.db --phases widen orders
   gormflake migrate apply --dsn sqlite://shop.db --yes --save moved.json orders`,
 		Args: needTables,
@@ -55,9 +57,12 @@ func (f *applyFlags) apply(cmd *cobra.Command, tables []string) error {
 			return err
 		}
 		part := f.phases.cut(plan)
+		if err := part.Err(); err != nil {
+			return err
+		}
 		if part.Empty() {
 			terminal.Say(cmd.OutOrStdout(), "nothing to do: %s", nothing(plan, append(tables, f.selection.args()...)))
-			return nil
+			return undone(cmd, part.Apply(cmd.Context(), db))
 		}
 		return f.applyPart(cmd, db, part, leftOf(plan, part), tables)
 	})
@@ -92,11 +97,20 @@ func (f *applyFlags) applyPart(cmd *cobra.Command, db *gorm.DB, plan *sqlmigrate
 			return err
 		}
 	}
-	if err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply); err != nil {
+	err := f.run(cmd, db, plan, (*sqlmigrate.Plan).Apply)
+	if err == nil || errors.Is(err, sqlmigrate.ErrIncomplete) {
+		f.printNext(cmd, plan, name, left, tables)
+	}
+	return undone(cmd, err)
+}
+
+// undone reports what a plan that has been carried out leaves undone.
+func undone(cmd *cobra.Command, err error) error {
+	if !errors.Is(err, sqlmigrate.ErrIncomplete) {
 		return err
 	}
-	f.printNext(cmd, plan, name, left, tables)
-	return nil
+	terminal.Say(cmd.ErrOrStderr(), "gormflake: %s", terminal.OneLine(err))
+	return terminal.ErrFindings
 }
 
 func (f *applyFlags) file(cmd *cobra.Command, now time.Time) string {

@@ -11,6 +11,7 @@ type planJSON struct {
 	Dialect       string        `json:"dialect"`
 	Summary       summaryJSON   `json:"summary"`
 	Blockers      []blockerJSON `json:"blockers"`
+	Omitted       []omittedJSON `json:"omitted"`
 	Likely        []likelyJSON  `json:"likely_references"`
 	NotReferences []string      `json:"not_references"`
 	Notes         []string      `json:"notes"`
@@ -35,6 +36,14 @@ type blockerJSON struct {
 	Tables  []string `json:"tables"`
 	Reasons []string `json:"reasons"`
 	Fix     string   `json:"fix"`
+}
+
+type omittedJSON struct {
+	Phase  string `json:"phase"`
+	Table  string `json:"table"`
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+	Fix    string `json:"fix"`
 }
 
 type likelyJSON struct {
@@ -92,6 +101,7 @@ func planAsJSON(plan *sqlmigrate.Plan) planJSON {
 		Dialect:       plan.Dialect,
 		Summary:       summaryAsJSON(plan),
 		Blockers:      listed(plan.BlockingObjects(), func(b sqlmigrate.BlockingObject) blockerJSON { return blockerJSON(b) }),
+		Omitted:       listed(plan.Omitted, omittedAsJSON),
 		Likely:        listed(plan.Likely, likelyAsJSON),
 		NotReferences: listed(plan.NotReferences, same),
 		Notes:         listed(plan.Notes, same),
@@ -108,6 +118,10 @@ func summaryAsJSON(plan *sqlmigrate.Plan) summaryJSON {
 		Statements: statements(plan, upward), EstimateMS: plan.Estimate().Milliseconds(),
 		LongestLockMS: lock.Milliseconds(), LongestLockIn: string(phase), DiskBytes: plan.Disk(),
 	}
+}
+
+func omittedAsJSON(o sqlmigrate.Omission) omittedJSON {
+	return omittedJSON{string(o.Phase), o.Table, o.Object, o.Reason, o.Fix}
 }
 
 func likelyAsJSON(l sqlmigrate.LikelyReference) likelyJSON {

@@ -152,14 +152,11 @@ func phaseNames() []string {
 
 // cut leaves out all phases of the plan but these.
 func (f *phasesFlag) cut(plan *sqlmigrate.Plan) *sqlmigrate.Plan {
-	part := *plan
-	part.Phases = nil
-	for _, phase := range plan.Phases {
-		if slices.Contains(f.names, string(phase.Name)) {
-			part.Phases = append(part.Phases, phase)
-		}
+	names := make([]sqlmigrate.PhaseName, len(f.names))
+	for i, name := range f.names {
+		names[i] = sqlmigrate.PhaseName(name)
 	}
-	return &part
+	return plan.Only(names...)
 }
 
 func (f *phasesFlag) check() error {

@@ -34,8 +34,8 @@ are listed: by their names, comments, by what views and functions compare them
 with, and by a sample of their values. Name each with --reference, so that it is
 moved too, or with --not-reference. "gormflake doctor" takes the same flags.
 
-The exit code is 0 if there is nothing to do, 3 if there are changes to make or
-such columns, and 1 if something stands in the way or the database could not be
+The exit code is 0 if there is nothing to do, 3 if there are changes to make, such
+columns, or what the phases leave undone, and 1 if something stands in the way or the database could not be
 read.`,
 		Example: `  gormflake migrate plan --dsn sqlite://shop.db orders
   gormflake migrate plan --dsn sqlite://shop.db --sql --reference audit.order_id=orders.id orders`,
@@ -58,7 +58,7 @@ func (f *planFlags) show(cmd *cobra.Command, plan *sqlmigrate.Plan) error {
 	if err := f.print(cmd, plan); err != nil {
 		return err
 	}
-	return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0)
+	return findings(plan.Blockers, plan.Empty() && len(plan.Likely) == 0 && len(plan.Omitted) == 0)
 }
 
 func (f *planFlags) print(cmd *cobra.Command, plan *sqlmigrate.Plan) error {

@@ -1,0 +1,48 @@
+package doctor_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+func TestDoctorTry(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		diagnose(t, url, "--try").only(t, 0, 0)
+		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)")
+		diagnose(t, url).has(t, "ok", "keys", "", "no key was tried in 1 moved table: --try does that", "")
+		d := diagnose(t, url, "--try")
+		d.only(t, 0, 0)
+		d.has(t, "ok", "keys", "", "1 moved table and what is connected with them take keys of today", "")
+		clitest.Execute(t, db, "INSERT INTO orders VALUES (1)", "DROP TABLE orders")
+	})
+}
+
+func TestDoctorTryRejected(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	db := clitest.Open(t, url)
+	clitest.Execute(t, db, "CREATE TABLE orders (id BIGINT PRIMARY KEY, CONSTRAINT small CHECK (id < 1000000))",
+		"CREATE TABLE lines (id BIGINT PRIMARY KEY)", "CREATE VIEW words AS SELECT length(zeroblob(id)) FROM lines")
+	diagnose(t, url).only(t, 0, 0)
+	d := diagnose(t, url, "--try")
+	d.only(t, 2, 0)
+	d.has(t, "problem", "keys", "orders", "CHECK constraint failed: small", "change what rejects the key")
+	d.has(t, "problem", "keys", "lines", "view words: it cannot be read with key", "change the view")
+	diagnose(t, url, "--try", "--skip", "orders", "--skip", "lines").only(t, 0, 0)
+}
+
+// A key 0 is not one that a generator issues.
+func TestDoctorKeyZero(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db := clitest.Open(t, url)
+		clitest.Execute(t, db, "CREATE TABLE orders (id "+snowflakeKey[db.Name()]+" PRIMARY KEY)", "INSERT INTO orders VALUES (0)")
+		d := diagnose(t, url)
+		d.only(t, 1, 0)
+		d.has(t, "problem", "keys", "orders", "its smallest id, 0, is not positive", "--skip orders")
+	})
+}

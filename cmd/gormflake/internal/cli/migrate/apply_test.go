@@ -1,0 +1,45 @@
+package migrate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+	"github.com/gormflake/gormflake/internal/testdb"
+)
+
+// A phase that was asked for and is not done is a finding.
+func TestApplyLeavesUndone(t *testing.T) {
+	t.Parallel()
+	url := testdb.URL(t, testdb.SQLite)
+	clitest.Execute(t, clitest.Open(t, url), "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO orders VALUES (0)")
+	const want = "phase guard has left out table orders: column id of table orders: it holds key 0"
+	apply := func(phases string) clitest.Outcome {
+		return clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", phases, "orders")
+	}
+	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "orders"), clitest.Findings, "Left undone\n  phase guard, column id of table orders, of orders: it holds key 0", "")
+	if got := apply("detach"); got.Code != clitest.OK || strings.Contains(got.Err, "key 0") {
+		t.Errorf("detach: code %d\n%s", got.Code, got.Err)
+	}
+	clitest.WantOutcome(t, apply("detach,guard"), clitest.Findings, "applied: guard\n", want)
+	clitest.WantOutcome(t, apply("detach,guard"), clitest.Findings, "nothing to do: ", want)
+	clitest.WantOutcome(t, clitest.Command(t, "migrate", "plan", "--dsn", url, "--json", "orders"), clitest.Findings, `"phase": "guard"`, "")
+}
+
+// The plan refuses what the server would, before anything is changed or saved.
+func TestApplyGuardBeforeDetach(t *testing.T) {
+	t.Parallel()
+	for _, target := range []testdb.Target{testdb.MariaDB, testdb.MySQL} {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			url := testdb.URL(t, target)
+			clitest.Shop(t, url)
+			before := clitest.Schema(t, url)
+			got := clitest.Command(t, "migrate", "apply", "--dsn", url, "--yes", "--save", "", "--phases", "widen,guard", "orders")
+			clitest.WantOneLine(t, got, "phase guard is blocked by phase detach")
+			if after := clitest.Schema(t, url); after != before {
+				t.Errorf("after the refusal:\n%s\nwant what was before:\n%s", after, before)
+			}
+		})
+	}
+}

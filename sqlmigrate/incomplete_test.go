@@ -1,0 +1,90 @@
+package sqlmigrate_test
+
+import (
+	"errors"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/testdb"
+	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
+)
+
+func TestApplyIncomplete(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		before string // the plan
+		after  string
+		phases []sqlmigrate.PhaseName
+		want   string // empty: nil
+	}{
+		{"key 0", "INSERT INTO t VALUES (0)", "", nil, "phase guard has left out table t: column id of table t: it holds key 0, which is not positive"},
+		{"key 0 and its phase", "INSERT INTO t VALUES (0)", "", []sqlmigrate.PhaseName{"detach", "guard"}, "it holds key 0"},
+		{"key 0 and another phase", "INSERT INTO t VALUES (0)", "", []sqlmigrate.PhaseName{"detach"}, ""},
+		{"trigger", "", "CREATE TRIGGER g BEFORE INSERT ON t WHEN NEW.id > 9999 BEGIN SELECT RAISE(ABORT, 'too large'); END", nil, "too large"},
+		{"trigger and phases to come", "", "CREATE TRIGGER g BEFORE INSERT ON t WHEN NEW.id > 9999 BEGIN SELECT RAISE(ABORT, 'too large'); END", []sqlmigrate.PhaseName{"detach"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := sqlite(t)
+			migratetest.Run(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+			if tt.before != "" {
+				migratetest.Run(t, db, tt.before)
+			}
+			plan, err := sqlmigrate.Inspect(t.Context(), db, "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.after != "" {
+				migratetest.Run(t, db, tt.after)
+			}
+			var opts []sqlmigrate.ApplyOption
+			if tt.phases != nil {
+				opts = append(opts, sqlmigrate.WithPhases(tt.phases...))
+			}
+			if err = plan.Apply(t.Context(), db, opts...); tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else if migratetest.WantError(t, err, tt.want); !errors.Is(err, sqlmigrate.ErrIncomplete) {
+				t.Errorf("error %v is not ErrIncomplete", err)
+			}
+		})
+	}
+}
+
+// MySQL and MariaDB refuse a CHECK of a column that has AUTO_INCREMENT.
+func TestGuardBeforeDetach(t *testing.T) {
+	t.Parallel()
+	testdb.EachOf(t, []testdb.Target{testdb.MariaDB, testdb.MySQL}, func(t *testing.T, db *gorm.DB) {
+		migratetest.Run(t, db, "CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)")
+		plan, err := sqlmigrate.Inspect(t.Context(), db, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "phase guard is blocked by phase detach"
+		part := plan.Only(sqlmigrate.Widen, sqlmigrate.Guard)
+		migratetest.WantError(t, part.Err(), want)
+		if err := part.WriteFiles(t.TempDir(), sqlmigrate.Goose); err != nil {
+			t.Errorf("files that may follow others: %v", err)
+		}
+		migratetest.WantError(t, plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Widen, sqlmigrate.Guard)), want)
+		for _, phase := range []sqlmigrate.PhaseName{sqlmigrate.Widen, sqlmigrate.Detach} {
+			if err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(phase)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := sqlmigrate.Inspect(t.Context(), db, "t")
+		if err == nil {
+			err = again.Only(sqlmigrate.Guard).Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plan.Apply(t.Context(), db, sqlmigrate.WithPhases(sqlmigrate.Guard)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,454 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
+)
+
+// Try implements [engine.Engine]. A copy is made from the text that SHOW CREATE TABLE
+// writes, so the table itself is not locked.
+func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
+	if len(t.Tables) == 0 {
+		return found, nil
+	}
+	session, err := OpenSession(ctx, conn, inspectWait)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = session.close(ctx, err) }()
+	r := &trial{Trial: t, conn: conn}
+	defer func() { err = errors.Join(err, r.drop(ctx)) }()
+	for _, table := range t.Tables {
+		c, err := r.newCopy(ctx, table)
+		if err != nil {
+			return found, err
+		}
+		c.err = r.create(ctx, c)
+		if c.err != nil && noRight.MatchString(c.err.Error()) {
+			found.NotTried("", c.err)
+			return found, nil
+		}
+		r.copies = append(r.copies, c)
+	}
+	return t.Run(ctx, r)
+}
+
+// A trial is one call of Try. Nothing more is carried out after an error that is not the
+// server's answer to a key.
+type trial struct {
+	engine.Trial
+
+	conn   *sql.Conn
+	copies []*copied
+	named  int      // copies
+	drops  []string // what is to be dropped
+	err    error    // what ends it
+}
+
+// answer is an error of the server, and not of the connection or the context.
+var answer = regexp.MustCompile(`^Error \d+\b`)
+
+func (r *trial) exec(ctx context.Context, query string) error {
+	_, err := r.run(ctx, query)
+	return err
+}
+
+// run returns the number of rows.
+func (r *trial) run(ctx context.Context, query string) (int64, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	result, err := r.conn.ExecContext(ctx, query)
+	if err == nil {
+		return result.RowsAffected()
+	}
+	if !answer.MatchString(err.Error()) {
+		r.err = err
+	}
+	return 0, err
+}
+
+// copied is a table without rows that takes what a table takes.
+type copied struct {
+	*mycatalog.Table // of which it is a copy
+
+	name        engine.TableName
+	keys        []plan.Column
+	partitioned bool  // by a key
+	err         error // why there is none
+	change      error // of the plan that the table rejects
+}
+
+// newName is for a copy of a table or view in this schema.
+func (r *trial) newName(schema string) engine.TableName {
+	r.named++
+	return engine.TableName{Schema: schema, Name: copyPrefix + strconv.Itoa(r.named)}
+}
+
+const copyPrefix = "sqlmigrate_trial_"
+
+var (
+	// noRight is that the account may not CREATE TEMPORARY TABLES.
+	noRight = regexp.MustCompile(`Error 1044\b`)
+
+	// noKey is for sql_require_primary_key, which keeps the table from being altered too.
+	noKey = regexp.MustCompile(`Error 3750\b`)
+)
+
+func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) {
+	t, err := mycatalog.Definitions(ctx, r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
+	if err != nil {
+		return nil, err
+	}
+	c := &copied{Table: t, name: r.newName(t.Schema), keys: table.Columns}
+	c.partitioned = slices.ContainsFunc(c.keys, func(k plan.Column) bool { return mentions(partitionedBy(t), k.Name) })
+	return c, nil
+}
+
+// create leaves out indexes that only find rows. A temporary table has no partitions, so
+// the copy of one that is partitioned by a key is a table for a moment.
+func (r *trial) create(ctx context.Context, c *copied) error {
+	var elements []string
+	for _, e := range c.Elements {
+		name := checkName.FindStringIndex(e)
+		switch {
+		case strings.HasPrefix(e, "`"):
+			e = r.define(c, c.Column(mycatalog.QuotedNames(e)[0]))
+		case name != nil && c.partitioned: // MySQL has each name once in a schema, but for temporary tables
+			e = "CHECK " + e[name[1]:]
+		case name == nil && !mycatalog.IsFunctional(e) && !strings.HasPrefix(e, "PRIMARY KEY "):
+			continue
+		}
+		elements = append(elements, e)
+	}
+	definition, name := " ("+strings.Join(elements, ", ")+")", mycatalog.QuoteTable(c.name)
+	if !c.partitioned {
+		_, err := r.temporary(ctx, c.name, definition+" ENGINE=InnoDB "+charset.FindString(c.Options))
+		return r.whoFailed(ctx, c, err)
+	}
+	err := cmp.Or(r.exec(ctx, "DROP TABLE IF EXISTS "+name), r.exec(ctx, "CREATE TABLE "+name+definition+c.Options))
+	if err == nil {
+		r.drops = append(r.drops, "DROP TABLE "+name)
+	}
+	return err
+}
+
+var (
+	checkName = regexp.MustCompile("^CONSTRAINT `(?:[^`]|``)+` CHECK ")
+	charset   = regexp.MustCompile(`DEFAULT CHARSET=\w+(?: COLLATE=\w+)?`)
+)
+
+// define is a column of the copy. Others than keys may be NULL, so that what rejects a
+// row does so because of a key. MariaDB cuts without a word what it computes when it is read.
+func (r *trial) define(c *copied, column *mycatalog.Column) string {
+	d := column.Definition.WithoutAuto()
+	if k := c.key(column); k != nil && r.Moved && k.To != "" {
+		d = d.As(mycatalog.IntegerOf(k.To))
+	}
+	if !column.Primary {
+		d = d.Nullable()
+	}
+	if slices.ContainsFunc(c.keys, func(k plan.Column) bool { return mentions(string(d), k.Name) }) {
+		d = d.Stored()
+	}
+	return string(d)
+}
+
+// key is nil for a column that holds none.
+func (c *copied) key(column *mycatalog.Column) *plan.Column {
+	if i := slices.IndexFunc(c.keys, func(k plan.Column) bool { return strings.EqualFold(k.Name, column.Name) }); i >= 0 {
+		return &c.keys[i]
+	}
+	return nil
+}
+
+// whoFailed returns an error of the table, if that fails too once the plan changes its
+// columns, and else that of the copy.
+func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
+	var changes []string
+	for _, k := range c.keys {
+		d := c.Column(k.Name).Definition
+		if r.Moved && k.To != "" {
+			d = d.As(mycatalog.IntegerOf(k.To))
+		}
+		if len(r.Unassigned(plan.Table{Columns: []plan.Column{k}})) > 0 {
+			d = d.WithoutAuto()
+		}
+		if d != c.Column(k.Name).Definition {
+			changes = append(changes, "MODIFY "+string(d))
+		}
+	}
+	switch {
+	case failed == nil || len(changes) == 0:
+		return failed
+	case noKey.MatchString(failed.Error()):
+		c.change = failed
+		return failed
+	}
+	if _, err := r.temporary(ctx, c.name, " LIKE "+mycatalog.QuoteTable(c.TableName)); err == nil {
+		c.change = r.exec(ctx, "ALTER TABLE "+mycatalog.QuoteTable(c.name)+" "+strings.Join(changes, ", "))
+	}
+	return failed
+}
+
+// temporary creates a temporary table.
+func (r *trial) temporary(ctx context.Context, name engine.TableName, definition string) (int64, error) {
+	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
+	if err == nil {
+		r.drops = append(r.drops, "DROP TEMPORARY TABLE "+mycatalog.QuoteTable(name))
+	}
+	return n, err
+}
+
+// drop drops what would stay for as long as the connection, or longer.
+func (r *trial) drop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	var failed error
+	for _, drop := range r.drops {
+		_, err := r.conn.ExecContext(ctx, drop)
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// Tables implements [engine.Copies].
+func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
+
+// Fills implements [engine.Copies]: values, and NULL.
+func (r *trial) Fills() int { return 2 }
+
+// Enter implements [engine.Copies].
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
+	for _, row := range rows {
+		c := r.copies[row.Table]
+		refusal := cmp.Or(c.change, c.err)
+		switch {
+		case c.change != nil && row.AsIs:
+			refusal = nil
+		case refusal == nil:
+			refusal = r.replace(ctx, c, row)
+		}
+		refusals = append(refusals, refusal)
+	}
+	return refusals, r.err
+}
+
+// replace inserts a row, without regard to others of the same key, and looks for types
+// that take a key and lose digits.
+func (r *trial) replace(ctx context.Context, c *copied, row engine.Row) error {
+	var names, values []string
+	for _, column := range c.Columns {
+		if column.Definition.Has(" GENERATED ALWAYS AS ") {
+			continue
+		}
+		names = append(names, mycatalog.Quote(column.Name))
+		k := c.key(column)
+		switch {
+		case k == nil || row.Keys[k.Name] == 0, row.AsIs && column.Definition.Integer().Base == "": // a date takes no small key
+			values = append(values, fill(column, k != nil || row.Fill > 0))
+		default:
+			values = append(values, row.Keys[k.Name].String())
+		}
+	}
+	name := mycatalog.QuoteTable(c.name)
+	if err := r.exec(ctx, "REPLACE INTO "+name+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(values, ", ")+")"); err != nil {
+		return err
+	}
+	for _, k := range c.keys {
+		key, read := row.Keys[k.Name], ""
+		if key == 0 || row.AsIs || c.Column(k.Name).Definition.Integer().Base != "" {
+			continue
+		}
+		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
+		if err := r.conn.QueryRowContext(ctx, query).Scan(&read); err == nil && read != key.String() {
+			return errors.New("it reads back as " + read)
+		}
+	}
+	return nil
+}
+
+var (
+	ofTime = regexp.MustCompile("^`(?:[^`]|``)+` (?:date|time)")
+	uuid   = regexp.MustCompile("^`(?:[^`]|``)+` uuid")
+)
+
+// fill is a value, as an expression, of a column that is not tried: NULL, or one that most
+// types take. It is not the next one of a sequence.
+func fill(column *mycatalog.Column, null bool) string {
+	switch d := column.Definition; {
+	case null && !column.Primary:
+		return "NULL"
+	case d.Has(" DEFAULT ") && !d.Has(" DEFAULT NULL") && !d.Has("nextval("):
+		return "DEFAULT"
+	case ofTime.MatchString(string(d)):
+		return "CURRENT_TIMESTAMP"
+	case uuid.MatchString(string(d)):
+		return "UUID()"
+	}
+	return "'1'"
+}
+
+// A view has the query that the catalog has.
+type view struct {
+	engine.TableName
+
+	Text string
+}
+
+const viewQueriesSQL = "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN (%s) ORDER BY 1, 2"
+
+var (
+	// callsFunction is for a function that is not the server's, which may do more than
+	// read, and for those of the server's that change or wait for something.
+	callsFunction = regexp.MustCompile("(?i)`\\(|\\b(?:nextval|setval|get_lock|release_lock|sleep|benchmark)\\(")
+
+	// readsTable is for a table or view that is not a copy.
+	readsTable = regexp.MustCompile("(?i)\\b(?:from|join) *\\(*`(?:[^`]|``)+`\\.`(?:[^`]|``)+`")
+)
+
+// A gallery has what is known of views.
+type gallery struct {
+	*trial
+	server mycatalog.Server
+	tables map[string]string // those of the trial that a query reads, by what is written there
+	copies map[string]string // in the place of these
+	shown  map[string]engine.Shown
+}
+
+// Views implements [engine.Copies]. A view cannot read a temporary table, so its query is
+// carried out with the names of copies in the place of their tables', as the servers write
+// them. The result goes into a table: to a client, a server only warns of a key that the
+// view cuts.
+func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
+	server, err := mycatalog.Open(ctx, r.conn)
+	if err != nil {
+		return nil, err
+	}
+	views, err := rows.Read[view](ctx, r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
+	if err != nil {
+		return nil, err
+	}
+	g := &gallery{r, server, map[string]string{}, map[string]string{}, map[string]engine.Shown{}}
+	for _, c := range r.copies {
+		g.tables[g.full(c.TableName)] = c.String()
+		if c.err == nil {
+			g.copies[g.full(c.TableName)] = g.full(c.name)
+			r.hold(ctx, c, key)
+		}
+	}
+	for again := true; again && r.err == nil; {
+		again = false
+		for _, v := range views {
+			again = g.show(ctx, v) || again
+		}
+	}
+	for _, v := range views {
+		if one, touched := g.shown[g.full(v.TableName)]; touched {
+			shown = append(shown, one)
+		}
+	}
+	return shown, r.err
+}
+
+// hold leaves rows in the copy, if it takes some with the same key in all columns.
+func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
+	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
+	for fill := range r.Fills() {
+		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // found elsewhere
+	}
+}
+
+// full is a name as queries have it.
+func (g *gallery) full(t engine.TableName) string {
+	return mycatalog.QuoteTable(engine.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
+}
+
+// show reads a view once there are copies of all that it reads. It reports whether
+// another view may be read now.
+func (g *gallery) show(ctx context.Context, v view) (again bool) {
+	name, query := g.full(v.TableName), v.Text
+	if g.copies[name] != "" || g.shown[name].Err != nil {
+		return false
+	}
+	for of, copied := range g.copies {
+		query = strings.ReplaceAll(query, of, copied)
+	}
+	var tables []string
+	for of, table := range g.tables {
+		if strings.Contains(v.Text, of) {
+			tables = append(tables, table)
+		}
+	}
+	if len(tables) == 0 {
+		return false
+	}
+	again = g.tables[name] == ""
+	g.tables[name] = slices.Min(tables)
+	one := engine.Shown{Table: g.tables[name], View: g.server.Normal(v.TableName).String()}
+	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isTable) {
+		target := g.newName(v.Schema)
+		if one.Rows, one.Err = g.temporary(ctx, target, " AS "+query); one.Err == nil {
+			g.copies[name], again = g.full(target), true
+		} else {
+			one.Fix = g.dropAndRestore(ctx, "VIEW", g.server.Normal(v.TableName))
+		}
+	}
+	g.shown[name] = one
+	return again
+}
+
+func isTable(read string) bool { return !strings.Contains(read, ".`"+copyPrefix) }
+
+func (r *trial) schemas() string {
+	return mycatalog.Join(r.copies, ", ", func(c *copied) string { return mycatalog.SchemaOf(c.TableName) })
+}
+
+// insertTriggersSQL asks for the triggers that can change a row that is inserted.
+const insertTriggersSQL = "SELECT IF(TRIGGER_SCHEMA = DATABASE(), '', TRIGGER_SCHEMA), EVENT_OBJECT_TABLE, TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS " +
+	"WHERE TRIGGER_SCHEMA IN (%s) AND ACTION_TIMING = 'BEFORE' AND EVENT_MANIPULATION = 'INSERT' ORDER BY 1, 2, 3"
+
+// Assigning implements [engine.Copies]. A temporary table has no triggers, and one of
+// another table may write anywhere, so none is fired: its text shows whether it assigns
+// the key.
+func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
+	triggers, err := rows.Read[struct {
+		Table      engine.TableName
+		Name, Body string
+	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
+	for _, t := range triggers {
+		i := slices.IndexFunc(r.copies, func(c *copied) bool { return c.TableName == t.Table })
+		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
+			fix := r.dropAndRestore(ctx, "TRIGGER", engine.TableName{Schema: t.Table.Schema, Name: t.Name})
+			found = append(found, engine.Assigning{Table: t.Table.String(), Trigger: t.Name, Fix: fix})
+		}
+	}
+	return found, err
+}
+
+var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
+
+// dropAndRestore are the statements that drop an object and restore it.
+func (r *trial) dropAndRestore(ctx context.Context, kind string, name engine.TableName) string {
+	object := kind + " " + mycatalog.QuoteTable(name)
+	names, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE "+object)
+	if err != nil || len(shown) == 0 {
+		return ": DROP " + object
+	}
+	text := slices.IndexFunc(names, func(name string) bool { return name == "Create View" || name == "SQL Original Statement" })
+	return ": DROP " + object + "; it was made by: " + shown[0][text].String
+}

@@ -1,0 +1,90 @@
+package pgonline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
+)
+
+// Views, policies, some triggers and statistics use a column by its number. The swap
+// drops them, and creates them again with the same text: then they use the column that
+// has the name. What others have changed since the text was read would be lost, so it is
+// compared.
+
+// recreate are the statements. A policy can use several tables.
+func (g *graph) recreate() (drops, creates []string) {
+	drops = pgview.Drops(g.views, "")
+	for _, t := range g.tables {
+		for _, r := range t.recreated {
+			if !slices.Contains(drops, r.Drop) {
+				drops, creates = append(drops, r.Drop), append(creates, r.Create...)
+			}
+		}
+	}
+	return drops, append(creates, pgview.CreateAll(g.views)...)
+}
+
+// stateSQL is an expression, a hash of all that is created again, and empty if nothing is.
+func (g *graph) stateSQL() string {
+	var hashes []string
+	add := func(query string) {
+		hashes = append(hashes, "(SELECT md5(coalesce(string_agg(state::text, ';' ORDER BY state::text), '')) FROM (\n"+query+") AS state)")
+	}
+	for _, t := range g.tables {
+		if len(t.recreated) > 0 {
+			add(pgcatalog.RecreatedQuery(t.Relation, columnNames(t.columns)))
+		}
+	}
+	if len(g.views) > 0 {
+		add(pgview.StateQuery(g.views))
+	}
+	slices.Sort(hashes) // as a plan is made, its tables change places
+	return strings.Join(hashes, " || ")
+}
+
+func columnNames(columns []*column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// emptyPath is for what was read without a search path, and to describe objects with
+// their schemas.
+const emptyPath = "SET LOCAL search_path = ''"
+
+// unchanged ends the swap if the state is not what it was: state is an expression.
+func (g *graph) unchanged(state string) []string {
+	if g.state == "" {
+		return nil
+	}
+	return []string{pgsql.Do("DECLARE path text := current_setting('search_path'); -- that the functions of CHECKs may want\n",
+		"  PERFORM pg_catalog.set_config('search_path', '', true);\n  IF "+g.stateSQL()+" IS DISTINCT FROM "+state+` THEN
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'sqlmigrate: a view, policy, trigger or statistics object of the columns has been changed, which would be lost: drop it, and create it again after the move';
+  END IF;
+  PERFORM pg_catalog.set_config('search_path', path, true);
+`)}
+}
+
+// made is where the journal keeps the state that the swap has made.
+func (g *graph) made() string {
+	return "(SELECT made FROM " + g.journal() + " WHERE id = " + pgsql.Literal(g.identity()) + ")"
+}
+
+func (g *graph) keepState() []string {
+	if g.state == "" {
+		return nil
+	}
+	return []string{"UPDATE " + g.journal() + " SET made = " + g.stateSQL() + " WHERE id = " + pgsql.Literal(g.identity())}
+}
+
+func (g *graph) journal() string { return pgsql.Qualified(g.tables[0].Schema, journalName) }
+
+func (g *graph) identity() string {
+	return engine.TableName{Schema: g.tables[0].Schema, Name: g.tables[0].Name}.String()
+}

@@ -1,0 +1,350 @@
+// Package pgview reads views of PostgreSQL with all that makes them what they are, so that
+// they can be dropped while their columns change, and created again as they were.
+package pgview
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+)
+
+// A View is what makes one what it is.
+type View struct {
+	OID          int64
+	Schema, Name string
+	Owner        string
+	Materialized bool
+	Definition   string
+	Options      []string // name=value
+	Populated    bool
+	Tablespace   string
+	Method       string
+	Comment      *string
+	Columns      []viewColumn
+	Rules        []commented
+	Triggers     []commented
+	Uses         []int64 // views
+	Blocked      []string
+
+	Display string   `row:"-"`
+	Parts   []string `row:"-"` // statements for what a materialized view has
+	rights  []string `row:"-"`
+}
+
+// Target is the name in statements.
+func (v *View) Target() string { return pgsql.Qualified(v.Schema, v.Name) }
+
+func (v *View) kind() string {
+	if v.Materialized {
+		return "MATERIALIZED VIEW"
+	}
+	return "VIEW"
+}
+
+type viewColumn struct {
+	Name             string
+	Comment, Default *string
+	Target           int
+	Options          []string
+	Storage          string // unless it is the type's
+}
+
+// A commented object belongs to a view.
+type commented struct {
+	Name, Definition string
+	Comment          *string
+}
+
+// viewsSQL asks for views and those above them, which go first, with all that
+// makes them what they are. Whatever else uses one blocks, and so does a
+// right that only another role can grant again.
+const viewsSQL = `
+WITH RECURSIVE view (oid) AS (
+  SELECT oid FROM unnest($1::text::oid[]) AS oid
+  UNION
+  SELECT r.ev_class
+  FROM view
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = view.oid
+  JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+  JOIN pg_catalog.pg_class c ON c.oid = r.ev_class AND c.relkind IN ('v', 'm')
+)
+SELECT c.oid::bigint, n.nspname, c.relname, pg_get_userbyid(c.relowner), c.relkind = 'm', pg_get_viewdef(c.oid), to_json(c.reloptions)::text, c.relispopulated,
+  coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
+  coalesce((SELECT amname FROM pg_catalog.pg_am am WHERE am.oid = c.relam), ''), obj_description(c.oid, 'pg_class'),
+  (SELECT json_agg(json_build_object('Name', a.attname, 'Comment', col_description(c.oid, a.attnum),
+       'Default', pg_get_expr(ad.adbin, ad.adrelid), 'Target', coalesce(a.attstattarget, -1), 'Options', (SELECT json_agg(o) FROM unnest(a.attoptions) AS o WHERE o ~ '^n_distinct' AND c.relkind = 'm'),
+       'Storage', CASE WHEN c.relkind = 'm' AND a.attstorage <> t.typstorage
+                       THEN CASE a.attstorage WHEN 'p' THEN 'PLAIN' WHEN 'e' THEN 'EXTERNAL' WHEN 'm' THEN 'MAIN' ELSE 'EXTENDED' END ELSE '' END) ORDER BY a.attnum)
+     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+     LEFT JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = a.attrelid AND ad.adnum = a.attnum
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)::text,
+  (SELECT json_agg(json_build_object('Name', r.rulename, 'Definition', pg_get_ruledef(r.oid), 'Comment', obj_description(r.oid, 'pg_rewrite')) ORDER BY r.rulename)
+     FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN')::text,
+  (SELECT json_agg(json_build_object('Name', g.tgname, 'Definition', pg_get_triggerdef(g.oid), 'Comment', obj_description(g.oid, 'pg_trigger')) ORDER BY g.tgname)
+     FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal)::text,
+  (SELECT jsonb_agg(DISTINCT d.refobjid::bigint)
+     FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid
+     WHERE r.ev_class = c.oid AND r.rulename = '_RETURN' AND d.refclassid = 'pg_catalog.pg_class'::regclass
+       AND d.refobjid <> c.oid AND d.refobjid IN (SELECT oid FROM view))::text,
+  (SELECT jsonb_agg(DISTINCT b.text) FROM (
+     SELECT pg_describe_object(d.classid, d.objid, d.objsubid) || ' uses it'
+     FROM pg_catalog.pg_depend d
+     LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+     LEFT JOIN pg_catalog.pg_trigger g ON d.classid = 'pg_catalog.pg_trigger'::regclass AND g.oid = d.objid
+     LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
+     LEFT JOIN pg_catalog.pg_index i ON d.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = d.objid
+     LEFT JOIN pg_catalog.pg_statistic_ext s ON d.classid = 'pg_catalog.pg_statistic_ext'::regclass AND s.oid = d.objid
+     LEFT JOIN pg_catalog.pg_type own ON d.classid = 'pg_catalog.pg_type'::regclass AND own.oid = d.objid
+     WHERE (d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid
+            OR d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid IN (c.reltype, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype)))
+       AND coalesce(r.ev_class, g.tgrelid, ad.adrelid, i.indrelid, s.stxrelid, own.typrelid, 0) <> c.oid
+       AND coalesce(r.ev_class NOT IN (SELECT oid FROM view), true)
+       AND NOT (d.classid = 'pg_catalog.pg_type'::regclass AND d.objid = (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype))
+       AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid IN (c.oid, c.reltoastrelid))
+     UNION ALL
+     SELECT 'it belongs to ' || pg_describe_object(d.refclassid, d.refobjid, 0)
+     FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
+     UNION ALL
+     SELECT 'its security label of provider ' || l.provider || ' would be lost'
+     FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
+     UNION ALL
+     SELECT 'rights on it were granted by ' || pg_get_userbyid(a.grantor) || ', who would have to do it again'
+     FROM (SELECT c.relacl UNION ALL SELECT attacl FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl), aclexplode(acl.acl) AS a
+     WHERE a.grantor <> c.relowner
+   ) AS b (text))::text
+FROM view
+JOIN pg_catalog.pg_class c ON c.oid = view.oid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ORDER BY c.oid`
+
+// StateQuery is a query, by their names, for what makes the views what they are. It wants
+// a search path that is empty.
+func StateQuery(views []*View) string {
+	return `SELECT c.relname, pg_get_viewdef(c.oid), c.relowner, c.reloptions, obj_description(c.oid, 'pg_class'), ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1),
+    ARRAY(SELECT row(a.attname, a.attacl, col_description(c.oid, a.attnum))::text FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid ORDER BY a.attnum),
+    ARRAY(SELECT pg_get_ruledef(r.oid) FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid ORDER BY 1),
+    ARRAY(SELECT pg_get_triggerdef(g.oid) FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid ORDER BY 1)
+  FROM pg_catalog.pg_class c WHERE c.oid IN (` + pgsql.Join(views, ", ", func(v *View) string { return pgsql.Literal(v.Target()) + "::regclass" }) + ")"
+}
+
+// Lock are statements that lock views alone, and not what is below them as LOCK TABLE does.
+func Lock(views []*View) []string {
+	statements := make([]string, len(views))
+	for i, v := range views {
+		statements[i] = "ALTER VIEW " + v.Target() + " OWNER TO " + pgsql.Quote(v.Owner)
+	}
+	return statements
+}
+
+// Read returns views, and those above them, in the order in which they are created.
+func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*View {
+	var views []*View
+	byOID := map[int64]*View{}
+	for _, v := range pgcatalog.Read[View](ctx, q.Reader, viewsSQL, oids) {
+		v.Display = q.Display(v.Schema, v.Name)
+		views, byOID[v.OID] = append(views, &v), &v
+	}
+	readRights(ctx, q, byOID)
+	return pgcatalog.ParentsFirst(views, func(v *View) (used []*View) {
+		for _, oid := range v.Uses {
+			used = append(used, byOID[oid])
+		}
+		return used
+	})
+}
+
+// rightsSQL asks which rights the owner lost, and which others got, on views
+// and their columns, in the order in which that was granted.
+const rightsSQL = `
+SELECT view.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
+FROM unnest($1::text::oid[]) AS view (oid)
+JOIN pg_catalog.pg_class c ON c.oid = view.oid
+CROSS JOIN LATERAL (
+  SELECT true AS revoke, '' AS column_name, quote_ident(pg_get_userbyid(c.relowner)) AS grantee,
+         string_agg(o.privilege_type, ', ') AS privileges, false AS grantable, 0 AS attnum, min(o.number) AS number
+  FROM aclexplode(acldefault('r', c.relowner)) WITH ORDINALITY AS o (grantor, grantee, privilege_type, is_grantable, number)
+  WHERE c.relacl IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) AS a WHERE a.grantee = c.relowner AND a.privilege_type = o.privilege_type)
+  HAVING count(*) > 0
+  UNION ALL
+  SELECT false, '', CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+         string_agg(a.privilege_type, ', ' ORDER BY a.number), a.is_grantable, 0, min(a.number)
+  FROM aclexplode(c.relacl) WITH ORDINALITY AS a (grantor, grantee, privilege_type, is_grantable, number)
+  WHERE a.grantee <> c.relowner
+  GROUP BY a.grantee, a.is_grantable
+  UNION ALL
+  SELECT false, att.attname, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+         string_agg(a.privilege_type, ', ' ORDER BY a.number), a.is_grantable, att.attnum, min(a.number)
+  FROM pg_catalog.pg_attribute att, aclexplode(att.attacl) WITH ORDINALITY AS a (grantor, grantee, privilege_type, is_grantable, number)
+  WHERE att.attrelid = c.oid
+  GROUP BY att.attname, att.attnum, a.grantee, a.is_grantable
+) AS g
+ORDER BY view.oid, g.attnum, g.revoke DESC, g.number`
+
+func readRights(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*View) {
+	// Does anybody get rights on a new view without being granted them?
+	if len(pgcatalog.Read[bool](ctx, q.Reader, "SELECT true FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r' LIMIT 1")) > 0 {
+		for _, v := range views {
+			v.rights = []string{v.revokeDefaults()}
+		}
+	}
+	for _, x := range pgcatalog.Read[struct {
+		View                        int64
+		Revoke                      bool
+		Column, Grantee, Privileges string
+		Grantable                   bool
+	}](ctx, q.Reader, rightsSQL, slices.Sorted(maps.Keys(views))) {
+		v := views[x.View]
+		if x.Column != "" {
+			column := " (" + pgsql.Quote(x.Column) + ")"
+			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
+		}
+		on := x.Privileges + " ON TABLE " + v.Target()
+		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
+		if x.Revoke {
+			text = "REVOKE " + on + " FROM " + x.Grantee
+		}
+		v.rights = append(v.rights, text)
+	}
+}
+
+// revokeDefaults takes away what others get on a new view by default,
+// whichever role creates it.
+func (v *View) revokeDefaults() string {
+	revoke := "REVOKE ALL ON " + strings.ReplaceAll(v.Target(), "%", "%%") + " FROM %s"
+	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+
+		"      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END), '; ')\n"+
+		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = "+pgsql.Literal(v.Target())+"::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
+}
+
+// create are the statements that make the view what it was, but for its rules.
+func (v *View) create() []string {
+	var texts []string
+	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
+	head := "CREATE " + v.kind() + " " + v.Target()
+	definition := KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
+	if v.Materialized {
+		say("SET LOCAL default_tablespace = ''")
+		head += " USING " + pgsql.Quote(v.Method)
+	}
+	if len(v.Options) > 0 {
+		head += " WITH (" + optionList(v.Options) + ")"
+	}
+	if v.Materialized && v.Tablespace != "" {
+		head += " TABLESPACE " + pgsql.Quote(v.Tablespace)
+	}
+	switch {
+	case v.Materialized && v.Populated:
+		definition += "\n WITH DATA"
+	case v.Materialized:
+		definition += "\n WITH NO DATA"
+	}
+	say("%s AS\n%s", head, definition)
+	say("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
+	for _, c := range v.Columns {
+		texts = append(texts, v.column(c)...)
+	}
+	texts = append(texts, v.Parts...)
+	for _, t := range v.Triggers {
+		texts = append(texts, t.create("TRIGGER", v.Target())...)
+	}
+	return slices.Concat(texts, pgsql.Comment(v.kind()+" "+v.Target(), v.Comment), v.rights)
+}
+
+func (v *View) column(c viewColumn) []string {
+	var texts []string
+	alter := "ALTER " + v.kind() + " " + v.Target() + " ALTER COLUMN " + pgsql.Quote(c.Name)
+	if c.Default != nil {
+		texts = append(texts, alter+" SET DEFAULT "+*c.Default)
+	}
+	if c.Target >= 0 {
+		texts = append(texts, fmt.Sprintf("%s SET STATISTICS %d", alter, c.Target))
+	}
+	if len(c.Options) > 0 {
+		texts = append(texts, alter+" SET ("+optionList(c.Options)+")")
+	}
+	if c.Storage != "" {
+		texts = append(texts, alter+" SET STORAGE "+c.Storage)
+	}
+	return append(texts, pgsql.Comment("COLUMN "+v.Target()+"."+pgsql.Quote(c.Name), c.Comment)...)
+}
+
+func (c *commented) create(kind, on string) []string {
+	return append([]string{strings.TrimSuffix(c.Definition, ";")}, pgsql.Comment(kind+" "+pgsql.Quote(c.Name)+" ON "+on, c.Comment)...)
+}
+
+// optionList is for names and values as the catalog has them.
+func optionList(options []string) string {
+	return pgsql.Join(options, ", ", func(option string) string {
+		name, value, _ := strings.Cut(option, "=")
+		return name + " = " + pgsql.Literal(value)
+	})
+}
+
+// CreateAll creates the views, and then their rules, which can refer to any view.
+func CreateAll(views []*View) []string {
+	var texts []string
+	for _, v := range views {
+		texts = append(texts, v.create()...)
+	}
+	for _, v := range views {
+		for _, r := range v.Rules {
+			texts = append(texts, r.create("RULE", v.Target())...)
+		}
+	}
+	return texts
+}
+
+// Drops drop the views, and their rules first, in the opposite order of creation.
+func Drops(views []*View, ifExists string) []string {
+	var texts []string
+	for _, v := range views {
+		texts = append(texts, "DROP "+v.kind()+" "+ifExists+v.Target())
+	}
+	for _, v := range views {
+		for _, r := range v.Rules {
+			texts = append(texts, "DROP RULE "+ifExists+pgsql.Quote(r.Name)+" ON "+v.Target())
+		}
+	}
+	slices.Reverse(texts)
+	return texts
+}
+
+// A constant in a SELECT has no name, which PostgreSQL writes without AS, and as
+// its type: NULL::integer. Read again, that would be named after the type.
+var nameless = regexp.MustCompile(`^(\s*(?:SELECT (?:DISTINCT )?)?(?:NULL|E?'(?:[^']|'')*')::([\w. ]+(?:\([\d,]+\)[\w ]*)?(?:\[\])*))((?:[,)].*)?)$`)
+
+// KeepNameless gives such constants of a definition the name that stands for none.
+// A type in quotes stays as it is.
+func KeepNameless(definition string) string {
+	lines := linesOutsideQuotes(definition)
+	for i, line := range lines {
+		if m := nameless.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], " AS ") {
+			lines[i] = m[1] + ` AS "?column?"` + m[3]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// linesOutsideQuotes cuts a text where a line ends that is not within a literal or a
+// quoted name.
+func linesOutsideQuotes(text string) []string {
+	var lines []string
+	begin, at := 0, 0
+	for _, token := range append(sqltext.Scan(text, sqltext.Rules{}), sqltext.Token{Start: len(text)}) {
+		for ; at < token.Start; at++ {
+			if text[at] == '\n' {
+				lines = append(lines, text[begin:at])
+				begin = at + 1
+			}
+		}
+		at = token.End
+	}
+	return append(lines, text[begin:])
+}

@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A copied table is one of the trial, or below one.
+type copied struct {
+	Number       int // of the table that was asked for
+	OID          int64
+	Root         bool // it is that table
+	Display      string
+	Schema, Name string
+	Columns      []copiedColumn // but for generated ones
+	Screen       string         // a condition that is true, without an error, only if the table accepts a row; "": any
+	Unrelated    []string       // constraints without a key
+	Partitions   []string       // statements that put what is in the copy into partitions
+
+	trigger *trigger      `row:"-"` // of the copy, which has nothing else then
+	keys    []plan.Column `row:"-"`
+}
+
+type copiedColumn struct {
+	Name, Type string
+	Value      string // that most columns of the type take
+	Required   bool
+	Primary    bool
+	Key        bool
+}
+
+// copiesSQL asks for tables, with what is below them. What a partition or child has from
+// its parent is not asked for again.
+const copiesSQL = `
+WITH RECURSIVE asked AS (
+  SELECT * FROM ROWS FROM (json_to_recordset($1::text::json) AS (name text, keys text[])) WITH ORDINALITY AS t (name, keys, number)
+), member (number, keys, root, oid) AS (
+  SELECT number, keys, to_regclass(name)::oid, to_regclass(name)::oid FROM asked
+  UNION
+  SELECT m.number, m.keys, m.root, i.inhrelid FROM member m JOIN pg_catalog.pg_inherits i ON i.inhparent = m.oid
+), tree (root, oid, parent, depth) AS (
+  SELECT partrelid, partrelid, 0::oid, 0 FROM pg_catalog.pg_partitioned_table WHERE partrelid IN (SELECT oid FROM member)
+  UNION ALL
+  SELECT t.root, i.inhrelid, t.oid, t.depth + 1 FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+), copy AS (
+  SELECT m.number - 1 AS number, m.root, c.oid, c.relname, n.nspname, m.keys,
+         (SELECT array_agg(a.attnum) FROM pg_catalog.pg_attribute a
+          WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = ANY (m.keys) OR a.attgenerated <> '')) AS touched
+  FROM member m LEFT JOIN pg_catalog.pg_class c ON c.oid = m.oid LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+)
+SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), coalesce(CASE WHEN nspname = current_schema() THEN relname ELSE nspname || '.' || relname END, ''),
+       coalesce(nspname, ''), coalesce(relname, ''),
+       (SELECT json_agg(json_build_object('Name', a.attname, 'Type', format_type(a.atttypid, a.atttypmod), 'Required', a.attnotnull,
+               'Value', CASE WHEN y.typcategory IN ('S', 'N', 'B') THEN '1' WHEN y.typcategory = 'D' THEN 'now' WHEN y.typname = 'uuid' THEN repeat('1', 32) END, 'Key', a.attname = ANY (keys),
+               'Primary', EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey::int2[]))) ORDER BY a.attnum)
+        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
+        WHERE a.attrelid = copy.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '')::text,
+       coalesce((SELECT string_agg(condition, ' AND ') FROM (
+         SELECT '(' || pg_get_expr(c.conbin, c.conrelid) || ') IS NOT FALSE' FROM pg_catalog.pg_constraint c
+         WHERE c.conrelid = copy.oid AND c.contype = 'c' AND c.coninhcount = 0 AND (c.conkey IS NULL OR c.conkey && (touched || 0::int2))
+         UNION ALL
+         SELECT CASE WHEN special OR i.indisexclusion THEN 'false' ELSE '((' || e.text || ') IS NULL) IS NOT NULL' END
+         FROM pg_catalog.pg_index i
+         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM pg_catalog.pg_opclass o WHERE o.oid = ANY (i.indclass::oid[]) AND NOT o.opcdefault)) AS o (special)
+         CROSS JOIN LATERAL (
+           SELECT pg_get_indexdef(i.indexrelid, k.n::integer, false) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (att, n) WHERE k.att = 0
+           UNION ALL SELECT pg_get_expr(i.indpred, i.indrelid) WHERE i.indpred IS NOT NULL
+           UNION ALL SELECT '' WHERE special OR i.indisexclusion) AS e (text)
+         WHERE i.indrelid = copy.oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)
+           AND (i.indisexclusion OR EXISTS (
+             SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
+             AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = copy.oid AND d.refobjsubid = ANY (touched)))
+         UNION ALL
+         SELECT 'false' WHERE copy.oid = root AND (
+           EXISTS (SELECT FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type y ON y.oid = a.atttypid WHERE a.attrelid = copy.oid AND NOT a.attisdropped
+                   AND (a.attgenerated <> '' OR a.attname = ANY (keys) AND y.typname NOT IN ('int2', 'int4', 'int8')))
+           OR EXISTS (SELECT FROM pg_catalog.pg_statistic_ext s WHERE s.stxrelid = copy.oid AND to_jsonb(s) ->> 'stxexprs' IS NOT NULL)
+           OR EXISTS (SELECT FROM pg_catalog.pg_partitioned_table p WHERE p.partrelid = copy.oid AND p.partattrs::int2[] && (touched || 0::int2)))
+       ) AS part (condition)), ''),
+       (SELECT json_agg(c.conname) FROM pg_catalog.pg_constraint c WHERE c.conrelid = copy.oid AND c.contype = 'c' AND NOT c.conkey && (touched || 0::int2))::text,
+       (SELECT json_agg(format('CREATE TEMP TABLE %I ', 'copy of ' || c.relname)
+                || CASE depth WHEN 0 THEN format('(LIKE pg_temp.%I)', copy.relname) ELSE format('PARTITION OF %I %s', 'copy of ' || above.relname, pg_get_expr(c.relpartbound, c.oid)) END
+                || coalesce(' PARTITION BY ' || pg_get_partkeydef(c.oid), '') ORDER BY depth, c.oid)
+        FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid LEFT JOIN pg_catalog.pg_class above ON above.oid = tree.parent
+        JOIN pg_catalog.pg_partitioned_table p ON p.partrelid = tree.root AND p.partattrs::int2[] && (touched || 0::int2)
+        WHERE tree.root = copy.oid)::text
+FROM copy
+ORDER BY number, oid <> root, oid`
+
+func (c *copied) table() plan.Table { return plan.Table{Name: c.Display, Columns: c.keys} }
+
+func (c *copied) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
+
+func (c *copied) source() string { return pgsql.Qualified(c.Schema, c.Name) }
+
+// typeOf is a column's, by the plan or as it is.
+func (c *copied) typeOf(column copiedColumn, moved bool) string {
+	for _, k := range c.keys {
+		if moved && k.Name == column.Name {
+			return cmp.Or(k.To, column.Type)
+		}
+	}
+	return column.Type
+}
+
+// create makes a table in which columns may be NULL, but for those of the primary key,
+// and which the plan has moved. A trigger writes nothing but that.
+func (c *copied) create(moved bool) []string {
+	const parts = " INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING INDEXES INCLUDING STATISTICS"
+	statements := []string{"CREATE TEMP TABLE " + pgsql.Quote(c.Name) + " (LIKE " + c.source() + pgsql.If(c.trigger == nil, parts) + ")"}
+	var changes []string
+	for _, name := range c.Unrelated {
+		changes = append(changes, "DROP CONSTRAINT "+pgsql.Quote(name))
+	}
+	for _, column := range c.Columns {
+		if column.Required && (!column.Primary || c.trigger != nil) {
+			changes = append(changes, "ALTER "+pgsql.Quote(column.Name)+" DROP NOT NULL")
+		}
+		if to := c.typeOf(column, moved); to != column.Type {
+			changes = append(changes, "ALTER "+pgsql.Quote(column.Name)+" TYPE "+to)
+		}
+	}
+	if len(changes) > 0 {
+		statements = append(statements, "ALTER TABLE "+c.target()+" "+strings.Join(changes, ", "))
+	}
+	if c.trigger != nil {
+		return append(statements, c.trigger.Copied, readOnly)
+	}
+	return statements
+}
+
+// readOnly is until what was done is rolled back. Temporary tables can be written.
+const readOnly = "SET LOCAL transaction_read_only = on"
+
+// enter inserts a row, and does with it what a server does.
+func (c *copied) enter(row engine.Row) []string {
+	statements := []string{"INSERT INTO " + c.target() + " (" +
+		pgsql.Join(c.Columns, ", ", func(column copiedColumn) string { return pgsql.Quote(column.Name) }) + ") VALUES (" +
+		pgsql.Join(c.Columns, ", ", func(column copiedColumn) string { return c.value(column, row, column.Primary) }) + ")"}
+	if c.trigger != nil {
+		return statements
+	}
+	statements = append(statements, "ANALYZE "+c.target())
+	if len(c.Partitions) > 0 {
+		statements = append(append(statements, c.Partitions...), "INSERT INTO "+pgsql.Quote("copy of "+c.Name)+" SELECT * FROM "+c.target())
+	}
+	return statements
+}
+
+// value is a key, or NULL, or for the first fill what the type takes.
+func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string {
+	value := pgsql.If(needed || row.Fill == 0 && !column.Key, column.Value)
+	if key := row.Keys[column.Name]; key != 0 {
+		value = key.String()
+	}
+	switch {
+	case value == "":
+		return "NULL"
+	case strings.HasSuffix(column.Type, "[]"):
+		value = "{" + value + "}"
+	}
+	return pgsql.Literal(value)
+}
+
+// screen is a query for a row if the table accepts rows with a key, in all fills.
+func (c *copied) screen(moved bool, keys map[string]types.ID) string {
+	return "SELECT FROM (" + c.rows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
+}
+
+// rows is a query for rows that no table has, one for each fill.
+func (c *copied) rows(moved bool, keys map[string]types.ID) string {
+	return pgsql.Join([]int{0, 1}, "\nUNION ALL ", func(fill int) string {
+		return "SELECT " + pgsql.Join(c.Columns, ", ", func(column copiedColumn) string {
+			return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))
+		})
+	})
+}

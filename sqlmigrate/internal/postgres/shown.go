@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/types"
+)
+
+// A shown view shows keys, itself or by other views. Its rows have no schema, so that no
+// two of what it uses may have the same name.
+type shown struct {
+	OID                   int64
+	Display, Schema, Name string
+	Text                  string
+	Visible               bool
+	Uses                  []usedRelation
+}
+
+type usedRelation struct {
+	OID          int64
+	Schema, Name string
+	Visible      bool
+}
+
+// pathSQL makes the server write no schemas in the definitions of views, but for those of
+// which a name is hidden by another one.
+const pathSQL = `SELECT set_config('search_path', string_agg(quote_ident(nspname), ', ' ORDER BY nspname <> current_schema(), nspname <> ALL (SELECT json_array_elements_text($1::text::json)), nspname), true)
+FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'`
+
+// shownSQL asks for the views above columns, and for the tables and views that each
+// uses. Those of the server itself are used as they are.
+const shownSQL = `
+WITH RECURSIVE view (oid) AS (
+  SELECT r.ev_class
+  FROM json_to_recordset($1::text::json) AS k (oid bigint, keys text[])
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = k.oid::oid AND a.attname = ANY (k.keys)
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = a.attrelid AND d.refobjsubid IN (0, a.attnum)
+  JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN'
+  UNION
+  SELECT r.ev_class
+  FROM view
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = view.oid
+  JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN'
+)
+SELECT c.oid::bigint, CASE WHEN n.nspname = current_schema() THEN c.relname ELSE n.nspname || '.' || c.relname END, n.nspname, c.relname, pg_get_viewdef(c.oid),
+       pg_table_is_visible(c.oid),
+       (SELECT jsonb_agg(DISTINCT jsonb_build_object('OID', u.oid::bigint, 'Schema', un.nspname, 'Name', u.relname, 'Visible', pg_table_is_visible(u.oid)))
+        FROM pg_catalog.pg_rewrite r
+        JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::regclass
+        JOIN pg_catalog.pg_class u ON u.oid = d.refobjid AND u.oid <> c.oid AND u.relkind <> 'S'
+        JOIN pg_catalog.pg_namespace un ON un.oid = u.relnamespace AND un.nspname NOT IN ('pg_catalog', 'information_schema')
+        WHERE r.ev_class = c.oid AND r.rulename = '_RETURN')::text
+FROM view JOIN pg_catalog.pg_class c ON c.oid = view.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ORDER BY n.nspname, c.relname`
+
+// Views implements [engine.Copies]: rows that no table has take the place of what a view
+// uses.
+func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Shown, error) {
+	schemas, tables := []string{}, []map[string]any{}
+	copies := map[int64]*copied{}
+	for _, c := range r.copies {
+		if copies[c.OID] == nil {
+			copies[c.OID] = c
+			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.keys)})
+		}
+	}
+	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
+		return nil, err
+	}
+	views, err := rows.Read[shown](ctx, r.tx, shownSQL, asJSON(tables))
+	byOID := map[int64]shown{}
+	for _, v := range views {
+		byOID[v.OID] = v
+	}
+	found := make([]engine.Shown, len(views))
+	var alone []attempt
+	var places []int
+	var roots []usedRelation
+	together := attempt{}
+	uses := func(u usedRelation) []usedRelation { return byOID[u.OID].Uses }
+	for i, v := range views {
+		found[i].View = v.Display
+		root := []usedRelation{{v.OID, v.Schema, v.Name, v.Visible}}
+		below := pgcatalog.ParentsFirst(root, uses)
+		for _, u := range below {
+			if c := copies[u.OID]; c != nil {
+				found[i].Table = c.Display
+			}
+		}
+		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
+			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
+			read := []string{readOnly, "SELECT v::text FROM pg_temp." + pgsql.Quote(v.Name) + " AS v"}
+			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
+			roots, places = append(roots, root...), append(places, i)
+		}
+	}
+	if err != nil || len(alone) == 0 {
+		return found, err
+	}
+	together.Prepare = createBelow(pgcatalog.ParentsFirst(roots, uses), byOID, copies, key, r.Moved && !asIs)
+	outcomes, err := r.ask(ctx, []attempt{together})
+	if err == nil && slices.ContainsFunc(outcomes, func(o outcome) bool { return o.err() != nil }) {
+		outcomes, err = r.ask(ctx, alone)
+	}
+	for i, o := range outcomes {
+		view := &found[places[i]]
+		if view.Err = o.err(); view.Err == nil {
+			view.Rows = o.Shown
+		}
+	}
+	return found, err
+}
+
+// createBelow creates what the last of the relations uses, and that one, each after what
+// it uses itself.
+func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*copied, key types.ID, moved bool) []string {
+	statements := make([]string, len(below))
+	for i, u := range below {
+		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
+		if c := copies[u.OID]; c != nil {
+			text = c.rows(moved, engine.Same(c.table(), key))
+		} else if v, is := views[u.OID]; is {
+			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
+		}
+		statements[i] = "CREATE TEMP " + kind + " " + pgsql.Quote(u.Name) + " AS " + text
+	}
+	return statements
+}

@@ -1,0 +1,320 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// beginTrial fails on a standby. Where a lock is not free, or a key makes an expression
+// endless, the table is only not tried. That takes much longer than any other trial, so
+// that the result does not depend on how busy the server is.
+const beginTrial = `SET TRANSACTION READ WRITE;
+SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
+`
+
+// attempts is a function, so that a server far away is not asked for each row. An attempt
+// prepares something, and tries several things after that, each without the others. All is
+// taken back.
+const attempts = `
+CREATE FUNCTION pg_temp.snowflake_attempts(attempts json) RETURNS TABLE (state text, refusal text, shown bigint) LANGUAGE plpgsql AS $attempts$
+DECLARE attempt json; try json; statement text; done integer;
+BEGIN
+  FOR attempt IN SELECT json_array_elements(attempts) LOOP
+    done := 0;
+    BEGIN
+      FOR statement IN SELECT json_array_elements_text(attempt -> 'Prepare') LOOP
+        EXECUTE statement;
+      END LOOP;
+      FOR try IN SELECT json_array_elements(attempt -> 'Tries') LOOP
+        BEGIN
+          FOR statement IN SELECT json_array_elements_text(try) LOOP
+            EXECUTE statement;
+            GET DIAGNOSTICS shown = ROW_COUNT;
+          END LOOP;
+          RAISE SQLSTATE 'GF000';
+        EXCEPTION WHEN OTHERS THEN state := SQLSTATE; refusal := SQLERRM;
+        END;
+        done := done + 1;
+        RETURN NEXT;
+      END LOOP;
+      RAISE SQLSTATE 'GF000';
+    EXCEPTION WHEN OTHERS THEN state := SQLSTATE; refusal := SQLERRM;
+    END;
+    FOR i IN done + 1 .. json_array_length(attempt -> 'Tries') LOOP
+      RETURN NEXT;
+    END LOOP;
+  END LOOP;
+END $attempts$`
+
+// taken is the state of an attempt that succeeded.
+const taken = "GF000"
+
+// Try implements [engine.Engine]. Rows that no table has are enough for most tables.
+// Where they are not, there are copies: temporary tables, which have the names of the
+// tables, and each is rolled back before the next one is created.
+func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
+	if len(t.Tables) == 0 {
+		return found, nil
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return found, fmt.Errorf("%s: %w", inspecting, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, beginTrial+attempts); pgsql.State(err) != "" && ctx.Err() == nil {
+		found.NotTried("", err)
+		return found, nil
+	} else if err != nil {
+		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
+	}
+	r := &trial{Trial: t, tx: tx}
+	if err := r.readCopies(ctx, &found); err != nil {
+		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
+	}
+	tried, err := t.Run(ctx, r)
+	found.Add(tried)
+	if len(r.untried) > 0 {
+		found.Note("No key was tried in these triggers, because of what their functions call or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: try keys: %w", inspecting, err)
+	}
+	return found, err
+}
+
+// A trial is one transaction.
+type trial struct {
+	engine.Trial
+	tx       *sql.Tx
+	copies   []*copied
+	triggers []trigger
+	untried  []string // triggers
+}
+
+// readCopies has a copy more for each trigger.
+func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
+	tables := []map[string]any{}
+	for _, t := range r.Trial.Tables {
+		tables = append(tables, map[string]any{"name": pgsql.Qualified(t.Schema, t.Name), "keys": columnNames(t.Columns)})
+	}
+	found, err := rows.Read[copied](ctx, r.tx, copiesSQL, asJSON(tables))
+	if err != nil {
+		return err
+	}
+	oids := []int64{}
+	byOID := map[int64]*copied{}
+	for i := range found {
+		c := &found[i]
+		t := r.Trial.Tables[c.Number]
+		if c.Name == "" {
+			f.NotTried(t.Name, errors.New("it is not in the search path of this connection"))
+			continue
+		}
+		c.keys = keepIf(t.Columns, func(k plan.Column) bool {
+			return slices.ContainsFunc(c.Columns, func(column copiedColumn) bool { return column.Name == k.Name })
+		})
+		r.copies, oids, byOID[c.OID] = append(r.copies, c), append(oids, c.OID), c
+	}
+	r.triggers, err = rows.Read[trigger](ctx, r.tx, insertTriggersSQL, asJSON(oids))
+	for i := range r.triggers {
+		t := &r.triggers[i]
+		c := *byOID[t.Table]
+		c.Screen, c.Partitions, c.Unrelated, c.trigger = "false", nil, nil, t
+		if t.Confined {
+			r.copies = append(r.copies, &c)
+		} else {
+			r.untried = append(r.untried, t.Name+" on "+c.Display)
+		}
+	}
+	return err
+}
+
+func columnNames(columns []plan.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// asJSON is for parameters that are lists.
+func asJSON(list any) string {
+	text, _ := json.Marshal(list) // strings and numbers can always be written
+	return string(text)
+}
+
+// An attempt is a parameter of the function.
+type attempt struct {
+	Prepare []string
+	Tries   [][]string
+}
+
+// An outcome is what comes of one try.
+type outcome struct {
+	State, Refusal string
+	Shown          int64
+}
+
+// ask carries attempts out. A timeout ends all of them, so that each is asked for alone.
+func (r *trial) ask(ctx context.Context, attempts []attempt) (outcomes []outcome, err error) {
+	if len(attempts) == 0 {
+		return nil, nil
+	}
+	if _, err := r.tx.ExecContext(ctx, "SAVEPOINT attempts"); err != nil {
+		return nil, err
+	}
+	outcomes, failure := rows.Read[outcome](ctx, r.tx, "SELECT state, refusal, coalesce(shown, 0) FROM pg_temp.snowflake_attempts($1::text::json)", asJSON(attempts))
+	if _, err := r.tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT attempts; RELEASE SAVEPOINT attempts"); err != nil || failure == nil {
+		return outcomes, err
+	}
+	if len(attempts) == 1 {
+		return slices.Repeat([]outcome{{cmp.Or(pgsql.State(failure), pgsql.QueryCanceled), failure.Error(), 0}}, len(attempts[0].Tries)), nil
+	}
+	outcomes = nil
+	for i := range attempts {
+		one, err := r.ask(ctx, attempts[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, one...)
+	}
+	return outcomes, nil
+}
+
+// err is nil for what was taken. The server has not answered if it was kept from that by a
+// timeout, a lock, its end, or because the transaction must not write.
+func (o outcome) err() error {
+	if o.State == taken {
+		return nil
+	}
+	err := fmt.Errorf("ERROR: %s (SQLSTATE %s)", o.Refusal, o.State)
+	if slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58"}, o.State[:2]) {
+		return engine.Unanswered{Cause: err}
+	}
+	return err
+}
+
+// Tables implements [engine.Copies].
+func (r *trial) Tables() []plan.Table {
+	tables := make([]plan.Table, len(r.copies))
+	for i, c := range r.copies {
+		tables[i] = c.table()
+		tables[i].MaxKey = r.Trial.Tables[c.Number].MaxKey
+	}
+	return tables
+}
+
+// Fills implements [engine.Copies]: values, and NULL.
+func (r *trial) Fills() int { return 2 }
+
+// Enter implements [engine.Copies]. What a screen lets pass needs no copy.
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
+	refusals := make([]error, len(rows))
+	screened, err := r.screen(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	var asked []attempt
+	var places []int
+	for i, row := range rows {
+		c := r.copies[row.Table]
+		if screened[row.Table] {
+			continue
+		}
+		prepare := c.create(r.Moved && !row.AsIs)
+		if n := len(asked) - 1; n >= 0 && slices.Equal(asked[n].Prepare, prepare) {
+			asked[n].Tries = append(asked[n].Tries, c.enter(row))
+		} else {
+			asked = append(asked, attempt{prepare, [][]string{c.enter(row)}})
+		}
+		places = append(places, i)
+	}
+	outcomes, err := r.ask(ctx, asked)
+	for i, o := range outcomes {
+		c, refusal := r.copies[rows[places[i]].Table], o.err()
+		if refusal != nil && c.trigger != nil {
+			refusal = fmt.Errorf("trigger %s: %w", c.trigger.Name, refusal)
+		}
+		refusals[places[i]] = refusal
+	}
+	return refusals, err
+}
+
+// screen returns tables that need no copy for these rows: their keys are in all columns.
+func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]bool, err error) {
+	var asked []attempt
+	var tables []int
+	passed = map[int]bool{}
+	for _, row := range rows {
+		c := r.copies[row.Table]
+		switch {
+		case len(row.Keys) < len(c.keys) || row.AsIs || slices.Contains(tables, row.Table):
+		case c.Screen == "":
+			passed[row.Table] = true
+		default:
+			asked, tables = append(asked, attempt{[]string{}, [][]string{{c.screen(r.Moved, row.Keys)}}}), append(tables, row.Table)
+		}
+	}
+	if len(tables) > 0 && len(passed)+len(tables) == 1 {
+		return passed, nil // a table that was screened before
+	}
+	outcomes, err := r.ask(ctx, asked)
+	for i, o := range outcomes {
+		passed[tables[i]] = o.err() == nil && o.Shown == 1
+	}
+	return passed, err
+}
+
+// A trigger is called for each row that is inserted.
+type trigger struct {
+	Table              int64
+	Name, Drop, Create string
+	Before             bool
+	Copied             string // Create, for the copy
+	Text               string // of the function
+	Confined           bool
+}
+
+// insertTriggersSQL asks for triggers that can change or refuse a row. A partition's
+// that comes from its parent is not asked for again. A function is confined if what it
+// does is rolled back, or cannot be done in a transaction that is read only: it is in
+// PL/pgSQL, and names no function that is not the server's, and none that reaches out.
+const insertTriggersSQL = `
+SELECT t.tgrelid::bigint, t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), d.text, t.tgtype & 2 <> 0,
+       replace(d.text, format(' ON %I.%I ', n.nspname, c.relname), format(' ON pg_temp.%I ', c.relname)), f.prosrc,
+       l.lanname = 'plpgsql'
+         AND f.prosrc !~* '\m(execute|copy|lock|load|notify|listen|lo_\w+|pg_(?!catalog)\w+|set_config)\M'
+         AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace <> 'pg_catalog'::regnamespace
+                         AND position(p.proname IN lower(f.prosrc)) > 0 AND (p.proname !~ '^\w+$' OR f.prosrc ~* ('\m' || p.proname || '\M"?\s*\(')))
+FROM json_array_elements_text($1::text::json) AS k (oid)
+JOIN pg_catalog.pg_trigger t ON t.tgrelid = k.oid::oid
+JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_proc f ON f.oid = t.tgfoid
+JOIN pg_catalog.pg_language l ON l.oid = f.prolang
+CROSS JOIN LATERAL pg_get_triggerdef(t.oid) AS d (text)
+WHERE t.tgtype & 5 = 5 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal AND NOT t.tgdeferrable AND coalesce((to_jsonb(t) ->> 'tgparentid')::oid, 0) = 0
+ORDER BY c.relname, n.nspname, t.tgname`
+
+// Assigning implements [engine.Copies] by the texts of functions: to get a key from a
+// sequence changes that.
+func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
+	for _, t := range r.triggers {
+		c := r.copies[slices.IndexFunc(r.copies, func(c *copied) bool { return c.OID == t.Table })]
+		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(plan.Table{Columns: c.keys})) {
+			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,27 @@
+package sqltext_test
+
+import (
+	"testing"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
+)
+
+func TestSets(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		"SET NEW.id = 5":                                      true,
+		"SET NEW.n = 1, NEW.`id` = 5":                         true,
+		"BEGIN new.ID := nextval('s'); RETURN NEW; END":       true,
+		"BEGIN NEW := f(NEW); RETURN NEW; END":                true,
+		"BEGIN SELECT a, b INTO NEW.n, NEW.id; END":           true,
+		"SET NEW.n = NEW.id":                                  false,
+		"BEGIN IF NEW.id = 5 THEN SET NEW.n = 1; END IF; END": false,
+		"INSERT INTO log (a) VALUES (NEW.id)":                 false,
+		"INSERT INTO log SELECT NEW.id":                       false,
+		"-- NEW.id := 5\nSET NEW.n = ':= NEW.id := 5'":        false,
+	} {
+		if got := sqltext.Sets(body, sqltext.Rules{Backticks: true}, []string{"id"}); got != want {
+			t.Errorf("Sets(%q) = %t, want %t", body, got, want)
+		}
+	}
+}
