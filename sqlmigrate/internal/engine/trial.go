@@ -242,6 +242,26 @@ func Same(t plan.Table, key types.ID) map[string]types.ID {
 	return keys
 }
 
+// chained are the rows of a [Chain].
+const chained = 4
+
+// Chain are keys of rows, each of which refers to the next one of any table, and the last
+// to none: joins find rows, and a recursive view comes to an end.
+func Chain(t plan.Table, key types.ID) (rows []map[string]types.ID) {
+	for range chained {
+		keys := map[string]types.ID{}
+		for _, c := range t.Columns {
+			if c.Key && len(c.Refers) == 0 {
+				keys[c.Name] = key
+			} else if len(rows)+1 < chained {
+				keys[c.Name] = key - 1
+			}
+		}
+		rows, key = append(rows, keys), key-1
+	}
+	return rows
+}
+
 // tryViews reads those that fail with a small key too.
 func (r *trialRun) tryViews(ctx context.Context) error {
 	views, err := r.Views(ctx, r.Today, false)

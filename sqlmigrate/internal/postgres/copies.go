@@ -173,11 +173,15 @@ func (c *copied) screen(moved bool, keys map[string]types.ID) string {
 	return "SELECT FROM (" + c.rows(moved, keys) + ") AS " + pgsql.Quote(c.Name) + " HAVING bool_and(" + c.Screen + ")"
 }
 
-// rows is a query for rows that no table has, one for each fill.
-func (c *copied) rows(moved bool, keys map[string]types.ID) string {
-	return pgsql.Join([]int{0, 1}, "\nUNION ALL ", func(fill int) string {
-		return "SELECT " + pgsql.Join(c.Columns, ", ", func(column copiedColumn) string {
-			return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))
-		})
-	})
+// rows is a query for rows that no table has, for all keys in each fill.
+func (c *copied) rows(moved bool, all ...map[string]types.ID) string {
+	var queries []string
+	for _, keys := range all {
+		for fill := range fills {
+			queries = append(queries, "SELECT "+pgsql.Join(c.Columns, ", ", func(column copiedColumn) string {
+				return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))
+			}))
+		}
+	}
+	return strings.Join(queries, "\nUNION ALL ")
 }

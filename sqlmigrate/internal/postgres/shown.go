@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ type usedRelation struct {
 	Schema, Name string
 	Visible      bool
 }
+
+// mostRead are the rows that are read of a view, which the server holds in its memory.
+const mostRead = 1000
 
 // pathSQL makes the server write no schemas in the definitions of views, but for those of
 // which a name is hidden by another one.
@@ -96,7 +100,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 		}
 		if !slices.ContainsFunc(below, func(u usedRelation) bool { return !u.Visible }) {
 			create := createBelow(below, byOID, copies, key, r.Moved && !asIs)
-			read := []string{readOnly, "SELECT v::text FROM pg_temp." + pgsql.Quote(v.Name) + " AS v"}
+			read := []string{readOnly, fmt.Sprintf("SELECT v::text FROM pg_temp.%s AS v LIMIT %d", pgsql.Quote(v.Name), mostRead)}
 			alone, together.Tries = append(alone, attempt{create, [][]string{read}}), append(together.Tries, read)
 			roots, places = append(roots, root...), append(places, i)
 		}
@@ -125,7 +129,7 @@ func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*
 	for i, u := range below {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
-			text = c.rows(moved, engine.Same(c.table(), key))
+			text = c.rows(moved, engine.Chain(c.table(), key)...)
 		} else if v, is := views[u.OID]; is {
 			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}

@@ -20,7 +20,7 @@ import (
 // endless, the table is only not tried. That takes much longer than any other trial, so
 // that the result does not depend on how busy the server is.
 const beginTrial = `SET TRANSACTION READ WRITE;
-SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
+SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'; SET LOCAL jit = off; SET LOCAL client_min_messages = error;
 `
 
 // attempts is a function, so that a server far away is not asked for each row. An attempt
@@ -215,8 +215,11 @@ func (r *trial) Tables() []plan.Table {
 	return tables
 }
 
-// Fills implements [engine.Copies]: values, and NULL.
-func (r *trial) Fills() int { return 2 }
+// fills are values, and NULL.
+const fills = 2
+
+// Fills implements [engine.Copies].
+func (r *trial) Fills() int { return fills }
 
 // Enter implements [engine.Copies]. What a screen lets pass needs no copy.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
