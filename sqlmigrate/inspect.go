@@ -26,7 +26,8 @@ const (
 
 // Inspect finds all tables that are connected with the targets by references,
 // in either direction, and plans what has to be done so that their keys can be
-// Snowflake IDs. It reads only.
+// Snowflake IDs. It changes nothing: it reads, and tries keys in copies of the tables
+// that have no rows, as [TryKeys] does.
 //
 // A target is
 //

@@ -97,8 +97,9 @@ type OnlineStatus struct {
 }
 
 // Online plans phase [Widen] of p so that programs keep writing while it runs, or
-// finds the plan that is under way for one of its tables. It only reads, and must
-// be given the database that was inspected.
+// finds the plan that is under way for one of its tables. It changes nothing: where
+// the definition of a new column is to be known, the server writes it for a temporary
+// table that is rolled back. db is the database that was inspected.
 //
 // Whatever would not survive the move is in [OnlinePlan.Blockers]. The error is
 // for databases other than PostgreSQL, MariaDB and MySQL.
@@ -297,7 +298,7 @@ func (o *OnlinePlan) run(ctx context.Context, db *gorm.DB, opts []OnlineOption, 
 		return err
 	}
 	if o.move == nil {
-		return errors.New("sqlmigrate: the OnlinePlan was not made by Plan.Online, or FindOnline has found no move")
+		return errors.New("sqlmigrate: the OnlinePlan was not made by Plan.Online, or FindOnline has found no move: call Plan.Online, which plans one")
 	}
 	if err := o.Err(); err != nil {
 		return err

@@ -255,7 +255,7 @@ const (
 	tortureVariable = "SQLLEASE_TEST_TORTURE"
 )
 
-// The same torture finds IDs issued twice where each statement commits by itself.
+// The same torture finds IDs issued twice where each statement is a transaction of its own.
 func TestTortureTiDBFindsAutocommit(t *testing.T) {
 	t.Parallel()
 	server := testserver.TiDB(t)

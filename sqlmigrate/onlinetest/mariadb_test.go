@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,33 +19,11 @@ import (
 // TestMariaDB has one server for all, and a database for each.
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	server := startMariaDB(t)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *mariadbServer)
-	}{
-		{"Stages", mariadbStages},
-		{"Load", mariadbMoved},
-		{"Back", mariadbBack},
-		{"Killed", mariadbKilled},
-		{"Ended", mariadbEnded},
+	runAll(t, startMariaDB(t), slices.Concat(alike, []namedTest{
 		{"Unreadable", mariadbUnreadable},
 		{"TriggerFile", mariadbTriggerFile},
-		{"Forgotten", mariadbForgotten},
-		{"Refuses", mariadbRefuses},
-		{"Changed", mariadbChanged},
-		{"Counts", mariadbCounts},
-		{"Held", mariadbHeld},
 		{"Polite", mariadbPolite},
-		{"Twice", mariadbTwice},
-		{"Faults", mariadbFaults},
-		{"Steered", mariadbSteered},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			test.run(t, server)
-		})
-	}
+	}))
 }
 
 // TestMySQL leaves out what only MariaDB does: to break triggers, and to try for a lock
@@ -53,24 +32,33 @@ func TestMySQL(t *testing.T) {
 	t.Parallel()
 	server := startAlike(t, testserver.MySQL, "log_bin_trust_function_creators=1")
 	server.mysql = true
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *mariadbServer)
-	}{
-		{"Stages", mariadbStages},
-		{"Load", mariadbMoved},
-		{"Back", mariadbBack},
-		{"Killed", mariadbKilled},
-		{"Ended", mariadbEnded},
-		{"Forgotten", mariadbForgotten},
-		{"Refuses", mariadbRefuses},
-		{"Changed", mariadbChanged},
-		{"Counts", mariadbCounts},
-		{"Held", mariadbHeld},
-		{"Twice", mariadbTwice},
-		{"Faults", mariadbFaults},
-		{"Steered", mariadbSteered},
-	} {
+	runAll(t, server, alike)
+}
+
+type namedTest struct {
+	name string
+	run  func(*testing.T, *mariadbServer)
+}
+
+// alike are those of both servers.
+var alike = []namedTest{
+	{"Stages", mariadbStages},
+	{"Load", mariadbMoved},
+	{"Back", mariadbBack},
+	{"Killed", mariadbKilled},
+	{"Ended", mariadbEnded},
+	{"Forgotten", mariadbForgotten},
+	{"Refuses", mariadbRefuses},
+	{"Changed", mariadbChanged},
+	{"Counts", mariadbCounts},
+	{"Held", mariadbHeld},
+	{"Twice", mariadbTwice},
+	{"Faults", mariadbFaults},
+	{"Steered", mariadbSteered},
+}
+
+func runAll(t *testing.T, server *mariadbServer, tests []namedTest) {
+	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, server)

@@ -39,7 +39,7 @@ func ParseHours(text string) (Hours, error) {
 	first, err := time.Parse("15:04", from)
 	last, lastErr := time.Parse("15:04", to)
 	if !found || err != nil || lastErr != nil || first.Equal(last) {
-		return Hours{}, fmt.Errorf("hours %q: want two times of the day, as 22:00-06:00", text)
+		return Hours{}, fmt.Errorf("plan: hours %q: want two times of the day, as 22:00-06:00", text)
 	}
 	return Hours{sinceMidnight(first), sinceMidnight(last)}, nil
 }

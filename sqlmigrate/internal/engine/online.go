@@ -19,7 +19,8 @@ import (
 // none, a step is recorded when it is over, so it may be done twice: write it so
 // that this is harmless.
 type Online interface {
-	// PlanOnline plans the steps, or finds what blocks them. It reads only.
+	// PlanOnline plans the steps, or finds what blocks them. It changes nothing
+	// that is still there when it returns.
 	PlanOnline(ctx context.Context, conn *sql.Conn, tables []OnlineTable) (*OnlinePlan, error)
 
 	// LoadMove finds the move under way that has one of these tables, or returns

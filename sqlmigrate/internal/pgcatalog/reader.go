@@ -1,6 +1,7 @@
 // Package pgcatalog reads PostgreSQL's catalog for both ways of moving tables,
 // with locks and online: one model of relations, columns and what belongs to
-// them. It decides nothing, and writes nothing.
+// them. It decides nothing. Nothing that it creates, a temporary
+// table at most, is left when the transaction ends.
 //
 // [Open] returns a [Reader]. What it reads is as the search path of the connection
 // shows it, for messages. [Reader.Qualify] returns a [QualifiedReader], which reads

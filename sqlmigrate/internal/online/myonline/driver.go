@@ -1,5 +1,6 @@
-// Package myonline carries out online widening on MariaDB and MySQL: wide copies of the tables
-// that triggers keep equal to the originals, filled in batches, and one RENAME TABLE.
+// Package myonline carries out online widening on MariaDB and MySQL: wide copies of
+// the tables that triggers keep equal to the originals, filled in batches, and one
+// RENAME TABLE.
 //
 // PlanOnline plans it (plan.go, stages.go) from tables that package mycatalog reads. Then
 // package online calls the driver for each step, and records in the journal (journal.go)

@@ -141,8 +141,8 @@ func batch(ctx context.Context, conn *sql.Conn, statement string, next *engine.M
 	return err
 }
 
-// deprecated is MySQL's warning about VALUES, in the place of which MariaDB has nothing
-// else.
+// deprecated is MySQL's warning about the function VALUES in an upsert. What replaces it
+// does not exist in MariaDB, so the copy uses it on both.
 const deprecated = 1287
 
 // noWarnings refuses a batch of which the server says that a value was changed.
