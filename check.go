@@ -16,7 +16,8 @@ import (
 //   - the model has at least one tag or is one of [WithModels], and every tag is valid,
 //   - no column of keys has auto-increment or a default, neither in the model
 //     nor in its table, if the table exists; in the tables of [WithModels] it may,
-//     if it is a sequence of PostgreSQL or a parked counter,
+//     if it is a sequence of PostgreSQL, a parked counter, or [WithUnparkedCounters]
+//     is given,
 //   - the columns of the keys, and of the foreign keys that refer to them, hold
 //     63 bits, in the model and in its table; numeric(10) does not,
 //   - the columns of serial numbers, and of the foreign keys that refer to them,

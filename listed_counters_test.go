@@ -19,6 +19,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/gormflake/gormflake"
+	"github.com/gormflake/gormflake/gormflaketest"
 	"github.com/gormflake/gormflake/internal/plugintest"
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/snowflake"
@@ -247,8 +248,15 @@ func TestOpenWarnsOfCounters(t *testing.T) {
 			}
 		}
 		db.Logger = logger.Discard
-		if err := gormflake.Check(db, listedUsers...); err == nil || !strings.Contains(err.Error(), "overwrites the other row") {
-			t.Errorf("Check: %v", err)
+		if err := gormflake.Check(db, listedUsers...); err != nil {
+			t.Errorf("Check with the option: %v", err)
+		}
+		tests := otherProgram(t, db)
+		if err := tests.Use(gormflake.New(gormflaketest.New(), gormflake.WithModels(listedUsers...), gormflake.WithUnparkedCounters())); err != nil {
+			t.Fatal(err)
+		}
+		if err := gormflake.Check(tests, listedUsers...); err != nil {
+			t.Errorf("Check of a plugin of New with the option: %v", err)
 		}
 		for range 20 { // the generator's next key is the counter's only within a tick
 			if overwritten(t, db, other) > 0 || db.Name() != "sqlite" {

@@ -78,5 +78,5 @@ func checkCounters(db *gorm.DB, layout snowflake.Layout, cfg *config) error {
 		db.Logger.Warn(db.Statement.Context, "%v", counters)
 		return err
 	}
-	return errors.Join(counters, err, errors.New("gormflake: Open: a counter is in the way of the keys: if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
+	return errors.Join(counters, err, errors.New("gormflake: Open: a counter is in the way of the keys: gormflake migrate apply --park parks it; if no program inserts into these tables without the plugin, WithUnparkedCounters makes this a warning"))
 }

@@ -66,7 +66,9 @@ func New(gen Generator, opts ...Option) *Plugin {
 
 func newPlugin(gen Generator, cfg *config) *Plugin {
 	cfg.generators[""] = gen
-	return &Plugin{set: model.NewSet(cfg.generators), models: cfg.models}
+	set := model.NewSet(cfg.generators)
+	set.Unparked = cfg.unparked
+	return &Plugin{set: set, models: cfg.models}
 }
 
 // checkNew rejects a generator or an option that New cannot use.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake"
@@ -20,7 +22,7 @@ import (
 
 // A sale is a row, and what clients send and see: its key stays inside.
 type sale struct {
-	gormflake.Model `json:"-"`
+	gormflake.Model `form:"-" json:"-"`
 
 	PublicID publicid.Text `gorm:"-" json:"id"`
 	Customer string        `binding:"required" json:"customer"`
@@ -34,10 +36,10 @@ func (s *sale) BeforeCreate(*gorm.DB) error {
 }
 
 type saleItem struct {
-	gormflake.Model `json:"-"`
+	gormflake.Model `form:"-" json:"-"`
 
 	PublicID     publicid.Text `gorm:"-" json:"id"`
-	SaleID       types.ID      `json:"-"`
+	SaleID       types.ID      `form:"-" json:"-"`
 	PublicSaleID publicid.Text `form:"sale" gorm:"-" json:"sale"`
 	Name         string        `json:"name"`
 }
@@ -184,6 +186,21 @@ func TestGinPublicIDs(t *testing.T) {
 		request(t, http.MethodGet, server.URL+"/sales/"+id, "", http.StatusNotFound, nil)
 		request(t, http.MethodGet, server.URL+"/items?sale="+id, "", http.StatusBadRequest, nil)
 		request(t, http.MethodPost, server.URL+"/items", `{"sale":"`+id+`"}`, http.StatusBadRequest, nil)
+	}
+}
+
+// A client of a form or query, too, sets no key: gin fills untagged fields by their names.
+func TestGinFormSetsNoKey(t *testing.T) {
+	t.Parallel()
+	fields := url.Values{"ID": {"7"}, "SaleID": {"9"}, "CreatedAt": {"2020-01-01T00:00:00Z"}, "sale": {"sal_x"}}
+	for _, bind := range []binding.Binding{binding.Query, binding.Form, binding.FormPost} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/items?"+fields.Encode(), strings.NewReader(fields.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		var got saleItem
+		noError(t, bind.Bind(r, &got))
+		if want := (saleItem{PublicSaleID: "sal_x"}); got != want {
+			t.Errorf("%s: got %+v, want %+v", bind.Name(), got, want)
+		}
 	}
 }
 

@@ -23,8 +23,9 @@
 //
 // Anyone who has the secret reads and makes texts; without it no text can be read again,
 // and links that were given out are dead. So keep it where the passwords of the
-// database are, with a copy. To change it, pass the new one to [New] and the old one to
-// [WithRetired]: new texts are made with the new one, and both kinds are read.
+// database are, with a copy. To change it, first pass the new one to [WithRetired] in
+// all processes, so that they read its texts; then pass the new one to [New] and the old
+// one to WithRetired.
 package publicid
 
 import (
@@ -62,8 +63,8 @@ type optionFunc func(*Codec) error
 
 func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithRetired names earlier secrets, under which texts are still read. None is the
-// default.
+// WithRetired names other secrets under which texts are read: earlier ones, and the next
+// one before it is used. None is the default.
 func WithRetired(secrets ...[]byte) Option {
 	return optionFunc(func(c *Codec) error {
 		for _, secret := range secrets {

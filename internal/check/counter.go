@@ -39,6 +39,8 @@ func Counters(db *gorm.DB, place parking.Place, keys []*schema.Field) (mistakes,
 func (c *checker) assigned(column *model.Column, l *liveColumn) error {
 	switch {
 	case column.Serial != nil || !column.Listed && !l.auto:
+	case l.follows && column.Listed && c.set.Unparked:
+		return nil
 	case l.follows:
 		counts, err := checkCounter(c.db, column, l, column.Parking())
 		return errors.Join(counts, tableError(column.Field.Schema.Table, err))

@@ -16,6 +16,8 @@ const maxPooled = 1 << 16
 // Set is what all statements of one plugin share: its generators, its models
 // and its buffers. It is safe for concurrent use.
 type Set struct {
+	Unparked bool // counters of listed models are no mistake; set before use
+
 	generators generators
 	models     sync.Map // *schema.Schema to *Model
 	buffers    sync.Pool
