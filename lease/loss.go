@@ -23,12 +23,18 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 // lostToTaker is the loss of a worker that another process has taken, or that
 // somebody has released. If the store has kept what it acknowledged, the taker began
 // at our bound or above, and the rest of the window would still be ours; if it has
-// not, every further ID may be a duplicate.
+// not, every further ID may be a duplicate; but a record without a bound above our
+// first tick is from before that, or missing.
 func lostToTaker(w *heldWorker, r Record) *loss {
-	if !w.storeForgot(r) {
+	var lost *loss
+	switch {
+	case !w.storeForgot(r):
 		return newLoss(w, r, slog.LevelWarn, "lease: worker lost, another process has taken it", "taken by", r.heldBy())
+	case r.Bound <= w.start:
+		lost = newLoss(w, r, slog.LevelError, "lease: the store has forgotten that this process had the worker; see WithSettle")
+	default:
+		lost = newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window, and another process has taken the worker, or somebody has released it: IDs of this window may have been issued twice", "taken by", r.heldBy())
 	}
-	lost := newLoss(w, r, slog.LevelError, "lease: the store has forgotten an acknowledged window, and another process has taken the worker: IDs of this window may have been issued twice", "taken by", r.heldBy())
 	lost.regressions = 1
 	return lost
 }

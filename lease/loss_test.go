@@ -247,6 +247,9 @@ func TestStoreForgets(t *testing.T) {
 	back := put(func(old lease.Record) lease.Record { return old })
 	absent := put(func(lease.Record) lease.Record { return lease.Record{} })
 	free := put(func(old lease.Record) lease.Record { return lease.Record{Bound: old.Bound} })
+	// As it was before, of a process that died.
+	died := lease.Record{Bound: time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC).UnixMilli(), Owner: "host/1/AAAAAAAAAAAAAAAAAAAAAAAAAA/1/0/60000"}
+	before := put(func(lease.Record) lease.Record { return died })
 	take := func(t *testing.T, store *leasetest.Memory, _ lease.Record) *lease.Lease {
 		return fastTaker(t, store, 0)
 	}
@@ -269,24 +272,27 @@ func TestStoreForgets(t *testing.T) {
 		settle              time.Duration
 		back                time.Duration // of the clock
 		losses, regressions uint64
+		twice               int // times that the log says that IDs may have been issued twice
 	}{
-		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0},
-		{"our last bound", []step{back}, 0, 0, 0, 1},
-		{"our last bound, and the clock is set back", []step{back}, 0, time.Hour, 0, 1},
-		{"our last bound, on a store that can", []step{back}, time.Minute, 0, 0, 1},
-		{"and another has taken the worker", []step{back, take}, 0, 0, 1, 1},
-		{"and another has taken it, and the clock is set back", []step{back, take}, 0, time.Hour, 1, 1},
-		{"and another has taken and extended it", []step{back, takeAndExtend}, 0, 0, 1, 1},
-		{"and another has taken and released it", []step{back, takeAndRelease}, 0, 0, 1, 1},
-		{"and somebody has freed it", []step{back, free}, 0, 0, 1, 1},
-		{"all of it", []step{absent}, 0, 0, 1, 1},
-		{"all of it, and another has taken the worker", []step{absent, take}, 0, 0, 1, 1},
+		{"nothing, but another has taken the worker", []step{take}, 0, 0, 1, 0, 0},
+		{"our last bound", []step{back}, 0, 0, 0, 1, 0},
+		{"our last bound, and the clock is set back", []step{back}, 0, time.Hour, 0, 1, 0},
+		{"our last bound, on a store that can", []step{back}, time.Minute, 0, 0, 1, 0},
+		{"and another has taken the worker", []step{back, take}, 0, 0, 1, 1, 1},
+		{"and another has taken it, and the clock is set back", []step{back, take}, 0, time.Hour, 1, 1, 1},
+		{"and another has taken and extended it", []step{back, takeAndExtend}, 0, 0, 1, 1, 1},
+		{"and another has taken and released it", []step{back, takeAndRelease}, 0, 0, 1, 1, 1},
+		{"and somebody has freed it", []step{back, free}, 0, 0, 1, 1, 1},
+		{"all of it", []step{absent}, 0, 0, 1, 1, 0},
+		{"all of it, and shows a holder of before", []step{before}, 0, 0, 1, 1, 0},
+		{"all of it, and another has taken the worker", []step{absent, take}, 0, 0, 1, 1, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store, log := leasetest.NewMemory(), new(journal)
+				store.Put(0, died)
 				clock := new(skew)
 				l := acquire(t, store, lease.WithWorker(0), lease.WithSettle(test.settle), lease.WithLogger(log.logger()), lease.WithClock(clock.now))
 				gen := generate(t, l)
@@ -312,7 +318,7 @@ func TestStoreForgets(t *testing.T) {
 				if got := l.Stats(); got.Losses != test.losses || got.Regressions != test.regressions {
 					t.Errorf("stats %+v, want %d losses and %d regressions", got, test.losses, test.regressions)
 				}
-				if uint64(log.count("has forgotten")) != test.regressions {
+				if uint64(log.count("has forgotten")) != test.regressions || log.count("issued twice") != test.twice {
 					t.Errorf("log:\n%s", log)
 				}
 				if id, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {

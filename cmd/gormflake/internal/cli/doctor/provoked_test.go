@@ -247,9 +247,24 @@ func TestDoctorWorkers(t *testing.T) {
 		hold(30, 30*time.Minute)
 		hold(31, 5*time.Hour)
 		d = diagnose(t, dsn)
-		d.has(t, "problem", "workers", "", "0 of 32 are free: no other process can start", "stop processes")
+		first := time.Now().Add(30 * time.Minute).UTC().Format("2006-01-02T15:")
+		d.has(t, "problem", "workers", "", "0 of 32 are free: no other process can start before "+first, "stop processes")
 		d.has(t, "problem", "workers", "datacenter 1 worker 15", "ahead of the clock", "never lower a bound by hand")
 		d.only(t, 2, 0)
+		for key := range 6 {
+			hold(key, 4*time.Hour)
+		}
+		d = diagnose(t, dsn)
+		d.has(t, "problem", "workers", "datacenter 1 worker 15 and 6 others", "4h 59m ahead of the clock", "never lower a bound by hand")
+		d.only(t, 2, 0)
+		for key := range 32 {
+			if err := db.Exec("UPDATE snowflake_workers SET bound = ?, owner = ? WHERE worker_id = ?", time.Now().Add(23*time.Hour).UnixMilli(), "host/1/x/1/0/86400000", key).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		d = diagnose(t, dsn)
+		d.has(t, "problem", "workers", "", "0 of 32 are free", "WithMaxAhead")
+		d.only(t, 1, 0)
 	})
 }
 

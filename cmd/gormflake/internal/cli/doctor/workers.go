@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -89,44 +90,64 @@ func (d *doctor) checkExpiry() {
 func (d *doctor) checkHolders(holders []lease.Holder) {
 	now := d.flags.now()
 	busy := map[int64]int64{} // by datacenter
-	var lapsed, taken int64
+	var lapsed int
+	var taken, far []lease.Holder
 	for _, h := range holders {
 		switch h.State(now) {
 		case lease.Held, lease.Waiting:
 			busy[h.Datacenter]++
-			taken++
+			taken = append(taken, h)
 		case lease.Lapsed:
 			lapsed++
 		}
-		if ahead := h.Until.Sub(now); ahead > farAhead {
-			d.report.problem(workersCheck, fmt.Sprintf("datacenter %d worker %d", h.Datacenter, h.Worker),
-				fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, or this machine has", h.Until.UTC().Format(time.RFC3339), terminal.Span(ahead)),
-				"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
+		if h.Until.Sub(now) > max(farAhead, h.Window) {
+			far = append(far, h)
 		}
 	}
 	d.checkFree(busy, taken)
 	if lapsed > 0 {
-		d.report.ok(workersCheck, "", terminal.Counted(int(lapsed), "worker was", "workers were")+" not released when the holder died: the next process takes it")
+		d.report.ok(workersCheck, "", terminal.Counted(lapsed, "worker was", "workers were")+" not released when the holder died: the next process takes it")
+	}
+	if len(far) > 0 {
+		d.reportAhead(far)
 	}
 }
 
+// reportAhead reports the bounds that are too far ahead as one, by the furthest.
+func (d *doctor) reportAhead(far []lease.Holder) {
+	furthest := slices.MaxFunc(far, byBound)
+	place := fmt.Sprintf("datacenter %d worker %d", furthest.Datacenter, furthest.Worker)
+	if others := len(far) - 1; others > 0 {
+		place += " and " + terminal.Counted(others, "other", "others")
+	}
+	d.report.problem(workersCheck, place,
+		fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, this machine has, or somebody raised it", stamp(furthest.Until), terminal.Span(furthest.Until.Sub(d.flags.now()))),
+		"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
+}
+
+func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
 // checkFree warns when less than a tenth is free.
-func (d *doctor) checkFree(busy map[int64]int64, taken int64) {
+func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 	layout := d.stored
 	each := int64(1) << layout.WorkerBits
 	total := each << layout.DatacenterBits
-	text := fmt.Sprintf("%d of %d are free", total-taken, total)
+	free := total - int64(len(taken))
+	text := fmt.Sprintf("%d of %d are free", free, total)
 	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
-	switch free := total - taken; {
+	switch {
 	case free == 0:
-		d.report.problem(workersCheck, "", text+": no other process can start", fix)
+		d.report.problem(workersCheck, "", fmt.Sprintf("%s: no other process can start before %s, when the first bound passes, unless one is released", text, stamp(slices.MinFunc(taken, byBound).Until)),
+			fix+"; if the holders are dead, lease.WithMaxAhead does not wait for them")
 	case free*10 < total:
 		d.report.warn(workersCheck, "", text, fix)
 	default:
 		d.report.ok(workersCheck, "", text)
 	}
 	for datacenter := range int64(1) << layout.DatacenterBits {
-		if layout.DatacenterBits > 0 && taken < total && busy[datacenter] == each {
+		if layout.DatacenterBits > 0 && free > 0 && busy[datacenter] == each {
 			d.report.warn(workersCheck, fmt.Sprintf("datacenter %d", datacenter), fmt.Sprintf("all of its %d workers are held: no other process of it can start", each),
 				"stop processes, or give some of them another datacenter")
 		}
