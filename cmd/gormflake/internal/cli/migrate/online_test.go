@@ -65,7 +65,7 @@ func TestMigrateOnlineMistakes(t *testing.T) {
 		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)
 	}
 	for _, test := range []struct{ flag, want string }{
-		{"--between=22", `--between: hours "22": want two times of the day, as 22:00-06:00`},
+		{"--between=22", `--between "22": want two times of the day, as 22:00-06:00`},
 		{"--stall=-1s", "--stall -1s, --max-running 0: want zero or more"},
 	} {
 		got := clitest.Command(t, "migrate", "online", "throttle", "--dsn", "sqlite://x", test.flag, "orders")

@@ -63,7 +63,7 @@ flags there is no limit.`,
 		}
 		switch {
 		case err != nil:
-			return terminal.Usagef("--between: %w", err)
+			return terminal.Usagef("--between %q: want two times of the day, as 22:00-06:00", between)
 		case wanted.Stall < 0 || wanted.MaxRunning < 0:
 			return terminal.Usagef("--stall %v, --max-running %d: want zero or more", wanted.Stall, wanted.MaxRunning)
 		}
