@@ -30,7 +30,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, err
 	}
 	defer func() { err = session.close(ctx, err) }()
-	r := &trial{Trial: t, conn: conn}
+	r := &trial{Trial: t, conn: conn, drops: map[string][]string{}}
 	defer func() { err = errors.Join(err, r.drop(ctx)) }()
 	for _, table := range t.Tables {
 		c, err := r.newCopy(ctx, table)
@@ -54,9 +54,9 @@ type trial struct {
 
 	conn   *sql.Conn
 	copies []*copied
-	named  int      // copies
-	drops  []string // what is to be dropped
-	err    error    // what ends it
+	named  int                 // copies
+	drops  map[string][]string // tables that are to be dropped, by how
+	err    error               // what ends it
 }
 
 // answer is an error of the server, and not of the connection or the context.
@@ -142,7 +142,7 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 	}
 	err := cmp.Or(r.exec(ctx, "DROP TABLE IF EXISTS "+name), r.exec(ctx, "CREATE TABLE "+name+definition+c.Options))
 	if err == nil {
-		r.drops = append(r.drops, "DROP TABLE "+name)
+		r.drops["DROP TABLE "] = append(r.drops["DROP TABLE "], name)
 	}
 	return err
 }
@@ -207,9 +207,10 @@ func (r *trial) whoFailed(ctx context.Context, c *copied, failed error) error {
 
 // temporary creates a temporary table.
 func (r *trial) temporary(ctx context.Context, name engine.TableName, definition string) (int64, error) {
+	const drop = "DROP TEMPORARY TABLE "
 	n, err := r.run(ctx, "CREATE TEMPORARY TABLE "+mycatalog.QuoteTable(name)+definition)
 	if err == nil {
-		r.drops = append(r.drops, "DROP TEMPORARY TABLE "+mycatalog.QuoteTable(name))
+		r.drops[drop] = append(r.drops[drop], mycatalog.QuoteTable(name))
 	}
 	return n, err
 }
@@ -219,8 +220,8 @@ func (r *trial) drop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
 	var failed error
-	for _, drop := range r.drops {
-		_, err := r.conn.ExecContext(ctx, drop)
+	for drop, names := range r.drops {
+		_, err := r.conn.ExecContext(ctx, drop+strings.Join(names, ", "))
 		failed = errors.Join(failed, err)
 	}
 	return failed
@@ -232,46 +233,74 @@ func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
 // Fills implements [engine.Copies]: values, and NULL.
 func (r *trial) Fills() int { return 2 }
 
-// Enter implements [engine.Copies].
+// Enter implements [engine.Copies]. The rows of a table enter together, which most do, but
+// for those that are to be read: one may replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
-	for _, row := range rows {
-		c := r.copies[row.Table]
-		refusal := cmp.Or(c.change, c.err)
-		switch {
-		case c.change != nil && row.AsIs:
-			refusal = nil
-		case refusal == nil:
-			refusal = r.replace(ctx, c, row)
+	for len(rows) > 0 {
+		c, n := r.copies[rows[0].Table], 1
+		for n < len(rows) && rows[n].Table == rows[0].Table {
+			n++
 		}
-		refusals = append(refusals, refusal)
+		together := c.change == nil && c.err == nil && !slices.ContainsFunc(c.keys, c.rounds) && r.replace(ctx, c, rows[:n]...) == nil
+		for _, row := range rows[:n] {
+			var refusal error
+			if !together {
+				refusal = r.enter(ctx, c, row)
+			}
+			refusals = append(refusals, refusal)
+		}
+		rows = rows[n:]
 	}
 	return refusals, r.err
 }
 
-// replace inserts a row, without regard to others of the same key, and looks for types
-// that take a key and lose digits.
-func (r *trial) replace(ctx context.Context, c *copied, row engine.Row) error {
-	var names, values []string
+func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
+	switch {
+	case c.change != nil && row.AsIs:
+		return nil
+	case c.change != nil || c.err != nil:
+		return cmp.Or(c.change, c.err)
+	}
+	if err := r.replace(ctx, c, row); err != nil {
+		return err
+	}
+	return r.readBack(ctx, c, row)
+}
+
+// rounds reports whether a column may take a key and lose digits.
+func (c *copied) rounds(k plan.Column) bool { return c.Column(k.Name).Definition.Integer().Base == "" }
+
+// replace inserts rows, without regard to others of the same key.
+func (r *trial) replace(ctx context.Context, c *copied, rows ...engine.Row) error {
+	var names []string
+	values := make([][]string, len(rows))
 	for _, column := range c.Columns {
 		if column.Definition.Has(" GENERATED ALWAYS AS ") {
 			continue
 		}
 		names = append(names, mycatalog.Quote(column.Name))
-		k := c.key(column)
-		switch {
-		case k == nil || row.Keys[k.Name] == 0, row.AsIs && column.Definition.Integer().Base == "": // a date takes no small key
-			values = append(values, fill(column, k != nil || row.Fill > 0))
-		default:
-			values = append(values, row.Keys[k.Name].String())
+		for i, row := range rows {
+			values[i] = append(values[i], c.value(column, row))
 		}
 	}
-	name := mycatalog.QuoteTable(c.name)
-	if err := r.exec(ctx, "REPLACE INTO "+name+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(values, ", ")+")"); err != nil {
-		return err
+	list := mycatalog.Join(values, ", ", func(row []string) string { return "(" + strings.Join(row, ", ") + ")" })
+	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+strings.Join(names, ", ")+") VALUES "+list)
+}
+
+func (c *copied) value(column *mycatalog.Column, row engine.Row) string {
+	k := c.key(column)
+	if k == nil || row.Keys[k.Name] == 0 || row.AsIs && column.Definition.Integer().Base == "" { // a date takes no small key
+		return fill(column, k != nil || row.Fill > 0)
 	}
+	return row.Keys[k.Name].String()
+}
+
+// readBack looks for a key that has lost digits.
+func (r *trial) readBack(ctx context.Context, c *copied, row engine.Row) error {
+	name := mycatalog.QuoteTable(c.name)
 	for _, k := range c.keys {
 		key, read := row.Keys[k.Name], ""
-		if key == 0 || row.AsIs || c.Column(k.Name).Definition.Integer().Base != "" {
+		if key == 0 || row.AsIs || !c.rounds(k) {
 			continue
 		}
 		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
