@@ -98,10 +98,7 @@ var foreignKey = rule("foreignkey", "report foreign keys too narrow for the tagg
 	if !ok || spec.TypeParams != nil {
 		return
 	}
-	m := model{name: named.Name(), fields: fieldsOf(named.Type(), 0)}
-	if tagged, ok := modelOf(named.Type()); ok {
-		m = tagged
-	}
+	m, _ := modelOf(named.Type())
 	for _, relation := range m.fields {
 		if owner, foreign, ok := m.foreignKey(relation); ok {
 			reportForeignKey(pass, spec, owner, foreign)

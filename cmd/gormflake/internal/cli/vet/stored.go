@@ -3,7 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
-	"strings"
+	"regexp"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
@@ -58,35 +58,25 @@ func noteStored(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool)
 // alone of an empty struct.
 func keyOf(pass *analysis.Pass, e ast.Expr) string {
 	t := pass.TypesInfo.Types[e]
-	if t.Type == nil {
-		return ""
-	}
 	if t.Value != nil {
 		return t.Type.String() + " " + t.Value.ExactString()
 	}
-	if s, ok := t.Type.Underlying().(*types.Struct); ok && s.NumFields() == 0 {
-		return t.Type.String()
+	if t.Type == nil || !types.Identical(t.Type.Underlying(), new(types.Struct)) {
+		return ""
 	}
-	return ""
+	return t.Type.String()
 }
 
 // reportGetter reports getters that return 0 for a value of another type.
 func reportGetter(pass *analysis.Pass, call *ast.CallExpr, stored map[string]bool) {
 	f := callee(pass, call)
-	if f == nil || len(call.Args) != 1 || !isGetter(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
+	if f == nil || len(call.Args) != 1 || !getter.MatchString(f.Name()) || !stored[keyOf(pass, call.Args[0])] {
 		return
 	}
 	pass.Reportf(call.Pos(), "%s returns the zero value, because an ID is stored under the key: read it as a types.ID", f.Name())
 }
 
-func isGetter(name string) bool {
-	for _, prefix := range []string{"GetInt", "GetUint", "GetString", "GetFloat"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
+var getter = regexp.MustCompile(`^Get(Int|Uint|String|Float)`)
 
 // takenKey returns the key of a call such as c.MustGet("user") or ctx.Value(key), or
 // the one by which a variable was taken.

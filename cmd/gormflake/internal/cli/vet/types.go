@@ -4,11 +4,13 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
 	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 const (
@@ -32,10 +34,7 @@ func rule(name, doc string, visit func(pass *analysis.Pass, node ast.Node), kind
 // isID reports whether t is an ID of package types.
 func isID(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != idTypes {
-		return false
-	}
-	return basicKind(t) == types.Int64
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == idTypes && basicKind(t) == types.Int64
 }
 
 // basicKind returns the kind of a type under its names, [types.Invalid] if it has none.
@@ -69,7 +68,7 @@ type field struct {
 	tag reflect.StructTag
 }
 
-// modelOf returns the model that t is; ok is false if no key of it is tagged.
+// modelOf returns the model that t is; ok is false, and its key nil, if none is tagged.
 func modelOf(t types.Type) (m model, ok bool) {
 	named, isNamed := types.Unalias(target(t)).(*types.Named)
 	if !isNamed {
@@ -103,12 +102,11 @@ func fieldsOf(t types.Type, depth int) (fields []field) {
 }
 
 func (m model) field(name string) (field, bool) {
-	for _, f := range m.fields {
-		if f.Name() == name {
-			return f, true
-		}
+	i := slices.IndexFunc(m.fields, func(f field) bool { return f.Name() == name })
+	if i < 0 {
+		return field{}, false
 	}
-	return field{}, false
+	return m.fields[i], true
 }
 
 // setting returns what a field's tag for GORM says of name.
@@ -124,35 +122,20 @@ func (f field) setting(name string) (value string, ok bool) {
 
 // callee returns the function or method that a call names, nil if that is not known.
 func callee(pass *analysis.Pass, call *ast.CallExpr) *types.Func {
-	switch fun := ast.Unparen(call.Fun).(type) {
-	case *ast.Ident:
-		f, _ := pass.TypesInfo.Uses[fun].(*types.Func)
-		return f
-	case *ast.SelectorExpr:
-		f, _ := pass.TypesInfo.Uses[fun.Sel].(*types.Func)
-		return f
-	}
-	return nil
+	f, _ := typeutil.Callee(pass.TypesInfo, call).(*types.Func)
+	return f
 }
 
 // isFunc reports whether f is one of the functions of a package, given by its path.
 func isFunc(f *types.Func, path string, names ...string) bool {
-	if f == nil || f.Pkg() == nil || f.Pkg().Path() != path {
-		return false
-	}
-	for _, name := range names {
-		if f.Name() == name {
-			return true
-		}
-	}
-	return false
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == path && slices.Contains(names, f.Name())
 }
 
-// conversion returns the type to which a call converts its only argument.
-func conversion(pass *analysis.Pass, call *ast.CallExpr) (to types.Type, ok bool) {
-	fun, known := pass.TypesInfo.Types[call.Fun]
-	if !known || !fun.IsType() || len(call.Args) != 1 {
-		return nil, false
+// conversion returns the type to which a call converts its only argument, nil if it
+// does something else.
+func conversion(pass *analysis.Pass, call *ast.CallExpr) types.Type {
+	if fun := pass.TypesInfo.Types[call.Fun]; fun.IsType() && len(call.Args) == 1 {
+		return fun.Type
 	}
-	return fun.Type, true
+	return nil
 }

@@ -39,7 +39,7 @@ func noteRead(pass *analysis.Pass, assign *ast.AssignStmt, read map[types.Object
 }
 
 func reportRead(pass *analysis.Pass, call *ast.CallExpr, read map[types.Object]string) {
-	if to, ok := conversion(pass, call); ok && isID(to) {
+	if to := conversion(pass, call); to != nil && isID(to) {
 		if variable := inner(pass, call); variable != nil && read[pass.TypesInfo.Uses[variable]] != "" {
 			pass.Reportf(call.Pos(), "an ID that strconv.%s has read: use types.ParseID, which takes nothing but the digits of an ID", read[pass.TypesInfo.Uses[variable]])
 		}
@@ -61,7 +61,7 @@ func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 	case *ast.Ident:
 		return arg
 	case *ast.CallExpr:
-		if _, converts := conversion(pass, arg); converts {
+		if conversion(pass, arg) != nil {
 			return inner(pass, arg)
 		}
 	}
@@ -71,8 +71,8 @@ func inner(pass *analysis.Pass, call *ast.CallExpr) *ast.Ident {
 // narrow is about conversions that an ID does not survive.
 var narrow = rule("narrow", "report IDs that are converted to a type with fewer digits", func(pass *analysis.Pass, node ast.Node) {
 	call := node.(*ast.CallExpr)
-	to, ok := conversion(pass, call)
-	if !ok || !isNarrow(to) {
+	to := conversion(pass, call)
+	if to == nil || !isNarrow(to) {
 		return
 	}
 	if from := pass.TypesInfo.TypeOf(call.Args[0]); from != nil && isID(from) {
@@ -93,8 +93,9 @@ var jsonMap = rule("jsonmap", "report IDs that are taken out of a map of JSON as
 	if !ok || assert.Type == nil || basicKind(pass.TypesInfo.TypeOf(assert.Type)) != types.Float64 || !knowsIDs(pass.Pkg) {
 		return
 	}
-	if name, isText := text(pass, index.Index); isText && namesID.MatchString(name) {
-		pass.Reportf(assert.Pos(), "%q as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
+	name := pass.TypesInfo.Types[index.Index].Value
+	if name != nil && name.Kind() == constant.String && namesID.MatchString(constant.StringVal(name)) {
+		pass.Reportf(assert.Pos(), "%s as a float64: an ID is a string in JSON, and as a number it loses digits here: decode into a struct with a types.ID, or use Decoder.UseNumber", name)
 	}
 }, (*ast.TypeAssertExpr)(nil))
 
@@ -103,15 +104,6 @@ var namesID = regexp.MustCompile(`^(id|ID)$|(_id|Id|ID)$`)
 // knowsIDs leaves out packages in which an id is probably somebody else's.
 func knowsIDs(pkg *types.Package) bool {
 	return slices.ContainsFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == module || p.Path() == idTypes })
-}
-
-// text returns a constant string.
-func text(pass *analysis.Pass, e ast.Expr) (string, bool) {
-	value := pass.TypesInfo.Types[e].Value
-	if value == nil || value.Kind() != constant.String {
-		return "", false
-	}
-	return constant.StringVal(value), true
 }
 
 // jsonString is about an option of encoding/json that other integers need.
