@@ -20,7 +20,8 @@ Exit codes:
   0  it is done
   1  an error, which standard error states in one line
   2  the command line is wrong; nothing was done
-  3  of doctor and "migrate plan": there is something to do`
+  3  of doctor and "migrate plan": there is something to do; of "migrate apply":
+     something is left undone`
 
 // completeHelp adds cobra's own commands, which take any argument, as strict
 // ones.
