@@ -228,7 +228,7 @@ const goldenDoctor = `ok       clock     SQLite runs in this process and has thi
 ok       settings  the server keeps what it has acknowledged
 ok       workers   there is no table snowflake_workers: no worker is leased from this database
 ok       layout    41 bits of 1ms since 2015-01-01T00:00:00Z, 5 datacenter, 5 worker, 12 sequence expires on 2084-09-06
-problem  keys      orders: 1 row has a key of the future: the largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock or another layout
+problem  keys      orders: 1 row has a key of the future: the largest id, 1795280400000000000, is of 2028-07-25T00:43:22Z, 1y 246d ahead of the clock: a generator had a wrong clock, another layout or lease.WithMaxAhead
                    fix: correct the clock, and give the rows other keys as docs/runbooks.md shows; or give doctor the layout of these keys; if they are not Snowflake IDs, --skip orders
 problem  keys      orders: its keys are Snowflake IDs, and the database still assigns id where a program does not
                    fix: gormflake migrate plan orders, with --park while old programs run or models stay as they are

@@ -141,7 +141,7 @@ func (d *doctor) checkFuture(t *readonly.Table, largest types.ID) error {
 	}
 	at := d.layout.Time(largest)
 	d.report.problem(keysCheck, t.String(),
-		fmt.Sprintf("%s of the future: the largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock or another layout",
+		fmt.Sprintf("%s of the future: the largest %s, %d, is of %s, %s ahead of the clock: a generator had a wrong clock, another layout or lease.WithMaxAhead",
 			terminal.Counted(rows, "row has a key", "rows have keys"), t.Key, largest, at.Format(time.RFC3339), terminal.Span(at.Sub(now))),
 		"correct the clock, and give the rows other keys as docs/runbooks.md shows; or give doctor the layout of these keys; if they are not Snowflake IDs, --skip "+t.String())
 	return nil

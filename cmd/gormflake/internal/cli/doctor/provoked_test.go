@@ -292,7 +292,7 @@ func TestDoctorFutureKeys(t *testing.T) {
 		insert(t, db, "orders", idAt(t, time.Now().Add(2*time.Hour)), nil)
 		d := diagnose(t, dsn)
 		d.has(t, "problem", "keys", "orders", "2 rows have keys of the future: the largest id, ", "docs/runbooks.md")
-		d.has(t, "problem", "keys", "orders", "ahead of the clock: a generator had a wrong clock or another layout", "--skip orders")
+		d.has(t, "problem", "keys", "orders", "ahead of the clock: a generator had a wrong clock, another layout or lease.WithMaxAhead", "--skip orders")
 		d.only(t, 1, 0)
 		diagnose(t, dsn, "--skip", "orders").only(t, 0, 0)
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/gormflake/gormflake/lease"
 )
 
-const releaseHelp = `Take a worker from a holder that is known to be dead.
+const releaseHelp = `Take workers from holders that are known to be dead.
 
 WORKER is the datacenter and the worker, as 0/7; or the worker alone where the
 layout has no datacenters.
@@ -35,13 +35,13 @@ type releaseFlags struct {
 func newRelease(now func() time.Time) *cobra.Command {
 	f := &releaseFlags{workersFlags: workersFlags{now: now}}
 	cmd := &cobra.Command{
-		Use:     "release WORKER",
-		Short:   "Take a worker from a holder that is known to be dead",
+		Use:     "release WORKER...",
+		Short:   "Take workers from holders that are known to be dead",
 		Long:    releaseHelp,
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
-		Args:    flags.OneArgument("WORKER"),
+		Args:    flags.AtLeastOneArgument("WORKER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.release(cmd, s, args[0]) })
+			return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.release(cmd, s, args) })
 		},
 	}
 	f.register(cmd)
@@ -49,26 +49,33 @@ func newRelease(now func() time.Time) *cobra.Command {
 	return cmd
 }
 
-func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, name string) error {
+// release takes nothing if one of the names means no worker that is held.
+func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, names []string) error {
 	ctx := cmd.Context()
 	in, err := store.inspect(ctx)
 	if err != nil {
 		return err
 	}
-	h, err := findWorker(in, name)
-	if err != nil {
-		return err
+	holders := make([]lease.Holder, len(names))
+	for i, name := range names {
+		h, err := findWorker(in, name)
+		if err != nil {
+			return err
+		}
+		if h.Owner == "" {
+			return fmt.Errorf("datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
+		}
+		holders[i] = h
 	}
-	if h.Owner == "" {
-		return fmt.Errorf("datacenter %d worker %d is held by nobody", h.Datacenter, h.Worker)
+	for _, h := range holders {
+		if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
+			return err
+		}
+		if err := in.Evict(ctx, h); err != nil {
+			return err
+		}
+		terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
 	}
-	if err := f.confirm.Ask(cmd, "Take "+h.String()+"?"); err != nil {
-		return err
-	}
-	if err := in.Evict(ctx, h); err != nil {
-		return err
-	}
-	terminal.Say(cmd.OutOrStdout(), "datacenter %d worker %d is no longer held by %s; %s", h.Datacenter, h.Worker, h.Owner, freeWhen(h, f.now()))
 	return nil
 }
 

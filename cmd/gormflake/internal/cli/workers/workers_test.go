@@ -150,6 +150,21 @@ func TestWorkersRelease(t *testing.T) {
 	})
 }
 
+func TestWorkersReleaseSeveral(t *testing.T) {
+	t.Parallel()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
+	clitest.Records(t, url, crew())
+	release := func(names ...string) clitest.Outcome {
+		return clitest.AtNoon(nil, append([]string{"workers", "release", "--yes", "--dsn", url}, names...)...)
+	}
+	clitest.WantOneLine(t, release("0/0", "0/5"), "datacenter 0 worker 5 was never taken")
+	if got := clitest.Printed(t, clitest.AtNoon(nil, "workers", "--dsn", url)); got != crewTable {
+		t.Errorf("a wrong name among others has changed records:\n%s", got)
+	}
+	clitest.WantOutcome(t, release("0/0", "0/7"), 0, "datacenter 0 worker 0 is no longer held by web-1/11/AAAA; it is free in 42.0s, at 2026-11-21T12:00:42.000Z\n"+
+		"datacenter 0 worker 7 is no longer held by web-2/12/BBBB; it is free\n", "")
+}
+
 func TestWorkersReleaseAsks(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "app.db")
