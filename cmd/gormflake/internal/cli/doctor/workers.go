@@ -121,13 +121,11 @@ func (d *doctor) reportAhead(far []lease.Holder) {
 		place += " and " + terminal.Counted(others, "other", "others")
 	}
 	d.report.problem(workersCheck, place,
-		fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, this machine has, or somebody raised it", stamp(furthest.Until), terminal.Span(furthest.Until.Sub(d.flags.now()))),
+		fmt.Sprintf("its bound, %s, is %s ahead of the clock: a holder had a wrong clock, this machine has, or somebody raised it", terminal.Stamp(furthest.Until), terminal.Span(furthest.Until.Sub(d.flags.now()))),
 		"correct the clocks; nobody else can take the worker before that time; never lower a bound by hand: see \"gormflake workers reset\"")
 }
 
 func byBound(a, b lease.Holder) int { return a.Until.Compare(b.Until) }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // checkFree warns when less than a tenth is free.
 func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
@@ -139,8 +137,8 @@ func (d *doctor) checkFree(busy map[int64]int64, taken []lease.Holder) {
 	const fix = "stop processes, share one generator within each, or move to a layout with more worker bits"
 	switch {
 	case free == 0:
-		d.report.problem(workersCheck, "", fmt.Sprintf("%s: no other process can start before %s, when the first bound passes, unless one is released", text, stamp(slices.MinFunc(taken, byBound).Until)),
-			fix+"; if the holders are dead, lease.WithMaxAhead does not wait for them")
+		d.report.problem(workersCheck, "", fmt.Sprintf("%s: no other process can start before %s, when the first bound passes", text, terminal.Stamp(slices.MinFunc(taken, byBound).Until)),
+			fix+"; if holders are dead, release their workers, and start with lease.WithMaxAhead")
 	case free*10 < total:
 		d.report.warn(workersCheck, "", text, fix)
 	default:

@@ -47,16 +47,14 @@ func (in *interpreter) doubt(r reading, now time.Time) string {
 // unixTime is the time since 1970 that a number may stand for, within ten years. IDs
 // may be as large as nanoseconds, but do not end with six zeros.
 func unixTime(id types.ID, now time.Time) string {
-	for _, unit := range []struct {
-		name string
-		of   time.Duration
-	}{{"seconds", time.Second}, {"milliseconds", time.Millisecond}, {"microseconds", time.Microsecond}, {"nanoseconds", time.Nanosecond}} {
-		per := int64(time.Second / unit.of)
-		at := time.Unix(id.Int64()/per, id.Int64()%per*int64(unit.of))
-		near := now.Sub(at).Abs() < 10*365*24*time.Hour
-		if near && (unit.of > 1 || id%1e6 == 0) {
-			return fmt.Sprintf("%s since 1970: %s", unit.name, terminal.Stamp(at))
+	unit := time.Second
+	for _, name := range []string{"seconds", "milliseconds", "microseconds", "nanoseconds"} {
+		per := int64(time.Second / unit)
+		at := time.Unix(id.Int64()/per, id.Int64()%per*int64(unit))
+		if now.Sub(at).Abs() < 10*365*24*time.Hour && (unit > 1 || id%1e6 == 0) {
+			return fmt.Sprintf("%s since 1970: %s", name, terminal.Stamp(at))
 		}
+		unit /= 1000
 	}
 	return ""
 }
