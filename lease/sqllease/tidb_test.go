@@ -167,6 +167,54 @@ func TestLikeTiDB(t *testing.T) {
 	})
 }
 
+// What TiDB's DDL shows, in the place of that of MySQL's table, and a temporary table.
+func TestLikeTiDBTables(t *testing.T) {
+	t.Parallel()
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		run(t, db, columns(primary, binary...))
+		for _, test := range []struct{ before, ddl, found string }{
+			{"", "CREATE GLOBAL TEMPORARY TABLE", "it is a global temporary table"},
+			{"", ") /*T![ttl] TTL=`at` + INTERVAL 1 DAY", "its rows expire"},
+			{"", ") /* CACHED ON */", "it is a cached table, whose writes wait for all readers"},
+			{temporary(columns(primary, binary...)), "CREATE TEMPORARY TABLE", "it is a temporary table"},
+		} {
+			like := likeTiDB()
+			ask := like.ask
+			like.ask = func(statement string) string {
+				if strings.HasPrefix(statement, "SHOW CREATE TABLE") {
+					return "SELECT 'snowflake_workers', '" + test.ddl + "'"
+				}
+				return ask(statement)
+			}
+			other := proxied(t, db, like)
+			limit(t, other, 1)
+			if test.before != "" {
+				run(t, other, "DROP TABLE snowflake_workers", test.before)
+			}
+			if got := refusal(t, acquire(t, newStore(other, sqllease.AllowVolatile()))).Flaws; len(got) != 1 || got[0].Found != test.found {
+				t.Errorf("flaws %+v, want %s", got, test.found)
+			}
+		}
+	})
+}
+
+// A write that cannot begin is not made, and a row that its commit finds is another's.
+func TestLikeTiDBBegin(t *testing.T) {
+	t.Parallel()
+	testdb.EachMySQL(t, func(t *testing.T, db *gorm.DB) {
+		like := likeTiDB()
+		store := newStore(proxied(t, db, like), sqllease.AllowVolatile())
+		swap(t, store, 1, lease.Record{}, first, true)
+		like.ask = strings.NewReplacer("BEGIN PESSIMISTIC", "BEGIN NOTHING").Replace
+		if ok, err := store.CompareAndSwap(within(t, patience), 1, first, third); ok || err == nil {
+			t.Errorf("CompareAndSwap = %v, %v, want an error", ok, err)
+		}
+		like.ask = likeTiDB().ask
+		like.onCommit(func(execution) (driver.Result, error) { return nil, stateError("Error 8141 (HY000): assertion failed") })
+		swap(t, store, 2, lease.Record{}, first, false)
+	})
+}
+
 // likeTiDB has MySQL answer as TiDB does.
 func likeTiDB() *proxy {
 	return &proxy{ask: strings.NewReplacer("VERSION()", "'8.0.11-TiDB-v8.4.0'", "BEGIN PESSIMISTIC", "BEGIN",
