@@ -205,7 +205,9 @@ func TestLikeTiDBBegin(t *testing.T) {
 		like := likeTiDB()
 		store := newStore(proxied(t, db, like), sqllease.AllowVolatile())
 		swap(t, store, 1, lease.Record{}, first, true)
-		like.ask = func(statement string) string { return likeTiDB().ask(strings.Replace(statement, "BEGIN P", "BEGIN NOTHING P", 1)) }
+		like.ask = func(statement string) string {
+			return likeTiDB().ask(strings.Replace(statement, "BEGIN P", "BEGIN NOTHING P", 1))
+		}
 		if ok, err := store.CompareAndSwap(within(t, patience), 1, first, third); ok || err == nil {
 			t.Errorf("CompareAndSwap = %v, %v, want an error", ok, err)
 		}
