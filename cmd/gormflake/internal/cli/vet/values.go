@@ -3,7 +3,6 @@ package vet
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"reflect"
 	"regexp"
@@ -30,11 +29,8 @@ var parse = rule("parse", "report IDs that are read by strconv or fmt", func(pas
 func noteRead(pass *analysis.Pass, assign *ast.AssignStmt, read map[types.Object]string) {
 	call, isCall := ast.Unparen(assign.Rhs[0]).(*ast.CallExpr)
 	variable, isIdent := assign.Lhs[0].(*ast.Ident)
-	if !isCall || !isIdent {
-		return
-	}
-	if from := callee(pass, call); isFunc(from, "strconv", "Atoi", "ParseInt", "ParseUint") {
-		read[pass.TypesInfo.ObjectOf(variable)] = from.Name()
+	if isCall && isIdent && isFunc(callee(pass, call), "strconv", "Atoi", "ParseInt", "ParseUint") {
+		read[pass.TypesInfo.ObjectOf(variable)] = callee(pass, call).Name()
 	}
 }
 
@@ -109,7 +105,7 @@ func knowsIDs(pkg *types.Package) bool {
 // jsonString is about an option of encoding/json that other integers need.
 var jsonString = rule("jsonstring", `report fields of IDs with the option ",string" of encoding/json`, func(pass *analysis.Pass, node ast.Node) {
 	for _, f := range node.(*ast.StructType).Fields.List {
-		if f.Tag == nil || f.Tag.Kind != token.STRING || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
+		if f.Tag == nil || !isID(target(pass.TypesInfo.TypeOf(f.Type))) {
 			continue
 		}
 		_, options, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
