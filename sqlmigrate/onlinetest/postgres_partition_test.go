@@ -299,6 +299,15 @@ func pgPartedChanged(t *testing.T, server *pgServer) {
 	d.script(t, "INSERT INTO t (id, x) VALUES (9007199254740993, '4')")
 }
 
+// pgPartedMany has so many partitions on both sides of a foreign key that the server has
+// no room for their locks.
+func pgPartedMany(t *testing.T, server *pgServer) {
+	d := server.database(t, `CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);
+CREATE TABLE u (t_id integer, x text, FOREIGN KEY (t_id, x) REFERENCES t) PARTITION BY LIST (x);
+DO $$ BEGIN FOR i IN 1..55 LOOP EXECUTE format('CREATE TABLE t_%1$s PARTITION OF t FOR VALUES IN (%1$L); CREATE TABLE u_%1$s PARTITION OF u FOR VALUES IN (%1$L)', i); END LOOP; END $$`)
+	wantBlocker(t, "locks", d.online(t, "t"), "table t", "stage swap needs about ")
+}
+
 // pgCheckNames finds nothing of what was there for the time being.
 func pgCheckNames(t *testing.T, d *pgDatabase) {
 	t.Helper()

@@ -41,6 +41,7 @@ func TestPostgres(t *testing.T) {
 		{"PartedLoad", pgPartedLoad},
 		{"PartedSteps", pgPartedSteps},
 		{"PartedChanged", pgPartedChanged},
+		{"PartedMany", pgPartedMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

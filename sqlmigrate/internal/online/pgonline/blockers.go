@@ -30,14 +30,22 @@ func (f *findings) when(found bool, t *table, object, reason, fix string) {
 // blockers finds what would not survive the move: what stays on the old column
 // in silence, and what PostgreSQL does not do without long locks.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	var f findings
+	f, locks := findings(nil), 0 // these of the swap, about
 	for _, t := range g.all() {
 		for _, m := range t.members {
 			f.table(r, m)
+			locks += 4 + 5*len(m.indexes)
 		}
 	}
 	for _, k := range g.keys {
 		f.when(k.child.parted() && !k.Valid, k.child, "foreign key "+k.Name, "it is NOT VALID, and of a partitioned table: a new one would check all rows in the swap", "VALIDATE CONSTRAINT")
+		if k.parent.parted() { // each part has a foreign key to each of its partitions, with triggers
+			locks += 3 * len(k.parts) * len(k.parent.root.members)
+		}
+	}
+	if locks > r.Locks/2 {
+		f.add(g.tables[0], "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
+			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
 	for _, v := range g.views {
 		f.view(g.tables[0], v)
@@ -91,8 +99,7 @@ func (f *findings) column(t *table, c *column) {
 	f.when(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
 	f.when(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
 	f.when(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
-	owns := slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
-	of := t.root.widened(c.Name)
+	of, owns := t.root.widened(c.Name), slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
 	f.when(t.root != t && (owns || c.NotNull != of.NotNull || c.value != of.value), t, object,
 		"the partition has a sequence, a default or NOT NULL for it that table "+t.root.Name+" does not have, and that the move would not keep", "give both columns the same")
 	for _, s := range c.sequences {

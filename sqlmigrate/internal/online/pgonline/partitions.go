@@ -9,10 +9,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// New columns, names, defaults, CHECKs and triggers of a partitioned table reach its
-// partitions. Rows are copied, and indexes built, partition by partition; the swap attaches
-// these to new indexes of the table. Before PostgreSQL 18 it cannot have a foreign key
-// NOT VALID, but takes over valid ones of its partitions.
+// Columns, CHECKs and triggers of a partitioned table reach its partitions. Rows are copied, and
+// indexes built, partition by partition; the swap attaches these to new indexes of the table. Before
+// PostgreSQL 18 it has no foreign key NOT VALID, but takes over valid ones of its partitions.
 
 func (t *table) parted() bool { return t.Kind == "p" }
 
@@ -43,9 +42,6 @@ func (g *graph) families() []*table {
 	return all
 }
 
-// leaves are those that have rows.
-func (g *graph) leaves() []*table { return slices.DeleteFunc(g.families(), (*table).parted) }
-
 // isCloned reports whether it is a trigger that a partition has from its root.
 func (t *table) isCloned(r pgcatalog.Recreated) bool {
 	name, _, _ := strings.Cut(r.Drop, " ON ")
@@ -71,8 +67,7 @@ func (t *table) putParted(i index, kind string) []string {
 	return sql
 }
 
-// samePartitions ends a swap if partitions have come or gone since the plan was made, and
-// speaks against the way back before it begins.
+// samePartitions ends a swap, and the way back before it begins, if partitions have changed.
 func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
 	var roots, planned []string
 	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.parted() }) {
@@ -110,15 +105,10 @@ func (k *foreignKey) place(built func(*foreignKey) string) []string {
 	case k.child.parted():
 		sql = append(sql, k.add(k.Name, current))
 	}
-	return append(sql, k.comment()...)
+	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 }
 
-func (k *foreignKey) comment() []string {
-	return pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)
-}
-
-// validateLate follows a swap in either direction, for the keys that it has added. The
-// rows fulfil them, as they did the old ones, and what is written since is checked.
+// validateLate follows a swap in either direction: rows fulfil what it adds, as they did before.
 func (g *graph) validateLate() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.keys {
@@ -133,7 +123,7 @@ func (g *graph) validateLate() []plan.OnlineStep {
 		}
 		if k.child.parted() {
 			step := k.steps(k.Name, current)[0]
-			step.SQL = append(step.SQL, k.comment()...)
+			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
 			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"
 			steps = append(steps, step)
 		}

@@ -104,7 +104,7 @@ func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range g.leaves() {
+	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
 		step := t.pass(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
 			t.batch()...)
@@ -136,7 +136,7 @@ func (t *table) batch() []string {
 
 func (g *graph) index() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range g.leaves() {
+	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
 		for _, i := range t.indexes {
 			steps = append(steps, t.build(i, i.fresh(), fresh))
 		}
@@ -165,10 +165,8 @@ func (g *graph) constrain() []plan.OnlineStep {
 func (g *graph) constrainBack() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, k := range g.early {
-		step := k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
-			"ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh()))
-		step.Unless = k.child.gone()
-		steps = append(steps, step)
+		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
+			"ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh())))
 	}
 	return steps
 }

@@ -134,6 +134,6 @@ func (k *foreignKey) both() []*table {
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
-		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)),
+		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)), Unless: k.child.gone(),
 	}
 }
