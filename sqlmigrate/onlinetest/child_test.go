@@ -39,7 +39,10 @@ func childMove(url string) int {
 
 func tryMove(url string) error {
 	dialector, targets, err := postgres.Open(url), pgTargets, error(nil)
-	if !strings.HasPrefix(url, "postgres:") {
+	switch {
+	case strings.HasSuffix(url, partedChild):
+		targets = pgPartedTargets
+	case !strings.HasPrefix(url, "postgres:"):
 		targets = mariadbTargets
 		if dialector, err = mariadbDialector(url); err != nil {
 			return err
@@ -56,7 +59,10 @@ func tryMove(url string) error {
 	return plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) { fmt.Println(childStep) }))
 }
 
-const childStep = "step"
+const (
+	childStep   = "step"
+	partedChild = "&application_name=parted" // ends the URL for the partitioned tables
+)
 
 // childOnce starts a child, and kills it after most of its steps, or fewer, and a
 // moment.

@@ -24,10 +24,18 @@ var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"options", "ALTER TABLE t ALTER id SET (n_distinct = 5)", "column id", "options"},
 	{"name", "ALTER TABLE t ADD gormflake_old_id integer", "column id", "gormflake_old_id"},
 	{"child", "CREATE TABLE child () INHERITS (t)", "table t", "inherits"},
-	{"partitioned", "DROP TABLE t; CREATE TABLE t (id serial, x integer, PRIMARY KEY (id, x)) PARTITION BY LIST (x)", "table t", "partitioned"},
-	{"partitioned child", "CREATE TABLE p (t_id integer REFERENCES t, x integer) PARTITION BY LIST (x)", "table p", "partitioned"},
+	{"partition key", "DROP TABLE t; CREATE TABLE t (id serial PRIMARY KEY) PARTITION BY RANGE (id)", "partition key of table t", "it has column id"},
+	{"partition key of a child", "CREATE TABLE p (t_id integer REFERENCES t, x integer) PARTITION BY LIST (abs(t_id))", "partition key of table p", "it has column t_id"},
+	{"partition key of a partition", pgPartitioned + "CREATE TABLE p PARTITION OF t DEFAULT PARTITION BY HASH (id)", "partition key of table p", "it has column id"},
+	{"partition's default", pgPartitioned + "CREATE TABLE p PARTITION OF t DEFAULT; ALTER TABLE p ALTER id SET DEFAULT 7", "column id", "that table t does not have"},
+	{"partition's NOT NULL", pgPartitioned + "ALTER TABLE t ADD t_id integer, ADD FOREIGN KEY (t_id, x) REFERENCES t; CREATE TABLE p PARTITION OF t (t_id NOT NULL) DEFAULT", "column t_id", "that table t does not have"},
+	{"partition's trigger", pgPartitioned + "CREATE TABLE p PARTITION OF t DEFAULT; CREATE TRIGGER zzzzz BEFORE INSERT ON p FOR EACH ROW EXECUTE FUNCTION f()", "trigger zzzzz", "fires after"},
+	{"partition's function", pgPartitioned + "CREATE TABLE p PARTITION OF t DEFAULT; CREATE FUNCTION a() RETURNS bigint BEGIN ATOMIC SELECT max(id) FROM p; END", "function public.a()", "uses column id"},
 	{"identity's sequence", "ALTER TABLE t ALTER id DROP DEFAULT, ALTER id ADD GENERATED ALWAYS AS IDENTITY; GRANT SELECT ON SEQUENCE t_id_seq1 TO PUBLIC", "sequence t_id_seq1", "rights"},
 }
+
+// pgPartitioned replaces the table.
+const pgPartitioned = "DROP TABLE t; CREATE TABLE t (id serial, x text, PRIMARY KEY (id, x)) PARTITION BY LIST (x);"
 
 // pgRefuses finds each by name, before anything begins.
 func pgRefuses(t *testing.T, server *pgServer) {
@@ -43,7 +51,7 @@ func pgRefuses(t *testing.T, server *pgServer) {
 			t.Errorf("%s: it was applied", test.name)
 		}
 		d.want(t, "SELECT count(*) FROM pg_class WHERE relname LIKE '%gormflake%' OR relname LIKE 'sqlmigrate%'", "0")
-		d.script(t, "DROP TABLE IF EXISTS p; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), u(), small(integer) CASCADE")
+		d.script(t, "DROP TABLE IF EXISTS p CASCADE; DROP PUBLICATION IF EXISTS p; DROP FUNCTION IF EXISTS a(), u(), small(integer) CASCADE")
 	}
 }
 

@@ -37,6 +37,11 @@ func TestPostgres(t *testing.T) {
 		{"Faults", pgFaults},
 		{"Steered", pgSteered},
 		{"ChangedView", pgChangedView},
+		{"PartedStages", pgPartedStages},
+		{"PartedLoad", pgPartedLoad},
+		{"PartedSteps", pgPartedSteps},
+		{"PartedChanged", pgPartedChanged},
+		{"PartedMany", pgPartedMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

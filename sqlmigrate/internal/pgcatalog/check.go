@@ -10,12 +10,12 @@ type Check struct {
 	Comment *string
 }
 
-// checksSQL asks for CHECKs of the columns, but for one that a move adds, which is there
-// until the columns are swapped.
+// checksSQL asks for CHECKs of the columns, but for those that a partition has from its
+// parent, and for one that a move adds, which is there until the columns are swapped.
 const checksSQL = `
 SELECT oid::bigint, conname, convalidated, obj_description(oid, 'pg_constraint')
 FROM pg_catalog.pg_constraint
-WHERE conrelid = $1::bigint::oid AND contype = 'c' AND conkey && $2::text::int2[] AND conname NOT LIKE 'gormflake\_%' ORDER BY conname`
+WHERE conrelid = $1::bigint::oid AND contype = 'c' AND coninhcount = 0 AND conkey && $2::text::int2[] AND conname NOT LIKE 'gormflake\_%' ORDER BY conname`
 
 // Checks returns the CHECKs of a table that use the columns, by name.
 func (q QualifiedReader) Checks(ctx context.Context, table int64, columns []int64) []Check {

@@ -12,6 +12,7 @@ type ForeignKey struct {
 	OnUpdate, OnDelete, Deferral string   // clauses; MATCH FULL is in OnUpdate
 	Valid                        bool
 	Comment                      *string
+	Whole                        int64 // OID of the foreign key of a partitioned table on either side that has this one; or 0
 }
 
 // foreignKeysSQL asks for all that the definition of a foreign key says, because
@@ -32,7 +33,7 @@ SELECT c.oid::bigint, c.conname, c.conrelid::bigint, c.confrelid::bigint,
        CASE c.confdeltype WHEN 'r' THEN ' ON DELETE RESTRICT' WHEN 'c' THEN ' ON DELETE CASCADE'
                           WHEN 'n' THEN ' ON DELETE SET NULL' WHEN 'd' THEN ' ON DELETE SET DEFAULT' ELSE '' END,
        CASE WHEN c.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN c.condeferrable THEN ' DEFERRABLE' ELSE '' END,
-       c.convalidated, obj_description(c.oid, 'pg_constraint')
+       c.convalidated, obj_description(c.oid, 'pg_constraint'), c.conparentid::bigint
 FROM pg_catalog.pg_constraint c
 WHERE c.contype = 'f' AND (c.conrelid = $1::bigint::oid AND c.conkey && $2::text::int2[]
                         OR c.confrelid = $1::bigint::oid AND c.confkey && $2::text::int2[])

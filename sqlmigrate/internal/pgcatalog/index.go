@@ -20,6 +20,7 @@ type Index struct {
 	Kind                string // of the constraint: p, u or x
 	ConstraintComment   *string
 	Deferral            string // clause of the constraint
+	Parent              int64  // OID of the index of a partitioned table that has this one; 0 without one
 
 	Keys, Included []IndexColumn `row:"-"`
 }
@@ -48,7 +49,8 @@ SELECT i.indexrelid::bigint, c.relname, m.amname, i.indisunique, NOT coalesce((t
        i.indisvalid, i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
        coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
        coalesce(x.conname, ''), coalesce(x.contype::text, ''), obj_description(x.oid, 'pg_constraint'),
-       CASE WHEN x.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN x.condeferrable THEN ' DEFERRABLE' ELSE '' END
+       CASE WHEN x.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN x.condeferrable THEN ' DEFERRABLE' ELSE '' END,
+       coalesce((SELECT h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid), 0)::bigint
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_am m ON m.oid = c.relam

@@ -25,8 +25,8 @@ func (t Trigger) ChangesRows() bool {
 // OnUpdate reports whether the trigger fires when any column is updated.
 func (t Trigger) OnUpdate() bool { return t.Events&16 != 0 && t.Columns == 0 && t.Enabled != "D" }
 
-// Triggers returns the triggers of a table, by name. The query asks for their
-// functions too, because PL/pgSQL remembers the types of columns in a session.
+// Triggers returns the triggers of a table, by name, without those that a partition has
+// from its parent, with their functions: PL/pgSQL remembers types in a session.
 func (q QualifiedReader) Triggers(ctx context.Context, table int64) []Trigger {
 	return Read[Trigger](ctx, q.Reader, `
 SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::int2[], 1), 0),
@@ -34,5 +34,5 @@ SELECT g.tgname, g.tgenabled::text, g.tgtype, coalesce(array_length(g.tgattr::in
 FROM pg_catalog.pg_trigger g
 JOIN pg_catalog.pg_proc f ON f.oid = g.tgfoid
 JOIN pg_catalog.pg_language l ON l.oid = f.prolang
-WHERE g.tgrelid = $1::bigint::oid AND NOT g.tgisinternal ORDER BY g.tgname`, table)
+WHERE g.tgrelid = $1::bigint::oid AND NOT g.tgisinternal AND g.tgparentid = 0 ORDER BY g.tgname`, table)
 }

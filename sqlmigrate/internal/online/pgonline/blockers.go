@@ -2,6 +2,7 @@ package pgonline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -29,14 +30,27 @@ func (f *findings) when(found bool, t *table, object, reason, fix string) {
 // blockers finds what would not survive the move: what stays on the old column
 // in silence, and what PostgreSQL does not do without long locks.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	var f findings
+	f, locks := findings(nil), 0 // these of the swap, about
 	for _, t := range g.all() {
-		f.table(r, t)
+		for _, m := range t.members {
+			f.table(r, m)
+			locks += 4 + 5*len(m.indexes)
+		}
+	}
+	for _, k := range g.keys {
+		f.when(k.child.parted() && !k.Valid, k.child, "foreign key "+k.Name, "it is NOT VALID, and of a partitioned table: a new one would check all rows in the swap", "VALIDATE CONSTRAINT")
+		if k.parent.parted() { // each part has a foreign key to each of its partitions, with triggers
+			locks += 3 * len(k.parts) * len(k.parent.root.members)
+		}
+	}
+	if locks > r.Locks/2 {
+		f.add(g.tables[0], "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
+			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
 	for _, v := range g.views {
 		f.view(g.tables[0], v)
 	}
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		for _, c := range t.columns {
 			f.column(t, c)
 		}
@@ -70,14 +84,11 @@ func (f *findings) view(t *table, v *pgview.View) {
 
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
-	const offline = "apply phase widen instead, with its locks"
-	parted := t.Kind == "p" || t.Partition
-	f.when(parted, t, object, "it is partitioned, or a partition: PostgreSQL has no CONCURRENTLY, USING INDEX and NOT VALID there", offline)
-	f.when(t.Inherits && !parted, t, object, "it inherits from a table, or a table from it", offline)
+	f.when(t.Inherits && !t.parted() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")
 	f.when(t.Typed, t, object, "it is a table of a composite type, and gets no other columns", "ALTER TABLE … NOT OF")
 	f.when(t.Kind != "r" && t.Kind != "p", t, object, "it is not an ordinary table", "leave it out")
 	f.when(!t.Owned, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
-	f.when(t.Owned && !t.Creates && len(t.columns) > 0, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
+	f.when(t.Owned && !t.Creates && len(t.columns) > 0 && t.root == t, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
 		"GRANT CREATE ON SCHEMA "+pgsql.Quote(t.Schema)+" TO "+pgsql.Quote(r.Role))
 	f.when(t.Forced && !r.Bypass, t, object, "its policies hide rows from role "+r.Role+", which would not be copied", "do this as a role with BYPASSRLS")
 }
@@ -88,6 +99,9 @@ func (f *findings) column(t *table, c *column) {
 	f.when(c.Granted, t, object, "rights on the column were granted, which stay on the old one", "grant them on the table, or again afterwards")
 	f.when(c.Labelled, t, object, "it has a security label, which stays on the old one", "take the label off, and write it again afterwards")
 	f.when(c.Options, t, object, "it has options, which stay on the old one", "RESET them, and set them again afterwards")
+	of, owns := t.root.widened(c.Name), slices.ContainsFunc(c.sequences, func(s *pgcatalog.Sequence) bool { return s.Owner == c.Node })
+	f.when(t.root != t && (owns || c.NotNull != of.NotNull || c.value != of.value), t, object,
+		"the partition has a sequence, a default or NOT NULL for it that table "+t.root.Name+" does not have, and that the move would not keep", "give both columns the same")
 	for _, s := range c.sequences {
 		f.when(s.Internal && s.Special, t, "sequence "+s.Name,
 			"it is an identity's, which is created again, and has rights, a comment or a user of its own that would be lost", "take them off, and write them again afterwards")
@@ -123,7 +137,7 @@ func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {
 // notes are about what has to be done elsewhere.
 func notes(g *graph) []string {
 	var found []string
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		if len(t.publications) > 0 {
 			found = append(found, fmt.Sprintf("Table %s is in publication %s: before stage prepare, add the new columns, as bigint, to the subscribers, or they stop; after stage swap, rename the columns there as the swap does.",
 				t.Name, strings.Join(t.publications, ", ")))

@@ -13,13 +13,16 @@ import (
 type graph struct {
 	tables []*table // with columns to be widened
 	keys   []*foreignKey
+	early  []*foreignKey  // of tables with rows: these are added and validated before a swap
 	views  []*pgview.View // above these columns, in the order in which they are created
 	state  string         // of what the swap creates again
 }
 
-// A table has columns to be widened, or is at the other end of a foreign key.
+// A table has columns to be widened, or is at the other end of a foreign key, or a partition.
 type table struct {
 	*pgcatalog.Relation
+	root         *table   // of a partition; of others, the table itself
+	members      []*table // of a root: itself and its partitions on all levels, parents first
 	rows, heap   int64
 	columns      []*column // to be widened
 	indexes      []index   // that use them
@@ -42,12 +45,16 @@ type column struct {
 }
 
 // An index has columns to be widened.
-type index struct{ pgcatalog.Index }
+type index struct {
+	pgcatalog.Index
+	table *table
+}
 
 // A foreignKey has a column to be widened on one side or both.
 type foreignKey struct {
 	pgcatalog.ForeignKey
 	child, parent *table
+	parts         []*foreignKey // the key itself, or those that the partitions with rows have of it
 }
 
 // widened is the column of that name, or nil if it stays as it is.
@@ -65,7 +72,7 @@ func (t *table) widened(name string) *column {
 func (g *graph) all() []*table {
 	all := slices.Clone(g.tables)
 	for _, k := range g.keys {
-		all = engine.AppendNew(engine.AppendNew(all, k.child), k.parent)
+		all = engine.AppendNew(engine.AppendNew(all, k.child.root), k.parent.root)
 	}
 	return all
 }
@@ -85,8 +92,8 @@ func (g *graph) parentsFirst() []*table {
 	byName := slices.SortedFunc(slices.Values(g.tables), func(a, b *table) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Schema, b.Schema)) })
 	sorted := pgcatalog.ParentsFirst(byName, func(t *table) (parents []*table) {
 		for _, k := range g.keys {
-			if k.child == t {
-				parents = append(parents, k.parent)
+			if k.child.root == t {
+				parents = append(parents, k.parent.root)
 			}
 		}
 		return parents

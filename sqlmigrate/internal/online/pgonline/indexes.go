@@ -52,8 +52,8 @@ func (i *index) rewrite(copied *pgcatalog.Index) {
 // names.
 func (i index) create(how string, t *table, name string, columnName naming) string {
 	define := func(c pgcatalog.IndexColumn) string { return definition(c, t, columnName) }
-	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s (%s)",
-		pgsql.If(i.Unique, "UNIQUE "), how, pgsql.Quote(name), t.Target(), i.Method, pgsql.Join(i.Keys, ", ", define)) +
+	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s%s USING %s (%s)",
+		pgsql.If(i.Unique, "UNIQUE "), how, pgsql.Quote(name), pgsql.If(t.parted(), "ONLY "), t.Target(), i.Method, pgsql.Join(i.Keys, ", ", define)) +
 		pgsql.If(len(i.Included) > 0, " INCLUDE ("+pgsql.Join(i.Included, ", ", define)+")") +
 		pgsql.If(!i.DistinctNulls, " NULLS NOT DISTINCT") +
 		pgsql.If(i.Options != "", " WITH ("+i.Options+")") +

@@ -18,11 +18,13 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, tables []engine.On
 	}
 	g, err := read(ctx, r, tables)
 	r.Close()
-	for i := 0; err == nil && i < len(g.tables); i++ {
-		err = g.tables[i].rewrite(ctx, conn)
-	}
 	if err != nil {
 		return nil, err
+	}
+	for _, t := range g.families() {
+		if err := t.rewrite(ctx, conn); err != nil {
+			return nil, err
+		}
 	}
 	return newPlan(r, g), nil
 }

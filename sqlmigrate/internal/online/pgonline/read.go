@@ -30,10 +30,13 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable)
 	}
 	q := r.Qualify(ctx)
 	var views []int64
-	for i, t := range g.tables {
-		t.readColumns(ctx, q, wanted[i].Columns)
-		t.readOthers(ctx, q)
-		views = append(views, q.Views(ctx, t.OID, t.numbers())...)
+	for i, root := range g.tables {
+		root.readMembers(ctx, q)
+		for _, t := range root.members {
+			t.readColumns(ctx, q, wanted[i].Columns)
+			t.readOthers(ctx, q)
+			views = append(views, q.Views(ctx, t.OID, t.numbers())...)
+		}
 	}
 	if len(views) > 0 {
 		g.views = pgview.Read(ctx, q, views)
@@ -43,6 +46,20 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable)
 	}
 	g.connect(ctx, q)
 	return g, r.Err()
+}
+
+// readMembers finds the partitions.
+func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
+	t.root, t.members = t, []*table{t}
+	var oids []int64
+	for _, s := range q.Sizes(ctx, []int64{t.OID}) {
+		oids = append(oids, s.OID)
+	}
+	for _, r := range q.ByOID(ctx, oids) {
+		if r != nil && r.Partition && r.OID != t.OID {
+			t.members = append(t.members, &table{Relation: r, root: t})
+		}
+	}
 }
 
 // readColumns finds those to be widened, and what gives values to them.
@@ -70,14 +87,14 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 // readOthers finds what else the move has to carry over, or could break.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, i := range q.Indexes(ctx, t.OID) {
-		if (index{i}).uses(t) {
-			t.indexes = append(t.indexes, index{i})
+		if (index{i, t}).uses(t) {
+			t.indexes = append(t.indexes, index{i, t})
 		}
 	}
 	for _, c := range q.Checks(ctx, t.OID, t.numbers()) {
-		t.checks = append(t.checks, check{Check: c})
+		t.checks = append(t.checks, check{Check: c, table: t})
 	}
-	t.recreated = q.Recreated(ctx, t.OID, t.numbers())
+	t.recreated = slices.DeleteFunc(q.Recreated(ctx, t.OID, t.numbers()), t.isCloned)
 	t.triggers = q.Triggers(ctx, t.OID)
 	t.known = q.Users(ctx, t.OID, t.numbers())
 	t.dependents = q.Dependents(ctx, t.OID, t.numbers())
@@ -89,29 +106,45 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 // how large all of them are.
 func (g *graph) connect(ctx context.Context, q pgcatalog.QualifiedReader) {
 	byOID := map[int64]*table{}
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		byOID[t.OID] = t
 	}
+	wholes := map[int64]*foreignKey{}
 	var others []int64
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		for _, k := range q.ForeignKeys(ctx, t.OID, t.numbers()) {
-			if !slices.ContainsFunc(g.keys, func(known *foreignKey) bool { return known.OID == k.OID }) {
-				g.keys = append(g.keys, &foreignKey{ForeignKey: k})
+			if wholes[k.OID] == nil {
+				wholes[k.OID] = &foreignKey{ForeignKey: k}
+				g.keys = append(g.keys, wholes[k.OID])
 				others = append(others, k.Child, k.Parent)
 			}
 		}
 	}
 	for i, r := range q.ByOID(ctx, others) {
-		if byOID[others[i]] == nil {
-			byOID[others[i]] = &table{Relation: r}
+		if r != nil && byOID[others[i]] == nil {
+			t := &table{Relation: r}
+			t.readMembers(ctx, q)
+			for _, m := range t.members {
+				byOID[m.OID] = m
+			}
 		}
 	}
 	for _, k := range g.keys {
 		k.child, k.parent = byOID[k.Child], byOID[k.Parent]
-	}
-	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
-		if s.Root == s.OID {
-			byOID[s.OID].rows, byOID[s.OID].heap = s.Rows, s.Main
+		whole := k
+		for wholes[whole.Whole] != nil {
+			whole = wholes[whole.Whole]
 		}
+		if q.Err() == nil && k.Parent == whole.Parent && !k.child.parted() { // not the server's own to a partition of the parent
+			whole.parts = append(whole.parts, k)
+			if !k.parent.parted() { // or it has unique indexes of the other columns only from the swap on
+				g.early = append(g.early, k)
+			}
+		}
+	}
+	g.keys = slices.DeleteFunc(g.keys, func(k *foreignKey) bool { return k.Whole != 0 })
+	for _, s := range q.Sizes(ctx, slices.Collect(maps.Keys(byOID))) {
+		byOID[s.Root].rows += s.Rows
+		byOID[s.Root].heap += s.Main
 	}
 }

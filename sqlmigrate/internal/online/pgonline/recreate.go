@@ -18,7 +18,7 @@ import (
 // recreate are the statements. A policy can use several tables.
 func (g *graph) recreate() (drops, creates []string) {
 	drops = pgview.Drops(g.views, "")
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		for _, r := range t.recreated {
 			if !slices.Contains(drops, r.Drop) {
 				drops, creates = append(drops, r.Drop), append(creates, r.Create...)
@@ -34,7 +34,7 @@ func (g *graph) stateSQL() string {
 	add := func(query string) {
 		hashes = append(hashes, "(SELECT md5(coalesce(string_agg(state::text, ';' ORDER BY state::text), '')) FROM (\n"+query+") AS state)")
 	}
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		if len(t.recreated) > 0 {
 			add(pgcatalog.RecreatedQuery(t.Relation, columnNames(t.columns)))
 		}

@@ -13,6 +13,7 @@ import (
 // A check is a CHECK that uses columns to be widened.
 type check struct {
 	pgcatalog.Check
+	table             *table
 	forward, backward string // its clause for the new columns, and for the old ones
 }
 

@@ -26,7 +26,7 @@ func (g *graph) stages() []plan.Stage {
 		{
 			Name:  plan.StageSwap,
 			Text:  "the new columns take the names, the defaults and the keys of the old ones, which a trigger keeps equal where their type allows",
-			Steps: []plan.OnlineStep{g.swap()}, Back: g.swapBack(),
+			Steps: append([]plan.OnlineStep{g.swap()}, g.validateLate()...), Back: g.swapBack(),
 		},
 		{
 			Name:  plan.StageFinish,
@@ -40,10 +40,12 @@ func (g *graph) prepare() []plan.OnlineStep {
 	steps := g.retype(func(*pgcatalog.Sequence) string { return "bigint" }, "counts in 64 bits")
 	for _, t := range g.tables {
 		sql := []string{t.alter(t.columns, "ADD COLUMN %s bigint", fresh)}
-		for _, c := range t.columns {
-			sql = append(sql, pgsql.Comment("COLUMN "+t.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
-			if c.Statistics >= 0 {
-				sql = append(sql, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t.Target(), pgsql.Quote(fresh(c)), c.Statistics))
+		for _, m := range t.members {
+			for _, c := range m.columns {
+				sql = append(sql, pgsql.Comment("COLUMN "+m.Target()+"."+pgsql.Quote(fresh(c)), c.Comment)...)
+				if c.Statistics >= 0 {
+					sql = append(sql, fmt.Sprintf("ALTER TABLE %s%s ALTER COLUMN %s SET STATISTICS %d", pgsql.If(m.parted(), "ONLY "), m.Target(), pgsql.Quote(fresh(c)), c.Statistics))
+				}
 			}
 		}
 		sql = append(sql, t.forward(),
@@ -88,17 +90,21 @@ func (g *graph) prepareBack() []plan.OnlineStep {
 func (g *graph) drop(columnName naming, warning string) []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.Backward(g.tables) {
-		steps = append(steps, t.short("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
+		step := t.short("drop the trigger and "+pgsql.Join(t.columns, ", ", columnName)+warning,
 			"DROP TRIGGER IF EXISTS "+triggerName+" ON "+t.Target(),
 			"DROP FUNCTION IF EXISTS "+t.function()+"()",
-			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName)))
+			t.alter(t.columns, "DROP COLUMN IF EXISTS %s", columnName))
+		for _, m := range t.members[1:] { // one that has been detached still has them
+			step.SQL = append(step.SQL, "ALTER TABLE IF EXISTS "+m.Target()+" "+written(m.columns, ", ", "DROP COLUMN IF EXISTS %s", columnName))
+		}
+		steps = append(steps, step)
 	}
 	return steps
 }
 
 func (g *graph) copy() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range g.tables {
+	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
 		step := t.pass(plan.Batches, copyRate, "copy "+pgsql.Join(t.columns, ", ", current)+" to "+pgsql.Join(t.columns, ", ", fresh),
 			"the rows of a batch: a write to one of them waits until the batch is over; the copy does not wait for rows that others hold, but comes back for them",
 			t.batch()...)
@@ -119,7 +125,7 @@ func (g *graph) copy() []plan.OnlineStep {
 func (t *table) batch() []string {
 	where := "ctid >= $1::text::tid AND ctid < $2::text::tid AND " + t.differs(current, fresh)
 	var sql []string
-	if slices.ContainsFunc(t.triggers, pgcatalog.Trigger.OnUpdate) {
+	if slices.ContainsFunc(gather(t, triggersOf), pgcatalog.Trigger.OnUpdate) {
 		sql = append(sql, "SET LOCAL session_replication_role = replica")
 	}
 	return append(sql, "WITH found AS (SELECT count(*) AS n FROM "+t.Target()+" WHERE "+where+"),\n"+
@@ -130,7 +136,7 @@ func (t *table) batch() []string {
 
 func (g *graph) index() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, t := range g.tables {
+	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
 		for _, i := range t.indexes {
 			steps = append(steps, t.build(i, i.fresh(), fresh))
 		}
@@ -146,11 +152,11 @@ func (g *graph) constrain() []plan.OnlineStep {
 		if set := t.setNotNull(fresh); set != nil {
 			steps = append(steps, t.short("NOT NULL, which the CHECK has proved", set...))
 		}
-		for _, c := range t.checks {
-			steps = append(steps, c.add(t, c.fresh(), c.forward)...)
+		for _, c := range gather(t, checksOf) {
+			steps = append(steps, c.add(c.table, c.fresh(), c.forward)...)
 		}
 	}
-	for _, k := range g.keys {
+	for _, k := range g.early {
 		steps = append(steps, k.steps(k.fresh(), fresh)...)
 	}
 	return steps
@@ -158,7 +164,7 @@ func (g *graph) constrain() []plan.OnlineStep {
 
 func (g *graph) constrainBack() []plan.OnlineStep {
 	var steps []plan.OnlineStep
-	for _, k := range g.keys {
+	for _, k := range g.early {
 		steps = append(steps, k.step("drop foreign key "+k.fresh(), "ACCESS EXCLUSIVE", exclusive,
 			"ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT IF EXISTS "+pgsql.Quote(k.fresh())))
 	}

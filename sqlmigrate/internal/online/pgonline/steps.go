@@ -103,12 +103,13 @@ func (c *check) add(t *table, name, clause string) []plan.OnlineStep {
 	return steps
 }
 
-// add makes the same foreign key between other columns, without looking at rows.
+// add makes the same foreign key between other columns, without looking at rows: those of
+// a partitioned table are checked by then, and become its own.
 func (k *foreignKey) add(name string, columnName naming) string {
 	set := pgsql.If(len(k.Set) > 0, " ("+k.child.list(k.Set, columnName)+")")
 	return "ALTER TABLE " + k.child.Target() + " ADD CONSTRAINT " + pgsql.Quote(name) +
 		" FOREIGN KEY (" + k.child.list(k.Columns, columnName) + ") REFERENCES " + k.parent.Target() + " (" + k.parent.list(k.Refers, columnName) + ")" +
-		k.OnUpdate + k.OnDelete + set + k.Deferral + " NOT VALID"
+		k.OnUpdate + k.OnDelete + set + k.Deferral + pgsql.If(!k.child.parted(), " NOT VALID")
 }
 
 // steps add a foreign key, and check the rows that are there.
@@ -133,6 +134,6 @@ func (k *foreignKey) both() []*table {
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
 	return plan.OnlineStep{
 		Table: k.child.Name, Text: text, Kind: plan.Short, SQL: append(locked(mode, k.both()...), sql...),
-		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)),
+		Locks: fmt.Sprintf(locks, pgsql.Join(k.both(), " and ", nameOf)), Unless: k.child.gone(),
 	}
 }

@@ -41,7 +41,7 @@ func (t *table) reverse() string {
 func (t *table) touch() []string {
 	var sql []string
 	seen := map[string]bool{}
-	for _, g := range t.triggers {
+	for _, g := range gather(t, triggersOf) {
 		if g.Language != "plpgsql" || seen[g.Function] {
 			continue
 		}
@@ -53,7 +53,7 @@ func (t *table) touch() []string {
 
 func (g *graph) swap() plan.OnlineStep {
 	before := []string{emptyPath}
-	for _, t := range g.tables {
+	for _, t := range g.families() {
 		before = append(before, t.guard())
 	}
 	before = append(before, g.unchanged(pgsql.Literal(g.state))...)
@@ -68,16 +68,18 @@ func (g *graph) swap() plan.OnlineStep {
 func (g *graph) exchange(text string, before []string, change func(*table) []string, built func(*foreignKey) string) plan.OnlineStep {
 	all := g.all()
 	drops, creates := g.recreate()
-	sql := slices.Concat(pgview.Lock(g.views), locked("ACCESS EXCLUSIVE", all...), before, drops)
+	same, _ := g.samePartitions()
+	sql := slices.Concat(pgview.Lock(g.views), locked("ACCESS EXCLUSIVE", all...), same, before, drops)
 	for _, k := range g.keys {
-		sql = append(sql, k.child.dropConstraint(k.Name))
+		for _, k := range slices.Compact(append([]*foreignKey{k}, k.parts...)) { // a partitioned table has none while validateLate is under way
+			sql = append(sql, "ALTER TABLE "+k.child.Target()+" DROP CONSTRAINT "+pgsql.If(k.child.parted() || k.Whole != 0, "IF EXISTS ")+pgsql.Quote(k.Name))
+		}
 	}
 	for _, t := range g.tables {
 		sql = append(sql, change(t)...)
 	}
 	for _, k := range g.keys {
-		sql = append(sql, k.child.renameConstraint(built(k), k.Name))
-		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
+		sql = append(sql, k.place(built)...)
 	}
 	sql = append(sql, creates...)
 	return plan.OnlineStep{
@@ -88,12 +90,12 @@ func (g *graph) exchange(text string, before []string, change func(*table) []str
 
 func (t *table) swap() []string {
 	sql := append([]string{t.dropConstraint(sameCheck)}, t.replaceChecks((*check).fresh)...)
-	for _, i := range t.indexes {
-		sql = append(sql, t.putAside(i)...)
+	for _, i := range gather(t, indexesOf) {
+		sql = append(sql, i.table.putAside(i)...)
 	}
 	sql = append(sql, t.replace(fresh, old)...)
-	for _, i := range t.indexes {
-		sql = append(append(sql, t.put(i, i.fresh())...), t.mark(i)...)
+	for _, i := range gather(t, indexesOf) {
+		sql = append(append(sql, i.table.put(i, i.fresh())...), i.table.mark(i)...)
 	}
 	return append(append(sql, t.reverse()), t.touch()...)
 }
@@ -101,9 +103,9 @@ func (t *table) swap() []string {
 // replaceChecks gives the names of CHECKs to those that have been built.
 func (t *table) replaceChecks(built func(*check) string) []string {
 	var sql []string
-	for _, c := range t.checks {
-		sql = append(sql, t.dropConstraint(c.Name), t.renameConstraint(built(&c), c.Name))
-		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+t.Target(), c.Comment)...)
+	for _, c := range gather(t, checksOf) {
+		sql = append(sql, c.table.dropConstraint(c.Name), c.table.renameConstraint(built(&c), c.Name))
+		sql = append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table.Target(), c.Comment)...)
 	}
 	return sql
 }
@@ -123,13 +125,21 @@ func (t *table) mark(i index) []string {
 // putAside frees the name of an index. A table can have only one primary key, so
 // that one is dropped.
 func (t *table) putAside(i index) []string {
+	var sql []string
+	if i.Identity && !i.Primary() { // or its columns would stay NOT NULL; mark sets it again
+		sql = append(sql, "ALTER TABLE "+t.Target()+" REPLICA IDENTITY FULL")
+	}
 	switch {
+	case i.Primary() && i.Parent != 0: // it is dropped with its parent
+		return nil
 	case i.Primary():
 		return []string{t.dropConstraint(i.Constraint)}
 	case i.Constraint != "":
-		return []string{t.renameConstraint(i.Constraint, i.old())}
+		return append(sql, t.renameConstraint(i.Constraint, i.old()))
+	case t.parted(): // written for columns that still have these names
+		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, fresh))
 	default:
-		return []string{t.renameIndex(i.Name, i.old())}
+		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
 }
 
@@ -141,9 +151,12 @@ func (t *table) put(i index, built string) []string {
 	if i.Primary() {
 		kind = "PRIMARY KEY"
 	}
-	if i.Constraint == "" {
+	switch {
+	case t.parted():
+		sql = t.putParted(i, kind)
+	case i.Constraint == "":
 		sql = append(sql, t.renameIndex(built, i.Name))
-	} else {
+	default:
 		sql = append(sql, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+" USING INDEX "+pgsql.Quote(built)+i.Deferral)
 	}
 	sql = append(sql, pgsql.Comment("INDEX "+pgsql.Qualified(t.Schema, i.Name), i.Comment)...)
@@ -224,7 +237,7 @@ func (t *table) renameIndex(from, to string) string {
 // has come to use the old columns would stay on them in silence.
 func (t *table) guard() string {
 	triggers := []string{triggerName}
-	for _, g := range t.triggers {
+	for _, g := range gather(t, triggersOf) {
 		triggers = append(triggers, g.Name)
 	}
 	table := pgsql.Literal(t.Target()) + "::regclass"

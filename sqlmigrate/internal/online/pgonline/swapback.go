@@ -11,27 +11,28 @@ import (
 // swapBack takes the swap back: its first steps only read, and what they find
 // speaks against it before anything is changed.
 func (g *graph) swapBack() []plan.OnlineStep {
-	var fits, steps []plan.OnlineStep
+	_, fits := g.samePartitions()
+	var steps []plan.OnlineStep
 	for _, t := range g.tables {
 		fits = append(fits, t.fits())
-		for _, i := range t.indexes {
-			if i.Primary() {
-				steps = append(steps, t.build(i, i.back(), old))
+		for _, i := range gather(t, indexesOf) {
+			if i.Primary() && !i.table.parted() {
+				steps = append(steps, i.table.build(i, i.back(), old))
 			}
 		}
 		steps = append(steps, t.hold(current, old)...)
-		for _, c := range t.checks {
-			steps = append(steps, c.add(t, c.back(), c.backward)...)
+		for _, c := range gather(t, checksOf) {
+			steps = append(steps, c.add(c.table, c.back(), c.backward)...)
 		}
 	}
-	for _, k := range g.keys {
+	for _, k := range g.early {
 		steps = append(steps, k.steps(k.back(), old)...)
 	}
 	steps = append(slices.Concat(fits, steps), g.exchange("swap the columns of %s back", g.unchanged(g.made()), (*table).backSwap, (*foreignKey).back))
 	for i := range steps {
 		steps[i].Unless = g.notSwapped()
 	}
-	return steps
+	return append(steps, g.validateLate()...)
 }
 
 // notSwapped is true before the swap, and after it has been taken back.
@@ -52,25 +53,27 @@ func (t *table) fits() plan.OnlineStep {
 
 func (t *table) backSwap() []string {
 	var sql []string
-	for _, i := range t.indexes {
-		if i.Constraint != "" {
-			sql = append(sql, t.dropConstraint(i.Constraint))
-		} else {
-			sql = append(sql, "DROP INDEX "+pgsql.Qualified(t.Schema, i.Name))
+	for _, i := range gather(t, indexesOf) {
+		switch {
+		case i.Parent != 0: // it is dropped with its parent
+		case i.Constraint != "":
+			sql = append(sql, i.table.dropConstraint(i.Constraint))
+		default:
+			sql = append(sql, "DROP INDEX "+pgsql.Qualified(i.table.Schema, i.Name))
 		}
 	}
 	sql = append(append(sql, t.replaceChecks((*check).back)...), t.setNotNull(old)...)
 	sql = append(sql, t.replace(old, fresh)...)
-	for _, i := range t.indexes {
+	for _, i := range gather(t, indexesOf) {
 		switch {
 		case i.Primary():
-			sql = append(sql, t.put(i, i.back())...)
+			sql = append(sql, i.table.put(i, i.back())...)
 		case i.Constraint != "":
-			sql = append(sql, t.renameConstraint(i.old(), i.Constraint))
+			sql = append(sql, i.table.renameConstraint(i.old(), i.Constraint))
 		default:
-			sql = append(sql, t.renameIndex(i.old(), i.Name))
+			sql = append(sql, i.table.renameIndex(i.old(), i.Name))
 		}
-		sql = append(sql, t.mark(i)...)
+		sql = append(sql, i.table.mark(i)...)
 	}
 	sql = append(sql, t.dropConstraint(sameCheck), t.forward())
 	return append(sql, t.touch()...)

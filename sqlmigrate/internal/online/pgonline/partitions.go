@@ -1,0 +1,132 @@
+package pgonline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+// Columns, CHECKs and triggers of a partitioned table reach its partitions. Rows are copied, and
+// indexes built, partition by partition; the swap attaches these to new indexes of the table. Before
+// PostgreSQL 18 it has no foreign key NOT VALID, but takes over valid ones of its partitions.
+
+func (t *table) parted() bool { return t.Kind == "p" }
+
+// gone asks whether a partition has been dropped.
+func (t *table) gone() string {
+	return pgsql.If(t.Partition, "SELECT pg_catalog.to_regclass("+pgsql.Literal(t.Target())+") IS NULL")
+}
+
+func indexesOf(t *table) []index              { return t.indexes }
+func checksOf(t *table) []check               { return t.checks }
+func triggersOf(t *table) []pgcatalog.Trigger { return t.triggers }
+
+// gather has what a table and all its partitions have, these first.
+func gather[T any](t *table, list func(*table) []T) []T {
+	var found []T
+	for _, m := range slices.Backward(t.root.members) {
+		found = append(found, list(m)...)
+	}
+	return found
+}
+
+// families are the tables with columns to be widened, each followed by its partitions.
+func (g *graph) families() []*table {
+	var all []*table
+	for _, t := range g.tables {
+		all = append(all, t.members...)
+	}
+	return all
+}
+
+// isCloned reports whether it is a trigger that a partition has from its root.
+func (t *table) isCloned(r pgcatalog.Recreated) bool {
+	name, _, _ := strings.Cut(r.Drop, " ON ")
+	return t.root != t && strings.HasPrefix(name, "DROP TRIGGER ") &&
+		slices.ContainsFunc(t.root.recreated, func(own pgcatalog.Recreated) bool { return strings.HasPrefix(own.Drop, name+" ON ") })
+}
+
+// putParted attaches the indexes of partitions to that of their parent. A constraint is
+// created with its index, others are there by then.
+func (t *table) putParted(i index, kind string) []string {
+	var sql []string
+	if i.Constraint != "" {
+		name := func(c pgcatalog.IndexColumn) string { return pgsql.Quote(c.Name) }
+		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+
+			pgsql.If(!i.DistinctNulls, " NULLS NOT DISTINCT")+" ("+pgsql.Join(i.Keys, ", ", name)+")"+pgsql.If(len(i.Included) > 0, " INCLUDE ("+pgsql.Join(i.Included, ", ", name)+")")+
+			pgsql.If(i.Options != "", " WITH ("+i.Options+")")+pgsql.If(i.Space != "", " USING INDEX TABLESPACE "+pgsql.Quote(i.Space))+i.Deferral)
+	}
+	for _, part := range gather(t, indexesOf) {
+		if part.Parent == i.OID {
+			sql = append(sql, "ALTER INDEX "+pgsql.Qualified(t.Schema, i.Name)+" ATTACH PARTITION "+pgsql.Qualified(part.table.Schema, part.Name))
+		}
+	}
+	return sql
+}
+
+// samePartitions ends a swap, and the way back before it begins, if partitions have changed.
+func (g *graph) samePartitions() (sql []string, steps []plan.OnlineStep) {
+	var roots, planned []string
+	for _, t := range slices.DeleteFunc(g.all(), func(t *table) bool { return !t.parted() }) {
+		roots = append(roots, t.Target())
+		for _, m := range t.members[1:] {
+			planned = append(planned, m.Target())
+		}
+	}
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	query := "(SELECT coalesce(planned, relid::regclass::text) FROM unnest(" + array(planned) + ") AS planned\n" +
+		"    FULL JOIN (SELECT relid FROM unnest(" + array(roots) + ") AS root, pg_catalog.pg_partition_tree(root::regclass) WHERE level > 0) AS found\n" +
+		"    ON relid = pg_catalog.to_regclass(planned) WHERE planned IS NULL OR relid IS NULL) AS strangers (name)"
+	return []string{block("found text;", "  SELECT string_agg(name, ', ') INTO found FROM "+query+`;
+  IF found IS NOT NULL THEN
+    RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'sqlmigrate: partitions have come or gone since the plan was made: ' || found || ': want the same as then: undo that, or revert the move and begin again';
+  END IF;
+`)}, []plan.OnlineStep{{Text: "find partitions that have come or gone since the plan was made", Kind: plan.Verify, SQL: []string{"SELECT count(*) FROM " + query}, Locks: noLock}}
+}
+
+// place gives a foreign key that has been built its name, or adds it now.
+func (k *foreignKey) place(built func(*foreignKey) string) []string {
+	var sql []string
+	for _, part := range k.parts {
+		if k.parent.parted() {
+			sql = append(sql, part.add(part.Name, current))
+		} else {
+			sql = append(sql, part.child.renameConstraint(built(part), part.Name))
+		}
+	}
+	switch {
+	case k.child.parted() && k.parent.parted():
+		return sql // once those of the partitions are valid
+	case k.child.parted():
+		sql = append(sql, k.add(k.Name, current))
+	}
+	return append(sql, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
+}
+
+// validateLate follows a swap in either direction: rows fulfil what it adds, as they did before.
+func (g *graph) validateLate() []plan.OnlineStep {
+	var steps []plan.OnlineStep
+	for _, k := range g.keys {
+		if !k.parent.parted() {
+			continue
+		}
+		for _, part := range k.parts {
+			for _, step := range part.steps(part.Name, current)[1:] {
+				step.Unless = part.child.gone()
+				steps = append(steps, step)
+			}
+		}
+		if k.child.parted() {
+			step := k.steps(k.Name, current)[0]
+			step.SQL = append(step.SQL, pgsql.Comment("CONSTRAINT "+pgsql.Quote(k.Name)+" ON "+k.child.Target(), k.Comment)...)
+			step.Unless = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint WHERE conrelid = " + pgsql.Literal(k.child.Target()) + "::regclass AND conname = " + pgsql.Literal(k.Name) + ")"
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
