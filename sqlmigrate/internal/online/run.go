@@ -26,6 +26,7 @@ type Run struct {
 
 	stall   time.Duration // that the caller has asked for
 	steered time.Time     // when the steering was read last
+	lagged  time.Time     // when replicas were asked last
 }
 
 // New returns a run of the move that one of the tables has by then, or of a

@@ -99,14 +99,20 @@ func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return ni
 
 func (f *fake) Running(context.Context, *sql.Conn) (int, error) { return f.running, nil }
 
-func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
+func (f *fake) Lag(context.Context, *sql.Conn, *engine.Move, []*sql.DB) (time.Duration, error) {
 	if len(f.lag) == 0 {
 		return 0, nil
+	}
+	if f.lag[0] == unanswered {
+		f.lag = f.lag[1:]
+		return 0, engine.ReplicaError{Number: 2, Err: errBusy}
 	}
 	lag := f.lag[0]
 	f.lag = f.lag[1:]
 	return lag, nil
 }
+
+const unanswered = -1 // in the place of a lag
 
 func newMove() engine.Move {
 	step := func(kind plan.StepKind) []plan.OnlineStep {
@@ -176,7 +182,7 @@ func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.lag = []time.Duration{11 * time.Second, 12 * time.Second, 9 * time.Second}
+		f.lag = []time.Duration{11 * time.Second, unanswered, 12 * time.Second, 9 * time.Second}
 		var waited []string
 		c := online.Defaults()
 		c.Progress = func(p plan.OnlineProgress) {
@@ -188,8 +194,13 @@ func TestLag(t *testing.T) {
 		if err := f.run(c).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(waited) != 2 || waited[0] != "a replica that is 11s behind: want 10s at most" || f.begun[0].Sub(begun) < 2*time.Second {
+		if len(waited) != 3 || waited[0] != "a replica that is 11s behind: want 10s at most" || waited[1] != "replica 2: no lock" || f.begun[0].Sub(begun) < 3*time.Second {
 			t.Errorf("it waited for %q, and the first batch began after %v", waited, f.begun[0].Sub(begun))
+		}
+		f = newFake()
+		f.lag = []time.Duration{unanswered}
+		if err := f.run(online.Defaults()).Apply(t.Context()); !errors.Is(err, errBusy) || len(f.rows) > 0 {
+			t.Errorf("a replica that has never answered: %v, %d batches, want an error at once", err, len(f.rows))
 		}
 	})
 }
