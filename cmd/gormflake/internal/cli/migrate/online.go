@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,6 +135,7 @@ type onlineFlags struct {
 	lockTimeout time.Duration
 	stall       time.Duration
 	maxLag      time.Duration
+	replicas    []string
 	rows        []int
 	last        string
 }
@@ -204,6 +206,7 @@ database, in table sqlmigrate_online.`,
 	set.register(cmd)
 	cmd.Flags().DurationVar(&set.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
 	cmd.Flags().DurationVar(&set.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
+	cmd.Flags().StringArrayVar(&set.replicas, "replica", nil, "replica of MariaDB or MySQL that --max-lag is about, as mysql://host:port, with the account and database of --dsn if it names none; repeat it for more")
 	cmd.Flags().IntSliceVar(&set.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
 	flags.ChoiceVar(cmd, &set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "), onlineStages)
 	return cmd
@@ -239,6 +242,21 @@ func withRun(cmd *cobra.Command, question string, do runOnline, done string) *co
 	return cmd
 }
 
+// openReplicas returns what closes those that it has opened.
+func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
+	closeAll = func() error { return nil }
+	for _, address := range f.replicas {
+		db, closeDB, err := f.database.At(address).Open(ctx, flags.ReadOnly)
+		if err != nil {
+			return nil, closeAll, fmt.Errorf("--replica %d: %w", len(replicas)+1, err)
+		}
+		before := closeAll
+		closeAll = func() error { return errors.Join(before(), closeDB()) }
+		replicas = append(replicas, db)
+	}
+	return replicas, closeAll, nil
+}
+
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
@@ -256,7 +274,11 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 		if err := f.confirm.Ask(cmd, fmt.Sprintf(question, strings.Join(online.Tables, ", "))); err != nil {
 			return err
 		}
-		if err := do(online, cmd.Context(), db, f.options(cmd)...); err != nil {
+		replicas, closeAll, err := f.openReplicas(cmd.Context())
+		if err == nil {
+			err = do(online, cmd.Context(), db, append(f.options(cmd), sqlmigrate.WithReplicas(replicas...))...)
+		}
+		if err = errors.Join(err, closeAll()); err != nil {
 			return err
 		}
 		terminal.Say(cmd.OutOrStdout(), "%s", done)

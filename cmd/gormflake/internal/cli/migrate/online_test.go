@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
@@ -29,6 +30,14 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
 		clitest.WantOutcome(t, online("finish", "--yes"), clitest.Failed, "", "no online move of these tables is under way")
 
+		clitest.WantOutcome(t, online("apply", "--yes", "--replica", "mysql://127.0.0.1:1"), clitest.Failed, "", "--replica 1: database")
+		if db.Name() == "mysql" {
+			address := "mysql://" + strings.SplitN(strings.SplitN(url, "@", 2)[1], "/", 2)[0]
+			clitest.WantOutcome(t, online("apply", "--yes", "--replica", address), clitest.Failed, "", "a server with the server_id of the primary: want the address of the replica itself")
+			clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "prepare ")
+		} else {
+			clitest.WantOutcome(t, online("apply", "--yes", "--replica", url), clitest.Failed, "", "WithReplicas: a handle of postgres: want one of MariaDB or MySQL")
+		}
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", copied)
 		clitest.WantOutcome(t, online("status"), clitest.OK, "stage "+next+"; next: gormflake migrate online apply, or revert", "")
 		clitest.WantOutcome(t, online("pause"), clitest.OK, "; paused", "")
