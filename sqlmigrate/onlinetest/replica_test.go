@@ -38,11 +38,11 @@ func TestReplicaMySQL(t *testing.T) {
 func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, start string) {
 	t.Helper()
 	d := databaseOn(t, primary)
-	d.exec(t, mariadbShop(1000)...)
-	d.exec(t, "INSERT INTO notes (user_id) SELECT o.user_id FROM orders o, (SELECT 1"+sequence(6)+") more")
+	d.exec(t, mariadbShop(300)...)
+	d.exec(t, "INSERT INTO notes (user_id) SELECT o.user_id FROM orders o, (SELECT 1"+sequence(20)+") more")
 	follower := databaseOn(t, replica)
 	options := func(more ...sqlmigrate.OnlineOption) []sqlmigrate.OnlineOption {
-		return append(more, sqlmigrate.WithMaxLag(500*time.Millisecond), sqlmigrate.WithBatchRows(1, 10), sqlmigrate.WithLastStage(sqlmigrate.StageCopy))
+		return append(more, sqlmigrate.WithMaxLag(500*time.Millisecond), sqlmigrate.WithBatchRows(1, 5), sqlmigrate.WithLastStage(sqlmigrate.StageCopy))
 	}
 	err := d.online(t).Apply(context.Background(), d.DB, options(sqlmigrate.WithReplicas(follower.DB, d.DB))...)
 	wantError(t, err, "the handle of a replica leads to a server with the server_id of the primary: want the address of the replica itself")
@@ -58,15 +58,20 @@ func awaitsReplica(t *testing.T, primary, replica *testserver.Server, stop, star
 	defer cancel()
 	err = d.online(t).Apply(ctx, d.DB, options(sqlmigrate.WithReplicas(follower.DB), sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
 		switch behind := strings.HasPrefix(p.Waiting, "a replica that is "); {
-		case stopped.IsZero() && !behind && p.Rows > 0:
+		case stopped.IsZero() && p.Table == "notes" && p.OfRows > 0:
 			do(stop)
 			stopped = time.Now()
+			time.Sleep(time.Second) // so that the first batch asks, and further ones ask again
 		case !stopped.IsZero() && behind:
 			if rows = append(rows, p.Rows); len(rows) == 3 {
 				do(start)
 			}
 		}
 	}))...)
+	status, failed := d.online(t).Status(context.Background(), d.DB)
+	if failed != nil || status.Waits == 0 {
+		t.Errorf("Status = %+v, %v, want it to count what waited", status, failed)
+	}
 	if err != nil || len(rows) < 3 || rows[0] != rows[1] || rows[1] != rows[2] || time.Since(stopped) < 2*time.Second {
 		t.Errorf("Apply = %v, after it waited with rows %v, and ended %v after the replica had stopped: want that it waited 3 times with the same rows", err, rows, time.Since(stopped))
 	}

@@ -102,6 +102,9 @@ type Move struct {
 	// the former two is the driver's, and both are 0 before the first batch.
 	Position, Until, Copied int64
 
+	Rate  float64 // rows a second, of the run that has copied last
+	Waits int64   // batches that have waited for replicas
+
 	Began time.Time
 
 	Steering plan.Steering
@@ -115,12 +118,14 @@ type Record struct {
 	Back                    bool
 	From, Done              int
 	Position, Until, Copied int64
+	Rate                    float64
+	Waits                   int64
 	Steering                string // in JSON
 }
 
 // Move is the move that was recorded.
 func (r Record) Move(began time.Time) (*Move, error) {
-	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Began: began, Recorded: true}
+	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Rate: r.Rate, Waits: r.Waits, Began: began, Recorded: true}
 	return m, errors.Join(json.Unmarshal([]byte(r.Plan), &m.Plan), json.Unmarshal([]byte(r.Steering), &m.Steering))
 }
 

@@ -76,6 +76,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	if err := c.awaitReplicas(ctx); err != nil {
 		return engine.Batch{}, err
 	}
+	next.Rate, next.Waits = c.report.now.Rate, c.move.Waits
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
@@ -137,7 +138,7 @@ const lagInterval = time.Second
 // awaitReplicas waits while one is too far behind, or does not answer any more. One that
 // has not answered at first is an error.
 func (r *Run) awaitReplicas(ctx context.Context) error {
-	for r.config.MaxLag > 0 && time.Since(r.lagged) >= lagInterval {
+	for first := true; r.config.MaxLag > 0 && time.Since(r.lagged) >= lagInterval; first = false {
 		lag, err := r.driver.Lag(ctx, r.conn, r.move, r.config.Replicas)
 		reason := fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), r.config.MaxLag)
 		switch {
@@ -149,6 +150,13 @@ func (r *Run) awaitReplicas(ctx context.Context) error {
 		r.lagged = time.Now()
 		if err == nil && lag <= r.config.MaxLag {
 			return nil
+		}
+		if first {
+			next := *r.move
+			next.Waits++
+			if err := r.save(ctx, &next); err != nil {
+				return err
+			}
 		}
 		r.report.waiting(reason)
 		if err := engine.Sleep(ctx, lagInterval); err != nil {

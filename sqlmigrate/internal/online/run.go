@@ -121,7 +121,7 @@ func (r *Run) turn(ctx context.Context) error {
 		}
 		stage = last - 1
 	}
-	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied = true, stage, 0, 0, 0, 0
+	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied, back.Rate = true, stage, 0, 0, 0, 0, 0
 	for _, t := range tasks(&back) {
 		if t.Kind != plan.Verify {
 			break
