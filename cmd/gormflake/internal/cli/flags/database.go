@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,15 @@ func (f *Database) Given() bool { return f.URL() != "" }
 
 // URL returns the flag's value, or the variable's; empty if neither is set.
 func (f *Database) URL() string { return cmp.Or(f.url, os.Getenv(DSNVariable)) }
+
+// Name is the database's own, for labels of metrics.
+func (f *Database) Name() string {
+	u, err := url.Parse(f.URL())
+	if err != nil {
+		return ""
+	}
+	return path.Base(u.Host + u.Path)
+}
 
 // At is a database at another address. What that leaves out, such as the account and its
 // password, is that of the flag.

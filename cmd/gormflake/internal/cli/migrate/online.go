@@ -87,23 +87,31 @@ func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) er
 
 func newOnlineStatus() *cobra.Command {
 	var set migrateFlags
+	var prometheus bool
 	cmd := &cobra.Command{
-		Use:     "status --dsn URL TABLE...",
-		Short:   "Show how far a move has come",
-		Long:    `Show how far a move has come. The exit code is 0.`,
+		Use:   "status --dsn URL TABLE...",
+		Short: "Show how far a move has come",
+		Long: `Show how far a move has come: a line, or with --prometheus what the textfile
+collector of node_exporter reads. The exit code is 0.`,
 		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				status, err := online.Status(cmd.Context(), db)
-				if err == nil {
+				switch {
+				case err != nil:
+					return err
+				case prometheus:
+					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
+				default:
 					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
 				}
-				return err
+				return nil
 			})
 		},
 	}
 	set.register(cmd)
+	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
 	return cmd
 }
 
@@ -115,8 +123,14 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if s.Copied > 0 {
 		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
 	}
+	if s.Rate > 0 {
+		text += fmt.Sprintf(", %.0f a second", s.Rate)
+	}
 	if s.Remaining >= time.Second {
-		text += ", about " + terminal.Span(s.Remaining) + " left by the plan"
+		text += ", about " + terminal.Span(s.Remaining) + " left"
+	}
+	if s.Waits > 0 {
+		text += fmt.Sprintf(", %d batches waited for replicas", s.Waits)
 	}
 	text += describeSteering(s.Steering)
 	switch {

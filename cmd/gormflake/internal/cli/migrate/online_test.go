@@ -28,6 +28,7 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("plan"), clitest.Findings, locks, "")
 		clitest.WantOutcome(t, online("plan", "--back"), clitest.Findings, "Back from stage swap: ", "")
 		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, "# TYPE gormflake_online_under_way gauge\ngormflake_online_under_way{database=", "")
 		clitest.WantOutcome(t, online("finish", "--yes"), clitest.Failed, "", "no online move of these tables is under way")
 
 		clitest.WantOutcome(t, online("apply", "--yes", "--replica", "mysql://127.0.0.1:1"), clitest.Failed, "", "--replica 1: database")
@@ -41,6 +42,8 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", copied)
 		clitest.WantOutcome(t, online("status"), clitest.OK, "stage "+next+"; next: gormflake migrate online apply, or revert", "")
 		clitest.WantOutcome(t, online("pause"), clitest.OK, "; paused", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines"} 1`+"\n# HELP gormflake_online_reverting ", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines",stage="`+next+`"} 1`, "")
 		limits := []string{"--between", "22:00-06:00", "--max-running", "7", "--stall", "20ms", "--hold-swap"}
 		clitest.WantOutcome(t, online("throttle", limits...), clitest.OK, "; paused; the swap waits for resume; batches take up to 20ms; it works between 22:00-06:00; it waits while more than 7 statements are running", "")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "steps done; batches", "")
