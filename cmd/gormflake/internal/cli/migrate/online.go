@@ -31,7 +31,7 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
-	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert(),
+	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFiles(), newOnlineFinish(), newOnlineRevert(),
 		newOnlinePause(), newOnlineResume(), newOnlineThrottle())
 	return cmd
 }
