@@ -66,8 +66,7 @@ func (p *Plan) WriteFiles(dir string, format Format) error {
 // "sqlite", "mysql" or "postgres"; dir and format are as in [Plan.WriteFiles],
 // opts and dialect as in [sqllease.DDL]. Its name ends with snowflake_lease.
 func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease.Option) error {
-	e, err := engineOf(dialect)
-	if err != nil {
+	if _, err := engineOf(dialect); err != nil {
 		return err
 	}
 	ddl, err := sqllease.DDL(dialect, opts...)
@@ -79,11 +78,22 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	if !ok || !strings.HasPrefix(ddl, createTable) {
 		return fmt.Errorf("sqlmigrate: no table is created by %q", ddl)
 	}
-	return migrationfile.Write(dir, engine.Format(format), []migrationfile.Migration{{
-		Name: "snowflake_lease",
-		Up:   e.Script([]Statement{{SQL: ddl}}, engine.Format(format)),
-		Down: leaseWarning + e.Script([]Statement{{SQL: "DROP TABLE IF EXISTS " + table}}, engine.Format(format)),
-	}})
+	return writeMigration(dir, format, dialect, "snowflake_lease", ddl, "DROP TABLE IF EXISTS "+table, leaseWarning)
+}
+
+// WriteMigration writes a migration of one statement up and one down, whose name ends with
+// name. dir, format and dialect are as in [WriteLeaseTable].
+func WriteMigration(dir string, format Format, dialect, name, up, down string) error {
+	return writeMigration(dir, format, dialect, name, up, down, "")
+}
+
+func writeMigration(dir string, format Format, dialect, name, up, down, warning string) error {
+	e, err := engineOf(dialect)
+	if err != nil {
+		return err
+	}
+	script := func(statement string) string { return e.Script([]Statement{{SQL: statement}}, engine.Format(format)) }
+	return migrationfile.Write(dir, engine.Format(format), []migrationfile.Migration{{Name: name, Up: script(up), Down: warning + script(down)}})
 }
 
 const (

@@ -87,8 +87,14 @@ type OnlineStatus struct {
 	// is next, if that is one in batches.
 	Copied, OfRows int64
 
-	// Remaining is what the plan estimates for the steps until the swap, or until the
-	// end of the way back.
+	// Rate is how many a second, of the process that copies or was the last to.
+	Rate float64
+
+	// Waits counts the batches that have waited for replicas: see [WithMaxLag].
+	Waits int64
+
+	// Remaining is by Rate, and by the plan's estimates for further steps until the
+	// swap, or until the end of the way back.
 	Remaining time.Duration
 
 	Began time.Time
@@ -258,7 +264,7 @@ func (o *OnlinePlan) Status(ctx context.Context, db *gorm.DB) (OnlineStatus, err
 		return OnlineStatus{
 			Begun: true, Swapped: online.Swapped(move), Reverting: move.Back,
 			Stage: stage, Done: move.Done, Of: of,
-			Copied: move.Copied, OfRows: rows, Remaining: remaining, Began: move.Began, Steering: move.Steering,
+			Copied: move.Copied, OfRows: rows, Rate: move.Rate, Waits: move.Waits, Remaining: remaining, Began: move.Began, Steering: move.Steering,
 		}, nil
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/sqlmigrate/internal/online"
 )
 
@@ -41,12 +43,33 @@ func WithStall(d time.Duration) OnlineOption {
 	})
 }
 
-// WithMaxLag makes the copy wait while a replica is further behind than d, where the
-// database shows that. The default is 10 s; zero is no limit.
+// WithMaxLag makes the copy wait while a replica is further behind than d. PostgreSQL
+// knows its replicas; MariaDB and MySQL need [WithReplicas]. The default is 10 s; zero is
+// no limit.
 func WithMaxLag(d time.Duration) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		c.MaxLag = d
 		return atLeast("WithMaxLag", d, 0, "zero")
+	})
+}
+
+// WithReplicas names replicas of MariaDB or MySQL for [WithMaxLag], by handles of the same
+// database on them. The move writes the time into its table sqlmigrate_online once a
+// second, and reads there what has arrived: that takes the right to SELECT from it. A
+// replica that has stopped, or stops to answer, makes the copy wait.
+func WithReplicas(replicas ...*gorm.DB) OnlineOption {
+	return onlineOptionFunc(func(c *online.Config) error {
+		for _, db := range replicas {
+			if err := checkHandle(db); err != nil {
+				return fmt.Errorf("sqlmigrate: WithReplicas: %w", err)
+			}
+			pool := otherConns(db)
+			if db.Name() != "mysql" || pool == nil {
+				return fmt.Errorf("sqlmigrate: WithReplicas: a handle of %s: want one of MariaDB or MySQL with its pool; PostgreSQL knows its replicas", db.Name())
+			}
+			c.Replicas = append(c.Replicas, pool)
+		}
+		return nil
 	})
 }
 

@@ -23,6 +23,8 @@ func TestOnlineOptionsAreChecked(t *testing.T) {
 		"no stall":             {sqlmigrate.WithStall(0), "WithStall(0s): want more than zero"},
 		"stall below zero":     {sqlmigrate.WithStall(-time.Second), "WithStall(-1s): want more than zero"},
 		"lag below zero":       {sqlmigrate.WithMaxLag(-1), "WithMaxLag(-1ns): want zero or more"},
+		"no replica":           {sqlmigrate.WithReplicas(nil), "WithReplicas: sqlmigrate: db is nil or was not opened: want the handle that gorm.Open returned"},
+		"other replica":        {sqlmigrate.WithReplicas(sqlite(t)), "WithReplicas: a handle of sqlite: want one of MariaDB or MySQL with its pool; PostgreSQL knows its replicas"},
 		"tries below zero":     {sqlmigrate.WithRetryFor(-1), "WithRetryFor(-1ns): want zero or more"},
 		"short wait for locks": {sqlmigrate.WithLockTimeout(time.Millisecond - 1), "WithLockTimeout(999.999µs): want a millisecond or more"},
 		"last stage":           {sqlmigrate.WithLastStage(sqlmigrate.StageFinish), `WithLastStage: unknown stage "finish": want prepare, copy, index, constrain or swap`},

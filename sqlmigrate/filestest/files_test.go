@@ -242,3 +242,22 @@ func TestSQLiteRebuildLosesRows(t *testing.T) {
 		}
 	})
 }
+
+// A migration of the caller's own may be a block with statements of its own.
+func TestWriteMigration(t *testing.T) {
+	t.Parallel()
+	each(t, []testdb.Target{testdb.Postgres}, func(t *testing.T, db *gorm.DB, tool tool) {
+		dir := t.TempDir()
+		up := "DO $own$\n-- a comment; it ends here\nBEGIN\n  CREATE TABLE own (id int);\n  INSERT INTO own VALUES (1);\nEND\n$own$"
+		if err := sqlmigrate.WriteMigration(dir, tool.format, db.Name(), "own", up, "DROP TABLE own"); err != nil {
+			t.Fatal(err)
+		}
+		forth, back := tool.open(t, db, dir)
+		if err := forth(); err != nil || countOf(t, db, "own") != 1 {
+			t.Errorf("up: %v, want table own with a row", err)
+		}
+		if err := back(); err != nil || db.Migrator().HasTable("own") {
+			t.Errorf("down: %v, want no table own", err)
+		}
+	})
+}

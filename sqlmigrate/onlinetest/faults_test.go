@@ -67,8 +67,11 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	if err := pause(true); err != nil {
 		t.Fatal(err)
 	}
-	if status, err := find().Status(context.Background(), db); err != nil || !status.Steering.Paused {
-		t.Errorf("Status = %+v, %v, want it paused", status, err)
+	if err := other.Exec("UPDATE sqlmigrate_online SET rate = 7.5, waits = 3").Error; err != nil {
+		t.Fatal(err)
+	}
+	if status, err := find().Status(context.Background(), db); err != nil || !status.Steering.Paused || status.Rate != 7.5 || status.Waits != 3 {
+		t.Errorf("Status = %+v, %v, want it paused, with a rate of 7.5 and 3 batches that have waited", status, err)
 	}
 	waited := 0
 	err := find().Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) {
@@ -83,6 +86,9 @@ func steers(t *testing.T, plan func() *sqlmigrate.OnlinePlan, db, other *gorm.DB
 	}))
 	if err != nil || waited != 2 {
 		t.Errorf("Apply = %v, after it waited %d times for the end of a pause, want 2", err, waited)
+	}
+	if status, err := find().Status(context.Background(), db); err != nil || status.Rate != 0 || status.Waits != 3 {
+		t.Errorf("Status = %+v, %v after Apply, want no rate and 3 batches that have waited", status, err)
 	}
 	wantError(t, find().Steer(context.Background(), db, func(s *sqlmigrate.OnlineSteering) { s.MaxRunning = -1 }), "MaxRunning -1: want zero or more")
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -64,9 +65,10 @@ type Online interface {
 	// as the account may see them.
 	Running(ctx context.Context, conn *sql.Conn) (int, error)
 
-	// Lag is how far the slowest replica is behind. Zero: there are none, or it
-	// cannot be seen.
-	Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error)
+	// Lag is how far the slowest replica is behind: of these, or of those that the
+	// primary knows. Zero: there are none, or it cannot be seen. A [ReplicaError] is for
+	// one of these.
+	Lag(ctx context.Context, conn *sql.Conn, m *Move, replicas []*sql.DB) (time.Duration, error)
 }
 
 // An OnlineTable is one of the connected set, with the columns that belong to it.
@@ -100,6 +102,9 @@ type Move struct {
 	// the former two is the driver's, and both are 0 before the first batch.
 	Position, Until, Copied int64
 
+	Rate  float64 // rows a second, of the run that has copied last
+	Waits int64   // batches that have waited for replicas
+
 	Began time.Time
 
 	Steering plan.Steering
@@ -113,12 +118,14 @@ type Record struct {
 	Back                    bool
 	From, Done              int
 	Position, Until, Copied int64
+	Rate                    float64
+	Waits                   int64
 	Steering                string // in JSON
 }
 
 // Move is the move that was recorded.
 func (r Record) Move(began time.Time) (*Move, error) {
-	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Began: began, Recorded: true}
+	m := &Move{Back: r.Back, From: r.From, Done: r.Done, Position: r.Position, Until: r.Until, Copied: r.Copied, Rate: r.Rate, Waits: r.Waits, Began: began, Recorded: true}
 	return m, errors.Join(json.Unmarshal([]byte(r.Plan), &m.Plan), json.Unmarshal([]byte(r.Steering), &m.Steering))
 }
 
@@ -126,6 +133,16 @@ func (r Record) Move(began time.Time) (*Move, error) {
 type DifferError struct{ Rows int64 }
 
 func (e DifferError) Error() string { return Count(e.Rows, "row") + " found, want none" }
+
+// A ReplicaError is about the replica with this number, from 1 on, which cannot be read.
+type ReplicaError struct {
+	Number int
+	Err    error
+}
+
+func (e ReplicaError) Error() string { return fmt.Sprintf("replica %d: %v", e.Number, e.Err) }
+
+func (e ReplicaError) Unwrap() error { return e.Err }
 
 // A Batch is what RunBatch has done.
 type Batch struct {

@@ -1,6 +1,7 @@
 package online
 
 import (
+	"database/sql"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -12,6 +13,7 @@ type Config struct {
 	Smallest, Largest int           // rows of a batch
 	Stall             time.Duration // that a batch may take
 	MaxLag            time.Duration // of a replica; zero: no limit
+	Replicas          []*sql.DB     // that the database does not know
 	Patience          time.Duration // for which a step that gets no lock is tried again
 	Last              plan.StageName
 	Progress          func(plan.OnlineProgress)

@@ -2,6 +2,7 @@ package online
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,8 +48,7 @@ type copying struct {
 	*Run
 	task
 	pace    *pace
-	lagged  time.Time // when replicas were asked last
-	skipped []int64   // positions of batches with rows that another program held
+	skipped []int64 // positions of batches with rows that another program held
 }
 
 func (r *Run) batches(ctx context.Context, t task) error {
@@ -76,6 +76,7 @@ func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine
 	if err := c.awaitReplicas(ctx); err != nil {
 		return engine.Batch{}, err
 	}
+	next.Rate, next.Waits = c.report.now.Rate, c.move.Waits
 	for tries := (engine.Tries{Limit: c.config.Patience}); ; {
 		attempt := next
 		b, err := c.driver.RunBatch(ctx, c.conn, c.OnlineStep, &attempt, rows, c.config.Settings)
@@ -134,18 +135,30 @@ func (c *copying) again(ctx context.Context, from, end int64) error {
 
 const lagInterval = time.Second
 
-// awaitReplicas waits while one is too far behind.
-func (c *copying) awaitReplicas(ctx context.Context) error {
-	for c.config.MaxLag > 0 && time.Since(c.lagged) >= lagInterval {
-		lag, err := c.driver.Lag(ctx, c.conn)
-		if err != nil {
+// awaitReplicas waits while one is too far behind, or does not answer any more. One that
+// has not answered at first is an error.
+func (r *Run) awaitReplicas(ctx context.Context) error {
+	for first := true; r.config.MaxLag > 0 && time.Since(r.lagged) >= lagInterval; first = false {
+		lag, err := r.driver.Lag(ctx, r.conn, r.move, r.config.Replicas)
+		reason := fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), r.config.MaxLag)
+		switch {
+		case errors.As(err, &engine.ReplicaError{}) && !r.lagged.IsZero():
+			reason = err.Error()
+		case err != nil:
 			return err
 		}
-		c.lagged = time.Now()
-		if lag <= c.config.MaxLag {
+		r.lagged = time.Now()
+		if err == nil && lag <= r.config.MaxLag {
 			return nil
 		}
-		c.report.waiting(fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), c.config.MaxLag))
+		if first {
+			next := *r.move
+			next.Waits++
+			if err := r.save(ctx, &next); err != nil {
+				return err
+			}
+		}
+		r.report.waiting(reason)
 		if err := engine.Sleep(ctx, lagInterval); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func appendTasks(all []task, stage int, steps []plan.OnlineStep) []task {
 
 // after is m with one more step done.
 func after(m engine.Move) *engine.Move {
-	m.Done, m.Position, m.Until, m.Copied = m.Done+1, 0, 0, 0
+	m.Done, m.Position, m.Until, m.Copied, m.Rate = m.Done+1, 0, 0, 0, 0
 	return &m
 }
 
@@ -61,19 +61,22 @@ func At(m *engine.Move) (stage plan.StageName, of int) {
 	return stage, len(all)
 }
 
-// Left is how many rows the step that is next copies, if it is one in batches, and what
-// the plan estimates for the steps that Apply or Revert has still to do.
+// Left is how many rows the step that is next copies, if it is one in batches, and how
+// long Apply or Revert still takes, by the rate of that step and what the plan estimates.
 func Left(m *engine.Move) (rows int64, took time.Duration) {
 	all := tasks(m)
 	if !m.Back {
 		all = all[:max(m.Done, through(&m.Plan, plan.StageSwap))]
 	}
 	for i, t := range all[min(m.Done, len(all)):] {
-		left := 1.0
+		left, whole := 1.0, float64(t.Estimate)
 		if i == 0 && t.Kind == plan.Batches && t.Rows > 0 {
 			rows, left = t.Rows, max(0, 1-float64(m.Copied)/float64(t.Rows))
+			if m.Rate > 0 {
+				whole = float64(t.Rows) / m.Rate * float64(time.Second)
+			}
 		}
-		took += time.Duration(left * float64(t.Estimate))
+		took += time.Duration(left * whole)
 	}
 	return rows, took
 }

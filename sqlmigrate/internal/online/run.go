@@ -26,6 +26,7 @@ type Run struct {
 
 	stall   time.Duration // that the caller has asked for
 	steered time.Time     // when the steering was read last
+	lagged  time.Time     // when replicas were asked last
 }
 
 // New returns a run of the move that one of the tables has by then, or of a
@@ -120,7 +121,7 @@ func (r *Run) turn(ctx context.Context) error {
 		}
 		stage = last - 1
 	}
-	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied = true, stage, 0, 0, 0, 0
+	back.Back, back.From, back.Done, back.Position, back.Until, back.Copied, back.Rate = true, stage, 0, 0, 0, 0, 0
 	for _, t := range tasks(&back) {
 		if t.Kind != plan.Verify {
 			break

@@ -24,6 +24,7 @@ type fake struct {
 	busy   int             // tries that get no lock
 	differ int             // tries that find rows that differ
 	lag    []time.Duration // then zero
+	rate   float64         // of the last batch
 	took   func(rows int) time.Duration
 	table  int // rows
 
@@ -80,7 +81,7 @@ func (f *fake) RunStep(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next 
 }
 
 func (f *fake) RunBatch(_ context.Context, _ *sql.Conn, _ *plan.OnlineStep, next *engine.Move, rows int, _ engine.Settings) (engine.Batch, error) {
-	f.rows, f.begun = append(f.rows, rows), append(f.begun, time.Now())
+	f.rows, f.begun, f.rate = append(f.rows, rows), append(f.begun, time.Now()), next.Rate
 	took := f.took(rows)
 	time.Sleep(took)
 	next.Position += int64(rows)
@@ -99,14 +100,20 @@ func (f *fake) Steer(context.Context, *sql.Conn, *engine.Move) error { return ni
 
 func (f *fake) Running(context.Context, *sql.Conn) (int, error) { return f.running, nil }
 
-func (f *fake) Lag(context.Context, *sql.Conn) (time.Duration, error) {
+func (f *fake) Lag(context.Context, *sql.Conn, *engine.Move, []*sql.DB) (time.Duration, error) {
 	if len(f.lag) == 0 {
 		return 0, nil
+	}
+	if f.lag[0] == unanswered {
+		f.lag = f.lag[1:]
+		return 0, engine.ReplicaError{Number: 2, Err: errBusy}
 	}
 	lag := f.lag[0]
 	f.lag = f.lag[1:]
 	return lag, nil
 }
+
+const unanswered = -1 // in the place of a lag
 
 func newMove() engine.Move {
 	step := func(kind plan.StepKind) []plan.OnlineStep {
@@ -138,6 +145,9 @@ func TestPace(t *testing.T) {
 		last := len(f.rows) - 2
 		if f.rows[0] != 50 || f.rows[last] < 900 || f.rows[last] > 1000 {
 			t.Errorf("batches of %v rows, want 50 at first and 1,000 at last", f.rows)
+		}
+		if f.rate < 5000 || f.rate > 11_000 {
+			t.Errorf("a rate of %v, want nearly 1,000 rows in each 100 ms", f.rate)
 		}
 		if gap := f.begun[last+1].Sub(f.begun[last]); gap < 90*time.Millisecond {
 			t.Errorf("batches of 50 ms begin every %v, want 100 ms", gap)
@@ -176,7 +186,7 @@ func TestLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
-		f.lag = []time.Duration{11 * time.Second, 12 * time.Second, 9 * time.Second}
+		f.lag = []time.Duration{11 * time.Second, unanswered, 12 * time.Second, 9 * time.Second}
 		var waited []string
 		c := online.Defaults()
 		c.Progress = func(p plan.OnlineProgress) {
@@ -188,8 +198,13 @@ func TestLag(t *testing.T) {
 		if err := f.run(c).Apply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(waited) != 2 || waited[0] != "a replica that is 11s behind: want 10s at most" || f.begun[0].Sub(begun) < 2*time.Second {
+		if len(waited) != 3 || waited[0] != "a replica that is 11s behind: want 10s at most" || waited[1] != "replica 2: no lock" || f.begun[0].Sub(begun) < 3*time.Second || f.move.Waits != 1 {
 			t.Errorf("it waited for %q, and the first batch began after %v", waited, f.begun[0].Sub(begun))
+		}
+		f = newFake()
+		f.lag = []time.Duration{unanswered}
+		if err := f.run(online.Defaults()).Apply(t.Context()); !errors.Is(err, errBusy) || len(f.rows) > 0 {
+			t.Errorf("a replica that has never answered: %v, %d batches, want an error at once", err, len(f.rows))
 		}
 	})
 }
@@ -293,17 +308,19 @@ func TestLeft(t *testing.T) {
 		copied     int64
 		rows       int64
 		took       time.Duration
+		rate       float64
 	}{
-		{0, 0, false, 0, 0, 3 * time.Minute},
-		{1, 0, false, 0, 1000, 2 * time.Minute},
-		{1, 0, false, 250, 1000, time.Minute + 45*time.Second},
-		{1, 0, false, 1100, 1000, time.Minute},
-		{3, 0, false, 0, 0, 0},
-		{4, 0, false, 0, 0, 0},
-		{0, 2, true, 0, 0, 3 * time.Second},
-		{3, 2, true, 0, 0, 0},
+		{0, 0, false, 0, 0, 3 * time.Minute, 0},
+		{1, 0, false, 0, 1000, 2 * time.Minute, 0},
+		{1, 0, false, 250, 1000, time.Minute + 45*time.Second, 0},
+		{1, 0, false, 1100, 1000, time.Minute, 0},
+		{3, 0, false, 0, 0, 0, 0},
+		{4, 0, false, 0, 0, 0, 0},
+		{0, 2, true, 0, 0, 3 * time.Second, 0},
+		{3, 2, true, 0, 0, 0, 0},
+		{1, 0, false, 250, 1000, time.Minute + 15*time.Second, 50},
 	} {
-		m.Done, m.From, m.Back, m.Copied = test.done, test.from, test.back, test.copied
+		m.Done, m.From, m.Back, m.Copied, m.Rate = test.done, test.from, test.back, test.copied, test.rate
 		if rows, took := online.Left(&m); rows != test.rows || took != test.took {
 			t.Errorf("%+v: %d rows, %v", test, rows, took)
 		}

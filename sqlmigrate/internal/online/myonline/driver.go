@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
@@ -64,9 +63,6 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 	}
 	return n - 1, nil
 }
-
-// Lag implements [engine.Online]. A primary does not know it.
-func (Driver) Lag(context.Context, *sql.Conn) (time.Duration, error) { return 0, nil }
 
 func verify(ctx context.Context, conn *sql.Conn, query string) error {
 	var n int64

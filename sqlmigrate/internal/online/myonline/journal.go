@@ -21,7 +21,7 @@ const createJournal = "CREATE TABLE IF NOT EXISTS " + journal + ` (
   id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, plan longtext NOT NULL, open boolean NOT NULL DEFAULT FALSE,
   back boolean NOT NULL DEFAULT FALSE, stage int NOT NULL DEFAULT 0, done int NOT NULL DEFAULT 0,
   position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
-  steering varchar(1000) NOT NULL DEFAULT '{}', began bigint NOT NULL
+  rate double NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering varchar(1000) NOT NULL DEFAULT '{}', began bigint NOT NULL, beat bigint NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COMMENT='sqlmigrate: an online widening that is under way'`
 
 // identity names the move: a table has one at most.
@@ -39,7 +39,7 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 	records, err := rows.Read[struct {
 		engine.Record
 		Began int64
-	}](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, steering, began FROM "+journal+" ORDER BY id")
+	}](ctx, conn, "SELECT plan, back, stage, done, position, until, copied, rate, waits, steering, began FROM "+journal+" ORDER BY id")
 	for _, r := range records {
 		m, err := r.Move(time.Unix(0, r.Began))
 		if err != nil {
@@ -67,7 +67,7 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 		_, err = conn.ExecContext(ctx, createJournal)
 	}
 	if err == nil {
-		_, err = conn.ExecContext(ctx, "INSERT INTO "+journal+" (id, plan, began) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE id = id",
+		_, err = conn.ExecContext(ctx, "INSERT INTO "+journal+" (id, plan, began, beat) VALUES (?, ?, ?, began) ON DUPLICATE KEY UPDATE id = id",
 			identity(m), string(plan), time.Now().UnixNano())
 	}
 	return journalError("write", err)
@@ -85,8 +85,8 @@ func (Driver) SaveMove(ctx context.Context, conn *sql.Conn, m *engine.Move) erro
 }
 
 func save(ctx context.Context, conn querier, m *engine.Move) error {
-	result, err := conn.ExecContext(ctx, "UPDATE "+journal+" SET back = ?, stage = ?, done = ?, position = ?, until = ?, copied = ? WHERE id = ?",
-		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, identity(m))
+	result, err := conn.ExecContext(ctx, "UPDATE "+journal+" SET back = ?, stage = ?, done = ?, position = ?, until = ?, copied = ?, rate = ?, waits = ? WHERE id = ?",
+		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits, identity(m))
 	if err != nil {
 		return journalError("write", err)
 	}

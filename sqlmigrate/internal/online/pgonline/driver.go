@@ -80,7 +80,7 @@ func (Driver) Running(ctx context.Context, conn *sql.Conn) (n int, err error) {
 }
 
 // Lag implements [engine.Online].
-func (Driver) Lag(ctx context.Context, conn *sql.Conn) (time.Duration, error) {
+func (Driver) Lag(ctx context.Context, conn *sql.Conn, _ *engine.Move, _ []*sql.DB) (time.Duration, error) {
 	var seconds float64
 	err := conn.QueryRowContext(ctx, "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0)::float8 FROM pg_catalog.pg_stat_replication").Scan(&seconds)
 	if err != nil {

@@ -46,7 +46,7 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 		records := pgcatalog.Read[struct {
 			engine.Record
 			Began sql.NullTime
-		}](ctx, r, "SELECT plan, back, stage, done, position, until, copied, steering, began FROM "+journal.Target()+" ORDER BY id")
+		}](ctx, r, "SELECT plan, back, stage, done, position, until, copied, rate, waits, steering, began FROM "+journal.Target()+" ORDER BY id")
 		for _, r := range records {
 			m, err := r.Move(r.Began.Time)
 			if err != nil {
@@ -69,7 +69,7 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	_, err = conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+journal(m)+` (
   id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
   done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
-  steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`)
+  rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: create the journal: %w", err)
 	}
@@ -83,8 +83,8 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 
 // SaveMove implements [engine.Online].
 func (Driver) SaveMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
-	result, err := conn.ExecContext(ctx, "UPDATE "+journal(m)+" SET back = $1, stage = $2, done = $3, position = $4, until = $5, copied = $6 WHERE id = $7",
-		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, identity(m))
+	result, err := conn.ExecContext(ctx, "UPDATE "+journal(m)+" SET back = $1, stage = $2, done = $3, position = $4, until = $5, copied = $6, rate = $7, waits = $8 WHERE id = $9",
+		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits, identity(m))
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
 	}

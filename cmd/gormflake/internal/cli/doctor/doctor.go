@@ -128,7 +128,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if f.textfile != "" {
-		if err := d.report.writeTextfile(f.textfile, f.database.URL()); err != nil {
+		if err := d.report.writeTextfile(f.textfile, f.database.Name()); err != nil {
 			return err
 		}
 	}

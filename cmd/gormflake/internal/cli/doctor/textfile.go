@@ -2,19 +2,13 @@ package doctor
 
 import (
 	"fmt"
-	"net/url"
 	"os"
-	"path"
 	"strings"
 )
 
 // writeTextfile writes what node_exporter reads. It may read at any moment, so the
 // file takes its name when it is complete.
-func (r *report) writeTextfile(name, dsn string) error {
-	database := "" // without its password
-	if u, err := url.Parse(dsn); err == nil {
-		database = path.Base(u.Host + u.Path)
-	}
+func (r *report) writeTextfile(name, database string) error {
 	const metric = "gormflake_key_used_ratio"
 	var out strings.Builder
 	fmt.Fprintf(&out, "# HELP %[1]s Used part of the numbers of a key or a sequence.\n# TYPE %[1]s gauge\n", metric)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,33 @@ func (f *Database) Given() bool { return f.URL() != "" }
 
 // URL returns the flag's value, or the variable's; empty if neither is set.
 func (f *Database) URL() string { return cmp.Or(f.url, os.Getenv(DSNVariable)) }
+
+// Name is the database's own, for labels of metrics.
+func (f *Database) Name() string {
+	u, err := url.Parse(f.URL())
+	if err != nil {
+		return ""
+	}
+	return path.Base(u.Host + u.Path)
+}
+
+// At is a database at another address. What that leaves out, such as the account and its
+// password, is that of the flag.
+func (f *Database) At(address string) *Database {
+	own, err := url.Parse(f.URL())
+	other, err2 := url.Parse(address)
+	if err != nil || err2 != nil {
+		return &Database{address} // Open returns the error
+	}
+	if other.User == nil {
+		other.User = own.User
+	}
+	if strings.Trim(other.Path, "/") == "" {
+		other.Path = own.Path
+	}
+	other.RawQuery = cmp.Or(other.RawQuery, own.RawQuery)
+	return &Database{other.String()}
+}
 
 // How an SQLite file is opened, unless the URL says it.
 const (

@@ -53,11 +53,15 @@ for applications that may not create it. Tables need not be named then.`,
 func (f *filesFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.phases.register(cmd)
+	f.registerFiles(cmd)
 	set := cmd.Flags()
-	set.StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
-	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "), formats)
 	set.BoolVar(&f.leases, "lease-table", false, "write the table in which workers are leased, too")
 	set.StringVar(&f.leaseTable, "table", flags.DefaultTable, "name of that table")
+}
+
+func (f *filesFlags) registerFiles(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
+	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "), formats)
 	_ = cmd.MarkFlagDirname("dir")
 }
 

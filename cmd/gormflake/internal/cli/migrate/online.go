@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ the stage swap. Phases detach and guard follow with "gormflake migrate apply".`,
 		Args: cobra.NoArgs,
 		RunE: flags.ShowHelp,
 	}
-	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFinish(), newOnlineRevert(),
+	cmd.AddCommand(newOnlinePlan(), newOnlineApply(), newOnlineStatus(), newOnlineFiles(), newOnlineFinish(), newOnlineRevert(),
 		newOnlinePause(), newOnlineResume(), newOnlineThrottle())
 	return cmd
 }
@@ -86,23 +87,31 @@ func showOnline(cmd *cobra.Command, online *sqlmigrate.OnlinePlan, back bool) er
 
 func newOnlineStatus() *cobra.Command {
 	var set migrateFlags
+	var prometheus bool
 	cmd := &cobra.Command{
-		Use:     "status --dsn URL TABLE...",
-		Short:   "Show how far a move has come",
-		Long:    `Show how far a move has come. The exit code is 0.`,
+		Use:   "status --dsn URL TABLE...",
+		Short: "Show how far a move has come",
+		Long: `Show how far a move has come: a line, or with --prometheus what the textfile
+collector of node_exporter reads. The exit code is 0.`,
 		Example: `  gormflake migrate online status --dsn postgres://app@db/shop orders`,
 		Args:    needTables,
 		RunE: func(cmd *cobra.Command, tables []string) error {
 			return set.withMove(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, online *sqlmigrate.OnlinePlan) error {
 				status, err := online.Status(cmd.Context(), db)
-				if err == nil {
+				switch {
+				case err != nil:
+					return err
+				case prometheus:
+					writeMetrics(cmd.OutOrStdout(), set.database.Name(), tables, status)
+				default:
 					terminal.Say(cmd.OutOrStdout(), "%s", describeStatus(status))
 				}
-				return err
+				return nil
 			})
 		},
 	}
 	set.register(cmd)
+	cmd.Flags().BoolVar(&prometheus, "prometheus", false, "write metrics for the textfile collector of node_exporter, whose file ends with .prom")
 	return cmd
 }
 
@@ -114,8 +123,14 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if s.Copied > 0 {
 		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
 	}
+	if s.Rate > 0 {
+		text += fmt.Sprintf(", %.0f a second", s.Rate)
+	}
 	if s.Remaining >= time.Second {
-		text += ", about " + terminal.Span(s.Remaining) + " left by the plan"
+		text += ", about " + terminal.Span(s.Remaining) + " left"
+	}
+	if s.Waits > 0 {
+		text += fmt.Sprintf(", %d batches waited for replicas", s.Waits)
 	}
 	text += describeSteering(s.Steering)
 	switch {
@@ -134,6 +149,7 @@ type onlineFlags struct {
 	lockTimeout time.Duration
 	stall       time.Duration
 	maxLag      time.Duration
+	replicas    []string
 	rows        []int
 	last        string
 }
@@ -204,6 +220,7 @@ database, in table sqlmigrate_online.`,
 	set.register(cmd)
 	cmd.Flags().DurationVar(&set.stall, "stall", 50*time.Millisecond, "how long a batch may take, and a program wait for one")
 	cmd.Flags().DurationVar(&set.maxLag, "max-lag", 10*time.Second, "wait while a replica is further behind; 0 for no limit")
+	cmd.Flags().StringArrayVar(&set.replicas, "replica", nil, "replica of MariaDB or MySQL that --max-lag is about, as mysql://host:port, with the account and database of --dsn if it names none; repeat it for more")
 	cmd.Flags().IntSliceVar(&set.rows, "batch-rows", nil, "bounds for the rows of a batch (default 50,10000)")
 	flags.ChoiceVar(cmd, &set.last, "until", string(sqlmigrate.StageSwap), "last stage: "+strings.Join(onlineStages, ", "), onlineStages)
 	return cmd
@@ -239,6 +256,21 @@ func withRun(cmd *cobra.Command, question string, do runOnline, done string) *co
 	return cmd
 }
 
+// openReplicas returns what closes those that it has opened.
+func (f *onlineFlags) openReplicas(ctx context.Context) (replicas []*gorm.DB, closeAll func() error, err error) {
+	closeAll = func() error { return nil }
+	for _, address := range f.replicas {
+		db, closeDB, err := f.database.At(address).Open(ctx, flags.ReadOnly)
+		if err != nil {
+			return nil, closeAll, fmt.Errorf("--replica %d: %w", len(replicas)+1, err)
+		}
+		before := closeAll
+		closeAll = func() error { return errors.Join(before(), closeDB()) }
+		replicas = append(replicas, db)
+	}
+	return replicas, closeAll, nil
+}
+
 type runOnline func(*sqlmigrate.OnlinePlan, context.Context, *gorm.DB, ...sqlmigrate.OnlineOption) error
 
 func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, do runOnline, done string) error {
@@ -256,7 +288,11 @@ func (f *onlineFlags) run(cmd *cobra.Command, tables []string, question string, 
 		if err := f.confirm.Ask(cmd, fmt.Sprintf(question, strings.Join(online.Tables, ", "))); err != nil {
 			return err
 		}
-		if err := do(online, cmd.Context(), db, f.options(cmd)...); err != nil {
+		replicas, closeAll, err := f.openReplicas(cmd.Context())
+		if err == nil {
+			err = do(online, cmd.Context(), db, append(f.options(cmd), sqlmigrate.WithReplicas(replicas...))...)
+		}
+		if err = errors.Join(err, closeAll()); err != nil {
 			return err
 		}
 		terminal.Say(cmd.OutOrStdout(), "%s", done)

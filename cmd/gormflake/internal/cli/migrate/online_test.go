@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
@@ -27,11 +28,22 @@ func TestMigrateOnline(t *testing.T) {
 		clitest.WantOutcome(t, online("plan"), clitest.Findings, locks, "")
 		clitest.WantOutcome(t, online("plan", "--back"), clitest.Findings, "Back from stage swap: ", "")
 		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, "# TYPE gormflake_online_under_way gauge\ngormflake_online_under_way{database=", "")
 		clitest.WantOutcome(t, online("finish", "--yes"), clitest.Failed, "", "no online move of these tables is under way")
 
+		clitest.WantOutcome(t, online("apply", "--yes", "--replica", "mysql://127.0.0.1:1"), clitest.Failed, "", "--replica 1: database")
+		if db.Name() == "mysql" {
+			address := "mysql://" + strings.SplitN(strings.SplitN(url, "@", 2)[1], "/", 2)[0]
+			clitest.WantOutcome(t, online("apply", "--yes", "--replica", address), clitest.Failed, "", "a server with the server_id of the primary: want the address of the replica itself")
+			clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "prepare ")
+		} else {
+			clitest.WantOutcome(t, online("apply", "--yes", "--replica", url), clitest.Failed, "", "WithReplicas: a handle of postgres: want one of MariaDB or MySQL")
+		}
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", copied)
 		clitest.WantOutcome(t, online("status"), clitest.OK, "stage "+next+"; next: gormflake migrate online apply, or revert", "")
 		clitest.WantOutcome(t, online("pause"), clitest.OK, "; paused", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines"} 1`+"\n# HELP gormflake_online_reverting ", "")
+		clitest.WantOutcome(t, online("status", "--prometheus"), clitest.OK, `tables="orders,order_lines",stage="`+next+`"} 1`, "")
 		limits := []string{"--between", "22:00-06:00", "--max-running", "7", "--stall", "20ms", "--hold-swap"}
 		clitest.WantOutcome(t, online("throttle", limits...), clitest.OK, "; paused; the swap waits for resume; batches take up to 20ms; it works between 22:00-06:00; it waits while more than 7 statements are running", "")
 		clitest.WantOutcome(t, online("resume"), clitest.OK, "steps done; batches", "")

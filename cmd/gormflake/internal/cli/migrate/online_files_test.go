@@ -1,0 +1,101 @@
+package migrate_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/clitest"
+)
+
+// The stages that files carry out wait for those that the command does, and can run
+// again.
+func TestMigrateOnlineFiles(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db, dir := clitest.Shop(t, url), t.TempDir()
+		online := func(verb string, args ...string) clitest.Outcome {
+			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "orders", "order_lines"}, args...)...)
+		}
+		swap := online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "swap")
+		if db.Name() != "postgres" {
+			clitest.WantOutcome(t, swap, clitest.Failed, "", "stages in files need PostgreSQL: carry out stage swap with gormflake migrate online")
+			return
+		}
+		clitest.WantOutcome(t, swap, clitest.OK, "_snowflake_online_swap.up.sql", "")
+		runs(t, db, dir, "swap.up", "no online move is under way: run gormflake migrate online apply --until constrain first")
+		runs(t, db, dir, "swap.down", "")
+		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", "copy ")
+		runs(t, db, dir, "swap.up", "steps before stage swap are done: run gormflake migrate online apply --until constrain first")
+		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
+		clitest.WantOutcome(t, online("throttle", "--hold-swap"), clitest.OK, "the swap waits for resume", "")
+		runs(t, db, dir, "swap.up", "the move is paused: run gormflake migrate online resume")
+		clitest.WantOutcome(t, online("resume"), clitest.OK, "stage swap", "")
+		tx := db.Begin() // in whose way the swap is
+		if err := tx.Exec("SELECT count(*) FROM orders").Error; err != nil {
+			t.Fatal(err)
+		}
+		over := time.AfterFunc(time.Second, func() { tx.Commit() })
+		runs(t, db, dir, "swap.up", "")
+		if over.Stop() {
+			t.Error("the swap has not waited for a transaction")
+		}
+		clitest.WantOutcome(t, online("status"), clitest.OK, "the keys are wide; next: gormflake migrate online finish, or revert", "")
+		runs(t, db, dir, "swap.up", "")
+		runs(t, db, dir, "swap.down", "the keys are wide: run gormflake migrate online revert first")
+		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "swap ")
+		runs(t, db, dir, "swap.down", "")
+
+		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
+		runs(t, db, dir, "swap.up", "")
+		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "finish"), clitest.OK, "_snowflake_online_finish.up.sql", "")
+		runs(t, db, dir, "finish.up", "")
+		clitest.WantOutcome(t, online("status"), clitest.OK, "no move is under way", "")
+		runs(t, db, dir, "finish.up", "")
+		runs(t, db, dir, "finish.down", "the old columns have been dropped: there is no way back")
+		runs(t, db, dir, "swap.up", "")
+		clitest.WantOutcome(t, online("plan"), clitest.OK, "nothing to do", "")
+		clitest.WantOutcome(t, online("files", "--format", "goose", "--dir", t.TempDir(), "--stage", "swap"), clitest.Failed, "", "nothing to do: the keys are wide")
+		for _, table := range []string{"orders", "order_lines"} {
+			var left int
+			err := db.Raw("SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema AND table_name = ? AND (column_name LIKE 'gormflake%' OR column_name LIKE '%id' AND data_type <> 'bigint')", table).Scan(&left).Error
+			if err != nil || left != 0 {
+				t.Errorf("table %s has %d columns that are old or narrow, %v", table, left, err)
+			}
+		}
+	})
+}
+
+// runs executes the statement of a file, which is to fail with the error, if there is one.
+func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(dir, "*_snowflake_online_"+name+".sql"))
+	if len(files) != 1 {
+		t.Fatalf("files %s: %v, want one", name, files)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, statement, _ := strings.Cut(string(text), "DO $")
+	err = db.Exec("DO $" + statement).Error
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), "gormflake: ") || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%s: %v, want %q", name, err, want)
+	}
+}
+
+func TestMigrateOnlineFilesMistakes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ format, stage, want string }{
+		{"goose", "copy", `--stage "copy": want swap or finish`},
+		{"goose", "", `--stage "": want swap or finish`},
+		{"", "swap", "no --format: want golang-migrate or goose"},
+	} {
+		got := clitest.Command(t, "migrate", "online", "files", "--dsn", "sqlite://x", "--format="+test.format, "--stage="+test.stage, "orders")
+		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)
+	}
+}

@@ -1,0 +1,76 @@
+DO $gormflake_stage$
+-- Stage STAGE of an online move, whose statements are in table sqlmigrate_online.
+-- Before stage swap:  COMMAND
+-- After it, until finish:  gormflake migrate online revert takes it back
+DECLARE
+  wanted constant text := 'STAGE';
+  own record;
+  journal text;
+  move text;
+  plan jsonb;
+  steering jsonb;
+  back boolean;
+  done int;
+  stage jsonb;
+  step jsonb;
+  statement text;
+  before int := 0;
+  others boolean;
+  begun constant timestamptz := clock_timestamp();
+BEGIN
+  SELECT n.nspname, c.relname INTO STRICT own
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = 'TABLE'::regclass;
+  journal := format('%I.sqlmigrate_online', own.nspname);
+  IF to_regclass(journal) IS NOT NULL THEN
+    EXECUTE 'SELECT id FROM ' || journal || ' WHERE plan::jsonb -> ''Tables'' @> $1'
+      INTO move USING jsonb_build_array(jsonb_build_object('Schema', own.nspname, 'Name', own.relname));
+  END IF;
+  IF move IS NULL THEN
+    IF wanted = 'swap' AND EXISTS (SELECT FROM (VALUES KEYS) AS k (t, c)
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = k.t::regclass AND a.attname = k.c WHERE a.atttypid <> 'int8'::regtype) THEN
+      RAISE EXCEPTION 'gormflake: no online move is under way: run COMMAND first';
+    END IF;
+    RETURN; -- it has been finished, or the keys have always been wide
+  END IF;
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('gormflake online ' || move, 0)) THEN
+    RAISE EXCEPTION 'gormflake: another session carries out the move: wait for it';
+  END IF;
+  EXECUTE 'SELECT plan::jsonb, steering::jsonb, back, done FROM ' || journal || ' WHERE id = $1' INTO plan, steering, back, done USING move;
+  FOR stage IN SELECT * FROM jsonb_array_elements(plan -> 'Stages') LOOP
+    EXIT WHEN stage ->> 'Name' = wanted;
+    before := before + jsonb_array_length(coalesce(nullif(stage -> 'Steps', 'null'), '[]'));
+  END LOOP;
+  IF back THEN
+    RAISE EXCEPTION 'gormflake: the move is being taken back: run gormflake migrate online revert';
+  ELSIF steering ? 'Paused' OR wanted = 'swap' AND steering ? 'HoldSwap' THEN
+    RAISE EXCEPTION 'gormflake: the move is paused: run gormflake migrate online resume';
+  ELSIF done < before THEN
+    RAISE EXCEPTION 'gormflake: % of % steps before stage % are done: run COMMAND first', done, before, wanted;
+  END IF;
+  FOR step IN SELECT * FROM jsonb_array_elements(stage -> 'Steps') OFFSET done - before LOOP
+    LOOP
+      BEGIN
+        SET LOCAL lock_timeout = '200ms';
+        FOR statement IN SELECT * FROM jsonb_array_elements_text(step -> 'SQL') LOOP
+          EXECUTE statement;
+        END LOOP;
+        EXIT;
+      EXCEPTION WHEN lock_not_available OR deadlock_detected THEN -- the locks are released
+        IF clock_timestamp() > begun + interval '10 minutes' THEN
+          RAISE;
+        END IF;
+        PERFORM pg_sleep(0.3 + random() * 0.3);
+      END;
+    END LOOP;
+    EXECUTE 'UPDATE ' || journal || ' SET done = done + 1 WHERE id = $1' USING move;
+  END LOOP;
+  IF wanted = 'finish' THEN
+    EXECUTE 'LOCK TABLE ' || journal || ' IN ACCESS EXCLUSIVE MODE';
+    EXECUTE 'DELETE FROM ' || journal || ' WHERE id = $1' USING move;
+    EXECUTE 'SELECT EXISTS (SELECT FROM ' || journal || ')' INTO others;
+    IF NOT others THEN
+      EXECUTE 'DROP TABLE ' || journal;
+    END IF;
+  END IF;
+END
+$gormflake_stage$
