@@ -70,6 +70,28 @@ func TestMigrateOnlineFiles(t *testing.T) {
 	})
 }
 
+// A foreign key to partitions is validated after the swap, which no transaction waits for.
+func TestMigrateOnlineFilesOfPartitions(t *testing.T) {
+	t.Parallel()
+	clitest.Servers(t, func(t *testing.T, url string) {
+		db, dir := clitest.Open(t, url), t.TempDir()
+		if db.Name() != "postgres" {
+			return
+		}
+		clitest.Execute(t, db, "CREATE TABLE days (id serial, day integer, PRIMARY KEY (id, day)) PARTITION BY LIST (day)",
+			"CREATE TABLE day_1 PARTITION OF days FOR VALUES IN (1)",
+			"CREATE TABLE notes (id integer PRIMARY KEY, day_id integer, day integer, FOREIGN KEY (day_id, day) REFERENCES days)")
+		online := func(verb string, args ...string) clitest.Outcome {
+			return clitest.Command(t, append([]string{"migrate", "online", verb, "--dsn", url, "days", "notes"}, args...)...)
+		}
+		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "swap"), clitest.OK, "_snowflake_online_swap.up.sql", "")
+		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
+		runs(t, db, dir, "swap.up", "a foreign key is validated after the swap: run gormflake migrate online apply --until swap")
+		clitest.WantOutcome(t, online("apply", "--yes"), clitest.OK, "applied", "swap ")
+		runs(t, db, dir, "swap.up", "")
+	})
+}
+
 // runs executes the statement of a file, which is to fail with the error, if there is one.
 func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 	t.Helper()

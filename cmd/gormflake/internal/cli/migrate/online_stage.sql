@@ -46,6 +46,8 @@ BEGIN
     RAISE EXCEPTION 'gormflake: the move is paused: run gormflake migrate online resume';
   ELSIF done < before THEN
     RAISE EXCEPTION 'gormflake: % of % steps before stage % are done: run COMMAND first', done, before, wanted;
+  ELSIF done < before + jsonb_array_length(stage -> 'Steps') AND stage ->> 'Steps' LIKE '%VALIDATE CONSTRAINT%' THEN
+    RAISE EXCEPTION 'gormflake: a foreign key is validated after the swap: run gormflake migrate online apply --until swap';
   END IF;
   FOR step IN SELECT * FROM jsonb_array_elements(stage -> 'Steps') OFFSET done - before LOOP
     LOOP
