@@ -23,8 +23,8 @@ func newLoss(w *heldWorker, r Record, level slog.Level, message string, attrs ..
 // lostToTaker is the loss of a worker that another process has taken, or that
 // somebody has released. If the store has kept what it acknowledged, the taker began
 // at our bound or above, and the rest of the window would still be ours; if it has
-// not, every further ID may be a duplicate; but a record without a bound above our
-// first tick is from before that, or missing.
+// not, every further ID may be a duplicate. A record whose bound is not above our
+// first tick is older than the lease, or missing.
 func lostToTaker(w *heldWorker, r Record) *loss {
 	var lost *loss
 	switch {

@@ -109,7 +109,13 @@ func TryKeys(ctx context.Context, db *gorm.DB, targets []any, opts ...Option) (r
 		if err != nil {
 			return engine.Findings{}, err
 		}
-		return e.Try(ctx, conn, c.trial(found))
+		tried, err := e.Try(ctx, conn, c.trial(found))
+		for _, b := range found.Blockers { // of tables that are left out
+			if !slices.ContainsFunc(found.Tables, func(t Table) bool { return t.Name == b.Table }) {
+				tried.Blockers = append(tried.Blockers, b)
+			}
+		}
+		return tried, err
 	})
 	rejected = tried.Blockers
 	for _, o := range tried.Omitted {

@@ -56,7 +56,7 @@ func WithMaxLag(d time.Duration) OnlineOption {
 // WithReplicas names replicas of MariaDB or MySQL for [WithMaxLag], by handles of the same
 // database on them. The move writes the time into its table sqlmigrate_online once a
 // second, and reads there what has arrived: that takes the right to SELECT from it. A
-// replica that has stopped, or stops to answer, makes the copy wait.
+// replica that has stopped, or stops answering, makes the copy wait.
 func WithReplicas(replicas ...*gorm.DB) OnlineOption {
 	return onlineOptionFunc(func(c *online.Config) error {
 		for _, db := range replicas {

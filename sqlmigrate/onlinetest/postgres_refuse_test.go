@@ -68,7 +68,7 @@ func wantBlocker(t *testing.T, name string, plan *sqlmigrate.OnlinePlan, object,
 // pgRoles refuses what a role may not do.
 func pgRoles(t *testing.T, server *pgServer) {
 	d := server.database(t, `
-CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN;
+CREATE ROLE mover LOGIN; CREATE ROLE reader LOGIN; CREATE ROLE shower;
 GRANT CREATE ON SCHEMA public TO mover;
 CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TABLE t (id serial PRIMARY KEY, name text);
@@ -76,12 +76,15 @@ INSERT INTO t (name) SELECT 'x' FROM generate_series(1, 100);
 CREATE TRIGGER g BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f();
 GRANT SELECT ON t, t_id_seq TO reader;
 ALTER TABLE t OWNER TO mover;
-ALTER TABLE t FORCE ROW LEVEL SECURITY;`)
+ALTER TABLE t FORCE ROW LEVEL SECURITY;
+CREATE VIEW v AS SELECT id FROM t; ALTER VIEW v OWNER TO shower;`)
 	for _, test := range []struct{ role, object, reason string }{
 		{"reader", "table t", "role reader may not change it"},
 		{"mover", "trigger g", "its function public.f() remembers the type"},
 		{"mover", "trigger g", "fire for every row"},
 		{"mover", "table t", "policies hide rows"},
+		{"mover", "view v", "role mover may not: do this as shower"},
+		{"mover", "view v", "its owner may not create it again in schema public"},
 	} {
 		plan, err := tryOnline(context.Background(), d.as(t, test.role), "t")
 		if err != nil {
@@ -89,7 +92,7 @@ ALTER TABLE t FORCE ROW LEVEL SECURITY;`)
 		}
 		wantBlocker(t, test.role, plan, test.object, test.reason)
 	}
-	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY")
+	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY; GRANT shower TO mover; GRANT CREATE ON SCHEMA public TO shower; GRANT SELECT ON t TO shower")
 	db := d.as(t, "mover")
 	plan, err := tryOnline(context.Background(), db, "t")
 	if err != nil {

@@ -21,7 +21,8 @@ type Engine interface {
 	// Try puts keys into a copy of each table, which has no rows: a row of today's that
 	// the copy rejects is a blocker, one of the layout's last a note, and so is a table
 	// of which no copy can be tried. It changes nothing, takes no lock that a writer
-	// waits for, fires no trigger of a table, and needs no right that Run does not.
+	// waits for, fires no trigger of a table. Without the right to create a copy, nothing is
+	// tried, which is a note.
 	Try(ctx context.Context, conn *sql.Conn, t Trial) (Findings, error)
 
 	// Run carries statements out on a connection of their own, which it sets

@@ -23,7 +23,7 @@ type Trial struct {
 	Phases []plan.Phase // of the plan, if the copies are Moved
 	Parked bool         // the database keeps on assigning keys
 
-	Small types.ID // a key that tables hold today: what rejects it as well rejects the row, not the key
+	Small types.ID // every table accepts it today: a row that is rejected with it too is rejected for another reason
 	Today types.ID // one that would be issued now
 	Last  types.ID // the last one of the layout
 }
@@ -49,8 +49,8 @@ type Copies interface {
 	// Fills is in how many ways columns that hold no key get a value, such as NULL.
 	Fills() int
 
-	// Enter puts each row into its copy, without the others, and takes it back. It
-	// returns why the database rejects it: an [Unanswered] one has another cause.
+	// Enter tries each row in its copy, without regard to the others. It returns why the
+	// database rejects it: an [Unanswered] one has another cause.
 	Enter(ctx context.Context, rows []Row) ([]error, error)
 
 	// Views reads each view above the copies, in which there is a row with the key. It
@@ -88,11 +88,17 @@ type Assigning struct{ Table, Trigger, Fix string }
 // Run tries keys in all columns at once, and if that fails in each.
 func (t Trial) Run(ctx context.Context, c Copies) (found Findings, err error) {
 	r := &trialRun{t, c, &found, map[string]bool{}}
-	return found, cmp.Or(
-		r.tryKeys(ctx, t.Today, r.Reject, r.NotTried),
-		r.tryKeys(ctx, t.Last, r.RejectLast, func(string, error) {}),
-		r.findAssigning(ctx),
-		r.tryViews(ctx))
+	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
+	if err == nil {
+		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(string, error) {})
+	}
+	if err == nil {
+		err = r.findAssigning(ctx)
+	}
+	if err == nil {
+		err = r.tryViews(ctx)
+	}
+	return found, err
 }
 
 type trialRun struct {

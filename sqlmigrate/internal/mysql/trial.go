@@ -67,12 +67,16 @@ func (r *trial) exec(ctx context.Context, query string) error {
 	return err
 }
 
-// run returns the number of rows.
+// run returns the number of rows. The end of the context comes between two statements:
+// within one it would close the connection, which has copies to drop.
 func (r *trial) run(ctx context.Context, query string) (int64, error) {
+	if r.err == nil {
+		r.err = ctx.Err()
+	}
 	if r.err != nil {
 		return 0, r.err
 	}
-	result, err := r.conn.ExecContext(ctx, query)
+	result, err := r.conn.ExecContext(context.WithoutCancel(ctx), query)
 	if err == nil {
 		return result.RowsAffected()
 	}
@@ -110,7 +114,7 @@ var (
 )
 
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) {
-	t, err := mycatalog.Definitions(ctx, r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
+	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +144,12 @@ func (r *trial) create(ctx context.Context, c *copied) error {
 		_, err := r.temporary(ctx, c.name, definition+" ENGINE=InnoDB "+charset.FindString(c.Options))
 		return r.whoFailed(ctx, c, err)
 	}
-	err := cmp.Or(r.exec(ctx, "DROP TABLE IF EXISTS "+name), r.exec(ctx, "CREATE TABLE "+name+definition+c.Options))
-	if err == nil {
-		r.drops["DROP TABLE "] = append(r.drops["DROP TABLE "], name)
+	const drop = "DROP TABLE IF EXISTS "
+	if err := r.exec(ctx, drop+name); err != nil {
+		return err
 	}
-	return err
+	r.drops[drop] = append(r.drops[drop], name)
+	return r.exec(ctx, "CREATE TABLE "+name+definition+c.Options)
 }
 
 var (
@@ -304,7 +309,7 @@ func (r *trial) readBack(ctx context.Context, c *copied, row engine.Row) error {
 			continue
 		}
 		query := "SELECT MAX(CAST(" + mycatalog.Quote(k.Name) + " AS DECIMAL(40))) FROM " + name + " WHERE " + mycatalog.Quote(k.Name) + " = " + key.String()
-		if err := r.conn.QueryRowContext(ctx, query).Scan(&read); err == nil && read != key.String() {
+		if err := r.conn.QueryRowContext(context.WithoutCancel(ctx), query).Scan(&read); err == nil && read != key.String() {
 			return errors.New("it reads back as " + read)
 		}
 	}
@@ -364,11 +369,11 @@ type gallery struct {
 // them. The result goes into a table: to a client, a server only warns of a key that the
 // view cuts.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
-	server, err := mycatalog.Open(ctx, r.conn)
+	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
 	if err != nil {
 		return nil, err
 	}
-	views, err := rows.Read[view](ctx, r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
+	views, err := rows.Read[view](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
 	if err != nil {
 		return nil, err
 	}
@@ -458,7 +463,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 	triggers, err := rows.Read[struct {
 		Table      engine.TableName
 		Name, Body string
-	}](ctx, r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
+	}](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(insertTriggersSQL, r.schemas()))
 	for _, t := range triggers {
 		i := slices.IndexFunc(r.copies, func(c *copied) bool { return c.TableName == t.Table })
 		if i >= 0 && sqltext.Sets(t.Body, bodyRules, r.Unassigned(r.Trial.Tables[i])) {
@@ -474,7 +479,7 @@ var bodyRules = sqltext.Rules{Backslash: true, Hash: true, Backticks: true}
 // dropAndRestore are the statements that drop an object and restore it.
 func (r *trial) dropAndRestore(ctx context.Context, kind string, name engine.TableName) string {
 	object := kind + " " + mycatalog.QuoteTable(name)
-	names, shown, err := rows.Texts(ctx, r.conn, "SHOW CREATE "+object)
+	names, shown, err := rows.Texts(context.WithoutCancel(ctx), r.conn, "SHOW CREATE "+object)
 	if err != nil || len(shown) == 0 {
 		return ": DROP " + object
 	}

@@ -109,6 +109,11 @@ SELECT c.oid::bigint, n.nspname, c.relname, pg_get_userbyid(c.relowner), c.relki
        AND NOT (d.classid = 'pg_catalog.pg_type'::regclass AND d.objid = (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype))
        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid IN (c.oid, c.reltoastrelid))
      UNION ALL
+     SELECT 'role ' || current_user || ' may not: do this as ' || pg_get_userbyid(c.relowner) WHERE NOT pg_has_role(c.relowner, 'USAGE')
+     UNION ALL
+     SELECT 'its owner may not create it again in schema ' || n.nspname
+     WHERE NOT has_schema_privilege(c.relowner, n.oid, 'CREATE') AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
+     UNION ALL
      SELECT 'it belongs to ' || pg_describe_object(d.refclassid, d.refobjid, 0)
      FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
      UNION ALL

@@ -130,7 +130,10 @@ func (c *copied) create(moved bool) []string {
 		statements = append(statements, "ALTER TABLE "+c.target()+" "+strings.Join(changes, ", "))
 	}
 	if c.trigger != nil {
-		return append(statements, c.trigger.Copied, readOnly)
+		statements = append(statements, c.trigger.Copied)
+	}
+	if len(c.Partitions) == 0 {
+		statements = append(statements, readOnly)
 	}
 	return statements
 }

@@ -85,7 +85,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	tried, err := t.Run(ctx, r)
 	found.Add(tried)
 	if len(r.untried) > 0 {
-		found.Note("No key was tried in these triggers, because of what their functions call or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
+		found.Note("No key was tried in these triggers, because of what their functions call, read or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: try keys: %w", inspecting, err)
@@ -270,7 +270,7 @@ func (r *trial) screen(ctx context.Context, rows []engine.Row) (passed map[int]b
 		}
 	}
 	if len(tables) > 0 && len(passed)+len(tables) == 1 {
-		return passed, nil // a table that was screened before
+		return passed, nil // one table: its copy answers at once
 	}
 	outcomes, err := r.ask(ctx, asked)
 	for i, o := range outcomes {
@@ -291,13 +291,16 @@ type trigger struct {
 
 // insertTriggersSQL asks for triggers that can change or refuse a row. A partition's
 // that comes from its parent is not asked for again. A function is confined if what it
-// does is rolled back, or cannot be done in a transaction that is read only: it is in
-// PL/pgSQL, and names no function that is not the server's, and none that reaches out.
+// does is rolled back, or cannot be done in a transaction that is read only, and what it
+// answers is about the key alone: it is in PL/pgSQL, reads no table, in which a row with
+// the key may be missing, and names no function that is not the server's, and none that
+// reaches out.
 const insertTriggersSQL = `
 SELECT t.tgrelid::bigint, t.tgname, format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass), d.text, t.tgtype & 2 <> 0,
        replace(d.text, format(' ON %I.%I ', n.nspname, c.relname), format(' ON pg_temp.%I ', c.relname)), f.prosrc,
        l.lanname = 'plpgsql'
          AND f.prosrc !~* '\m(execute|copy|lock|load|notify|listen|lo_\w+|pg_(?!catalog)\w+|set_config)\M'
+         AND regexp_replace(f.prosrc, '\mdistinct\s+from\M|\m(extract|trim|substring|overlay|position)\s*\([^()]*\mfrom\M', '', 'gi') !~* '\m(from|join)\M'
          AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace <> 'pg_catalog'::regnamespace
                          AND position(p.proname IN lower(f.prosrc)) > 0 AND (p.proname !~ '^\w+$' OR f.prosrc ~* ('\m' || p.proname || '\M"?\s*\(')))
 FROM json_array_elements_text($1::text::json) AS k (oid)

@@ -179,7 +179,10 @@ func postgresTrialNotes(t *testing.T, server *migratetest.PgServer) {
 		{"no row enters", "CREATE TABLE t (id bigint PRIMARY KEY, n int, CHECK (id > 0 AND n IS NOT NULL AND n > 5))", `No key was tried in a copy of table t: ERROR: new row for relation "t" violates`},
 		{"view without rows", "CREATE TABLE t (id bigint PRIMARY KEY, n int); CREATE VIEW v AS SELECT id::int FROM t WHERE n > 5", "No key was tried in view v: over copies, it shows no row, or fails with any key."},
 		{"view of two with one name", "CREATE SCHEMA o; CREATE TABLE t (id bigint PRIMARY KEY); CREATE TABLE o.t (id bigint); CREATE VIEW v AS SELECT id FROM t JOIN o.t AS x USING (id)", "No key was tried in view v: over copies"},
-		{"trigger of another language", "CREATE TABLE t (id bigint PRIMARY KEY); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()", "No key was tried in these triggers, because of what their functions call or write: g on t."},
+		{"trigger of another language", "CREATE TABLE t (id bigint PRIMARY KEY); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()", "No key was tried in these triggers, because of what their functions call, read or write: g on t."},
+		{"trigger that looks for a parent", `CREATE TABLE p (id bigint PRIMARY KEY); INSERT INTO p VALUES (1); CREATE TABLE t (id bigint PRIMARY KEY, p_id bigint REFERENCES p);
+CREATE FUNCTION g() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NOT EXISTS (SELECT FROM p WHERE id = NEW.p_id) THEN RAISE EXCEPTION ''no parent''; END IF; RETURN NEW; END';
+CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION g()`, "because of what their functions call, read or write: g on t."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

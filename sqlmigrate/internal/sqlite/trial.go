@@ -80,6 +80,9 @@ func (r *trial) open(ctx context.Context) error {
 		c.alters = len(r.triggers(c)) > 0 || slices.ContainsFunc(t.Columns, func(c plan.Column) bool { return isReal(c.Type) })
 		r.copies = append(r.copies, c)
 	}
+	if r.err != nil {
+		_ = uncancelled(ctx, r.conn, closeCopies) // the connection is used again
+	}
 	return nil
 }
 

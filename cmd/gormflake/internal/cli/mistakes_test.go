@@ -99,7 +99,7 @@ func mistakes() []struct{ args, want string } {
 		{"help gne", `unknown command "gne" for "gormflake"`},
 		{"help workers gne", `unknown command "gne" for "gormflake workers"`},
 		{"completion gne", `unknown command "gne" for "gormflake completion"`},
-		{"workers release --dsn sqlite://x", `"gormflake workers release" wants one argument, WORKER, got 0`},
+		{"workers release --dsn sqlite://x", `"gormflake workers release" wants an argument, WORKER`},
 		{"workers raise --dsn sqlite://x", "flag --to is missing"},
 		{"workers raise --dsn sqlite://x --to=", `invalid argument "" for "--to" flag: empty`},
 		{"workers raise --dsn sqlite://x --to now all", `"gormflake workers raise" takes no arguments, got "all"`},

@@ -104,7 +104,17 @@ func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 		t.Fatal(err)
 	}
 	_, statement, _ := strings.Cut(string(text), "DO $")
-	err = db.Exec("DO $" + statement).Error
+	err = db.Transaction(func(tx *gorm.DB) error {
+		var before, after string
+		tx.Raw("SHOW search_path").Scan(&before)
+		if err := tx.Exec("DO $" + statement).Error; err != nil {
+			return err
+		}
+		if tx.Raw("SHOW search_path").Scan(&after); after != before {
+			t.Errorf("%s has left the search_path %q for the tool's own statements, want %q", name, after, before)
+		}
+		return nil
+	})
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), "gormflake: ") || !strings.Contains(err.Error(), want)) {
 		t.Errorf("%s: %v, want %q", name, err, want)
 	}

@@ -17,6 +17,7 @@ DECLARE
   before int := 0;
   others boolean;
   begun constant timestamptz := clock_timestamp();
+  path constant text := current_setting('search_path');
 BEGIN
   SELECT n.nspname, c.relname INTO STRICT own
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = 'TABLE'::regclass;
@@ -49,23 +50,24 @@ BEGIN
   ELSIF done < before + jsonb_array_length(stage -> 'Steps') AND stage ->> 'Steps' LIKE '%VALIDATE CONSTRAINT%' THEN
     RAISE EXCEPTION 'gormflake: a foreign key is validated after the swap: run gormflake migrate online apply --until swap';
   END IF;
-  FOR step IN SELECT * FROM jsonb_array_elements(stage -> 'Steps') OFFSET done - before LOOP
-    LOOP
-      BEGIN
-        SET LOCAL lock_timeout = '200ms';
+  LOOP -- all steps, so that none keeps its locks while another waits
+    BEGIN
+      SET LOCAL lock_timeout = '200ms';
+      FOR step IN SELECT * FROM jsonb_array_elements(stage -> 'Steps') OFFSET done - before LOOP
         FOR statement IN SELECT * FROM jsonb_array_elements_text(step -> 'SQL') LOOP
           EXECUTE statement;
         END LOOP;
-        EXIT;
-      EXCEPTION WHEN lock_not_available OR deadlock_detected THEN -- the locks are released
-        IF clock_timestamp() > begun + interval '10 minutes' THEN
-          RAISE;
-        END IF;
-        PERFORM pg_sleep(0.3 + random() * 0.3);
-      END;
-    END LOOP;
-    EXECUTE 'UPDATE ' || journal || ' SET done = done + 1 WHERE id = $1' USING move;
+        EXECUTE 'UPDATE ' || journal || ' SET done = done + 1 WHERE id = $1' USING move;
+      END LOOP;
+      EXIT;
+    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN -- the locks are released
+      IF clock_timestamp() > begun + interval '10 minutes' THEN
+        RAISE;
+      END IF;
+      PERFORM pg_sleep(0.3 + random() * 0.3);
+    END;
   END LOOP;
+  PERFORM set_config('search_path', path, true); -- for what the tool does in this transaction
   IF wanted = 'finish' THEN
     EXECUTE 'LOCK TABLE ' || journal || ' IN ACCESS EXCLUSIVE MODE';
     EXECUTE 'DELETE FROM ' || journal || ' WHERE id = $1' USING move;
