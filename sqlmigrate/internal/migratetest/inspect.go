@@ -27,8 +27,8 @@ func Inspect(ctx context.Context, db *gorm.DB, all ...any) (*sqlmigrate.Plan, er
 
 // A Mutant plans without a trial, and counts the tables t with nothing in their way.
 type Mutant struct {
-	Engine engine.Engine
-	passed atomic.Int64
+	Engine        engine.Engine
+	tried, passed atomic.Int64
 }
 
 // Plan is for a table that the trial refuses.
@@ -47,15 +47,17 @@ func (m *Mutant) Plan(t testing.TB, db *gorm.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.tried.Add(1)
 	if len(found.Blockers) == 0 {
 		m.passed.Add(1)
 	}
 }
 
-// Want wants so many tables that nothing but the trial refuses.
-func (m *Mutant) Want(t testing.TB, least int64) {
+// Want wants that nothing but the trial refuses nine of ten tables, of which there are
+// fewer where servers or drivers are missing.
+func (m *Mutant) Want(t testing.TB) {
 	t.Helper()
-	if n := m.passed.Load(); n < least {
-		t.Errorf("without the trial, %d hostile tables pass the plan, want %d at least", n, least)
+	if passed, tried := m.passed.Load(), m.tried.Load(); passed*10 < tried*9 {
+		t.Errorf("without the trial, %d of %d hostile tables pass the plan, want nine of ten", passed, tried)
 	}
 }

@@ -85,7 +85,7 @@ func pgHostileTargets(ddl string) []any {
 
 func postgresTrial(t *testing.T, server *migratetest.PgServer) {
 	mutant := &migratetest.Mutant{Engine: postgres.Engine{}}
-	t.Cleanup(func() { mutant.Want(t, 25) })
+	t.Cleanup(func() { mutant.Want(t) })
 	for _, test := range pgHostile {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
