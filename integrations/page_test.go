@@ -36,7 +36,7 @@ var testsOf = map[string][]string{
 	"encoding/gob":                        {"TestGob", "TestGobSession"},
 	"go.mongodb.org/mongo-driver/v2/bson": {"TestBSON"},
 	"google.golang.org/protobuf":          {"TestProtobuf"},
-	"github.com/gin-gonic/gin":            {"TestGin", "TestGinPublicIDs"},
+	"github.com/gin-gonic/gin":            {"TestGin", "TestGinPublicIDs", "TestGinFormSetsNoKey"},
 	"github.com/labstack/echo/v5":         {"TestEchoV5"},
 	"github.com/labstack/echo/v4":         {"TestEchoV4", "TestEchoV4NamesParameter"},
 	"github.com/gofiber/fiber/v3":         {"TestFiber"},
