@@ -284,7 +284,7 @@ func TestStoreForgets(t *testing.T) {
 		{"and another has taken and released it", []step{back, takeAndRelease}, 0, 0, 1, 1, 1},
 		{"and somebody has freed it", []step{back, free}, 0, 0, 1, 1, 1},
 		{"all of it", []step{absent}, 0, 0, 1, 1, 0},
-		{"all of it, and shows a holder of before", []step{before}, 0, 0, 1, 1, 0},
+		{"all of it, and shows the previous holder", []step{before}, 0, 0, 1, 1, 0},
 		{"all of it, and another has taken the worker", []step{absent, take}, 0, 0, 1, 1, 1},
 	}
 	for _, test := range tests {

@@ -23,8 +23,8 @@ func TestProcessesOnOneFile(t *testing.T) {
 	t.Parallel()
 	db := testdb.Open(t, testdb.SQLite)
 	dsn := sqliteWith("busy_timeout(5000)", "busy_timeout(0)")(t, db).(*sqlite.Dialector).DSN
-	// A read opens the WAL's index. Without, the first process recovers it, and
-	// SQLite refuses whoever opens the file meanwhile (SQLITE_BUSY_RECOVERY).
+	// A read opens the WAL's index. Otherwise the first process recovers it, and
+	// SQLite refuses any other that opens the file then (SQLITE_BUSY_RECOVERY).
 	if err := db.Exec("SELECT count(*) FROM sqlite_master").Error; err != nil {
 		t.Fatal(err)
 	}

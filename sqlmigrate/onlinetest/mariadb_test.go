@@ -40,7 +40,7 @@ type namedTest struct {
 	run  func(*testing.T, *mariadbServer)
 }
 
-// alike are those of both servers.
+// alike are the tests of both servers.
 var alike = []namedTest{
 	{"Stages", mariadbStages},
 	{"Load", mariadbMoved},

@@ -30,7 +30,7 @@ type usedRelation struct {
 	Visible      bool
 }
 
-// mostRead are the rows that are read of a view, which the server holds in its memory.
+// mostRead is how many rows of a view are read: the server holds them in its memory.
 const mostRead = 1000
 
 // pathSQL makes the server write no schemas in the definitions of views, but for those of

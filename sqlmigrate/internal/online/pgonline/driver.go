@@ -7,9 +7,10 @@
 // journal (journal.go) how far it has come.
 //
 // A plan is made in one direction: read reads the catalog into a graph, blockers and
-// stages are functions of that. The functions that take a context while it is planned
-// are read, and those of rewrite.go, in which the server writes CHECKs and indexes for
-// the new columns of an empty temporary copy. The stages are in
+// stages are functions of that. Only read.go and rewrite.go ask the server while it is
+// planned: rewrite.go has it write CHECKs and indexes for the new columns of an empty
+// temporary copy. Partitions are in partitions.go, what is dropped and created again in
+// recreate.go. The stages are in
 // stages.go, swap.go and swapback.go, which put together the steps of steps.go.
 package pgonline
 
