@@ -56,17 +56,17 @@ func tryMove(url string) error {
 	if err != nil {
 		return err
 	}
-	return plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(sqlmigrate.OnlineProgress) { fmt.Println(childStep) }))
+	return plan.Apply(context.Background(), db, sqlmigrate.WithOnlineProgress(func(p sqlmigrate.OnlineProgress) { fmt.Println(childStep+string(p.Stage), p.Step) }))
 }
 
 const (
-	childStep   = "step"
+	childStep   = "step "                    // begins a line, with the stage and what it does
 	partedChild = "&application_name=parted" // ends the URL for the partitioned tables
 )
 
-// childOnce starts a child, and kills it after most of its steps, or fewer, and a
-// moment.
-func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
+// runChild starts a child, and tells at the stage and the text of each of its steps. The child has
+// done all, was killed, or says what went wrong.
+func runChild(t *testing.T, url string, at func(stage, step string, kill func())) (done bool, failed string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childURL+"="+url)
@@ -77,19 +77,35 @@ func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps 
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, words := 1+rand.IntN(most), ""
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if words = lines.Text(); words == childStep {
-			steps++
+		failed = lines.Text()
+		if line, ok := strings.CutPrefix(failed, childStep); ok {
+			stage, step, _ := strings.Cut(line, " ")
+			at(stage, step, func() { _ = child.Process.Kill() })
 		}
-		if kill && steps == last {
+	}
+	switch err := child.Wait(); {
+	case err == nil:
+		return true, ""
+	case child.ProcessState.ExitCode() == -1:
+		return false, ""
+	}
+	return false, failed
+}
+
+// childOnce starts a child, and kills it after most of its steps, or fewer, and a
+// moment.
+func childOnce(t *testing.T, url string, kill bool, most int) (done bool, steps int) {
+	t.Helper()
+	last := 1 + rand.IntN(most)
+	done, failed := runChild(t, url, func(_, _ string, end func()) {
+		if steps++; kill && steps == last {
 			time.Sleep(rand.N(20 * time.Millisecond))
-			_ = child.Process.Kill()
+			end()
 		}
+	})
+	if failed != "" {
+		t.Fatal(failed)
 	}
-	err = child.Wait()
-	if err != nil && child.ProcessState.ExitCode() != -1 {
-		t.Fatalf("%v: %s", err, words)
-	}
-	return err == nil, steps
+	return done, steps
 }

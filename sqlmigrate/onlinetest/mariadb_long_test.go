@@ -25,11 +25,16 @@ func TestLongMySQL(t *testing.T) {
 	longAlike(t, server, "INNODB_TABLESPACES", "SELECT SUM(VARIABLE_VALUE) FROM performance_schema.global_status WHERE VARIABLE_NAME IN ('Innodb_os_log_written')")
 }
 
+// longSequence has the numbers from 1 to some thousands.
+func longSequence(rows int) string {
+	thousands := fmt.Sprintf("SELECT seq + 1000 * (t.n - 1) AS seq FROM s CROSS JOIN JSON_TABLE(CONCAT('[1', REPEAT(',1', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) t)", rows/1000-1)
+	return strings.Replace(sequence(1000), "SELECT seq FROM s)", thousands, 1)
+}
+
 // longAlike asks the server by two queries for the sizes of tables and of what was logged.
 func longAlike(t *testing.T, server *mariadbServer, tablespaces, logged string) {
 	rows := longRows(t)
-	thousands := rows / 1000
-	from := strings.Replace(sequence(1000), "SELECT seq FROM s)", fmt.Sprintf("SELECT seq + 1000 * (t.n - 1) AS seq FROM s CROSS JOIN JSON_TABLE(CONCAT('[1', REPEAT(',1', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) t)", thousands-1), 1)
+	from := longSequence(rows)
 	d := server.database(
 		t,
 		"CREATE TABLE parents (id int AUTO_INCREMENT PRIMARY KEY, name varchar(100) NOT NULL)",

@@ -31,7 +31,12 @@ type pgServer struct {
 
 func startPostgres(t *testing.T, settings ...string) *pgServer {
 	t.Helper()
-	s := &pgServer{url: testserver.Postgres(t, append(settings, "max_connections=200", "wal_level=logical")...).URL()}
+	return pgServerOf(t, testserver.Postgres(t, append(settings, "max_connections=200", "wal_level=logical")...))
+}
+
+func pgServerOf(t *testing.T, server *testserver.Server) *pgServer {
+	t.Helper()
+	s := &pgServer{url: server.URL()}
 	s.admin = pgOpen(t, s.url)
 	var bin string
 	if err := s.admin.Raw("SELECT setting FROM pg_config WHERE name = 'BINDIR'").Row().Scan(&bin); err != nil {

@@ -1,0 +1,140 @@
+package onlinetest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// pgPeers is a table to which nothing refers, as pgroll wants it.
+const pgPeers = `
+CREATE TABLE orders (id serial PRIMARY KEY, tenant integer NOT NULL, user_id integer NOT NULL, amount integer NOT NULL, note text NOT NULL, CONSTRAINT positive CHECK (id > 0), CONSTRAINT bounded CHECK (user_id > 0 AND amount >= 0));
+INSERT INTO orders (tenant, user_id, amount, note) SELECT n %% 8, 1 + n %% 1000, n %% 1000, 'order ' || n FROM generate_series(1, %[1]d) AS n;
+CREATE INDEX ON orders (user_id);
+CREATE TABLE ledger (id bigint PRIMARY KEY, tenant integer, amount integer, gone integer);
+CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
+INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
+
+// TestPeersPostgres moves a table of GORMFLAKE_TEST_ROWS rows, and then another one by
+// pgroll, if that is in the PATH.
+func TestPeersPostgres(t *testing.T) {
+	rows := longRows(t)
+	server := testserver.Postgres(t, "wal_level=logical", "shared_buffers=512MB", "max_wal_size=8GB")
+	databases := pgServerOf(t, server)
+	peer := func(t *testing.T) (*proof, *pgDatabase) {
+		d := databases.database(t, fmt.Sprintf(pgPeers, rows))
+		d.script(t, "VACUUM ANALYZE")
+		return pgProofOf(t, server, d, rows), d
+	}
+	t.Run("gormflake", func(t *testing.T) {
+		p, d := peer(t)
+		p.measure(t, func() error { return moved(p, d.online(t, "orders")) })
+	})
+	t.Run("pgroll", func(t *testing.T) {
+		pgroll := inPath(t, "pgroll")
+		p, d := peer(t)
+		file := filepath.Join(t.TempDir(), "01_wide.json")
+		text := `{"operations": [{"alter_column": {"table": "orders", "column": "id", "type": "bigint", "up": "id", "down": "id::integer"}}]}`
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ran(t, pgroll, "--postgres-url", d.url, "init")
+		ran(t, pgroll, "--postgres-url", d.url, "baseline", "00_first", t.TempDir(), "--yes")
+		p.measure(t, func() error {
+			ran(t, pgroll, "--postgres-url", d.url, "start", file)
+			ran(t, pgroll, "--postgres-url", d.url, "complete")
+			return nil
+		})
+		t.Log("the type is", d.value(t, "SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id'"))
+	})
+}
+
+// TestPeersMariaDB is the same with pt-online-schema-change.
+func TestPeersMariaDB(t *testing.T) {
+	peersAlike(t, testserver.MariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300"))
+}
+
+// TestPeersMySQL is the same on MySQL.
+func TestPeersMySQL(t *testing.T) {
+	peersAlike(t, testserver.MySQL(t, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300"))
+}
+
+func peersAlike(t *testing.T, server *testserver.Server) {
+	rows := longRows(t)
+	s := &mariadbServer{address: server.Address()}
+	s.admin = mariadbOpen(t, s.dsn("test"))
+	peer := func(t *testing.T) (*proof, *mariadbDatabase) {
+		d := s.database(
+			t,
+			"CREATE TABLE orders (id int AUTO_INCREMENT PRIMARY KEY, tenant int NOT NULL, user_id int NOT NULL, amount int NOT NULL, note varchar(40) NOT NULL, CONSTRAINT positive CHECK (tenant >= 0), CONSTRAINT bounded CHECK (amount >= 0))",
+			"INSERT INTO orders SELECT seq, seq % 8, 1 + seq % 1000, seq % 1000, CONCAT('order ', seq)"+longSequence(rows),
+			"CREATE INDEX ix_user ON orders (user_id)",
+			"CREATE TABLE ledger (id bigint PRIMARY KEY, tenant int, amount int, gone int)",
+			"CREATE TABLE clients (id int PRIMARY KEY, transactions bigint)",
+			"INSERT INTO clients SELECT seq - 1, 0"+sequence(8),
+			"ANALYZE TABLE orders",
+		)
+		return mariadbProofOf(t, server, d, rows), d
+	}
+	t.Run("gormflake", func(t *testing.T) {
+		p, d := peer(t)
+		p.measure(t, func() error { return moved(p, d.onlineOf(t, "orders")) })
+	})
+	t.Run("pt-online-schema-change", func(t *testing.T) {
+		change := inPath(t, "pt-online-schema-change")
+		p, d := peer(t)
+		host, port := server.Address()[:9], server.Address()[10:]
+		p.measure(t, func() error {
+			ran(t, change, "--alter", "MODIFY id bigint NOT NULL AUTO_INCREMENT", "--execute", "--recursion-method=none",
+				fmt.Sprintf("h=%s,P=%s,u=root,D=%s,t=orders", host, port, d.value(t, "SELECT DATABASE()")))
+			return nil
+		})
+		t.Log("the type is", d.value(t, "SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'orders' AND COLUMN_NAME = 'id'"))
+	})
+}
+
+// measure moves the table to the end, in one go.
+func (p *proof) measure(t *testing.T, move func() error) {
+	t.Helper()
+	p.start(t)
+	p.idle()
+	begun := time.Now()
+	p.stage.Store("move")
+	p.note(t, "move", move())
+	t.Logf("took %v", time.Since(begun).Round(time.Second))
+	p.check(t)
+	p.end(t)
+	p.longest(t)
+}
+
+func moved(p *proof, plan *sqlmigrate.OnlinePlan) error {
+	if err := plan.Apply(context.Background(), p.db); err != nil {
+		return err
+	}
+	return plan.Finish(context.Background(), p.db)
+}
+
+// inPath finds another tool, which nobody needs to have.
+func inPath(t *testing.T, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+func ran(t *testing.T, program string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+	}
+}

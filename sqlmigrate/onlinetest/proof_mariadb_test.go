@@ -1,0 +1,80 @@
+package onlinetest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+func mariadbProof(rows int) []string {
+	from := longSequence(rows)
+	ddl := []string{
+		"CREATE TABLE users (id int AUTO_INCREMENT PRIMARY KEY, name varchar(40))",
+		"CREATE TABLE orders (id int AUTO_INCREMENT PRIMARY KEY, tenant int NOT NULL, user_id int NOT NULL, amount int NOT NULL, note varchar(40) NOT NULL, CONSTRAINT fk_user FOREIGN KEY (user_id) REFERENCES users (id), " +
+			"CONSTRAINT positive CHECK (tenant >= 0), CONSTRAINT bounded CHECK (CHAR_LENGTH(note) < 40 AND amount >= 0))",
+		"CREATE VIEW open_orders AS SELECT id, user_id FROM orders WHERE amount > 0",
+		"INSERT INTO users (name) SELECT CONCAT('user ', seq)" + sequence(1000),
+		"INSERT INTO orders SELECT seq, seq % 8, 1 + seq % 1000, seq % 1000, CONCAT('order ', seq)" + from,
+		"CREATE INDEX ix_amount ON orders (amount, id)",
+		"CREATE TABLE ledger (id bigint PRIMARY KEY, tenant int, amount int, gone int)",
+		"CREATE TABLE clients (id int PRIMARY KEY, transactions bigint)",
+		"INSERT INTO clients SELECT seq - 1, 0" + sequence(8),
+	}
+	for _, table := range proofChildren {
+		ddl = append(ddl, fmt.Sprintf("CREATE TABLE %s (id int AUTO_INCREMENT PRIMARY KEY, order_id int NOT NULL, tenant int NOT NULL, CONSTRAINT fk_%[1]s FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE CASCADE)", table),
+			fmt.Sprintf("INSERT INTO %s (order_id, tenant) SELECT id, tenant FROM orders WHERE id %% 10 = 0", table))
+	}
+	return append(ddl, "ANALYZE TABLE users, orders, notes, tags, payments, visits")
+}
+
+// TestProofMariaDB takes half an hour on two cores for five million rows.
+func TestProofMariaDB(t *testing.T) {
+	server := testserver.MariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
+	proofAlike(t, server, &mariadbServer{})
+}
+
+// TestProofMySQL is the same on MySQL, with an expression index.
+func TestProofMySQL(t *testing.T) {
+	server := testserver.MySQL(t, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300")
+	proofAlike(t, server, &mariadbServer{mysql: true}, "CREATE INDEX ix_tens ON orders ((amount DIV 10))")
+}
+
+func proofAlike(t *testing.T, server *testserver.Server, s *mariadbServer, more ...string) {
+	rows := longRows(t)
+	s.address, s.data = server.Address(), server.Data()
+	s.admin = mariadbOpen(t, s.dsn("test"))
+	d := s.database(t, append(mariadbProof(rows), more...)...)
+	p, copying := mariadbProofOf(t, server, d, rows), sqlmigrate.StageCopy
+	p.children = proofChildren
+	p.first = []sqlmigrate.StageName{sqlmigrate.StagePrepare, copying, copying, copying, sqlmigrate.StageConstrain}
+	p.until = sqlmigrate.StageConstrain
+	p.second = []sqlmigrate.StageName{copying, copying, sqlmigrate.StageConstrain, sqlmigrate.StageSwap, sqlmigrate.StageSwap}
+	p.run(t)
+}
+
+func mariadbProofOf(t *testing.T, server *testserver.Server, d *mariadbDatabase, rows int) *proof {
+	t.Helper()
+	programs, err := mariadbOpen(t, d.dsn+"&clientFoundRows=true").DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &proof{
+		server: server, rows: rows, url: d.dsn, db: d.DB, pool: programs,
+		dialect: dialect{insert: mariadbInserted, upsert: "INSERT INTO ledger (id, %[1]s) VALUES (%[2]d, %[3]d) ON DUPLICATE KEY UPDATE %[1]s = %[3]d"},
+		plan:    func() *sqlmigrate.OnlinePlan { return d.online(t) },
+		schema:  func() string { return d.schema(t) },
+		want:    func(query, want string) { t.Helper(); d.want(t, query, want) },
+	}
+}
+
+func mariadbInserted(ctx context.Context, tx *sql.Tx, statement string) (int64, error) {
+	result, err := tx.ExecContext(ctx, statement)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}

@@ -1,0 +1,323 @@
+package onlinetest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gormflake/gormflake/internal/stall"
+	"github.com/gormflake/gormflake/internal/testserver"
+	"github.com/gormflake/gormflake/sqlmigrate"
+)
+
+// A proof moves a large table with all that the engine has, under eight writers. The
+// process that moves it is killed at random moments, and the server once.
+//
+// The writers keep a ledger, in the transaction of what they write: a row for each order
+// that they have inserted, changed or deleted. All others are as they were made.
+type proof struct {
+	server  *testserver.Server
+	rows    int
+	url     string // for the child
+	db      *gorm.DB
+	pool    *sql.DB // the writers'
+	dialect dialect
+
+	children []string // tables that refer to orders
+
+	first  []sqlmigrate.StageName // in which the process is killed, before the way back
+	until  sqlmigrate.StageName   // after which there is one
+	second []sqlmigrate.StageName // the same for another move, to the end; none if empty
+
+	plan   func() *sqlmigrate.OnlinePlan
+	schema func() string
+	want   func(query, want string)
+
+	stage   atomic.Value // string
+	down    atomic.Bool  // the server is, and its programs' transactions fail
+	writers []*proofWriter
+	running sync.WaitGroup
+	stop    chan struct{}
+	gate    sync.RWMutex // a writer has it for a transaction, a check alone
+}
+
+// A dialect is what the writers' statements do not have in common.
+type dialect struct {
+	insert func(ctx context.Context, tx *sql.Tx, statement string) (id int64, err error)
+	upsert string // of a row of the ledger: column, order, value
+}
+
+// A proofWriter knows what it was told to be committed.
+type proofWriter struct {
+	*proof
+	number  int
+	acked   int // transactions
+	doubted int // nobody knows whether they were committed
+	longest map[string]time.Duration
+	err     error
+}
+
+var proofChildren = []string{"notes", "tags", "payments", "visits"}
+
+// repeated errors tell a program to repeat its transaction, as they do without a move.
+var repeated = regexp.MustCompile(`Error 1213\b|SQLSTATE 40P01`)
+
+func (p *proof) start(t *testing.T) {
+	p.stop = make(chan struct{})
+	p.stage.Store("before")
+	for n := range 8 {
+		w := &proofWriter{proof: p, number: n, longest: map[string]time.Duration{}}
+		p.writers = append(p.writers, w)
+		p.running.Go(func() { w.run(t.Context()) })
+	}
+}
+
+func (w *proofWriter) run(ctx context.Context) {
+	for w.err == nil {
+		select {
+		case <-w.stop:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		w.gate.RLock()
+		begun := time.Now()
+		err := w.transact(ctx)
+		took, at := stall.Took(begun), w.stage.Load().(string)
+		w.gate.RUnlock()
+		switch {
+		case err == nil:
+			w.acked++
+			w.longest[at] = max(w.longest[at], took)
+		case w.down.Load():
+			w.doubted++
+		case !repeated.MatchString(err.Error()):
+			w.err = err
+		}
+	}
+}
+
+func (w *proofWriter) transact(ctx context.Context) error {
+	tx, err := w.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit, it says so
+	if err := w.write(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("UPDATE clients SET transactions = transactions + 1 WHERE id = %d", w.number)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// write changes, deletes or moves one of the orders that are this writer's, or inserts
+// one, with a row of another table that refers to it.
+func (w *proofWriter) write(ctx context.Context, tx *sql.Tx) error {
+	own, value := 8*(1+rand.IntN(w.rows/8-1))+w.number, rand.IntN(8)
+	switch rand.IntN(5) {
+	case 0:
+		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET amount = %d WHERE id = %d", value, own), "amount", own, value)
+	case 1:
+		return w.change(ctx, tx, fmt.Sprintf("UPDATE orders SET tenant = %d WHERE id = %d", value, own), "tenant", own, value)
+	case 2:
+		return w.change(ctx, tx, fmt.Sprintf("DELETE FROM orders WHERE id = %d", own), "gone", own, 1)
+	}
+	id, err := w.dialect.insert(ctx, tx, fmt.Sprintf("INSERT INTO orders (tenant, user_id, amount, note) VALUES (%d, %d, 7, 'new')", value, 1+own%1000))
+	if err != nil {
+		return err
+	}
+	statements := []string{fmt.Sprintf("INSERT INTO ledger (id, tenant, amount) VALUES (%d, %d, 7)", id, value)}
+	if len(w.children) > 0 {
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s (order_id, tenant) VALUES (%d, %d)", w.children[rand.IntN(len(w.children))], id, value))
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// change executes a statement, and writes to the ledger if there was such an order.
+func (w *proofWriter) change(ctx context.Context, tx *sql.Tx, statement, column string, id, value int) error {
+	result, err := tx.ExecContext(ctx, statement)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	if n, err := result.RowsAffected(); n == 0 || err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(w.dialect.upsert, column, id, value))
+	return err
+}
+
+// run moves the tables there and back, and judges what the writers waited.
+func (p *proof) run(t *testing.T) {
+	before := p.schema()
+	p.start(t)
+	p.idle()
+	begun := time.Now()
+	for n, stage := range p.first {
+		p.killed(t, stage)
+		if n == len(p.first)/2 {
+			p.loseServer(t)
+		}
+	}
+	p.note(t, "Apply", p.plan().Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch()))
+	t.Logf("moved in %v", time.Since(begun).Round(time.Second))
+	p.check(t)
+	begun = time.Now()
+	p.note(t, "Revert", p.plan().Revert(context.Background(), p.db, p.watch()))
+	t.Logf("reverted in %v", time.Since(begun).Round(time.Second))
+	p.check(t)
+	same(t, "after the way back", p.schema(), before)
+	if len(p.second) > 0 {
+		for _, stage := range p.second {
+			p.killed(t, stage)
+		}
+		p.note(t, "Apply", p.plan().Apply(context.Background(), p.db, p.watch()))
+		p.note(t, "Finish", p.plan().Finish(context.Background(), p.db, p.watch()))
+		p.check(t)
+	}
+	p.end(t)
+	if worst := p.longest(t); worst > 2 {
+		t.Errorf("the longest transaction took %.2f times the longest without a move, want at most 2", worst)
+	}
+}
+
+// idle lets the writers do without a move.
+func (p *proof) idle() { time.Sleep(time.Duration(p.rows) * 36 * time.Microsecond) }
+
+func (p *proof) end(t *testing.T) {
+	t.Helper()
+	p.stage.Store("after")
+	p.idle()
+	close(p.stop)
+	p.running.Wait()
+}
+
+func (p *proof) note(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (p *proof) watch() sqlmigrate.OnlineOption {
+	return sqlmigrate.WithOnlineProgress(func(now sqlmigrate.OnlineProgress) { p.at(string(now.Stage), now.Step) })
+}
+
+func (p *proof) at(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
+
+// killed starts a process that moves the tables, and kills it at a random moment after
+// it has begun a stage.
+func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
+	t.Helper()
+	delay := rand.N(20 * time.Millisecond)
+	if stage == sqlmigrate.StageCopy {
+		delay = rand.N(time.Duration(p.rows) * 8 * time.Microsecond)
+	}
+	begun, at := false, ""
+	done, failed := runChild(t, p.url, func(now, step string, kill func()) {
+		at = now
+		p.at(now, step)
+		if now == string(stage) && !begun {
+			begun = true
+			time.AfterFunc(delay, kill)
+		}
+	})
+	if done || failed != "" {
+		t.Fatalf("the process was not killed in stage %s: done %t, %s", stage, done, failed)
+	}
+	t.Logf("killed in stage %s, %v after the first step of %s", at, delay.Round(time.Millisecond), stage)
+}
+
+// loseServer kills the server while tables are copied.
+func (p *proof) loseServer(t *testing.T) {
+	t.Helper()
+	var once sync.Once
+	lost := make(chan error, 1)
+	_, failed := runChild(t, p.url, func(now, step string, _ func()) {
+		p.at(now, step)
+		if now != string(sqlmigrate.StageCopy) {
+			return
+		}
+		once.Do(func() {
+			time.AfterFunc(rand.N(time.Duration(p.rows)*8*time.Microsecond), func() {
+				p.down.Store(true)
+				p.server.Kill()
+				time.Sleep(time.Second)
+				lost <- p.server.Start()
+			})
+		})
+	})
+	if failed == "" {
+		t.Fatal("the process noticed nothing of the server's end")
+	}
+	if err := <-lost; err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second) // until each program has noticed
+	p.down.Store(false)
+	t.Logf("the server was killed; the process said: %s", failed)
+}
+
+// check compares the tables with the ledger, while nobody writes.
+func (p *proof) check(t *testing.T) {
+	t.Helper()
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	committed := 0
+	for _, w := range p.writers {
+		if w.err != nil {
+			t.Fatalf("writer %d: %v", w.number, w.err)
+		}
+		committed += w.acked
+		p.want(fmt.Sprintf("SELECT COUNT(*) FROM clients WHERE id = %d AND transactions BETWEEN %d AND %d", w.number, w.acked, w.acked+w.doubted), "1")
+	}
+	t.Logf("%d transactions", committed)
+	p.want("SELECT COUNT(*) FROM ledger l LEFT JOIN orders o ON o.id = l.id WHERE l.gone IS NULL AND (o.id IS NULL OR o.amount <> COALESCE(l.amount, l.id % 1000) OR o.tenant <> COALESCE(l.tenant, l.id % 8))", "0")
+	p.want("SELECT COUNT(*) FROM ledger l JOIN orders o ON o.id = l.id WHERE l.gone = 1", "0")
+	p.want("SELECT COUNT(*) FROM orders o LEFT JOIN ledger l ON l.id = o.id WHERE l.id IS NULL AND (o.amount <> o.id % 1000 OR o.tenant <> o.id % 8 OR o.user_id <> 1 + o.id % 1000)", "0")
+	p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM orders) - %d - (SELECT COUNT(*) FROM ledger WHERE id > %d) + (SELECT COUNT(*) FROM ledger WHERE id <= %[2]d AND gone = 1)", p.rows, p.rows), "0")
+	if len(p.children) == 0 {
+		return
+	}
+	children := ""
+	for _, table := range p.children {
+		p.want("SELECT COUNT(*) FROM "+table+" c LEFT JOIN orders o ON o.id = c.order_id WHERE o.id IS NULL", "0")
+		p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM %s WHERE order_id <= %d) - %d + (SELECT COUNT(*) FROM ledger WHERE id <= %[2]d AND gone = 1 AND id %% 10 = 0)", table, p.rows, p.rows/10), "0")
+		children += fmt.Sprintf(" - (SELECT COUNT(*) FROM %s WHERE order_id > %d)", table, p.rows)
+	}
+	p.want(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM ledger WHERE id > %d)%s", p.rows, children), "0")
+}
+
+// longest logs the longest transaction of each stage, and returns the longest of all in
+// multiples of that without a move.
+func (p *proof) longest(t *testing.T) float64 {
+	t.Helper()
+	longest := map[string]time.Duration{}
+	for _, w := range p.writers {
+		for at, took := range w.longest {
+			longest[at] = max(longest[at], took)
+		}
+	}
+	idle, worst := max(longest["before"], longest["after"]), 0.0
+	for _, at := range slices.Sorted(maps.Keys(longest)) {
+		ratio := longest[at].Seconds() / idle.Seconds()
+		worst = max(worst, ratio)
+		t.Logf("%s: the longest transaction took %v, %.2f times the longest without a move", at, longest[at].Round(time.Millisecond), ratio)
+	}
+	return worst
+}
