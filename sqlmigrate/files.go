@@ -1,15 +1,20 @@
 package sqlmigrate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/lease/sqllease"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migrationfile"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/online/pgonline"
 )
 
 // A Format is the format of a migration tool's files.
@@ -19,11 +24,12 @@ type Format string
 const (
 	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
+	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, and the way back, which Atlas does not run, in folder down
 )
 
 // WriteFiles writes each phase as a migration of its own, and each further
 // transaction of a phase as one more: a file for goose, a pair of files for
-// golang-migrate. Their versions are timestamps, now in UTC or
+// golang-migrate and Atlas, whose atlas.sum "atlas migrate hash" brings up to date. Their versions are timestamps, now in UTC or
 // after the newest one in dir; in a dir whose files are numbered, such
 // as 000012_name.up.sql, they are the next numbers. Their names end with
 // snowflake_widen, snowflake_detach, snowflake_guard and snowflake_park, and further
@@ -81,10 +87,40 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 	return writeMigration(dir, format, dialect, "snowflake_lease", ddl, "DROP TABLE IF EXISTS "+table, leaseWarning)
 }
 
-// WriteMigration writes a migration of one statement up and one down, whose name ends with
-// name. dir, format and dialect are as in [WriteLeaseTable].
-func WriteMigration(dir string, format Format, dialect, name, up, down string) error {
-	return writeMigration(dir, format, dialect, name, up, down, "")
+// WriteStage writes a short stage of an [OnlinePlan] of PostgreSQL as a migration, for
+// releases that run those: [StagePrepare], [StageSwap] or [StageFinish]. Its name ends
+// with snowflake_online_ and the stage; dir and format are as in [Plan.WriteFiles].
+// Between prepare and swap, carry out the others with [OnlinePlan.Apply]: swap fails, and
+// changes nothing, before they are done. Way back is [OnlinePlan.Revert]; without it, the
+// way back of a file fails. For prepare, db is one whose schema is that of all databases in
+// which the file will run.
+func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir string, format Format) error {
+	if p.Dialect != "postgres" {
+		return fmt.Errorf("sqlmigrate: stages in files need PostgreSQL: carry out stage %s with OnlinePlan.Apply", stage)
+	}
+	if !slices.Contains(pgonline.InFiles, stage) {
+		return fmt.Errorf("sqlmigrate: stage %q: want one of %q", stage, pgonline.InFiles)
+	}
+	tables := p.onlineTables()
+	if stage == StageFinish {
+		tables = converted(p.Tables, func(t Table) engine.OnlineTable { return engine.OnlineTable{Name: nameOf(&t), Columns: t.Columns} })
+	}
+	var prepared *engine.OnlinePlan
+	if stage == StagePrepare && len(tables) > 0 {
+		o, err := p.Online(ctx, db)
+		if err == nil {
+			err = o.Err()
+		}
+		if err != nil {
+			return err
+		}
+		prepared = &o.move.Plan
+	}
+	up, down, err := pgonline.StageFile(stage, tables, prepared)
+	if err != nil {
+		return err
+	}
+	return writeMigration(dir, format, p.Dialect, "snowflake_online_"+string(stage), up, down, "")
 }
 
 func writeMigration(dir string, format Format, dialect, name, up, down, warning string) error {

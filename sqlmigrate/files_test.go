@@ -115,7 +115,7 @@ func TestWriteFilesRefusals(t *testing.T) {
 	}{
 		{"blockers", blocked(), sqlmigrate.Goose, "", "blocked by view v_orders"},
 		{"empty", &sqlmigrate.Plan{Dialect: "sqlite"}, sqlmigrate.Goose, "", "sqlmigrate: the plan is empty: there is nothing to write"},
-		{"format", shortPlan(), "flyway", "", `sqlmigrate: unknown format "flyway": want golang-migrate or goose`},
+		{"format", shortPlan(), "flyway", "", `sqlmigrate: unknown format "flyway": want golang-migrate, goose or atlas`},
 		{"pairs under goose", shortPlan(), sqlmigrate.Goose, "1_a.up.sql", "1_a.up.sql is not a file of goose"},
 		{"goose under golang-migrate", shortPlan(), sqlmigrate.GolangMigrate, "00001_a.sql", "00001_a.sql is not a file of golang-migrate"},
 		{"version above all", shortPlan(), sqlmigrate.Goose, "99999999999999_a.sql", "99999999999999_a.sql has a version that is above every timestamp"},

@@ -243,21 +243,35 @@ func TestSQLiteRebuildLosesRows(t *testing.T) {
 	})
 }
 
-// A migration of the caller's own may be a block with statements of its own.
-func TestWriteMigration(t *testing.T) {
+// The short stages of an online move are files, and what is between them is not.
+func TestOnlineStages(t *testing.T) {
 	t.Parallel()
 	each(t, []testdb.Target{testdb.Postgres}, func(t *testing.T, db *gorm.DB, tool tool) {
-		dir := t.TempDir()
-		up := "DO $own$\n-- a comment; it ends here\nBEGIN\n  CREATE TABLE own (id int);\n  INSERT INTO own VALUES (1);\nEND\n$own$"
-		if err := sqlmigrate.WriteMigration(dir, tool.format, db.Name(), "own", up, "DROP TABLE own"); err != nil {
-			t.Fatal(err)
+		fill(t, db)
+		before, plan, dir := schemaOf(t, db), inspect(t, db), t.TempDir()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		forth, back := tool.open(t, db, dir)
-		if err := forth(); err != nil || countOf(t, db, "own") != 1 {
-			t.Errorf("up: %v, want table own with a row", err)
+		stage := func(stage sqlmigrate.StageName) (up, down func() error) {
+			must(plan.WriteStage(t.Context(), db, stage, dir, tool.format))
+			return tool.open(t, db, dir)
 		}
-		if err := back(); err != nil || db.Migrator().HasTable("own") {
-			t.Errorf("down: %v, want no table own", err)
+		up, down := stage(sqlmigrate.StagePrepare)
+		must(up())
+		online, err := plan.Online(t.Context(), db)
+		must(err)
+		must(online.Revert(t.Context(), db))
+		wantSchema(t, db, before)
+		must(down())
+		must(up())
+		must(online.Apply(t.Context(), db, sqlmigrate.WithLastStage(sqlmigrate.StageConstrain)))
+		for _, name := range []sqlmigrate.StageName{sqlmigrate.StageSwap, sqlmigrate.StageFinish} {
+			up, _ = stage(name)
+			must(up())
 		}
+		mustRun(t, db, "INSERT INTO users (id, name) VALUES (1801439850948198400, 'new')", "INSERT INTO orders (user_id) VALUES (1801439850948198400)")
 	})
 }

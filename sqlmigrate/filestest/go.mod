@@ -3,6 +3,7 @@ module github.com/gormflake/gormflake/sqlmigrate/filestest
 go 1.26.0
 
 require (
+	ariga.io/atlas v0.32.1-0.20250325101103-175b25e1c1b9
 	github.com/golang-migrate/migrate/v4 v4.20.1
 	github.com/gormflake/gormflake v0.0.0
 	github.com/pressly/goose/v3 v3.29.0

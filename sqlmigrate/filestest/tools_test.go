@@ -1,11 +1,16 @@
 package filestest_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
+	atlas "ariga.io/atlas/sql/migrate"
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
 	migratemysql "github.com/golang-migrate/migrate/v4/database/mysql"
@@ -36,6 +41,7 @@ func tools(target testdb.Target) []tool {
 	tools := []tool{
 		{"golang-migrate", sqlmigrate.GolangMigrate, openMigrate(false)},
 		{"goose", sqlmigrate.Goose, openGoose},
+		{"atlas", sqlmigrate.Atlas, openAtlas},
 	}
 	if target == testdb.SQLite || target == testdb.SQLiteMattn {
 		tools = append(tools, tool{"golang-migrate without transactions", sqlmigrate.GolangMigrate, openMigrate(true)})
@@ -135,6 +141,59 @@ func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	up = func() error { _, err := provider.Up(t.Context()); return err }
 	down = func() error { _, err := provider.DownTo(t.Context(), 0); return err }
 	return up, down
+}
+
+// openAtlas reads files as Atlas does, and runs each in a transaction. It has no way back:
+// that is run by hand.
+func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
+	t.Helper()
+	folder := func(dir string) []atlas.File {
+		local, err := atlas.NewLocalDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := local.Checksum() // "atlas migrate hash"
+		if err == nil {
+			err = errors.Join(atlas.WriteSumFile(local, sum), atlas.Validate(local))
+		}
+		files, listed := local.Files()
+		if err := errors.Join(err, listed); err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	forth, back := folder(dir), folder(filepath.Join(dir, "down"))
+	slices.Reverse(back)
+	p := pool(t, db)
+	run := func(files []atlas.File) func() error {
+		return func() error {
+			for _, f := range files {
+				if err := runAtlas(t.Context(), p, f); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return run(forth), run(back)
+}
+
+func runAtlas(ctx context.Context, p *sql.DB, f atlas.File) error {
+	statements, err := f.Stmts()
+	if err != nil {
+		return err
+	}
+	tx, err := p.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit, it says so
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", f.Name(), err)
+		}
+	}
+	return tx.Commit()
 }
 
 func mustRun(t *testing.T, db *gorm.DB, statements ...string) {

@@ -13,14 +13,27 @@ type Format string
 const (
 	GolangMigrate Format = "golang-migrate" // github.com/golang-migrate/migrate: pairs of NNN_name.up.sql and NNN_name.down.sql
 	Goose         Format = "goose"          // github.com/pressly/goose: NNN_name.sql
+	Atlas         Format = "atlas"          // ariga.io/atlas: NNN_name.sql, with the way back in folder down
 )
 
-// Script writes statements as the tool reads them. Goose splits at semicolons
-// unless it is told otherwise.
+// Formats are all of them.
+var Formats = []Format{GolangMigrate, Goose, Atlas}
+
+// AtlasHead is the first line of a file of Atlas: where a statement ends.
+const (
+	AtlasHead = "-- atlas:delimiter " + atlasEnd + "\n\n"
+	atlasEnd  = "-- end"
+)
+
+// Script writes statements as the tool reads them. Goose and Atlas split at semicolons
+// unless they are told otherwise.
 func (f Format) Script(statements []string) string {
 	begin, end := "", ";\n"
-	if f == Goose {
+	switch f {
+	case Goose:
 		begin, end = "-- +goose StatementBegin\n", ";\n-- +goose StatementEnd\n"
+	case Atlas:
+		end = ";\n" + atlasEnd + "\n"
 	}
 	var text strings.Builder
 	for _, statement := range statements {

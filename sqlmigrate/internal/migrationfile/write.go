@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,10 +22,14 @@ type file struct{ name, text string }
 // Write writes all migrations to dir, which it creates, or none. No file is
 // overwritten.
 func Write(dir string, format engine.Format, migrations []Migration) error {
-	if format != engine.GolangMigrate && format != engine.Goose {
-		return fmt.Errorf("sqlmigrate: unknown format %q: want %s or %s", format, engine.GolangMigrate, engine.Goose)
+	if !slices.Contains(engine.Formats, format) {
+		return fmt.Errorf("sqlmigrate: unknown format %q: want %s, %s or %s", format, engine.GolangMigrate, engine.Goose, engine.Atlas)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	folder := dir
+	if format == engine.Atlas {
+		folder = filepath.Join(dir, atlasDown)
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return fmt.Errorf("sqlmigrate: %w", err)
 	}
 	present, err := readFolder(dir, format)
@@ -45,9 +50,15 @@ func Write(dir string, format engine.Format, migrations []Migration) error {
 	return writeAll(dir, files)
 }
 
+// atlasDown is a folder that Atlas does not look into: it has no files for the way back.
+const atlasDown = "down"
+
 func (m Migration) files(base string, format engine.Format) []file {
-	if format == engine.Goose {
+	switch format {
+	case engine.Goose:
 		return []file{{base + ".sql", "-- +goose Up\n" + ended(m.Up) + "\n-- +goose Down\n" + ended(m.Down)}}
+	case engine.Atlas:
+		return []file{{base + ".sql", engine.AtlasHead + ended(m.Up)}, {filepath.Join(atlasDown, base+".sql"), engine.AtlasHead + ended(m.Down)}}
 	}
 	return []file{{base + ".up.sql", ended(m.Up)}, {base + ".down.sql", ended(m.Down)}}
 }

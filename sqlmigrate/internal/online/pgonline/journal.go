@@ -60,16 +60,18 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 	return nil, r.Err()
 }
 
+const journalColumns = ` (
+  id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
+  done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
+  rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`
+
 // record begins the journal. The lock keeps apart two that begin.
 func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	plan, err := json.Marshal(m.Plan)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: %w", err)
 	}
-	_, err = conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+journal(m)+` (
-  id text PRIMARY KEY, plan text NOT NULL, back boolean NOT NULL DEFAULT false, stage integer NOT NULL DEFAULT 0,
-  done integer NOT NULL DEFAULT 0, position bigint NOT NULL DEFAULT 0, until bigint NOT NULL DEFAULT 0, copied bigint NOT NULL DEFAULT 0,
-  rate double precision NOT NULL DEFAULT 0, waits bigint NOT NULL DEFAULT 0, steering text NOT NULL DEFAULT '{}', made text, began timestamptz NOT NULL)`)
+	_, err = conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+journal(m)+journalColumns)
 	if err != nil {
 		return fmt.Errorf("sqlmigrate: online: create the journal: %w", err)
 	}

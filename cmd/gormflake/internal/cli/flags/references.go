@@ -69,7 +69,8 @@ func Words(text string) string { return words.Replace(text) }
 
 var words = strings.NewReplacer("sqlmigrate: FindReferences: ", "", "sqlmigrate: WithReference", "--reference", "sqlmigrate: WithoutReference", "--not-reference",
 	"WithReference", "--reference", "WithoutReference", "--not-reference", "WithLayout", "--layout",
-	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows")
+	"WithRecreateViews", "--recreate-views", "WithParkedCounters", "--park", "WithStall", "--stall", "WithBatchRows", "--batch-rows",
+	"OnlinePlan.Apply", "gormflake migrate online apply")
 
 // Named is err, which is not nil, with the names of flags.
 func Named(err error) error { return namedError{err} }

@@ -23,15 +23,15 @@ type filesFlags struct {
 	leaseTable  string
 }
 
-var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose)}
+var formats = []string{string(sqlmigrate.GolangMigrate), string(sqlmigrate.Goose), string(sqlmigrate.Atlas)}
 
 func newFiles() *cobra.Command {
 	var set filesFlags
 	cmd := &cobra.Command{
 		Use:   "files --dsn URL --format TOOL TABLE...",
 		Short: "Write the plan as files of a migration tool",
-		Long: `Write the plan as files for golang-migrate or goose: one migration for each
-phase, with its way back. Nothing is changed in the database. The names of the
+		Long: `Write the plan as files for golang-migrate, goose or Atlas: one migration for each
+phase, with its way back, which Atlas does not run: folder down has it. Nothing is changed in the database. The names of the
 new files are printed; no file is ever overwritten.
 
 With --lease-table there is one more for the table in which workers are leased,
@@ -61,16 +61,16 @@ func (f *filesFlags) register(cmd *cobra.Command) {
 
 func (f *filesFlags) registerFiles(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "dir", "migrations", "directory of the files, created if it is absent")
-	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files: "+strings.Join(formats, " or "), formats)
+	flags.ChoiceVar(cmd, &f.format, "format", "", "tool that runs the files, one of "+strings.Join(formats, ", "), formats)
 	_ = cmd.MarkFlagDirname("dir")
 }
 
 func (f *filesFlags) check() error {
 	switch {
 	case f.format == "":
-		return terminal.Usagef("no --format: want %s", strings.Join(formats, " or "))
+		return terminal.Usagef("no --format: want one of %s", strings.Join(formats, ", "))
 	case !slices.Contains(formats, f.format):
-		return terminal.Usagef("--format %q: want %s", f.format, strings.Join(formats, " or "))
+		return terminal.Usagef("--format %q: want one of %s", f.format, strings.Join(formats, ", "))
 	case f.leaseTable != flags.DefaultTable && !f.leases:
 		return terminal.Usagef("--table is the name of the table of --lease-table: give both or neither")
 	}

@@ -23,12 +23,19 @@ func TestMigrateOnlineFiles(t *testing.T) {
 		}
 		swap := online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "swap")
 		if db.Name() != "postgres" {
-			clitest.WantOutcome(t, swap, clitest.Failed, "", "stages in files need PostgreSQL: carry out stage swap with gormflake migrate online")
+			clitest.WantOutcome(t, swap, clitest.Failed, "", "stages in files need PostgreSQL: carry out stage swap with gormflake migrate online apply")
 			return
 		}
 		clitest.WantOutcome(t, swap, clitest.OK, "_snowflake_online_swap.up.sql", "")
 		runs(t, db, dir, "swap.up", "no online move is under way: run gormflake migrate online apply --until constrain first")
 		runs(t, db, dir, "swap.down", "")
+		clitest.WantOutcome(t, online("files", "--format", "golang-migrate", "--dir", dir, "--stage", "prepare"), clitest.OK, "_snowflake_online_prepare.up.sql", "")
+		runs(t, db, dir, "prepare.up", "")
+		runs(t, db, dir, "prepare.up", "")
+		runs(t, db, dir, "prepare.down", "the move is under way: run gormflake migrate online revert first")
+		clitest.WantOutcome(t, online("revert", "--yes"), clitest.OK, "taken back", "prepare ")
+		runs(t, db, dir, "prepare.down", "")
+		runs(t, db, dir, "prepare.up", "")
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "copy"), clitest.OK, "applied", "copy ")
 		runs(t, db, dir, "swap.up", "steps before stage swap are done: run gormflake migrate online apply --until constrain first")
 		clitest.WantOutcome(t, online("apply", "--yes", "--until", "constrain"), clitest.OK, "applied", "constrain ")
@@ -123,9 +130,9 @@ func runs(t *testing.T, db *gorm.DB, dir, name, want string) {
 func TestMigrateOnlineFilesMistakes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ format, stage, want string }{
-		{"goose", "copy", `--stage "copy": want swap or finish`},
-		{"goose", "", `--stage "": want swap or finish`},
-		{"", "swap", "no --format: want golang-migrate or goose"},
+		{"goose", "copy", `--stage "copy": want one of prepare, swap, finish`},
+		{"goose", "", `--stage "": want one of prepare, swap, finish`},
+		{"", "swap", "no --format: want one of golang-migrate, goose, atlas"},
 	} {
 		got := clitest.Command(t, "migrate", "online", "files", "--dsn", "sqlite://x", "--format="+test.format, "--stage="+test.stage, "orders")
 		clitest.WantOutcome(t, got, clitest.Usage, "", test.want)

@@ -1,0 +1,58 @@
+package pgonline
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
+)
+
+var (
+	//go:embed stage.sql
+	stageUp string
+	//go:embed stage_back.sql
+	stageBack string
+)
+
+// InFiles are the stages whose steps are all short.
+var InFiles = []plan.StageName{plan.StagePrepare, plan.StageSwap, plan.StageFinish}
+
+// StageFile is the text of a migration that carries a stage out, and of its way back. What
+// comes after prepare, whose statements are p's, is in the journal of each database.
+func StageFile(stage plan.StageName, tables []engine.OnlineTable, p *engine.OnlinePlan) (up, down string, err error) {
+	var names, keys []string
+	for _, t := range tables {
+		if t.Name.Schema != tables[0].Name.Schema {
+			return "", "", fmt.Errorf("sqlmigrate: the tables are in several schemas: carry out stage %s with OnlinePlan.Apply", stage)
+		}
+		name := pgsql.Literal(pgsql.Qualified(t.Name.Schema, t.Name.Name))
+		names = append(names, name)
+		for _, c := range t.Columns {
+			if c.To != "" || stage == plan.StageFinish {
+				keys = append(keys, fmt.Sprintf("(%s, %s)", name, pgsql.Literal(c.Name)))
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return "", "", errors.New("sqlmigrate: nothing to do: the keys are wide")
+	}
+	var move string
+	var text []byte
+	if stage == plan.StagePrepare {
+		move = identity(&engine.Move{Plan: *p})
+		if text, err = json.Marshal(p); err != nil {
+			return "", "", fmt.Errorf("sqlmigrate: online: %w", err)
+		}
+	}
+	filled := strings.NewReplacer(
+		"STAGE", string(stage), "TABLES", strings.Join(names, ", "), "KEYS", strings.Join(keys, ", "), "TRIGGER", triggerName,
+		"'COLUMNS'", pgsql.Literal(journalColumns), "'PLAN'", pgsql.Literal(string(text)), "'MOVE'", pgsql.Literal(move),
+		"COMMAND", "gormflake migrate online apply --until constrain",
+	)
+	return strings.TrimSpace(filled.Replace(stageUp)), strings.TrimSpace(filled.Replace(stageBack)), nil
+}
