@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/internal/testserver"
-	"github.com/gormflake/gormflake/sqlmigrate"
 )
 
 // pgPeers is a table to which nothing refers, as pgroll wants it.
@@ -34,8 +33,9 @@ func TestPeersPostgres(t *testing.T) {
 		return pgProofOf(t, server, d, rows), d
 	}
 	t.Run("gormflake", func(t *testing.T) {
-		p, d := peer(t)
-		p.measure(t, func() error { return moved(p, d.online(t, "orders")) })
+		p, _ := peer(t)
+		p.targets = []any{"orders"}
+		p.measure(t, func() error { return p.moved(t) })
 	})
 	t.Run("pgroll", func(t *testing.T) {
 		pgroll := inPath(t, "pgroll")
@@ -84,8 +84,9 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 		return mariadbProofOf(t, server, d, rows), d
 	}
 	t.Run("gormflake", func(t *testing.T) {
-		p, d := peer(t)
-		p.measure(t, func() error { return moved(p, d.onlineOf(t, "orders")) })
+		p, _ := peer(t)
+		p.targets = []any{"orders"}
+		p.measure(t, func() error { return p.moved(t) })
 	})
 	t.Run("pt-online-schema-change", func(t *testing.T) {
 		change := inPath(t, "pt-online-schema-change")
@@ -114,7 +115,8 @@ func (p *proof) measure(t *testing.T, move func() error) {
 	p.longest(t)
 }
 
-func moved(p *proof, plan *sqlmigrate.OnlinePlan) error {
+func (p *proof) moved(t *testing.T) error {
+	plan := p.plan(t)
 	if err := plan.Apply(context.Background(), p.db); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -65,9 +67,9 @@ func mariadbProofOf(t *testing.T, server *testserver.Server, d *mariadbDatabase,
 	return &proof{
 		server: server, rows: rows, url: d.dsn, db: d.DB, pool: programs,
 		dialect: dialect{insert: mariadbInserted, upsert: "INSERT INTO ledger (id, %[1]s) VALUES (%[2]d, %[3]d) ON DUPLICATE KEY UPDATE %[1]s = %[3]d"},
-		plan:    func() *sqlmigrate.OnlinePlan { return d.online(t) },
-		schema:  func() string { return d.schema(t) },
-		want:    func(query, want string) { t.Helper(); d.want(t, query, want) },
+		open:    func() *gorm.DB { return mariadbOpen(t, d.dsn) }, targets: mariadbTargets,
+		schema: func() string { return d.schema(t) },
+		want:   func(query, want string) { t.Helper(); d.want(t, query, want) },
 	}
 }
 

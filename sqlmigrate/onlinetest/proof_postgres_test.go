@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/internal/testserver"
 	"github.com/gormflake/gormflake/sqlmigrate"
 )
@@ -65,9 +67,9 @@ func pgProofOf(t *testing.T, server *testserver.Server, d *pgDatabase, rows int)
 	return &proof{
 		server: server, rows: rows, url: d.url + partedChild, db: d.DB, pool: programs,
 		dialect: dialect{insert: pgInserted, upsert: "INSERT INTO ledger (id, %[1]s) VALUES (%[2]d, %[3]d) ON CONFLICT (id) DO UPDATE SET %[1]s = %[3]d"},
-		plan:    func() *sqlmigrate.OnlinePlan { return d.online(t, pgPartedTargets...) },
-		schema:  func() string { return d.pgDumped(t, "--schema-only") },
-		want:    func(query, want string) { t.Helper(); d.want(t, query, want) },
+		open:    func() *gorm.DB { return pgOpen(t, d.url) }, targets: pgPartedTargets,
+		schema: func() string { return d.pgDumped(t, "--schema-only") },
+		want:   func(query, want string) { t.Helper(); d.want(t, query, want) },
 	}
 }
 

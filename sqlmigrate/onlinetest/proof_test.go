@@ -39,9 +39,10 @@ type proof struct {
 	until  sqlmigrate.StageName   // after which there is one
 	second []sqlmigrate.StageName // the same for another move, to the end; none if empty
 
-	plan   func() *sqlmigrate.OnlinePlan
-	schema func() string
-	want   func(query, want string)
+	open    func() *gorm.DB // as a program that has just been started
+	targets []any
+	schema  func() string
+	want    func(query, want string)
 
 	stage   atomic.Value // string
 	down    atomic.Bool  // the server is, and its programs' transactions fail
@@ -174,11 +175,11 @@ func (p *proof) run(t *testing.T) {
 			p.loseServer(t)
 		}
 	}
-	p.note(t, "Apply", p.plan().Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch()))
+	p.note(t, "Apply", p.plan(t).Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch()))
 	t.Logf("moved in %v", time.Since(begun).Round(time.Second))
 	p.check(t)
 	begun = time.Now()
-	p.note(t, "Revert", p.plan().Revert(context.Background(), p.db, p.watch()))
+	p.note(t, "Revert", p.plan(t).Revert(context.Background(), p.db, p.watch()))
 	t.Logf("reverted in %v", time.Since(begun).Round(time.Second))
 	p.check(t)
 	same(t, "after the way back", p.schema(), before)
@@ -186,8 +187,8 @@ func (p *proof) run(t *testing.T) {
 		for _, stage := range p.second {
 			p.killed(t, stage)
 		}
-		p.note(t, "Apply", p.plan().Apply(context.Background(), p.db, p.watch()))
-		p.note(t, "Finish", p.plan().Finish(context.Background(), p.db, p.watch()))
+		p.note(t, "Apply", p.plan(t).Apply(context.Background(), p.db, p.watch()))
+		p.note(t, "Finish", p.plan(t).Finish(context.Background(), p.db, p.watch()))
 		p.check(t)
 	}
 	p.end(t)
@@ -205,6 +206,13 @@ func (p *proof) end(t *testing.T) {
 	p.idle()
 	close(p.stop)
 	p.running.Wait()
+}
+
+func (p *proof) plan(t *testing.T) *sqlmigrate.OnlinePlan {
+	t.Helper()
+	plan, err := tryOnline(t.Context(), p.open(), p.targets...)
+	p.note(t, "plan", err)
+	return plan
 }
 
 func (p *proof) note(t *testing.T, what string, err error) {
