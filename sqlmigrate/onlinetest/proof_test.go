@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -228,6 +229,21 @@ func (p *proof) watch() sqlmigrate.OnlineOption {
 
 func (p *proof) at(stage, step string) { p.stage.Store(stage + " " + shortStep(step)) }
 
+// child starts a process that moves the tables, again while the server is still at the
+// last statement of one that was killed.
+func (p *proof) child(t *testing.T, at func(stage, step string, kill func())) (done bool, failed string) {
+	t.Helper()
+	for {
+		done, failed = runChild(t, p.url, func(stage, step string, kill func()) {
+			p.at(stage, step)
+			at(stage, step, kill)
+		})
+		if !strings.Contains(failed, "another run is under way") {
+			return done, failed
+		}
+	}
+}
+
 // killed starts a process that moves the tables, and kills it at a random moment after
 // it has begun a stage.
 func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
@@ -237,9 +253,8 @@ func (p *proof) killed(t *testing.T, stage sqlmigrate.StageName) {
 		delay = rand.N(time.Duration(p.rows) * 8 * time.Microsecond)
 	}
 	begun, at := false, ""
-	done, failed := runChild(t, p.url, func(now, step string, kill func()) {
+	done, failed := p.child(t, func(now, _ string, kill func()) {
 		at = now
-		p.at(now, step)
 		if now == string(stage) && !begun {
 			begun = true
 			time.AfterFunc(delay, kill)
@@ -256,8 +271,7 @@ func (p *proof) loseServer(t *testing.T) {
 	t.Helper()
 	var once sync.Once
 	lost := make(chan error, 1)
-	_, failed := runChild(t, p.url, func(now, step string, _ func()) {
-		p.at(now, step)
+	_, failed := p.child(t, func(now, _ string, _ func()) {
 		if now != string(sqlmigrate.StageCopy) {
 			return
 		}
