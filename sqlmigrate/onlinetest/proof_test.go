@@ -168,7 +168,8 @@ func (w *proofWriter) change(ctx context.Context, tx *sql.Tx, statement, column 
 func (p *proof) run(t *testing.T) {
 	before := p.schema()
 	p.start(t)
-	p.idle()
+	idle := time.Duration(p.rows) * 36 * time.Microsecond
+	time.Sleep(idle)
 	begun := time.Now()
 	for n, stage := range p.first {
 		p.killed(t, stage)
@@ -192,19 +193,17 @@ func (p *proof) run(t *testing.T) {
 		p.note(t, "Finish", p.plan(t).Finish(context.Background(), p.db, p.watch()))
 		p.check(t)
 	}
-	p.end(t)
+	p.end(t, idle)
 	if worst := p.longest(t); worst > 2 {
 		t.Errorf("the longest transaction took %.2f times the longest without a move, want at most 2", worst)
 	}
 }
 
-// idle lets the writers do without a move.
-func (p *proof) idle() { time.Sleep(time.Duration(p.rows) * 36 * time.Microsecond) }
-
-func (p *proof) end(t *testing.T) {
+// end lets the writers do without a move once more.
+func (p *proof) end(t *testing.T, idle time.Duration) {
 	t.Helper()
 	p.stage.Store("after")
-	p.idle()
+	time.Sleep(idle)
 	close(p.stop)
 	p.running.Wait()
 }
