@@ -177,7 +177,9 @@ func (p *proof) run(t *testing.T) {
 			p.loseServer(t)
 		}
 	}
-	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error { return o.Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch()) })
+	p.online(t, "Apply", func(o *sqlmigrate.OnlinePlan) error {
+		return o.Apply(context.Background(), p.db, sqlmigrate.WithLastStage(p.until), p.watch())
+	})
 	t.Logf("moved in %v", time.Since(begun).Round(time.Second))
 	p.check(t)
 	begun = time.Now()
