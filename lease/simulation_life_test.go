@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -19,6 +20,7 @@ type life struct {
 	own, random *stream
 	window      time.Duration
 	clock       *skew
+	seen        *trace.Recorder
 	last        model.Event // Issued
 	lastID      types.ID
 }
@@ -43,7 +45,8 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 
 func (l *life) live() {
 	defer l.die()
-	got, err := lease.Acquire(context.Background(), l.client, l.layout, l.options()...)
+	l.seen = l.newRecorder(l.client)
+	got, err := lease.Acquire(context.Background(), l.seen.Store, l.layout, l.options()...)
 	if err != nil {
 		return
 	}
@@ -96,9 +99,11 @@ func (l *life) issue(gen *snowflake.Generator) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(10*time.Second))
 		before := l.lease.Stats()
+		l.seen.Began()
 		id, err := gen.Next(ctx)
 		cancel()
 		if err == nil {
+			l.seen.Issued(l.layout, []types.ID{id})
 			l.note(id, before)
 		}
 	}

@@ -3,12 +3,13 @@ package leasetest_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
+	"fmt"
 	"net"
 	"net/rpc"
+	"os"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/leasetest"
@@ -19,7 +20,6 @@ import (
 type Remote struct {
 	mu       sync.Mutex
 	stores   map[string]*leasetest.Memory
-	onCall   func(leasetest.Call) leasetest.Fault
 	address  string
 	listener net.Listener
 	conns    []net.Conn
@@ -36,28 +36,13 @@ type (
 )
 
 // serve starts a Remote that lasts as long as the test.
-func serve(t *testing.T, onCall func(leasetest.Call) leasetest.Fault) *Remote {
+func serve(t *testing.T) *Remote {
 	t.Helper()
-	r := &Remote{stores: map[string]*leasetest.Memory{}, onCall: onCall, address: "127.0.0.1:0"}
+	r := &Remote{stores: map[string]*leasetest.Memory{}, address: "127.0.0.1:0"}
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Kill)
-	go r.deliver(t.Context())
-	return r
-}
-
-// serveVolatile starts a Remote that crashes all the time: what it has written and
-// not acknowledged is visible for a moment, and then often gone.
-func serveVolatile(t *testing.T, onCall func(leasetest.Call) leasetest.Fault) *Remote {
-	t.Helper()
-	r := serve(t, onCall)
-	go func() {
-		for t.Context().Err() == nil {
-			time.Sleep(10*time.Millisecond + rand.N(50*time.Millisecond))
-			r.each(func(m *leasetest.Memory) { m.Crash() })
-		}
-	}()
 	return r
 }
 
@@ -103,28 +88,8 @@ func (r *Remote) store(namespace string) *leasetest.Memory {
 	defer r.mu.Unlock()
 	if r.stores[namespace] == nil {
 		r.stores[namespace] = leasetest.NewMemory()
-		r.stores[namespace].OnCall(r.onCall)
 	}
 	return r.stores[namespace]
-}
-
-// deliver lets calls on hold arrive, most of them too late.
-func (r *Remote) deliver(ctx context.Context) {
-	for ctx.Err() == nil {
-		select {
-		case <-time.After(700 * time.Millisecond):
-		case <-ctx.Done():
-		}
-		r.each(func(m *leasetest.Memory) { m.Deliver() })
-	}
-}
-
-func (r *Remote) each(f func(*leasetest.Memory)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, store := range r.stores {
-		f(store)
-	}
 }
 
 // calls are what the processes may call.
@@ -149,7 +114,21 @@ type remoteStore struct {
 	client *rpc.Client
 }
 
+// What follows an address makes the process that dials it wrong.
+const (
+	apart = "/apart" // it sees no records of others
+	quits = "/quits"
+)
+
 func dialRemote(_ context.Context, address, namespace string) (lease.Store, func(), error) {
+	address, isApart := strings.CutSuffix(address, apart)
+	if isApart {
+		namespace = fmt.Sprint(namespace, os.Getpid())
+	}
+	if strings.HasSuffix(address, quits) {
+		fmt.Fprintln(os.Stderr, "quits")
+		os.Exit(1)
+	}
 	s := &remoteStore{address: address, namespace: namespace}
 	_, err := s.connect()
 	return s, s.reset, err
@@ -219,7 +198,7 @@ func (s *remoteStore) CompareAndSwap(ctx context.Context, worker int, old, to le
 
 func TestRemoteConforms(t *testing.T) {
 	t.Parallel()
-	remote := serve(t, nil)
+	remote := serve(t)
 	leasetest.Conform(t, func(t *testing.T, namespace string) lease.Store {
 		store, closeStore, err := dialRemote(t.Context(), remote.address, namespace)
 		if err != nil {
