@@ -73,7 +73,7 @@ func TestTraceMutants(t *testing.T) {
 }
 
 func (m sourceMutant) torture(t *testing.T) {
-	out, err := exec.Command(m.build(t, "./leasetest"), "-test.run=^TestTorture$").CombinedOutput()
+	out, err := exec.Command(m.build(t, "./sqllease"), "-test.run=^TestTortureSQLite$").CombinedOutput()
 	if !strings.Contains(string(out), "the model does not allow") {
 		t.Errorf("%v, want a trace that is rejected\n%s", err, out)
 	}

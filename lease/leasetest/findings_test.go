@@ -126,7 +126,7 @@ func TestFailingTortures(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Pauses = 1 }))
 	})
 	t.Run("no outage", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Server = serve(t) }))
+		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Server = server{} }))
 	})
 	t.Run("some answers lost", func(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, append(good, leasetest.Lost)), lose)
@@ -135,10 +135,10 @@ func TestFailingTortures(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, good), lose)
 	})
 	t.Run("process gives up", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Findings(t, serve(t).address+quits, quick()), few)
+		leasetest.Judge(t, leasetest.Findings(t, quits, quick()), few)
 	})
 	t.Run("options", func(t *testing.T) {
-		leasetest.Torture(t, serve(t).address,
+		leasetest.Torture(t, "",
 			leasetest.TortureConfig{Processes: -1, Workers: 33, Window: -1, Duration: -1, Outages: -1, LoseOneIn: -1})
 	})
 }
