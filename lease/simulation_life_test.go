@@ -135,7 +135,8 @@ func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
 }
 
-// end closes the generator, or is killed before.
+// end closes the generator, or is killed before. Where closing gives up, the lease is
+// released as well.
 func (l *life) end(gen *snowflake.Generator) {
 	killed := l.own.oneIn(3)
 	ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(20*time.Second))
@@ -143,5 +144,7 @@ func (l *life) end(gen *snowflake.Generator) {
 	if killed {
 		l.die()
 	}
-	_ = gen.Close(ctx)
+	if gen.Close(ctx) != nil {
+		_ = l.lease.Release(context.Background())
+	}
 }

@@ -48,7 +48,7 @@ type journal struct {
 	buf  []byte
 }
 
-// traceSuffix is what the name of a journal has in common with that of the trace.
+// traceSuffix makes the name of a journal that of its process's trace.
 const traceSuffix = ".trace"
 
 func openJournal(path string) (*journal, error) {
