@@ -40,7 +40,7 @@ func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 		var err error
 		counted := trace.New(store, io.Discard)
 		leases[i], err = lease.Acquire(ctx, counted.Store, crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if calls[i] = counted.Calls(); err != nil {
+		if calls[i] = counted.Stop(); err != nil {
 			t.Errorf("lease %d: %v", i, err)
 		}
 	})

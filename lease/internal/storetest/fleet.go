@@ -270,6 +270,7 @@ func (m *Member) run(ctx context.Context) {
 	}
 	m.issue(ctx, gen)
 	shut(gen.Close)
+	m.seen.Stop()
 	steps, err := trace.Replay(&m.trace)
 	if err != nil {
 		m.t.Error(err)

@@ -54,10 +54,12 @@ func (r *Recorder) emit(e model.Event) {
 	}
 }
 
-// Calls returns how often the store was called.
-func (r *Recorder) Calls() int {
+// Stop ends the trace, which may be read then, and returns how often the store was
+// called.
+func (r *Recorder) Stop() (calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.events = maxEvents
 	return r.calls
 }
 
