@@ -20,13 +20,22 @@ func TestMain(m *testing.M) {
 // quits is the address that ends a process.
 const quits = "quits"
 
-// dial returns a store that no other process sees.
+// dial returns a store that no other process sees, and that is down for longer than a
+// window at times.
 func dial(_ context.Context, address, _ string) (lease.Store, func(), error) {
 	if address == quits {
 		fmt.Fprintln(os.Stderr, "quits")
 		os.Exit(1)
 	}
-	return leasetest.NewMemory(), nil, nil
+	store := leasetest.NewMemory()
+	go func() {
+		for range time.Tick(time.Second) {
+			store.Down()
+			time.Sleep(2 * window)
+			store.Up()
+		}
+	}()
+	return store, nil, nil
 }
 
 // A server that is killed keeps the processes from nothing.
@@ -35,10 +44,12 @@ type server struct{}
 func (server) Start() error { return nil }
 func (server) Kill()        {}
 
+const window = 300 * time.Millisecond
+
 // quick is a torture in which much happens within seconds.
 func quick() leasetest.TortureConfig {
 	return leasetest.TortureConfig{
-		Processes: 4, Workers: 2, Window: 300 * time.Millisecond, Skew: time.Second,
+		Processes: 4, Workers: 2, Window: window, Skew: time.Second,
 		Duration: 3 * time.Second, IDs: 2000, Pauses: 2,
 	}
 }
