@@ -64,12 +64,17 @@ func TestTorture(t *testing.T) {
 }
 
 // A torture that finds nothing may be blind: processes that do not see each other's
-// records issue IDs twice.
+// records issue IDs twice, soon, though not in every run of three seconds.
 func TestTortureFindsDuplicates(t *testing.T) {
 	t.Parallel()
-	f := leasetest.Findings(t, "", quick())
-	t.Log(f)
-	if c := f.Counts(); c.Duplicates == 0 || c.Shared == 0 {
-		t.Errorf("%d IDs issued twice, %d ticks of a worker under two grants, want some of each", c.Duplicates, c.Shared)
+	config := quick()
+	config.Workers, config.Skew = 1, -1
+	for range 20 {
+		f := leasetest.Findings(t, "", config)
+		t.Log(f)
+		if c := f.Counts(); c.Duplicates > 0 && c.Shared > 0 {
+			return
+		}
 	}
+	t.Error("the torture has found nothing, want IDs issued twice")
 }
