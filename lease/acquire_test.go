@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,30 +174,6 @@ func TestAcquireWaitsForOneReleasedAMomentAgo(t *testing.T) {
 			t.Errorf("took %+v after %v, want datacenter 1 worker 0 after 300ms", l.Stats(), waited)
 		}
 	})
-}
-
-func TestAcquireTogether(t *testing.T) {
-	t.Parallel()
-	store := leasetest.NewMemory()
-	workers := make([]int, 64)
-	var wg sync.WaitGroup
-	for i := range workers {
-		wg.Go(func() {
-			l, err := lease.Acquire(t.Context(), store, snowflake.TwitterLayout(), lease.WithWorkers(0, 1), lease.WithLogger(discard()))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			t.Cleanup(func() { _ = l.Release(context.Background()) }) // not before all have one
-			s := l.Stats()
-			workers[i] = int(s.Datacenter<<5 | s.Worker)
-		})
-	}
-	wg.Wait()
-	slices.Sort(workers)
-	if distinct := slices.Compact(slices.Clone(workers)); len(distinct) != len(workers) {
-		t.Errorf("%d distinct workers of %d: %v", len(distinct), len(workers), workers)
-	}
 }
 
 func TestLayoutIsCompared(t *testing.T) {
@@ -453,32 +427,6 @@ func TestSettleTriesAgain(t *testing.T) {
 		l := acquire(t, store, lease.WithSettle(time.Minute))
 		if took := time.Since(start); took > 62*time.Second || l.Stats().Losses > 0 {
 			t.Errorf("settled after %v, %+v", took, l.Stats())
-		}
-	})
-}
-
-// What settling is for: the store forgets that somebody holds the worker, and
-// that one notices within its window.
-func TestSettleSeesTheForgottenHolder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		settle := []lease.Option{lease.WithWindow(time.Second), lease.WithSettle(time.Second), lease.WithWorkers(0, 0), lease.WithDatacenter(0)}
-		first := generate(t, acquire(t, store, settle...))
-		forgotten := store.Records()
-		id, _ := next(t, first)
-		store.Put(0, lease.Record{})
-		second, err := lease.Acquire(t.Context(), store, layout(), append(settle, lease.WithLogger(discard()))...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gen := generate(t, second)
-		later, _ := next(t, gen)
-		if !layout().Time(later).After(time.UnixMilli(forgotten[0].Bound)) || later <= id {
-			t.Errorf("the second issues %d within the forgotten window until %d", later, forgotten[0].Bound)
-		}
-		if _, err := first.Next(t.Context()); !errors.Is(err, snowflake.ErrFenced) {
-			t.Errorf("the first continues: %v", err)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
@@ -72,37 +71,6 @@ func TestForgedHolder(t *testing.T) {
 	if after := store.Records(); !maps.Equal(after, before) {
 		t.Errorf("records = %v, want %v", after, before)
 	}
-}
-
-// A holder that is alive stops under the worker, and continues under another one.
-func TestEvictAlive(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWindow(50*time.Millisecond))
-		gen := generate(t, l)
-		first, worker := next(t, gen)
-		for evicted := false; !evicted; { // unless it renews its lease between the two steps
-			in := inspect(t, store)
-			evicted = in.Evict(t.Context(), in.Holders[0]) == nil
-		}
-		bound := store.Records()[worker].Bound
-		for {
-			id, now := next(t, gen)
-			if id <= first {
-				t.Fatalf("ID %v after %v", id, first)
-			}
-			if now != worker {
-				break
-			}
-			if at := gen.Layout().Time(id).UnixMilli(); at >= bound {
-				t.Fatalf("issued at %d under the worker that was taken away at %d", at, bound)
-			}
-		}
-		if l.Stats().Losses != 1 {
-			t.Errorf("stats = %+v, want one loss", l.Stats())
-		}
-	})
 }
 
 func TestEvictChanged(t *testing.T) {
@@ -241,39 +209,6 @@ func TestRaiseNothing(t *testing.T) {
 	if r := store.Records()[2]; r != want {
 		t.Errorf("record = %+v, want %+v", r, want)
 	}
-}
-
-// A holder that is alive stops under its worker, and issues nothing below the new
-// bounds under another one.
-func TestRaiseAlive(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWindow(50*time.Millisecond))
-		gen := generate(t, l)
-		last, _ := next(t, gen)
-		to, over := time.Now().Add(500*time.Millisecond), l.Stats().Until // of the window that was used
-		if n, err := inspect(t, store).Raise(t.Context(), to); n != 4 || err != nil {
-			t.Fatalf("Raise = %d, %v, want 4", n, err)
-		}
-		for at := to.Add(-time.Hour); at.Before(to); {
-			id, err := gen.Next(t.Context())
-			if err != nil {
-				time.Sleep(time.Millisecond) // no worker is free yet
-				continue
-			}
-			if id <= last {
-				t.Fatalf("ID %v after %v", id, last)
-			}
-			last, at = id, gen.Layout().Time(id)
-			if !at.Before(over) && at.Before(to) {
-				t.Fatalf("issued at %v, below the bounds that were raised to %v", at, to)
-			}
-		}
-		if l.Stats().Losses != 1 {
-			t.Errorf("stats = %+v, want one loss", l.Stats())
-		}
-	})
 }
 
 func TestRaiseRefuses(t *testing.T) {

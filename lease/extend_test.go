@@ -196,39 +196,6 @@ func TestHangingStore(t *testing.T) {
 	})
 }
 
-// A paused process does not learn of the pause but by its clock.
-func TestPauseBeyondTheWindow(t *testing.T) {
-	t.Parallel()
-	for _, taken := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			store := leasetest.NewMemory()
-			l := acquire(t, store, lease.WithWorkers(0, 0), lease.WithDatacenter(0))
-			gen := generate(t, l)
-			_, worker := next(t, gen)
-			wake := make(chan struct{})
-			store.OnCall(func(leasetest.Call) leasetest.Fault { // the keeper is asleep too
-				<-wake
-				return leasetest.None
-			})
-			time.Sleep(time.Hour)
-			bound := time.Now().Add(-time.Minute).UnixMilli()
-			if taken {
-				bound = time.Now().Add(10 * time.Second).UnixMilli()
-				store.Put(worker, lease.Record{Bound: bound, Owner: "other"})
-			}
-			if _, err := gen.TryNext(); !errors.Is(err, snowflake.ErrFenced) {
-				t.Errorf("after the pause: %v, want ErrFenced", err)
-			}
-			close(wake)
-			time.Sleep(15 * time.Second)
-			id, _ := next(t, gen)
-			if tick := layout().Time(id).UnixMilli(); tick < bound {
-				t.Errorf("issued tick %d below the bound %d", tick, bound)
-			}
-		})
-	}
-}
-
 func TestReleaseUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []leasetest.Fault{leasetest.LoseRequest, leasetest.LoseReply} {
@@ -422,32 +389,6 @@ func TestBoundsAreWholeTicks(t *testing.T) {
 			if err := gen.Fill(t.Context(), ids); err != nil {
 				t.Fatal(err)
 			}
-		}
-	})
-}
-
-func TestLogicalTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory()
-		l := acquire(t, store, lease.WithWindow(100*time.Millisecond))
-		gen := generate(t, l, snowflake.WithLogicalTime())
-		last, _ := next(t, gen)
-		ids := make([]types.ID, 1000)
-		for range 3000 {
-			if err := gen.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
-			if ids[0] <= last {
-				t.Fatalf("%d after %d", ids[0], last)
-			}
-			last = ids[len(ids)-1]
-			if tick, bound := layout().Time(last).UnixMilli(), store.Records()[key(layout(), last)].Bound; tick >= bound {
-				t.Fatalf("tick %d is not below the bound %d", tick, bound)
-			}
-		}
-		if ahead := time.Until(layout().Time(last)); ahead < 700*time.Millisecond {
-			t.Errorf("%v ahead of the clock, want 3,000,000 IDs of 4,096 a millisecond", ahead)
 		}
 	})
 }

@@ -38,49 +38,6 @@ func robBusy(t *testing.T, store *leasetest.Memory, worker int) {
 	}
 }
 
-func TestLossContinuesUnderAnotherWorker(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, log := leasetest.NewMemory(), new(journal)
-		l := acquire(t, store, lease.WithLogger(log.logger()))
-		gen := generate(t, l)
-		last, first := next(t, gen)
-		bound := store.Records()[first].Bound
-		rob(store, first)
-		for range 300 {
-			time.Sleep(time.Second)
-			id, err := gen.TryNext()
-			if err != nil && time.Now().UnixMilli() > bound+1000 {
-				t.Fatalf("%v after the bound", err)
-			}
-			if err != nil {
-				id, _ = next(t, gen) // TryNext does not ask for the other worker
-			}
-			if id <= last {
-				t.Fatalf("%d after %d", id, last)
-			}
-			if tick := layout().Time(id).UnixMilli(); key(layout(), id) == first && tick >= bound {
-				t.Fatalf("tick %d under the lost worker, at or above its bound %d", tick, bound)
-			}
-			last = id
-		}
-		if key(layout(), last) == first {
-			t.Error("still under the lost worker")
-		}
-		if l.Stats().Losses != 1 || log.count("worker lost") != 1 || log.count("in place of the lost one") != 1 {
-			t.Errorf("stats %+v, log:\n%s", l.Stats(), log)
-		}
-		if err := gen.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		for worker, r := range store.Records() {
-			if worker >= 0 && !released(r) && r.Owner != "robber" {
-				t.Errorf("worker %d stays taken: %+v", worker, r)
-			}
-		}
-	})
-}
-
 // The lease has taken a worker in place of the lost one, and ends before anybody
 // has asked for it: that one is released too.
 func TestSpareIsReleased(t *testing.T) {
@@ -365,44 +322,6 @@ func TestForgottenBoundIsRestored(t *testing.T) {
 				}
 				if id, again := next(t, gen); again == worker && layout().Time(id).Before(acknowledged) {
 					t.Errorf("%v under the worker that the store forgot, want %v or later", layout().Time(id), acknowledged)
-				}
-			})
-		})
-	}
-}
-
-// The one worker that the process may have is its own: it is had again at
-// once, above what was acknowledged; so it is where another process has taken the
-// worker at the bound that the store remembered, and has released it below ours.
-func TestForgottenWorkerIsHadAgain(t *testing.T) {
-	t.Parallel()
-	for _, taken := range []bool{false, true} {
-		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				store := leasetest.NewMemory()
-				l := acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute))
-				gen := generate(t, l)
-				old, token := store.Records()[0], l.Stats().Owner
-				time.Sleep(25 * time.Second)
-				acknowledged := l.Stats().Until
-				store.Put(0, old)
-				if taken {
-					taker := generate(t, acquire(t, store, lease.WithWorker(0), lease.WithMaxAhead(time.Minute)))
-					next(t, taker)
-					if err := taker.Close(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					if bound := store.Records()[0].Bound; bound >= acknowledged.UnixMilli() {
-						t.Fatalf("the taker has left a bound of %d, want one below %v", bound, acknowledged)
-					}
-				}
-				time.Sleep(20 * time.Second)
-				if id, _ := next(t, gen); layout().Time(id).Before(acknowledged) {
-					t.Errorf("%v, want %v or later", layout().Time(id), acknowledged)
-				}
-				if l.Stats().Owner == token {
-					t.Error("under the old token")
 				}
 			})
 		})

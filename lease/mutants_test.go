@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,9 @@ var settleMutants = []sourceMutant{
 	{"settling ends without a write", "renew.go", "extendErr := l.extend(ctx, w, 0)", "var extendErr error"},
 }
 
+// tortured mutants show in what real processes have seen, too: those of the torture.
+var tortured = []string{"a write without an answer counts", "more counts than was written", "a loss revokes nothing"}
+
 // A replay that accepts everything may be blind. Each mutant is built into the package,
 // and the traces of what then runs must be rejected. What the search for duplicates
 // finds in the same seeds is logged.
@@ -61,10 +65,22 @@ func TestTraceMutants(t *testing.T) {
 	for _, m := range settleMutants {
 		t.Run(m.name, func(t *testing.T) { m.test(t, "issued twice") })
 	}
+	for _, m := range sourceMutants {
+		if slices.Contains(tortured, m.name) {
+			t.Run(m.name+", tortured", m.torture)
+		}
+	}
+}
+
+func (m sourceMutant) torture(t *testing.T) {
+	out, err := exec.Command(m.build(t, "./sqllease"), "-test.run=^TestTortureSQLite$").CombinedOutput()
+	if !strings.Contains(string(out), "the model does not allow") {
+		t.Errorf("%v, want a trace that is rejected\n%s", err, out)
+	}
 }
 
 func (m sourceMutant) test(t *testing.T, want string) {
-	program := m.build(t)
+	program := m.build(t, ".")
 	out, err := run(program)
 	if err == nil || !strings.Contains(out, want) {
 		t.Errorf("20 seeds: %v, want %q\n%s", err, want, out)
@@ -83,8 +99,8 @@ func firstLines(out string) string {
 	return strings.Join(strings.SplitN(out, "\n", 4)[:3], "\n")
 }
 
-// build returns a test program of the package with the mistake.
-func (m sourceMutant) build(t *testing.T) string {
+// build returns the test program of a package, with the mistake.
+func (m sourceMutant) build(t *testing.T, dir string) string {
 	t.Helper()
 	path, err := filepath.Abs(m.file)
 	if err != nil {
@@ -102,7 +118,7 @@ func (m sourceMutant) build(t *testing.T) string {
 	config, program := mutated+".json", filepath.Join(t.TempDir(), "mutant.test")
 	write(t, mutated, strings.Replace(string(source), m.from, m.to, 1))
 	write(t, config, string(overlay))
-	if out, err := exec.Command("go", "test", "-c", "-tags=replay", "-overlay="+config, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-tags=replay", "-overlay="+config, "-o", program, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program

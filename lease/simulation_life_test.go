@@ -9,6 +9,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
@@ -19,6 +20,7 @@ type life struct {
 	own, random *stream
 	window      time.Duration
 	clock       *skew
+	seen        *trace.Recorder
 	last        model.Event // Issued
 	lastID      types.ID
 }
@@ -43,7 +45,8 @@ func (s *simulation) newLife(seed uint64, process, number int) *life {
 
 func (l *life) live() {
 	defer l.die()
-	got, err := lease.Acquire(context.Background(), l.client, l.layout, l.options()...)
+	l.seen = l.newRecorder(l.client)
+	got, err := lease.Acquire(context.Background(), l.seen.Store, l.layout, l.options()...)
 	if err != nil {
 		return
 	}
@@ -96,9 +99,11 @@ func (l *life) issue(gen *snowflake.Generator) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(10*time.Second))
 		before := l.lease.Stats()
+		l.seen.Began()
 		id, err := gen.Next(ctx)
 		cancel()
 		if err == nil {
+			l.seen.Issued(l.layout, []types.ID{id})
 			l.note(id, before)
 		}
 	}
@@ -130,7 +135,8 @@ func (l *life) verify(id types.ID, worker int, before, after lease.Stats) {
 	l.ids[id], l.lastID, l.highest[worker] = true, id, max(l.highest[worker], id)
 }
 
-// end closes the generator, or is killed before.
+// end closes the generator, or is killed before. Where closing gives up, the lease is
+// released as well.
 func (l *life) end(gen *snowflake.Generator) {
 	killed := l.own.oneIn(3)
 	ctx, cancel := context.WithTimeout(context.Background(), l.own.upTo(20*time.Second))
@@ -138,5 +144,7 @@ func (l *life) end(gen *snowflake.Generator) {
 	if killed {
 		l.die()
 	}
-	_ = gen.Close(ctx)
+	if gen.Close(ctx) != nil {
+		_ = l.lease.Release(context.Background())
+	}
 }

@@ -3,6 +3,7 @@
 package lease_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -42,6 +44,7 @@ type simulation struct {
 	ids     map[types.ID]bool
 	users   [16]map[*client]bool // of each worker, who is alive and has written its record
 	highest [16]types.ID         // of each worker
+	views   []*bytes.Buffer      // what those of all processes wrote
 	wrong   []error              // without the model
 }
 
@@ -76,6 +79,13 @@ func (s *stream) upTo(d time.Duration) time.Duration { return 1 + time.Duration(
 
 // oneIn is true once in n times.
 func (s *stream) oneIn(n int64) bool { return s.n(n) == 0 }
+
+func (s *simulation) newRecorder(c *client) *trace.Recorder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.views = append(s.views, new(bytes.Buffer))
+	return trace.New(c, s.views[len(s.views)-1])
+}
 
 func (s *simulation) emit(e model.Event) {
 	s.mu.Lock()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -83,10 +84,9 @@ func (s *simulation) check() (steps int, err error) {
 	switch {
 	case *blind:
 	case s.forgets:
-		for _, view := range s.views() {
-			v := model.NewView()
-			err = errors.Join(err, v.Check(view))
-			steps += v.Steps
+		for _, view := range s.views {
+			taken, rejected := trace.Replay(view)
+			steps, err = steps+taken, errors.Join(err, rejected)
 		}
 	default:
 		r := model.NewReplay()
@@ -94,30 +94,6 @@ func (s *simulation) check() (steps int, err error) {
 		steps = r.Steps
 	}
 	return steps, err
-}
-
-// views are what each process has seen, which knows of a read when it is answered.
-func (s *simulation) views() (views [][]model.Event) {
-	open, reads := map[int][]model.Event{}, map[int]model.Event{}
-	for _, e := range s.events {
-		switch e.Kind {
-		case model.Loaded:
-			reads[e.Call] = e
-		case model.Answered:
-			if read, ok := reads[e.Call]; ok {
-				open[e.Process] = append(open[e.Process], read)
-			}
-			open[e.Process] = append(open[e.Process], e)
-		case model.Issued:
-			open[e.Process] = append(open[e.Process], model.Event{Kind: model.Began}, e)
-		case model.Sent, model.Holds:
-			open[e.Process] = append(open[e.Process], e)
-		case model.Died:
-			views = append(views, open[e.Process])
-			delete(open, e.Process)
-		}
-	}
-	return views
 }
 
 // simulate runs a fleet of ten to seventeen processes, for sixteen workers. The store

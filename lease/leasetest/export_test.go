@@ -6,17 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 )
-
-// MakeBreaker returns a breaker.
-func MakeBreaker(store func(lease.Store) lease.Store, source func(*lease.Lease) snowflake.WorkerSource) breaker {
-	return breaker{store, source}
-}
-
-// MainWith is Main with broken variants.
-func MainWith(m *testing.M, dial Dialer, breakers map[string]breaker) { runMain(m, dial, breakers) }
 
 // ConformWithin is Conform with other limits for calls that hang, and for those whose
 // context has ended.
@@ -25,16 +16,10 @@ func ConformWithin(t *testing.T, open Opener, patience, prompt time.Duration) {
 	conform(t, open, patience, prompt)
 }
 
-// A Breaker breaks a rule.
-type Breaker = breaker
-
-// Findings runs a torture, with all processes playing a broken variant, without
-// judging it.
-func Findings(t *testing.T, address string, config TortureConfig, breaker string) *findings {
+// Findings runs a torture without judging it.
+func Findings(t *testing.T, address string, config TortureConfig) *findings {
 	t.Helper()
-	c := newTorture(t, config)
-	c.breaker = breaker
-	return runTorture(t, address, c)
+	return runTorture(t, address, newTorture(t, config))
 }
 
 // An Entry is one of a journal.

@@ -19,7 +19,8 @@ type findings struct {
 	lost                       int // answers to writes
 	duplicates, shared         int // IDs issued again; ticks of a worker under two grants
 	falling, strangers         int // IDs not above the one before; under a worker not granted
-	unreadable                 int
+	unreadable, rejected       int // journals; traces, by the model
+	replayed                   int // steps of the model
 	examples                   []string
 }
 
@@ -38,6 +39,9 @@ func (f *findings) String() string {
 	if f.lost > 0 {
 		text += fmt.Sprintf(", %d answers to writes lost", f.lost)
 	}
+	if f.replayed > 0 {
+		text += fmt.Sprintf(", %d steps of the model", f.replayed)
+	}
 	return text
 }
 
@@ -52,6 +56,9 @@ func (c *torture) report(t *testing.T, f *findings) {
 	if f.violations() > 0 {
 		t.Errorf("%d IDs issued twice, %d ticks of a worker issued under two grants, %d IDs not above the one before, %d under a worker that was not granted, %d journals unreadable",
 			f.duplicates, f.shared, f.falling, f.strangers, f.unreadable)
+	}
+	if f.rejected > 0 {
+		t.Errorf("the model does not allow what %d processes did", f.rejected)
 	}
 	for _, example := range f.examples {
 		t.Log(example)
@@ -93,6 +100,12 @@ func (r *runner) examine() *findings {
 			e.unreadable++
 			e.example("%v: %v", c, err)
 		}
+		steps, err := replay(c.journal + traceSuffix)
+		if err != nil {
+			e.rejected++
+			e.example("%v: %v", c, err)
+		}
+		e.replayed += steps
 	}
 	e.compare()
 	e.findings.grants = len(e.grants)

@@ -126,7 +126,7 @@ func TestFailingTortures(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Pauses = 1 }))
 	})
 	t.Run("no outage", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Server = serve(t, nil) }))
+		leasetest.Judge(t, leasetest.Examine(t, good), with(func(c *leasetest.TortureConfig) { c.Server = server{} }))
 	})
 	t.Run("some answers lost", func(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, append(good, leasetest.Lost)), lose)
@@ -135,10 +135,10 @@ func TestFailingTortures(t *testing.T) {
 		leasetest.Judge(t, leasetest.Examine(t, good), lose)
 	})
 	t.Run("process gives up", func(t *testing.T) {
-		leasetest.Judge(t, leasetest.Findings(t, serve(t, nil).address, quick(), "quitter"), few)
+		leasetest.Judge(t, leasetest.Findings(t, quits, quick()), few)
 	})
 	t.Run("options", func(t *testing.T) {
-		leasetest.Torture(t, serve(t, nil).address,
+		leasetest.Torture(t, "",
 			leasetest.TortureConfig{Processes: -1, Workers: 33, Window: -1, Duration: -1, Outages: -1, LoseOneIn: -1})
 	})
 }
@@ -165,7 +165,7 @@ func TestTortureFails(t *testing.T) {
 		"--- FAIL: TestFailingTortures/no_answer_lost (",
 		"no answer was lost, want at least one",
 		"--- FAIL: TestFailingTortures/process_gives_up (",
-		"has ended without being told to: exit status 1: torture process: quits",
+		"has ended without being told to: exit status 1: quits",
 		"--- FAIL: TestFailingTortures/options (",
 		"leasetest: TortureConfig.Processes is -1: want 1 or more",
 		"leasetest: TortureConfig.Workers is 33: want 1 to 32",

@@ -48,6 +48,9 @@ type journal struct {
 	buf  []byte
 }
 
+// traceSuffix makes the name of a journal that of its process's trace.
+const traceSuffix = ".trace"
+
 func openJournal(path string) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

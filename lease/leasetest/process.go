@@ -32,7 +32,6 @@ type script struct {
 	Workers, LoseOneIn          int
 	Window, Offset, Skew        time.Duration
 	Seed                        uint64
-	Breaker                     string
 }
 
 // Exit codes of a process that nobody has ended.
@@ -48,7 +47,7 @@ func orphanCheck() {
 	os.Exit(exitOrphaned)
 }
 
-func play(text string, dial Dialer, breakers map[string]breaker) int {
+func play(text string, dial Dialer) int {
 	go orphanCheck()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -59,7 +58,7 @@ func play(text string, dial Dialer, breakers map[string]breaker) int {
 	}
 	// From here on SIGTERM ends the process in order.
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
-	if err := errors.Join(s.run(ctx, j, dial, breakers[s.Breaker]), j.close()); err != nil {
+	if err := errors.Join(s.run(ctx, j, dial), j.close()); err != nil {
 		return failed(err)
 	}
 	return 0
@@ -80,7 +79,7 @@ func failed(err error) int {
 }
 
 // run issues until ctx ends. Only what must not happen is an error.
-func (s *script) run(ctx context.Context, j *journal, dial Dialer, broken breaker) error {
+func (s *script) run(ctx context.Context, j *journal, dial Dialer) error {
 	store, closeStore := s.open(ctx, dial)
 	if store == nil {
 		return nil
@@ -89,18 +88,18 @@ func (s *script) run(ctx context.Context, j *journal, dial Dialer, broken breake
 		defer closeStore()
 	}
 	answers := &loser{oneIn: s.LoseOneIn}
-	store = answers.over(store)
-	if broken.store != nil {
-		store = broken.store(store)
+	store, seen, err := observe(answers.over(store), s.Journal+traceSuffix)
+	if err != nil {
+		return err
 	}
 	clock := newClock(s.Offset, s.Skew, s.Seed)
-	i := &issuer{journal: j, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
+	i := &issuer{journal: j, seen: seen, clock: clock, answers: answers, random: rand.New(rand.NewPCG(s.Seed, 2)), window: s.Window}
 	for ctx.Err() == nil {
 		leased := s.acquire(ctx, store, clock)
 		if leased == nil {
 			break
 		}
-		if err := i.serve(ctx, leased, broken.source); err != nil && !errors.Is(err, errStarved) {
+		if err := i.serve(ctx, leased); err != nil && !errors.Is(err, errStarved) {
 			return err
 		}
 	}
@@ -146,6 +145,7 @@ func nap(ctx context.Context, d time.Duration) {
 // the next.
 type issuer struct {
 	journal  *journal
+	seen     observer
 	clock    *clock
 	answers  *loser
 	random   *rand.Rand
@@ -163,17 +163,13 @@ var errStarved = errors.New("leasetest: no window for too long")
 // closing is how long a process may take to release its worker.
 const closing = 5 * time.Second
 
-func (i *issuer) serve(ctx context.Context, leased *lease.Lease, spoil func(*lease.Lease) snowflake.WorkerSource) error {
-	source := snowflake.WorkerSource(leased)
-	if spoil != nil {
-		source = spoil(leased)
-	}
+func (i *issuer) serve(ctx context.Context, leased *lease.Lease) error {
 	if err := i.journal.append([]entry{markerOf(started, 0)}, nil); err != nil {
 		return err
 	}
 	i.refused = time.Time{}
 	i.patience = time.Duration((0.3 + 3*i.random.Float64()) * float64(i.window))
-	watched := &watchedSource{WorkerSource: source}
+	watched := &watchedSource{WorkerSource: leased}
 	gen, err := i.generator(watched)
 	if err != nil {
 		shut(leased.Release)
@@ -232,9 +228,11 @@ func nextOf(gen *snowflake.Generator) func(context.Context, []types.ID) error {
 }
 
 func (i *issuer) take(ctx context.Context, watched *watchedSource, dst []types.ID, fill func(context.Context, []types.ID) error) error {
+	i.seen.Began()
 	err := fill(ctx, dst)
 	switch {
 	case err == nil:
+		i.seen.Issued(layout, dst)
 		i.refused = time.Time{}
 		return i.journal.append(slices.Concat(watched.markers(), i.step(), i.answers.markers()), dst)
 	case ctx.Err() != nil:

@@ -235,7 +235,6 @@ func (s *slot) start() bool {
 		Skew:      s.Skew,
 		Seed:      s.random.Uint64(),
 		LoseOneIn: s.LoseOneIn,
-		Breaker:   s.breaker,
 	}
 	c, err := startChild(l, number)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/lease"
-	"github.com/gormflake/gormflake/snowflake"
 )
 
 // A Dialer opens the store in a torture process of its own. The address is the
@@ -17,18 +16,9 @@ type Dialer func(ctx context.Context, address, namespace string) (store lease.St
 // Main runs the tests of a package that calls [Torture]. Call it from TestMain
 // and do nothing before: in a torture process it plays that process's part, by
 // way of dial, and never returns.
-func Main(m *testing.M, dial Dialer) { runMain(m, dial, nil) }
-
-// A breaker spoils the protocol in a torture process, to show that the checker
-// sees it. Either field may be nil.
-type breaker struct {
-	store  func(lease.Store) lease.Store
-	source func(*lease.Lease) snowflake.WorkerSource
-}
-
-func runMain(m *testing.M, dial Dialer, breakers map[string]breaker) {
+func Main(m *testing.M, dial Dialer) {
 	if text := os.Getenv(scriptVariable); text != "" {
-		os.Exit(play(text, dial, breakers))
+		os.Exit(play(text, dial))
 	}
 	m.Run()
 }

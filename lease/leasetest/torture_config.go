@@ -58,8 +58,7 @@ type TortureConfig struct {
 // torture is a config with its defaults filled in.
 type torture struct {
 	TortureConfig
-	limit   time.Duration
-	breaker string
+	limit time.Duration
 }
 
 func newTorture(t *testing.T, c TortureConfig) *torture {

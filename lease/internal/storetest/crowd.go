@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/snowflake"
 )
 
@@ -36,9 +38,9 @@ func Crowd(t *testing.T, store lease.Store, limit time.Duration) {
 	began := time.Now()
 	atOnce(n, n, func(i int) {
 		var err error
-		counted := newView(store)
-		leases[i], err = lease.Acquire(ctx, counted, crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if calls[i] = counted.call() - 1; err != nil {
+		counted := trace.New(store, io.Discard)
+		leases[i], err = lease.Acquire(ctx, counted.Store, crowdLayout, lease.WithLogger(slog.New(slog.DiscardHandler)))
+		if calls[i] = counted.Stop(); err != nil {
 			t.Errorf("lease %d: %v", i, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
+	"github.com/gormflake/gormflake/lease/internal/trace"
 	"github.com/gormflake/gormflake/lease/leasetest"
 	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
@@ -56,9 +58,10 @@ type Member struct {
 	ahead   time.Duration // its clock
 	cancel  context.CancelFunc
 	done    chan struct{}
-	holding chan struct{} // closed once lease and first are set
-	log     journal       // its errors
-	view    view          // what it has seen of the store
+	holding chan struct{}   // closed once lease and first are set
+	log     journal         // its errors
+	seen    *trace.Recorder // of the store
+	trace   bytes.Buffer
 
 	lease *lease.Lease
 	first lease.Stats // when it held its first worker
@@ -260,16 +263,17 @@ func (m *Member) run(ctx context.Context) {
 	if closeStore != nil {
 		defer closeStore()
 	}
-	m.view = newView(store)
-	gen := m.acquire(ctx, m.view)
+	m.seen = trace.New(store, &m.trace)
+	gen := m.acquire(ctx, m.seen.Store)
 	if gen == nil {
 		return
 	}
 	m.issue(ctx, gen)
 	shut(gen.Close)
-	steps, err := m.view.replay()
+	m.seen.Stop()
+	steps, err := trace.Replay(&m.trace)
 	if err != nil {
-		m.t.Errorf("the model does not allow what a member did: %v", err)
+		m.t.Error(err)
 	}
 	m.steps.Add(int64(steps))
 }
@@ -338,12 +342,12 @@ func (m *Member) issue(ctx context.Context, gen *snowflake.Generator) {
 	var block [32]types.ID
 	for n := 0; ctx.Err() == nil; n++ {
 		ids, known := block[:1+n%2*(n/2%len(block))], m.knowsLoss()
-		m.view.began()
+		m.seen.Began()
 		if err := next(ctx, gen, ids); err != nil {
 			m.refused(ctx)
 			continue
 		}
-		m.issued(ids)
+		m.seen.Issued(m.lease.Layout(), ids)
 		m.note(ids, known)
 		pause(ctx, issuePause)
 	}

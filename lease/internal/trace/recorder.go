@@ -1,51 +1,76 @@
-package storetest
+// Package trace writes down what one process sees of a store and makes of it, for the
+// model of the protocol to replay.
+package trace
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/lease/internal/model"
+	"github.com/gormflake/gormflake/snowflake"
 	"github.com/gormflake/gormflake/types"
 )
 
-// A view is a store as one process sees it, and a record of what it has seen. It is
-// all that a lease.Store may be, as the keys of a read show which one it is.
-type view struct {
-	lease.Store
-	*record
-}
+// A Recorder writes down what a process sees of its store.
+type Recorder struct {
+	Store lease.Store // as the process is to use it
 
-type record struct {
 	mu     sync.Mutex
 	calls  int
-	events []model.Event
+	events int
+	out    *json.Encoder
 	tokens model.Tokens
+	last   model.Event // Issued, by the one caller for IDs
 }
 
-// viewed is how many events are kept.
-const viewed = 20_000
+// A view is all that a lease.Store may be, as the keys of a read show which one it is.
+type view struct {
+	lease.Store
+	*Recorder
+}
 
-func newView(store lease.Store) view { return view{store, &record{tokens: model.Tokens{}}} }
+// maxEvents is how many are written.
+const maxEvents = 20_000
 
-func (r *record) emit(e model.Event) {
+// New returns a recorder that writes each event to out by one call, so that those of a
+// process that is killed are whole.
+func New(store lease.Store, out io.Writer) *Recorder {
+	r := &Recorder{out: json.NewEncoder(out), tokens: model.Tokens{}}
+	r.Store = view{store, r}
+	return r
+}
+
+// emit writes an event. If that fails, the trace ends before the next one.
+func (r *Recorder) emit(e model.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.events) < viewed {
-		r.events = append(r.events, e)
+	if r.events++; r.events > maxEvents || r.out.Encode(e) != nil {
+		r.events = maxEvents
 	}
 }
 
-func (r *record) call() int {
+// Stop ends the trace, which may be read then, and returns how often the store was
+// called.
+func (r *Recorder) Stop() (calls int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = maxEvents
+	return r.calls
+}
+
+func (r *Recorder) call() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
 	return r.calls
 }
 
-func (r *record) seen(key int, stored lease.Record) model.Seen {
+func (r *Recorder) seen(key int, stored lease.Record) model.Seen {
 	if key == model.LayoutWorker {
 		return model.SeenLayout(1, stored.Bound, stored.Owner) // the process refuses others
 	}
@@ -100,7 +125,7 @@ func (v view) Connect(ctx context.Context) (lease.Store, func(), error) {
 		return v, func() {}, nil
 	}
 	store, release, err := connector.Connect(ctx)
-	return view{store, v.record}, release, err
+	return view{store, v.Recorder}, release, err
 }
 
 func (v view) Enter(ctx context.Context) (func(), error) {
@@ -117,17 +142,17 @@ func (v view) Check(ctx context.Context) error {
 	return nil
 }
 
-// began and issued are the beginning and the end of a call for IDs.
-func (r *record) began() { r.emit(model.Event{Kind: model.Began}) }
+// Began is the beginning of a call for IDs.
+func (r *Recorder) Began() { r.emit(model.Event{Kind: model.Began}) }
 
-func (m *Member) issued(ids []types.ID) {
-	last := model.Event{}
+// Issued is the end of a call that has issued IDs of the layout.
+func (r *Recorder) Issued(layout snowflake.Layout, ids []types.ID) {
 	for _, id := range ids {
-		p := m.lease.Layout().Decompose(id)
+		p := layout.Decompose(id)
 		e := model.Event{Kind: model.Issued, Worker: int(p.Worker), Tick: p.Time.UnixMilli()}
-		if e.Worker != last.Worker || e.Tick != last.Tick {
-			m.view.emit(e)
+		if e.Worker != r.last.Worker || e.Tick != r.last.Tick {
+			r.emit(e)
 		}
-		last = e
+		r.last = e
 	}
 }
