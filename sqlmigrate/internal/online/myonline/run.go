@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -20,10 +22,27 @@ func (Driver) RunStep(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep
 	if err := recorded(ctx, conn, next); err != nil {
 		return err
 	}
+	if strings.HasPrefix(step.SQL[0], renaming) {
+		if err := checkTriggers(ctx, conn, next.Plan.Tables); err != nil {
+			return err
+		}
+	}
 	if err := carryOut(ctx, conn, step, s); err != nil {
 		return err
 	}
 	return save(ctx, conn, next)
+}
+
+// checkTriggers is for a RENAME that is tried again: the last one may have been killed,
+// and have lost the triggers of a table since the step that refuses what has changed.
+func checkTriggers(ctx context.Context, conn *sql.Conn, tables []engine.TableName) error {
+	names := mycatalog.Join(tables, ", ", func(t engine.TableName) string { return mycatalog.Literal(t.Name) })
+	var n int
+	err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE IN ("+names+")").Scan(&n)
+	if want := len(events) * len(tables); err == nil && n != want {
+		return fmt.Errorf("the tables have %d triggers that can be read, want %d, the move's own: writes since then are in the old tables alone: take the move back and plan it again", n, want)
+	}
+	return err
 }
 
 func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {

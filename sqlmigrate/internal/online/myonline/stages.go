@@ -133,9 +133,12 @@ func triggerStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
+// events are those of the triggers, in the order in which they are dropped.
+var events = []string{"INSERT", "UPDATE", "DELETE"}
+
 func dropTriggersStep(s shadowed) plan.OnlineStep {
 	step := s.step(plan.Short, "drop its triggers", "everybody waits for a moment, once for each of three")
-	for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
+	for _, event := range events {
 		step.SQL = append(step.SQL, "DROP TRIGGER IF EXISTS "+mycatalog.Quote(triggerName(s.TableName, event)))
 	}
 	return step
@@ -178,6 +181,8 @@ func compareStep(s shadowed) plan.OnlineStep {
 	return step
 }
 
+const renaming = "RENAME TABLE "
+
 // swapStage is one RENAME.
 func swapStage(tables []shadowed) plan.Stage {
 	old := mycatalog.Join(tables, ", ", func(s shadowed) string { return mycatalog.Literal(oldName(s.TableName).Name) })
@@ -197,7 +202,7 @@ func swapStage(tables []shadowed) plan.Stage {
 		return name + " TO " + mycatalog.QuoteTable(oldName(s.TableName)) + ", " + mycatalog.QuoteTable(shadowName(s.TableName)) + " TO " + name
 	})
 	stage.Steps = append(stage.Steps, plan.OnlineStep{
-		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{"RENAME TABLE " + renames}, Unless: over,
+		Kind: plan.Short, Text: "rename all of them at once", SQL: []string{renaming + renames}, Unless: over,
 		Locks: "everybody waits for a moment, and while it waits for transactions that use the tables",
 	})
 	stage.Back = []plan.OnlineStep{{
@@ -250,7 +255,7 @@ func counts(s shadowed, tables []shadowed) []string {
 		count("*", len(s.Columns), "COLUMNS WHERE "+where),
 		count("*", len(s.Foreign), "TABLE_CONSTRAINTS WHERE "+where+" AND CONSTRAINT_TYPE = '"+mycatalog.ForeignKind+"'"),
 		count("*", referring, "REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME = "+name),
-		count("*", 3, "TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = "+name),
+		count("*", len(events), "TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = "+name),
 		count("DISTINCT INDEX_NAME", len(s.Indexes), "STATISTICS WHERE "+where),
 	}
 }
