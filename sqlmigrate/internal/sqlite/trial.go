@@ -34,7 +34,7 @@ const (
 
 // Try implements [engine.Engine]. It copies what may reject a key.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
-	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}, prepared: map[string]*sql.Stmt{}}
+	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
 	if r.choose(read[object](ctx, &r.reader, objectsSQL)); len(r.objects) == 0 {
 		return found, r.err
 	}
@@ -44,7 +44,6 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	defer r.closePrepared()
 	if err := r.open(ctx); err != nil || r.err != nil {
 		found.NotTried("", err)
 		return found, r.err
@@ -62,7 +61,6 @@ type trial struct {
 	failed   map[string]error    // what could not be copied, likewise
 	copies   []*copied
 	filled   bool // there are rows
-	prepared map[string]*sql.Stmt
 }
 
 // choose leaves out tables that take any integer, unless a view or a trigger leads to
@@ -273,7 +271,7 @@ func (r *trial) insert(ctx context.Context, unguarded bool, rows ...engine.Row) 
 }
 
 func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
-	if err := cmp.Or(r.failed[fold(c.Name)], r.put(ctx, c, row.Keys)); err != nil {
+	if err := cmp.Or(r.failed[fold(c.Name)], r.try(ctx, c.insertSQL(row.Keys))); err != nil {
 		return err
 	}
 	if c.alters && !one[bool](ctx, &r.reader, c.findSQL(row.Keys)) {
@@ -292,44 +290,17 @@ func (c *copied) findSQL(keys map[string]types.ID) string {
 	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(c.Name), strings.Join(where, " AND "))
 }
 
-// put inserts a row. Other keys of the same columns have the same statement.
-func (r *trial) put(ctx context.Context, c *copied, keys map[string]types.ID) (err error) {
-	if r.err != nil {
-		return nil
-	}
-	query, given := c.insertSQL(keys)
-	statement := r.prepared[query]
-	if statement == nil {
-		if statement, err = r.conn.PrepareContext(ctx, query); err != nil {
-			return r.refusal(err)
-		}
-		r.prepared[query] = statement
-	}
-	_, err = statement.ExecContext(ctx, given...)
-	return r.refusal(err)
-}
-
-func (r *trial) closePrepared() {
-	for _, statement := range r.prepared {
-		_ = statement.Close()
-	}
-	clear(r.prepared)
-}
-
 // insertSQL takes a row of the table for what is not a key, or without one what the
 // columns require.
-func (c *copied) insertSQL(keys map[string]types.ID) (query string, given []any) {
+func (c *copied) insertSQL(keys map[string]types.ID) string {
 	var names, values []string
 	for _, column := range c.all {
 		name := quote(column.Name)
 		names, values = append(names, name), append(values, c.valueSQL(column, "r."+name, keys))
-		if key := keys[column.Name]; key != 0 {
-			given = append(given, key.Int64())
-		}
 	}
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf("INSERT INTO %s.%[2]s (%[3]s) SELECT %[4]s FROM (SELECT 1) LEFT JOIN (SELECT %[3]s FROM main.%[2]s LIMIT 1) AS r",
-		copies, quote(c.Name), list, strings.Join(values, ", ")), given
+		copies, quote(c.Name), list, strings.Join(values, ", "))
 }
 
 // valueSQL is NULL for a key that is 0, and for a column that may hold one and has none.
@@ -337,7 +308,7 @@ func (c *copied) valueSQL(column copiedColumn, stored string, keys map[string]ty
 	key, given := keys[column.Name]
 	switch {
 	case key != 0:
-		return "?"
+		return key.String()
 	case given:
 		return "NULL"
 	case column.Required:
@@ -384,7 +355,6 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 // Views implements [engine.Copies]. It is not one transaction, because that would keep
 // the lock under which the rows of the tables are read.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine.Shown, err error) {
-	r.closePrepared()
 	if r.filled && (r.try(ctx, closeCopies) != nil || r.open(ctx) != nil) {
 		return nil, errors.New("sqlmigrate: the copies for the trial cannot be created again")
 	}
@@ -393,8 +363,8 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		return nil, nil
 	}
 	for _, c := range r.copies {
-		if r.put(ctx, c, engine.Same(c.Table, key)) != nil { // found elsewhere
-			_ = r.put(ctx, c, engine.Near(c.Table, key))
+		if r.try(ctx, c.insertSQL(engine.Same(c.Table, key))) != nil { // found elsewhere
+			_ = r.try(ctx, c.insertSQL(engine.Near(c.Table, key)))
 		}
 	}
 	for _, o := range r.objects {
