@@ -70,9 +70,6 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 // Quote implements [engine.Engine].
 func (Engine) Quote(t engine.TableName) string { return mycatalog.QuoteTable(t) }
 
-// FoldsNames implements [engine.Engine].
-func (Engine) FoldsNames() bool { return true }
-
 // absentText is what the driver writes.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)
 
