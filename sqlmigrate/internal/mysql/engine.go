@@ -60,9 +60,8 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	found.Add(more)
 	result := &engine.Result{Tables: tablesOf(g), Findings: found}
 	if len(found.Blockers) == 0 {
-		var notes []string
-		result.Phases, notes = phasesOf(g, want)
-		result.Notes = append(result.Notes, notes...)
+		result.Phases, more = phasesOf(g, want)
+		result.Add(more)
 	}
 	return result, nil
 }
