@@ -66,8 +66,6 @@ func (f *FakeEngine) LockTimeout(err error) bool { return engines[f.plan.Dialect
 
 func (*FakeEngine) Quote(t engine.TableName) string { return t.String() }
 
-func (*FakeEngine) FoldsNames() bool { return false }
-
 func (*FakeEngine) Absent(error) bool { return false }
 
 func (*FakeEngine) Survey(context.Context, *sql.Conn, []string) (*engine.Survey, error) {

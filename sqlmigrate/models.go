@@ -99,7 +99,7 @@ func (w *modelWalk) add(ref *schema.Reference) {
 // existing sorts out references to what is not there. One that was named is an
 // error then. One of a model is a note: not every model needs a table.
 func (c *config) existing(ctx context.Context, conn *sql.Conn, e engine.Engine) ([]engine.Reference, []string, error) {
-	look := columnLook{ctx, conn, e, map[engine.TableName]columnsFound{}}
+	look := columnLook{ctx, conn, e, map[engine.Reference]error{}}
 	for _, ref := range c.references {
 		if err := look.reference(ref); err != nil {
 			return nil, nil, fmt.Errorf("sqlmigrate: WithReference: %w", err)
@@ -136,17 +136,12 @@ func sorted(references []engine.Reference) []engine.Reference {
 	return slices.Compact(references)
 }
 
-// columnLook asks once for each table.
+// columnLook asks once for each column.
 type columnLook struct {
 	ctx    context.Context
 	conn   *sql.Conn
 	engine engine.Engine
-	found  map[engine.TableName]columnsFound
-}
-
-type columnsFound struct {
-	names []string
-	err   error
+	found  map[engine.Reference]error // by Table and Column
 }
 
 func (l columnLook) reference(ref engine.Reference) error {
@@ -157,50 +152,43 @@ func (l columnLook) reference(ref engine.Reference) error {
 }
 
 func (l columnLook) column(table engine.TableName, column string) error {
-	found, ok := l.found[table]
-	if !ok {
-		found.names, found.err = l.columns(table)
-		l.found[table] = found
+	key := engine.Reference{Table: table, Column: column}
+	err, known := l.found[key]
+	if !known {
+		err = l.ask(table, column)
+		l.found[key] = err
 	}
-	if found.err != nil {
-		return fmt.Errorf("table %s cannot be read: %w", table, found.err)
-	}
-	if !slices.ContainsFunc(found.names, func(name string) bool { return l.same(name, column) }) && !l.invisible(table, column) {
-		return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, found.names))
-	}
-	return nil
+	return err
 }
 
-// invisible reports whether a table has a column that SELECT * leaves out.
-func (l columnLook) invisible(table engine.TableName, column string) bool {
+// ask names the column, which SELECT * leaves out if it is invisible.
+func (l columnLook) ask(table engine.TableName, column string) error {
 	quoted := l.engine.Quote(table)
-	rows, err := l.conn.QueryContext(l.ctx, "SELECT "+quoted+"."+l.engine.Quote(engine.TableName{Name: column})+" FROM "+quoted+" WHERE 1 = 0")
-	return err == nil && rows.Close() == nil
+	if _, err := l.columns(table, quoted+"."+l.engine.Quote(engine.TableName{Name: column})); err == nil {
+		return nil
+	}
+	names, err := l.columns(table, "*")
+	if err != nil {
+		if l.engine.Absent(err) {
+			err = absentError(err.Error())
+		}
+		return fmt.Errorf("table %s cannot be read: %w", table, err)
+	}
+	return absentError(fmt.Sprintf("table %s has no column %s, but %q", table, column, names))
+}
+
+// columns asks twice: a driver that has prepared the statement before the
+// table was changed learns of that by its first answer.
+func (l columnLook) columns(table engine.TableName, which string) ([]string, error) {
+	query := "SELECT " + which + " FROM " + l.engine.Quote(table) + " WHERE 1 = 0"
+	names, _, err := rows.Texts(l.ctx, l.conn, query)
+	if err != nil {
+		names, _, err = rows.Texts(l.ctx, l.conn, query)
+	}
+	return names, err
 }
 
 // An absentError is for a table or a column that does not exist.
 type absentError string
 
 func (e absentError) Error() string { return string(e) }
-
-func (l columnLook) same(a, b string) bool {
-	return a == b || l.engine.FoldsNames() && strings.EqualFold(a, b)
-}
-
-// columns asks twice: a driver that has prepared the statement before the
-// table was changed learns of that by its first answer.
-func (l columnLook) columns(table engine.TableName) ([]string, error) {
-	names, err := l.columnsOnce(table)
-	if err != nil {
-		names, err = l.columnsOnce(table)
-	}
-	if err != nil && l.engine.Absent(err) {
-		return nil, absentError(err.Error())
-	}
-	return names, err
-}
-
-func (l columnLook) columnsOnce(table engine.TableName) ([]string, error) {
-	names, _, err := rows.Texts(l.ctx, l.conn, "SELECT * FROM "+l.engine.Quote(table)+" WHERE 1 = 0")
-	return names, err
-}

@@ -18,11 +18,11 @@ type Engine interface {
 	// be done about it, or what blocks that. It reads only.
 	Inspect(ctx context.Context, conn *sql.Conn, want Request) (*Result, error)
 
-	// Try puts keys into a copy of each table, which has no rows: a row of today's that
-	// the copy rejects is a blocker, one of the layout's last a note, and so is a table
-	// of which no copy can be tried. It changes nothing, takes no lock that a writer
-	// waits for, fires no trigger of a table. Without the right to create a copy, nothing is
-	// tried, which is a note.
+	// Try puts keys into a copy of each table that may reject one; it has no rows. A row
+	// of today's that the copy rejects is a blocker, one of the layout's last a note, and
+	// so is a table of which no copy can be tried. It changes nothing, takes no lock that
+	// a writer waits for, fires no trigger of a table. Without the right to create a copy,
+	// nothing is tried, which is a note.
 	Try(ctx context.Context, conn *sql.Conn, t Trial) (Findings, error)
 
 	// Run carries statements out on a connection of their own, which it sets
@@ -48,10 +48,6 @@ type Engine interface {
 
 	// Quote quotes a name for use in SQL.
 	Quote(t TableName) string
-
-	// FoldsNames reports whether names of columns that differ in case only
-	// are equal.
-	FoldsNames() bool
 
 	// Absent reports whether an error means that a table or its schema does
 	// not exist.

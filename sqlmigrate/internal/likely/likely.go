@@ -216,6 +216,9 @@ func (f *finder) weigh(ctx context.Context, open []*suspect) error {
 			return err
 		}
 	}
+	if len(asked) == 0 {
+		return nil
+	}
 	found := make([]*present, len(f.in.Keys))
 	for i, key := range f.in.Keys {
 		var err error

@@ -13,26 +13,21 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// readKeys asks for the largest key of each table, which may be ahead of the clock, and
-// whether a CHECK for positive keys would be refused.
-func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*mycatalog.Table]keyRange, error) {
-	const query = "SELECT COALESCE(MAX(%[1]s), ''), COALESCE(MIN(%[1]s) <= 0, FALSE) FROM %[2]s"
-	keys := map[*mycatalog.Table]keyRange{}
+// readKeys asks for the largest keys, which may be ahead of the clock, and the smallest,
+// which a CHECK for positive keys may refuse.
+func readKeys(ctx context.Context, conn *sql.Conn, moved []*column) (map[*column]keyRange, error) {
+	const query = "SELECT LEAST(MIN(%[1]s), 1), GREATEST(MAX(%[1]s), 0) FROM %[2]s"
+	keys := map[*column]keyRange{}
 	for _, c := range moved {
-		if !c.Primary {
+		if !c.Primary || c.Integer().Base == "" {
 			continue
 		}
 		var of keyRange
 		row := conn.QueryRowContext(ctx, fmt.Sprintf(query, mycatalog.Quote(c.Name), mycatalog.QuoteTable(c.Table.TableName)))
-		if err := row.Scan(&of.largest, &of.notPositive); err != nil {
+		if err := row.Scan(&of.smallest, &of.largest); err != nil {
 			return nil, fmt.Errorf("sqlmigrate: table %s: read the largest key: %w", c.Table, err)
 		}
-		known := keys[c.Table]
-		if known.largest != "" && !above(of.largest, parseInt(known.largest)) {
-			of.largest = known.largest
-		}
-		of.notPositive = of.notPositive || known.notPositive
-		keys[c.Table] = of
+		keys[c] = of
 	}
 	return keys, nil
 }
@@ -104,9 +99,8 @@ func (g *graph) blockColumn(c *column, want engine.Request) (found engine.Findin
 	case strings.HasSuffix(strings.ToLower(c.Type), " zerofill") && c.widens():
 		found.Note("Column %s loses ZEROFILL.", c)
 	}
-	if largest := g.keys[c.Table].largest; c.Primary && slices.Contains(g.moved, c) &&
-		(c.widens() || c.Assigned() != "") && want.IsAhead(parseInt(largest)) {
-		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, largest), engine.AheadFix)
+	if keys := g.keys[c]; (c.widens() || c.Assigned() != "") && want.IsAhead(keys.last().Int64()) {
+		found.Block(c.Table.String(), "column "+c.Name, fmt.Sprintf(engine.AheadReason, keys.largest.V), engine.AheadFix)
 	}
 	if mentions(partitionedBy(c.Table), c.Name) {
 		found.Note("Table %s is partitioned by column %s: all new rows go into one partition.", c.Table, c.Name)

@@ -60,18 +60,14 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	found.Add(more)
 	result := &engine.Result{Tables: tablesOf(g), Findings: found}
 	if len(found.Blockers) == 0 {
-		var notes []string
-		result.Phases, notes = phasesOf(g, want)
-		result.Notes = append(result.Notes, notes...)
+		result.Phases, more = phasesOf(g, want)
+		result.Add(more)
 	}
 	return result, nil
 }
 
 // Quote implements [engine.Engine].
 func (Engine) Quote(t engine.TableName) string { return mycatalog.QuoteTable(t) }
-
-// FoldsNames implements [engine.Engine].
-func (Engine) FoldsNames() bool { return true }
 
 // absentText is what the driver writes.
 var absentText = regexp.MustCompile(`Error 1146|Error 1049`)

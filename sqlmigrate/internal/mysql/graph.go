@@ -2,9 +2,10 @@ package mysql
 
 import (
 	"cmp"
+	"database/sql"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
@@ -31,21 +32,14 @@ func (c *column) afterWiden() mycatalog.Definition {
 	return c.Definition
 }
 
-// A keyRange is what the keys of a table are.
+// A keyRange is what the keys in a column are, if there are any.
 type keyRange struct {
-	largest     string // empty if there is none
-	notPositive bool   // some are not
+	smallest sql.NullInt64    // at most 1
+	largest  sql.Null[uint64] // at least 0
 }
 
-// parseInt is the largest int64 if the number is beyond it.
-func parseInt(s string) int64 {
-	n, _ := strconv.ParseInt(s, 10, 64)
-	return n
-}
-
-func above(s string, than int64) bool { return s != "" && parseInt(s) > than }
-
-func keyID(s string) types.ID { return types.ID(max(parseInt(s), 0)) }
+// last is the largest int64 if the key is beyond it.
+func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt64)) }
 
 // A graph is the connected set, as it was before an unfinished run.
 type graph struct {
@@ -56,7 +50,7 @@ type graph struct {
 	columns map[*mycatalog.Column]*column
 	moved   []*column // keys that were asked for, and all columns connected with them
 	resumed []*column // the columns of an unfinished run, likewise
-	keys    map[*mycatalog.Table]keyRange
+	keys    map[*column]keyRange
 
 	// dropped are the foreign keys that have to be absent while types change, and those
 	// that an unfinished run has dropped: by table, and in the order of their indexes,
@@ -155,8 +149,9 @@ func tablesOf(g *graph) []plan.Table {
 	var tables []plan.Table
 	for _, columns := range byTable(g.all()) {
 		t := columns[0].Table
-		table := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes, MaxKey: keyID(g.keys[t].largest)}
+		table := plan.Table{Schema: t.Schema, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes}
 		for _, c := range columns {
+			table.MaxKey = max(table.MaxKey, g.keys[c].last())
 			table.Columns = append(table.Columns, c.describe())
 		}
 		slices.SortFunc(table.Columns, func(a, b plan.Column) int { return strings.Compare(a.Name, b.Name) })

@@ -1,31 +1,30 @@
 package mysql
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // guardPhase leaves out keys that refer to another table's, which has a guard of its
 // own.
-func guardPhase(g *graph) (plan.Phase, []string) {
-	phase := plan.Phase{Name: plan.Guard}
-	var notes []string
+func guardPhase(g *graph) (phase plan.Phase, found engine.Findings) {
+	phase.Name = plan.Guard
 	for _, c := range slices.Concat(byTable(g.moved)...) {
-		switch {
+		switch keys := g.keys[c]; {
 		case !c.Primary || c.HasForeignKey() || c.Integer().Base == "" || guarded(c):
-		case g.keys[c.Table].notPositive:
-			notes = append(notes, fmt.Sprintf("Table %s has keys that are not positive, so it gets no guard.", c.Table))
+		case keys.smallest.Valid && keys.smallest.Int64 < 1:
+			found.NotPositive(c.Table.String(), c.Name, keys.smallest.Int64, "the table gets no CHECK")
 		default:
 			phase.Steps = append(phase.Steps, guardStep(g, c))
 		}
 	}
-	return phase, notes
+	return phase, found
 }
 
 // guarded reports whether a CHECK of this meaning exists, under any name.

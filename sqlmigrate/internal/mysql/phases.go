@@ -8,18 +8,22 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// phasesOf are the phases that have steps, and notes about them. The journal is put
+// phasesOf are the phases that have steps, and what they leave undone. The journal is put
 // around what a failure could leave half-way, and what an earlier run has left of it
 // around the first phase.
-func phasesOf(g *graph, want engine.Request) ([]plan.Phase, []string) {
-	widen, notes := widenPhase(g)
+func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.Findings) {
+	widen := widenPhase(g)
+	if len(g.dropped) > 0 {
+		found.Notes = append(found.Notes, widenNote)
+	}
 	var detach, guard, park plan.Phase
-	var more []string
 	if want.Park {
 		park = parkPhase(g, want)
 	} else {
 		detach = detachPhase(g, want.Issued)
-		guard, more = guardPhase(g)
+		var left engine.Findings
+		guard, left = guardPhase(g)
+		found.Add(left)
 	}
 	first := &widen
 	if len(widen.Steps) == 0 && len(detach.Steps) > 0 {
@@ -35,8 +39,8 @@ func phasesOf(g *graph, want engine.Request) ([]plan.Phase, []string) {
 		}
 		rejectChanged(g, phase)
 	}
-	phases := slices.DeleteFunc([]plan.Phase{widen, detach, guard, park}, func(p plan.Phase) bool { return len(p.Steps) == 0 })
-	return phases, append(notes, more...)
+	phases = slices.DeleteFunc([]plan.Phase{widen, detach, guard, park}, func(p plan.Phase) bool { return len(p.Steps) == 0 })
+	return phases, found
 }
 
 // entriesOf are what the journal has to keep of a phase.

@@ -12,7 +12,7 @@ const widenNote = "MySQL and MariaDB cannot change the type of a column that has
 
 // widenPhase drops foreign keys first, because no server changes the type of a column
 // that has one, whatever foreign_key_checks is.
-func widenPhase(g *graph) (plan.Phase, []string) {
+func widenPhase(g *graph) plan.Phase {
 	phase := plan.Phase{Name: plan.Widen}
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, dropStep(g, keys))
@@ -27,12 +27,11 @@ func widenPhase(g *graph) (plan.Phase, []string) {
 	for _, keys := range g.dropped {
 		phase.Steps = append(phase.Steps, verifyStep(g, keys))
 	}
-	if len(g.dropped) == 0 {
-		return phase, nil
+	if len(g.dropped) > 0 {
+		first := &phase.Steps[0]
+		first.Down = append(first.Down, verify(g, g.allDropped())...)
 	}
-	first := &phase.Steps[0]
-	first.Down = append(first.Down, verify(g, g.allDropped())...)
-	return phase, []string{widenNote}
+	return phase
 }
 
 // dropStep is for the foreign keys of one table.

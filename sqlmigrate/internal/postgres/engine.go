@@ -22,9 +22,6 @@ const oldestVersion = 120000
 // Quote implements [engine.Engine].
 func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
 
-// FoldsNames implements [engine.Engine].
-func (Engine) FoldsNames() bool { return false }
-
 // Absent implements [engine.Engine].
 func (Engine) Absent(err error) bool {
 	state := pgsql.State(err)

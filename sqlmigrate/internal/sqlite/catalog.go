@@ -14,9 +14,6 @@ import (
 // Quote implements [engine.Engine].
 func (Engine) Quote(t engine.TableName) string { return t.Quoted(`"`) }
 
-// FoldsNames implements [engine.Engine].
-func (Engine) FoldsNames() bool { return true }
-
 // absentText is what the drivers write.
 var absentText = regexp.MustCompile(`no such table|unknown database`)
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -75,7 +74,4 @@ func (t *table) measure(ctx context.Context, r *reader) {
 		query = fmt.Sprintf("SELECT count(*), (SELECT max(%[1]s)%[2]s, (SELECT min(%[1]s)%[2]s, %[3]s FROM %[4]s", column, integers, odd, name)
 	}
 	t.measures = one[measures](ctx, r, query)
-	if _, ok := withoutAutoincrement(t.text); ok {
-		t.sequence = one[sql.NullInt64](ctx, r, "SELECT seq FROM main.sqlite_sequence WHERE name = ?", t.name)
-	}
 }

@@ -42,6 +42,7 @@ func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) 
 	for _, t := range affected {
 		t.measure(ctx, r)
 	}
+	s.readSequences(ctx, r)
 	if r.err != nil {
 		return nil, r.err
 	}

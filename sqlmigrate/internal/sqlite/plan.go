@@ -28,18 +28,17 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 			continue
 		}
 		result.Add(t.blockKey(c, want))
-		text, counts := withoutAutoincrement(t.text)
 		needs, more := s.needsGuard(t, c)
 		switch {
-		case want.Park && counts && t.sequence.Int64 < want.Place.Limit.Int64():
+		case want.Park && t.counts && t.sequence.Int64 < want.Place.Limit.Int64():
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
-		case want.Park && !counts && needs && t.rowid():
+		case want.Park && !t.counts && needs && t.rowid():
 			more.Block(t.name, "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
 		case want.Park:
-		case counts:
-			detach.Steps = append(detach.Steps, t.detach(text))
+		case t.counts:
+			detach.Steps = append(detach.Steps, t.detach())
 			detach.Check = append(detach.Check, t.detachCheck(c, want.Issued)...)
 		}
 		if needs && !want.Park {
@@ -72,7 +71,7 @@ func (t *table) public() plan.Table {
 			continue
 		}
 		column := plan.Column{Name: c.Name, Type: c.Type, Key: c.Key > 0}
-		if _, ok := withoutAutoincrement(t.text); ok && c.Key > 0 {
+		if t.counts && c.Key > 0 {
 			column.Auto = "autoincrement"
 		}
 		for _, to := range c.refers {
@@ -140,8 +139,8 @@ func (t *table) withoutRowid() bool {
 	return false
 }
 
-func (t *table) detach(text string) plan.Step {
-	down := rewrite(t.name, text, t.text)
+func (t *table) detach() plan.Step {
+	down := rewrite(t.name, t.plain, t.text)
 	if t.sequence.Valid {
 		// VACUUM can have removed it.
 		down = append(down, plan.Statement{SQL: fmt.Sprintf(
@@ -151,7 +150,7 @@ func (t *table) detach(text string) plan.Step {
 	return plan.Step{
 		Table: t.name,
 		Text:  "the key is no longer AUTOINCREMENT",
-		Up:    rewrite(t.name, t.text, text),
+		Up:    rewrite(t.name, t.text, t.plain),
 		Down:  down,
 		Locks: writerLock,
 	}
@@ -181,7 +180,7 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 		found.NotPositive(t.name, c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
 	for _, trigger := range s.triggers {
-		if fold(trigger.Name) != fold(guardName(t)) {
+		if fold(trigger.Name) != fold(guardName(t.name)) {
 			continue
 		}
 		if trigger.Text != guardText(t, c, "") {
@@ -192,13 +191,13 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 	return true, found
 }
 
-func guardName(t *table) string { return t.name + "_snowflake_guard" }
+func guardName(table string) string { return table + "_snowflake_guard" }
 
 // guardText makes use of the value -1 that NEW has for a rowid that SQLite
 // is going to assign. A key that is not the rowid would be NULL.
 func guardText(t *table, c *column, option string) string {
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
-		option, quote(guardName(t)), quote(t.name), quote(c.Name),
+		option, quote(guardName(t.name)), quote(t.name), quote(c.Name),
 		escape(oneLine(fmt.Sprintf(guardMessage, t.name, c.Name))))
 }
 
@@ -207,7 +206,7 @@ func (t *table) guard(c *column) plan.Step {
 		Table: t.name,
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
 		Up:    engine.Statements("", guardText(t, c, "IF NOT EXISTS main.")),
-		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t))),
+		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t.name))),
 		Locks: writerLock,
 	}
 }

@@ -22,6 +22,8 @@ type schema struct {
 
 type table struct {
 	name, text string
+	plain      string // the text without AUTOINCREMENT
+	counts     bool   // it has AUTOINCREMENT
 	virtual    bool
 	columns    []*column
 	keyIndex   bool // the primary key has an index, so it is not the rowid
@@ -39,8 +41,8 @@ type measures struct {
 }
 
 type column struct {
-	Name, Type string
-	Key        int // position in the primary key, from 1
+	Table, Name, Type string
+	Key               int // position in the primary key, from 1
 
 	table    *table    `row:"-"`
 	refers   []*column `row:"-"`
@@ -57,13 +59,17 @@ type edge struct {
 type trigger struct{ Name, Text string }
 
 const (
-	tablesSQL = `SELECT name, sql FROM main.sqlite_master WHERE type = 'table' AND sql IS NOT NULL`
+	tablesSQL = `SELECT name, sql, sql LIKE 'CREATE VIRTUAL %' FROM main.sqlite_master WHERE type = 'table' AND sql IS NOT NULL`
 
-	columnsSQL = `SELECT name, type, pk FROM pragma_table_xinfo(?, 'main') ORDER BY cid`
+	// Asked for its columns, a virtual table wants its module.
+	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
-	keyIndexSQL = `SELECT EXISTS (SELECT 1 FROM pragma_index_list(?, 'main') WHERE origin = 'pk')`
+	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
 
-	foreignKeysSQL = `SELECT seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq`
+	keyIndexesSQL = `SELECT t.name FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
+
+	foreignKeysSQL = `SELECT t.name, k.seq, k."table", k."from", k."to", k.on_delete
+FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
 
 	viewsSQL = `SELECT name FROM main.sqlite_master WHERE type = 'view'`
 
@@ -98,44 +104,53 @@ func readSchema(ctx context.Context, r *reader) *schema {
 	for _, name := range read[string](ctx, r, viewsSQL) {
 		s.views[fold(name)] = true
 	}
-	for _, row := range read[struct{ Name, Text string }](ctx, r, tablesSQL) {
-		s.tables[fold(row.Name)] = readTable(ctx, r, row.Name, row.Text)
+	for _, row := range read[struct {
+		Name, Text string
+		Virtual    bool
+	}](ctx, r, tablesSQL) {
+		plain, counts := withoutAutoincrement(row.Text)
+		s.tables[fold(row.Name)] = &table{name: row.Name, text: row.Text, plain: plain, counts: counts, virtual: row.Virtual}
 	}
-	for _, t := range s.tables {
-		if !t.virtual {
-			s.readForeignKeys(ctx, r, t)
-		}
+	for _, c := range read[column](ctx, r, columnsSQL) {
+		c.table = s.tables[fold(c.Table)]
+		c.table.columns = append(c.table.columns, &c)
 	}
+	for _, name := range read[string](ctx, r, keyIndexesSQL) {
+		s.tables[fold(name)].keyIndex = true
+	}
+	s.readForeignKeys(ctx, r)
 	return s
 }
 
-func readTable(ctx context.Context, r *reader, name, text string) *table {
-	t := &table{name: name, text: text}
-	// Asked for its columns, a virtual table wants its module.
-	words := strings.Fields(fold(text))
-	if t.virtual = len(words) > 1 && words[1] == "virtual"; t.virtual {
-		return t
-	}
-	for _, c := range read[column](ctx, r, columnsSQL, name) {
-		c.table = t
-		t.columns = append(t.columns, &c)
-	}
-	t.keyIndex = one[bool](ctx, r, keyIndexSQL, name)
-	return t
-}
-
-func (s *schema) readForeignKeys(ctx context.Context, r *reader, t *table) {
+func (s *schema) readForeignKeys(ctx context.Context, r *reader) {
 	for _, k := range read[struct {
+		Child        string
 		Place        int
 		Parent, From string
 		To           sql.NullString // NULL: the primary key
 		OnDelete     string
-	}](ctx, r, foreignKeysSQL, t.name) {
+	}](ctx, r, foreignKeysSQL) {
 		parent := s.tables[fold(k.Parent)]
 		to := parent.column(func(c *column) bool {
 			return k.To.Valid && fold(c.Name) == fold(k.To.String) || !k.To.Valid && c.Key == k.Place+1
 		})
-		s.refer(t.named(k.From), to, true, k.OnDelete == "CASCADE")
+		s.refer(s.tables[fold(k.Child)].named(k.From), to, true, k.OnDelete == "CASCADE")
+	}
+}
+
+// readSequences reads where AUTOINCREMENT stands. The table for that exists with the first
+// one that has it.
+func (s *schema) readSequences(ctx context.Context, r *reader) {
+	if s.tables["sqlite_sequence"] == nil {
+		return
+	}
+	for _, of := range read[struct {
+		Name string
+		Last sql.NullInt64
+	}](ctx, r, "SELECT name, seq FROM main.sqlite_sequence") {
+		if t := s.tables[fold(of.Name)]; t != nil {
+			t.sequence = of.Last
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
@@ -31,16 +32,18 @@ const (
 	mostRead = 1000
 )
 
-// Try implements [engine.Engine]. Everything in the database is copied, because
-// triggers and views of a table can lead to anything.
+// Try implements [engine.Engine]. It copies what may reject a key.
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
+	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
+	if r.choose(read[object](ctx, &r.reader, objectsSQL)); len(r.objects) == 0 {
+		return found, r.err
+	}
 	// Without foreign keys, a key that is tried needs no row that has it.
 	restore, err := setPragma(ctx, conn, "foreign_keys", 0)
 	if err != nil {
 		return found, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	r := &trial{reader: reader{conn: conn}, Trial: t}
 	if err := r.open(ctx); err != nil || r.err != nil {
 		found.NotTried("", err)
 		return found, r.err
@@ -53,32 +56,77 @@ type trial struct {
 	reader
 	engine.Trial
 
-	objects []object
-	failed  map[string]error // what could not be copied, by the folded names of its tables
-	copies  []*copied
-	filled  bool // there are rows
+	objects  []object            // that are copied
+	triggers map[string][]string // of these, for INSERT, without guards, by the folded names of their tables
+	failed   map[string]error    // what could not be copied, likewise
+	copies   []*copied
+	filled   bool // there are rows
 }
 
-// open copies everything.
-func (r *trial) open(ctx context.Context) error {
-	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
-		return err
+// choose leaves out tables that take any integer, unless a view or a trigger leads to
+// them.
+func (r *trial) choose(all []object) {
+	needed := map[string]bool{}
+	for _, t := range r.Trial.Tables {
+		needed[fold(t.Name)] = rounds(t)
 	}
-	r.objects = read[object](ctx, &r.reader, objectsSQL)
+	for _, o := range all {
+		of := fold(o.Table)
+		switch {
+		case o.isGuard():
+		case o.Kind == "table" && !o.isVirtual(), o.Kind == "index":
+			needed[of] = needed[of] || o.checks()
+		default:
+			for _, token := range tokens(o.Text) {
+				needed[fold(token.Text)] = true
+			}
+		}
+		if o.Kind == "trigger" && !o.isGuard() && strings.Contains(strings.ToUpper(o.Text), "INSERT") {
+			r.triggers[of] = append(r.triggers[of], o.Name)
+		}
+	}
+	if len(r.triggers) > 0 { // nothing else inserts without a key
+		all = append(all, r.guards()...)
+	}
+	r.objects = slices.DeleteFunc(all, func(o object) bool { return !o.isView() && !needed[fold(o.Table)] })
+	for _, t := range r.Trial.Tables {
+		if needed[fold(t.Name)] {
+			r.copies = append(r.copies, &copied{Table: t, alters: rounds(t) || len(r.triggers[fold(t.Name)]) > 0})
+		}
+	}
+}
+
+// rounds reports whether a table makes a floating-point number of a key.
+func rounds(t plan.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c plan.Column) bool { return isReal(c.Type) })
+}
+
+// guards are those of the plan.
+func (r *trial) guards() (guards []object) {
 	for _, phase := range r.Phases {
 		for _, step := range phase.Steps {
 			if phase.Name == plan.Guard {
 				text := strings.NewReplacer("IF NOT EXISTS ", "", "main.", "").Replace(step.Up[0].SQL)
-				r.objects = append(r.objects, object{"trigger", guardName(&table{name: step.Table}), step.Table, text})
+				guards = append(guards, object{"trigger", guardName(step.Table), step.Table, text})
 			}
 		}
 	}
-	r.failed, r.copies = map[string]error{}, nil
+	return guards
+}
+
+// open creates the copies.
+func (r *trial) open(ctx context.Context) error {
+	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
+		return err
+	}
+	r.failed = map[string]error{}
 	r.copyAll(ctx)
-	for _, t := range r.Trial.Tables {
-		c := &copied{Table: t, all: read[copiedColumn](ctx, &r.reader, copiedSQL, t.Name)}
-		c.alters = len(r.triggers(c)) > 0 || slices.ContainsFunc(t.Columns, func(c plan.Column) bool { return isReal(c.Type) })
-		r.copies = append(r.copies, c)
+	columns := map[string][]copiedColumn{}
+	for _, c := range read[copiedColumn](ctx, &r.reader, copiedSQL) {
+		columns[fold(c.Table)] = append(columns[fold(c.Table)], c)
+	}
+	for _, c := range r.copies {
+		c.all = columns[fold(c.Name)]
 	}
 	if r.err != nil {
 		_ = uncancelled(ctx, r.conn, closeCopies) // the connection is used again
@@ -87,20 +135,24 @@ func (r *trial) open(ctx context.Context) error {
 }
 
 // Tables implements [engine.Copies].
-func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
+func (r *trial) Tables() (tables []plan.Table) {
+	for _, c := range r.copies {
+		tables = append(tables, c.Table)
+	}
+	return tables
+}
 
 // Fills implements [engine.Copies]: a row of the table has the other values.
 func (r *trial) Fills() int { return 1 }
 
-// Enter implements [engine.Copies].
-func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
-	for _, row := range rows {
-		c := r.copies[row.Table]
-		refusal := r.failed[fold(c.Name)]
-		if refusal == nil {
-			refusal = r.insert(ctx, c, row.Keys, row.AsIs)
+// Enter implements [engine.Copies]. The rows enter together, which most do, or one by one.
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
+	refusals := make([]error, len(rows))
+	asIs := slices.ContainsFunc(rows, func(row engine.Row) bool { return row.AsIs })
+	if asIs || r.insert(ctx, false, rows...) != nil {
+		for i, row := range rows {
+			refusals[i] = r.insert(ctx, row.AsIs, row)
 		}
-		refusals = append(refusals, refusal)
 	}
 	return refusals, cmp.Or(ctx.Err(), r.err)
 }
@@ -135,6 +187,22 @@ func (r *reader) fail(err error) {
 // An object is what the catalog has.
 type object struct{ Kind, Name, Table, Text string }
 
+func (o object) isView() bool { return o.Kind == "view" }
+
+func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRTUAL ") }
+
+func (o object) isGuard() bool { return fold(o.Name) == fold(guardName(o.Table)) }
+
+// checks reports whether a table or an index has what may reject or change an integer.
+func (o object) checks() bool {
+	if o.Kind == "index" { // of objectsSQL
+		return strings.Count(o.Text, "(") > 1 || strings.Contains(strings.ToUpper(o.Text), "WHERE")
+	}
+	return slices.ContainsFunc(tokens(o.Text), func(t sqltext.Token) bool {
+		return isWord(t, "check") || isWord(t, "as") || isWord(t, "strict") || isWord(t, "collate")
+	})
+}
+
 // objectsSQL leaves out indexes that check nothing.
 const objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master
 WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
@@ -145,8 +213,10 @@ ORDER BY type <> 'table', sql NOT LIKE 'CREATE VIRTUAL%', type = 'trigger', rowi
 var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(fts[345]|rtree(_i32)?|geopoly)\b`)
 
 func (r *trial) copyAll(ctx context.Context) {
+	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
+	defer func() { r.fail(uncancelled(ctx, r.conn, "COMMIT")) }()
 	for _, o := range r.objects {
-		if strings.HasPrefix(o.Text, "CREATE VIRTUAL ") && !copiedModules.MatchString(o.Text) {
+		if o.isVirtual() && !copiedModules.MatchString(o.Text) {
 			continue
 		}
 		// SQLite begins each text in its own words.
@@ -169,31 +239,45 @@ type copied struct {
 }
 
 type copiedColumn struct {
-	Name, Type string
-	Required   bool
-	Default    sql.NullString
+	Table, Name, Type string
+	Required          bool
+	Default           sql.NullString
 }
 
-const copiedSQL = `SELECT name, type, "notnull" OR pk > 0, dflt_value FROM pragma_table_xinfo(?, '` + copies + `') WHERE hidden = 0`
+const copiedSQL = `SELECT m.name, c.name, c.type, c."notnull" OR c.pk > 0, c.dflt_value
+FROM ` + copies + `.sqlite_master m JOIN pragma_table_xinfo(m.name, '` + copies + `') c WHERE m.type = 'table' AND c.hidden = 0 ORDER BY m.rowid, c.cid`
 
-// insert puts a row into the copy, looks for it by its keys, and takes it back.
-func (r *trial) insert(ctx context.Context, c *copied, keys map[string]types.ID, unguarded bool) (refusal error) {
+// insert puts rows into their copies, looks for each by its keys, and takes them back. It
+// returns the first refusal.
+func (r *trial) insert(ctx context.Context, unguarded bool, rows ...engine.Row) (refusal error) {
 	if r.err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
-	for _, t := range r.Trial.Tables {
+	for _, c := range r.copies {
 		if unguarded {
-			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(&table{name: t.Name}))))
+			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(c.Name))))
 		}
 	}
-	if refusal = r.try(ctx, c.insertSQL(keys)); refusal == nil && c.alters && !one[bool](ctx, &r.reader, c.findSQL(keys)) {
-		refusal = errors.New("the row has another key after it was inserted, or is not there")
+	for _, row := range rows {
+		if refusal = r.enter(ctx, r.copies[row.Table], row); refusal != nil {
+			break
+		}
 	}
 	r.fail(endTransaction(ctx, r.conn))
 	return refusal
+}
+
+func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
+	if err := cmp.Or(r.failed[fold(c.Name)], r.try(ctx, c.insertSQL(row.Keys))); err != nil {
+		return err
+	}
+	if c.alters && !one[bool](ctx, &r.reader, c.findSQL(row.Keys)) {
+		return errors.New("the row has another key after it was inserted, or is not there")
+	}
+	return nil
 }
 
 func (c *copied) findSQL(keys map[string]types.ID) string {
@@ -245,23 +329,14 @@ func valueOf(typ string) string {
 	return "1"
 }
 
-// triggers are the names of those of the table that have to do with INSERT.
-func (r *trial) triggers(c *copied) (names []string) {
-	for _, o := range r.objects {
-		if o.Kind == "trigger" && fold(o.Table) == fold(c.Name) && strings.Contains(strings.ToUpper(o.Text), "INSERT") {
-			names = append(names, o.Name)
-		}
-	}
-	return names
-}
+const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copies + `.sqlite_master WHERE type = 'trigger' AND name = ? COLLATE NOCASE)`
 
 // Assigning implements [engine.Copies]: it finds triggers that give a key to a row
 // without one although there is a guard. Without it SQLite does that.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
-	for _, c := range r.copies {
-		triggers := r.triggers(c)
-		others := slices.DeleteFunc(slices.Clone(triggers), func(name string) bool { return fold(name) == fold(guardName(&table{name: c.Name})) })
-		if len(others) == 0 || len(others) == len(triggers) {
+	for i, c := range r.copies {
+		triggers := r.triggers[fold(c.Name)]
+		if len(triggers) == 0 || !one[bool](ctx, &r.reader, guardedSQL, guardName(c.Name)) {
 			continue
 		}
 		keys := map[string]types.ID{}
@@ -270,8 +345,8 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 				keys[column.Name] = 0
 			}
 		}
-		if r.insert(ctx, c, keys, false) == nil {
-			found = append(found, engine.Assigning{Table: c.Name, Trigger: strings.Join(others, " or ")})
+		if r.insert(ctx, false, engine.Row{Table: i, Keys: keys}) == nil {
+			found = append(found, engine.Assigning{Table: c.Name, Trigger: strings.Join(triggers, " or ")})
 		}
 	}
 	return found, r.err
@@ -284,13 +359,16 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		return nil, errors.New("sqlmigrate: the copies for the trial cannot be created again")
 	}
 	r.filled = true
+	if !slices.ContainsFunc(r.objects, object.isView) {
+		return nil, nil
+	}
 	for _, c := range r.copies {
 		if r.try(ctx, c.insertSQL(engine.Same(c.Table, key))) != nil { // found elsewhere
 			_ = r.try(ctx, c.insertSQL(engine.Near(c.Table, key)))
 		}
 	}
 	for _, o := range r.objects {
-		if o.Kind != "view" {
+		if !o.isView() {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, trialTimeout)

@@ -36,6 +36,8 @@ var hostile = []struct {
 	{"key of two", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TABLE u (r INT REFERENCES t, at DATE, PRIMARY KEY (r, at), CHECK (r < 1000000))"}, "", "r < 1000000"},
 	{"generated and stored", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY, k TEXT AS (id || '') STORED CHECK (length(k) < 10))"}, "", "length(k) < 10"},
 	{"generated and checked", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY, k AS (printf('%08d', id)) CHECK (length(k) = 8))"}, "", "length(k) = 8"},
+	{"generated and overflowing", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY, k AS (abs(-9223372036854775807 - (id > 4294967296))) STORED)"}, "", "integer overflow"},
+	{"view of a table that takes any key", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TABLE u (r INT REFERENCES t)", "CREATE VIEW v AS SELECT length(zeroblob(r)) AS n FROM \"U\""}, "", "view v: it cannot be read with key"},
 	{"index of an expression", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE INDEX i ON t (length(zeroblob(id)))"}, "", "string or blob too big"},
 	{"index with a condition", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY, n)", "CREATE INDEX i ON t (n) WHERE zeroblob(id) > 0"}, "", "string or blob too big"},
 	{"floating point", []string{"CREATE TABLE t (id INTEGER PRIMARY KEY)", "CREATE TABLE u (r REAL REFERENCES t)"}, "", "the row has another key after it was inserted"},
