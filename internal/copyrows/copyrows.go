@@ -26,7 +26,7 @@ type Source struct {
 	table   []string
 	columns []*column
 	names   []string
-	rows    fill.Rows
+	rows    guard.Rows
 	env     env
 
 	at     int   // the row, from 0, after the first Next
@@ -111,15 +111,15 @@ func (s *Source) Err() error { return s.err }
 
 // rowsOf rejects what is not a list of structs or of pointers to them, or one
 // struct, and copies of rows, which cannot be given keys.
-func rowsOf(value any) (fill.Rows, error) {
+func rowsOf(value any) (guard.Rows, error) {
 	v := reflect.ValueOf(value)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
-		return fill.Rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
+		return guard.Rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
 	}
-	r, t := fill.Rows{Value: v, N: 1}, v.Type()
+	r, t := guard.Rows{Value: v, N: 1}, v.Type()
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		r.Many, r.N = true, v.Len()
 		if t = t.Elem(); t.Kind() == reflect.Pointer {

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -20,10 +21,10 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	for i, values := range maps {
 		lacking += mapRow{stmt.Schema, values}.copyTo(list.Index(i), m.Columns)
 	}
-	structs := Rows{Value: list, Many: true, N: len(maps), plain: true}
+	structs := guard.Rows{Value: list, Many: true, N: len(maps), Plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if _, lack := structs.needs(g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
+		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
 			return errors.New("the map is nil and cannot hold a key: create it with make first")
 		}
 		if err := fillRows(stmt, set, g, structs); err != nil {

@@ -18,7 +18,7 @@ import (
 type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
-	plain         bool // an integer in the row itself, with no pointer to follow
+	index         []int // of the field, as reflect has it
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
@@ -29,8 +29,13 @@ func Clauses(field *schema.Field) []clause.Interface {
 	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
 		return nil
 	}
-	behind := slices.ContainsFunc(field.StructField.Index, func(i int) bool { return i < 0 })
-	return []clause.Interface{&key{field: field, plain: !behind && field.FieldType.Kind() == reflect.Int64}}
+	index := slices.Clone(field.StructField.Index)
+	for i, at := range index {
+		if at < 0 { // GORM's mark of an embedded pointer
+			index[i] = -at - 1
+		}
+	}
+	return []clause.Interface{&key{field: field, index: index}}
 }
 
 // Unscoped checks a create that is unscoped, for which GORM asks no field for
@@ -95,64 +100,15 @@ func (k *key) unset(stmt *gorm.Statement) bool {
 			return zero || !found
 		})
 	}
-	value := stmt.ReflectValue
-	switch value.Kind() {
-	case reflect.Struct:
-		return k.isModel(value.Type()) && k.unsetIn(value)
-	case reflect.Slice, reflect.Array:
-		return k.unsetInList(value)
-	default:
-		return false
-	}
-}
-
-// isModel reports whether rows of type t have the fields of the model at the same
-// positions.
-func (k *key) isModel(t reflect.Type) bool {
-	model := k.field.Schema.ModelType
-	return t == model || t.ConvertibleTo(model)
-}
-
-func (k *key) unsetInList(list reflect.Value) bool {
-	elem := list.Type().Elem()
-	if elem.Kind() == reflect.Pointer {
-		elem = elem.Elem()
-	}
-	if !k.isModel(elem) {
-		return false
-	}
-	for i := range list.Len() {
-		if row := reflect.Indirect(list.Index(i)); row.IsValid() && k.unsetIn(row) {
-			return true
-		}
-	}
-	return false
+	rows, err := RowsOf(stmt)
+	return err == nil && rows.Contain(k.unsetIn)
 }
 
 // unsetIn reports whether the key of a row is 0, nil, or behind a nil pointer.
 func (k *key) unsetIn(row reflect.Value) bool {
-	if k.plain { // the most frequent case, in half the time
-		for _, i := range k.field.StructField.Index {
-			row = row.Field(i)
-		}
-		return row.Int() == 0
-	}
-	for _, i := range k.field.StructField.Index {
-		if i < 0 { // an embedded pointer
-			i = -i - 1
-		}
-		if row = indirect(row); !row.IsValid() {
-			return true
-		}
-		row = row.Field(i)
-	}
-	row = indirect(row)
-	return !row.IsValid() || row.IsZero()
-}
-
-func indirect(v reflect.Value) reflect.Value {
-	for v.Kind() == reflect.Pointer {
+	v, err := row.FieldByIndexErr(k.index)
+	for err == nil && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	return v
+	return err != nil || !v.IsValid() || v.IsZero()
 }

@@ -173,9 +173,26 @@ func (g *Group) serialFromKey(row reflect.Value) bool {
 // set may have none.
 func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.last }
 
-// FillSerials sets the serial numbers that a row lacks; its keys must be set. It
-// returns the IDs that remain; ok is false if the row needs one and there is none.
-func (g *Group) FillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+// Fill sets the keys that a row lacks, and then its serial numbers. It returns the
+// IDs that remain; ok is false if the row needs one and there is none.
+func (g *Group) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	if ids, ok = g.FillKeys(row, ids); !ok {
+		return nil, false
+	}
+	return g.fillSerials(row, ids)
+}
+
+// FillKeys is Fill for the keys alone.
+func (g *Group) FillKeys(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	for _, c := range g.Keys {
+		if ids, ok = c.fill(row, ids); !ok {
+			return nil, false
+		}
+	}
+	return ids, true
+}
+
+func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	if !g.LacksSerial(row) {
 		return ids, true
 	}
