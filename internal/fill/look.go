@@ -119,7 +119,7 @@ func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sel
 // inMap returns what is wrong with the value of a column, empty if nothing is.
 func inMap(c *model.Column, values map[string]any) string {
 	zero, found := guard.ZeroInMap(c.Field, values)
-	switch value := values[nameIn(c.Field.Schema, values, c.Field)]; {
+	switch value := values[nameIn(values, c.Field)]; {
 	case !found:
 		return lacks(c) + byHook
 	case zero:

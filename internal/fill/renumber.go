@@ -55,11 +55,11 @@ func renumber(stmt *gorm.Statement, g *model.Group, rows guard.Rows) error {
 // first.
 func checkNumbers(m *model.Model, values map[string]any, made types.ID) error {
 	for _, g := range m.Groups {
-		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(g.Primary.Field.Schema, values, g.Primary.Field)]) == made {
+		if g.Primary == nil || idIn(g.Primary.Kind, values[nameIn(values, g.Primary.Field)]) == made {
 			continue
 		}
 		for _, c := range g.Serials {
-			if values[nameIn(c.Field.Schema, values, c.Field)] == c.Serial.Format(made) {
+			if values[nameIn(values, c.Field)] == c.Serial.Format(made) {
 				return fmt.Errorf("the key was changed since %s was made from it: set both, or neither", c.Field.BindName())
 			}
 		}

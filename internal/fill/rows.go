@@ -23,11 +23,7 @@ func observe(rows guard.Rows, g *model.Group) {
 // needs returns how many IDs the rows need, and whether they lack anything.
 func needs(rows guard.Rows, g *model.Group) (ids int, lack bool) {
 	if rows.Plain && g.Plain != nil {
-		for key := range g.Plain.In(rows.Value) {
-			if *key == 0 {
-				ids++
-			}
-		}
+		ids = g.Plain.Lack(rows.Value)
 		return ids, ids > 0
 	}
 	for i := range rows.N {
@@ -53,7 +49,7 @@ func set(rows guard.Rows, g *model.Group, ids []types.ID) bool {
 	})
 }
 
-func setPlain(rows guard.Rows, keys *model.PlainKeys, ids []types.ID) bool {
+func setPlain(rows guard.Rows, keys *guard.PlainKeys, ids []types.ID) bool {
 	for key := range keys.In(rows.Value) {
 		if *key != 0 {
 			continue
@@ -61,7 +57,7 @@ func setPlain(rows guard.Rows, keys *model.PlainKeys, ids []types.ID) bool {
 		if len(ids) == 0 {
 			return false
 		}
-		*key, ids = ids[0], ids[1:]
+		*key, ids = ids[0].Int64(), ids[1:]
 	}
 	return true
 }

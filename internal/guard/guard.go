@@ -1,6 +1,6 @@
 // Package guard keeps GORM from inserting a row without a key. Package types
-// gives GORM its clause for each key ([Clauses]), and the plugin adds the
-// statements in which GORM leaves the clause out ([Unscoped]).
+// gives GORM its clause for each key ([Clauses]), and the plugin checks the
+// statements in which GORM leaves the clause out ([Check]).
 package guard
 
 import (
@@ -19,6 +19,7 @@ type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
 	index         []int // of the field, as reflect has it
+	plain         *PlainKeys
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
@@ -35,18 +36,11 @@ func Clauses(field *schema.Field) []clause.Interface {
 			index[i] = -at - 1
 		}
 	}
-	return []clause.Interface{&key{field: field, index: index}}
+	return []clause.Interface{&key{field: field, index: index, plain: PlainKeysOf(field)}}
 }
 
-// Unscoped checks a create that is unscoped, for which GORM asks no field for
-// clauses.
-func Unscoped(db *gorm.DB) {
-	if db.Statement.Unscoped {
-		Check(db)
-	}
-}
-
-// Check checks rows that are written without GORM's create.
+// Check checks a create for which GORM asks no field for clauses: one that is unscoped,
+// or without GORM's callback.
 func Check(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -101,6 +95,9 @@ func (k *key) unset(stmt *gorm.Statement) bool {
 		})
 	}
 	rows, err := RowsOf(stmt)
+	if rows.Plain && k.plain != nil {
+		return k.plain.Lack(rows.Value) > 0
+	}
 	return err == nil && rows.Contain(k.unsetIn)
 }
 

@@ -60,3 +60,28 @@ func (r Rows) Index(is func(row reflect.Value) bool) int {
 
 // Contain reports whether there is a row for which is returns true.
 func (r Rows) Contain(is func(row reflect.Value) bool) bool { return r.Index(is) >= 0 }
+
+// Target returns the struct or the list behind value, and the type of its rows. It
+// rejects what cannot be given keys.
+func Target(value any) (v reflect.Value, row reflect.Type, err error) {
+	v = reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Pointer {
+		return v, nil, fmt.Errorf("got a nil %T: want a pointer to a struct or slice", value)
+	}
+	if v.IsValid() {
+		row = v.Type()
+		for row.Kind() == reflect.Pointer || row.Kind() == reflect.Slice || row.Kind() == reflect.Array {
+			row = row.Elem()
+		}
+	}
+	switch {
+	case row == nil || row.Kind() != reflect.Struct:
+		return v, nil, fmt.Errorf("got %T: want a pointer to a struct or slice", value)
+	case v.Kind() != reflect.Slice && !v.CanAddr():
+		return v, nil, fmt.Errorf("got %T, a copy that cannot be set: want a pointer to it", value)
+	}
+	return v, row, nil
+}

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -23,7 +24,7 @@ type Group struct {
 
 	// Plain is set if the group has no column but Primary, an integer in the row
 	// itself.
-	Plain *PlainKeys
+	Plain *guard.PlainKeys
 
 	gen    string // name of the generator
 	source Generator
@@ -52,7 +53,7 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	for _, g := range groups {
 		g.parents = g.parentsIn(s)
 		if g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 {
-			g.Plain = plainKeys(g.Primary)
+			g.Plain = guard.PlainKeysOf(g.Primary.Field)
 		}
 	}
 	return groups
@@ -219,7 +220,7 @@ func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {
-		if v, ok := c.Find(row); !ok || c.Kind.text(v) != c.Serial.Format(made) {
+		if c.Unset(row) || c.Value(row) != c.Serial.Format(made) {
 			continue
 		}
 		if !g.Representable(id) {

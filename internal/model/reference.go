@@ -114,10 +114,11 @@ func (r *Reference) checkConversion() error {
 func sameInDatabase(key, foreign any) bool {
 	want, err := driver.DefaultParameterConverter.ConvertValue(key)
 	got, foreignErr := driver.DefaultParameterConverter.ConvertValue(foreign)
-	return errors.Join(err, foreignErr) == nil && textOf(got) == textOf(want)
+	return errors.Join(err, foreignErr) == nil && TextOf(got) == TextOf(want)
 }
 
-func textOf(v driver.Value) string {
+// TextOf returns the value as a column of text has it.
+func TextOf(v driver.Value) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}
