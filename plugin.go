@@ -130,7 +130,9 @@ func (p *Plugin) beforeCreate(db *gorm.DB) { fill.Create(db, p.set) }
 
 func (p *Plugin) beforeInsert(db *gorm.DB) {
 	fill.BeforeInsert(db, p.set)
-	guard.Unscoped(db)
+	if db.Statement.Unscoped {
+		guard.Check(db)
+	}
 }
 
 func register(db *gorm.DB, before, name string, callback func(*gorm.DB)) error {

@@ -11,9 +11,10 @@ import (
 //
 //	db.WithContext(gormflake.Skip(ctx)).Create(&row)
 //
-// GORM then builds the statement as without the plugin, so a table that still has
-// auto-increment assigns its own keys. A tagged primary key that is 0 and that the
-// database would store is an error: set it, or Omit the field.
+// GORM then builds the statement as without the plugin, so a model that still has
+// auto-increment gets its keys from the database. A tagged primary key that the
+// statement would write as 0 or NULL is an error: set it, or Omit the field if the
+// database assigns it.
 func Skip(ctx context.Context) context.Context {
 	return guard.Skip(ctx)
 }

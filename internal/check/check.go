@@ -4,7 +4,7 @@
 //
 // [Models] goes through the models one by one: their tags ([model.Set.Model]),
 // the json tags of their IDs (checkJSON), their columns (checker.column) and the
-// foreign keys that refer to them (checker.references). It reads the columns of
+// foreign keys that refer to them (checker.reference). It reads the columns of
 // each table once, by queries of its own (readColumns), because GORM's migrators
 // drop errors.
 package check
@@ -80,7 +80,10 @@ func (c *checker) model(value any) []error {
 	for _, column := range m.Columns {
 		errs = append(errs, c.column(column)...)
 	}
-	return append(errs, c.references(s)...)
+	for _, ref := range m.References {
+		errs = append(errs, c.reference(ref))
+	}
+	return errs
 }
 
 // column checks a tagged column in its table or, while that does not exist, in the

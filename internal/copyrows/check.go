@@ -2,8 +2,6 @@ package copyrows
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -65,25 +63,12 @@ func hookOf(s *schema.Schema) string {
 }
 
 // checkRelations rejects rows with related rows that Create would save.
-func checkRelations(stmt *gorm.Statement, list fill.Rows) error {
-	selected, restricted := stmt.SelectAndOmitColumns(true, false)
-	r := &stmt.Schema.Relationships
-	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
-		if saved, named := selected[rel.Name]; named && !saved || !named && restricted {
-			continue
-		}
-		field := model.NewColumn(rel.Field)
-		for i := range list.N {
-			if v, ok := field.Find(list.At(i)); ok && !isEmpty(v) {
-				return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
-					i, rel.Field.BindName(), rel.Name)
-			}
+func checkRelations(stmt *gorm.Statement, rows guard.Rows) error {
+	for _, rel := range model.Relations(stmt.Schema) {
+		if i := fill.Related(stmt, rows, rel); i >= 0 {
+			return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
+				i, rel.Field.BindName(), rel.Name)
 		}
 	}
 	return nil
-}
-
-// isEmpty reports whether a relation holds no row.
-func isEmpty(v reflect.Value) bool {
-	return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 }

@@ -10,7 +10,6 @@ package copyrows
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -26,7 +25,7 @@ type Source struct {
 	table   []string
 	columns []*column
 	names   []string
-	rows    fill.Rows
+	rows    guard.Rows
 	env     env
 
 	at     int   // the row, from 0, after the first Next
@@ -42,18 +41,21 @@ type env struct {
 
 // New returns the source for one row, or a list of rows, and sets their keys.
 func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
-	list, err := rowsOf(value)
+	list, _, err := guard.Target(value)
 	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %w", err)
 	}
 	tx := db.Session(&gorm.Session{}).Model(value) // a statement that is not the caller's
 	stmt := tx.Statement
-	stmt.Dest, stmt.ReflectValue = value, list.Value
+	stmt.Dest, stmt.ReflectValue = value, list
 	if err := stmt.Parse(value); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
-	s := &Source{rows: list, env: env{stmt, tx.NowFunc()}, at: -1}
-	if err := s.check(); err != nil {
+	s := &Source{env: env{stmt, tx.NowFunc()}, at: -1}
+	if s.rows, err = guard.RowsOf(stmt); err == nil {
+		err = s.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
 	}
 	fill.Create(tx, set)
@@ -108,29 +110,3 @@ func (s *Source) Values() ([]any, error) {
 
 // Err returns the error of [Source.Values].
 func (s *Source) Err() error { return s.err }
-
-// rowsOf rejects what is not a list of structs or of pointers to them, or one
-// struct, and copies of rows, which cannot be given keys.
-func rowsOf(value any) (fill.Rows, error) {
-	v := reflect.ValueOf(value)
-	for v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
-		return fill.Rows{}, fmt.Errorf("got a nil %T: want a slice of structs or of pointers to structs", value)
-	}
-	r, t := fill.Rows{Value: v, N: 1}, v.Type()
-	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
-		r.Many, r.N = true, v.Len()
-		if t = t.Elem(); t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-	}
-	switch {
-	case t.Kind() != reflect.Struct:
-		return r, fmt.Errorf("got %T: want a slice of structs or of pointers to structs", value)
-	case v.Kind() != reflect.Slice && !v.CanAddr():
-		return r, fmt.Errorf("got %T, a copy that cannot be given keys: want a pointer to it", value)
-	}
-	return r, nil
-}

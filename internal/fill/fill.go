@@ -4,8 +4,8 @@
 // [Create] runs before all other callbacks. It makes an upsert return the keys of
 // the rows that it finds (returnKeys), widens the statement's Select to the tagged
 // columns (selectKeys), counts the IDs that each generator has to supply
-// ([Rows.needs]), asks for all of them in one call ([model.Set.Generate]), and writes
-// them ([Rows.set]). Maps become structs for that (fillMaps). [BeforeInsert] runs just
+// (needs), asks for all of them in one call ([model.Set.Generate]), and writes
+// them (set). Maps become structs for that (fillMaps). [BeforeInsert] runs just
 // before the INSERT. It fills the serial numbers of rows whose keys GORM has copied from
 // a parent since, and rejects rows that lack a key (look).
 package fill
@@ -53,14 +53,13 @@ func checkRelated(stmt *gorm.Statement, m *model.Model) error {
 	if len(m.Refused) == 0 {
 		return nil
 	}
-	rows, err := rowsOf(stmt)
+	rows, err := guard.RowsOf(stmt)
 	if err != nil {
 		return nil // see dest
 	}
-	named, restricted := stmt.SelectAndOmitColumns(true, false)
-	for _, relation := range m.Refused {
-		if saved, ok := named[relation.Name]; (saved || !ok && !restricted) && rows.contain(relation.In) {
-			return fmt.Errorf("gormflake: %w", relation.Err)
+	for _, refused := range m.Refused {
+		if Related(stmt, rows, refused.Relation) >= 0 {
+			return fmt.Errorf("gormflake: %w", refused.Err)
 		}
 	}
 	return nil
@@ -110,13 +109,13 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return fillMaps(stmt, set, m, maps, selected)
 	}
-	rows, err := rowsOf(stmt)
+	rows, err := guard.RowsOf(stmt)
 	if err != nil {
 		return err
 	}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if parentsToCome && g.KeyIsForeign() && rows.contain(g.HasParent) {
+		if parentsToCome && g.KeyIsForeign() && rows.Contain(g.HasParent) {
 			g = g.WithoutSerials()
 		}
 		if err := fillRows(stmt, set, g, rows); err != nil {
@@ -128,22 +127,23 @@ func dest(stmt *gorm.Statement, set *model.Set, m *model.Model, parentsToCome bo
 
 var errModified = errors.New("the rows were modified concurrently: do not share them until Create returns")
 
-func fillRows(stmt *gorm.Statement, set *model.Set, g *model.Group, rows Rows) error {
-	rows.observe(g)
-	n, lack := rows.needs(g)
+func fillRows(stmt *gorm.Statement, gens *model.Set, g *model.Group, rows guard.Rows) error {
+	observe(rows, g)
+	n, lack := needs(rows, g)
 	if !lack {
 		return nil
 	}
-	if !rows.contain(reflect.Value.CanSet) {
+	if !rows.Contain(reflect.Value.CanSet) {
 		return fmt.Errorf("cannot set the tagged fields of a copy: pass a pointer: %w", gorm.ErrInvalidValue)
 	}
-	ids, err := set.Generate(stmt.Context, g, n)
+	ids, err := gens.Generate(stmt.Context, g, n)
 	if err != nil {
 		return err
 	}
-	if !rows.fillNumbered(stmt, g, *ids) {
+	if !set(rows, g, *ids) {
 		return errModified
 	}
-	set.Recycle(ids)
+	noteNumbers(stmt, g, rows)
+	gens.Recycle(ids)
 	return nil
 }

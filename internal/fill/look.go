@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -22,35 +23,64 @@ func look(stmt *gorm.Statement, m *model.Model) error {
 	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return lookAtMaps(stmt, m, maps, selected)
 	}
-	rows, err := rowsOf(stmt)
+	rows, err := guard.RowsOf(stmt)
 	if err != nil {
 		return err
 	}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if err := rows.renumber(stmt, g); err != nil {
+		if err := renumber(stmt, g, rows); err != nil {
 			return err
 		}
-		if _, lack := rows.needs(g); lack {
-			return rows.lacking(g)
+		if _, lack := needs(rows, g); lack {
+			return cmp.Or(lacking(rows, slices.Concat(g.Keys, g.Serials), byHook), errModified)
 		}
 	}
 	return nil
 }
 
-const byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+const (
+	byHook = "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	bySkip = "Skip leaves it to the caller: set one, or Omit the field if the database assigns it"
+)
 
-// lacking returns the error for the first row that lacks a column.
-func (r Rows) lacking(g *model.Group) error {
-	for i := range r.N {
-		row := r.At(i)
-		for _, c := range slices.Concat(g.Keys, g.Serials) {
-			if row.IsValid() && c.Unset(row) {
-				return at(c, i, r.Many, lacks(c)+byHook)
+// lookAtSkipped checks rows that the plugin leaves to their caller: a key that the
+// statement writes as 0 or NULL is nobody's.
+func lookAtSkipped(stmt *gorm.Statement, m *model.Model) error {
+	if stmt.DryRun {
+		return nil
+	}
+	named, restricted := stmt.SelectAndOmitColumns(true, false)
+	columns := slices.DeleteFunc(slices.Clone(m.Columns), func(c *model.Column) bool {
+		written, given := named[c.Field.DBName]
+		return !c.Primary || c.Serial != nil || c.Field.HasDefaultValue || !written && (given || restricted)
+	})
+	maps, ok := guard.Maps(stmt.Dest)
+	if !ok {
+		rows, _ := guard.RowsOf(stmt) // GORM rejects others
+		return lacking(rows, columns, bySkip)
+	}
+	for i, values := range maps {
+		for _, c := range columns {
+			if zero, _ := guard.ZeroInMap(c.Field, values); zero {
+				return at(c, i, len(maps) > 1, lacks(c)+bySkip)
 			}
 		}
 	}
-	return errModified
+	return nil
+}
+
+// lacking returns the error for the first row that lacks a column.
+func lacking(rows guard.Rows, columns []*model.Column, cause string) error {
+	for i := range rows.N {
+		row := rows.At(i)
+		for _, c := range columns {
+			if row.IsValid() && c.Unset(row) {
+				return at(c, i, rows.Many, lacks(c)+cause)
+			}
+		}
+	}
+	return nil
 }
 
 func lacks(c *model.Column) string {
@@ -89,7 +119,7 @@ func lookAtMaps(stmt *gorm.Statement, m *model.Model, maps []map[string]any, sel
 // inMap returns what is wrong with the value of a column, empty if nothing is.
 func inMap(c *model.Column, values map[string]any) string {
 	zero, found := guard.ZeroInMap(c.Field, values)
-	switch value := values[nameIn(c.Field.Schema, values, c.Field)]; {
+	switch value := values[nameIn(values, c.Field)]; {
 	case !found:
 		return lacks(c) + byHook
 	case zero:

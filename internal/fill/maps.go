@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -18,12 +19,12 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	list := reflect.MakeSlice(reflect.SliceOf(stmt.Schema.ModelType), len(maps), len(maps))
 	lacking := 0
 	for i, values := range maps {
-		lacking += mapRow{stmt.Schema, values}.copyTo(list.Index(i), m.Columns)
+		lacking += copyTo(list.Index(i), values, m.Columns)
 	}
-	structs := Rows{Value: list, Many: true, N: len(maps), plain: true}
+	structs := guard.Rows{Value: list, Many: true, N: len(maps), Plain: true}
 	for _, g := range m.Groups {
 		g = g.Selected(selected)
-		if _, lack := structs.needs(g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
+		if _, lack := needs(structs, g); lack && slices.ContainsFunc(maps, func(values map[string]any) bool { return values == nil }) {
 			return errors.New("the map is nil and cannot hold a key: create it with make first")
 		}
 		if err := fillRows(stmt, set, g, structs); err != nil {
@@ -31,7 +32,7 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 		}
 	}
 	for i, values := range maps {
-		lacking -= mapRow{stmt.Schema, values}.copyFrom(list.Index(i), m.Columns)
+		lacking -= copyFrom(list.Index(i), values, m.Columns)
 	}
 	if lacking < 0 { // a driver.Valuer in a map may return another value each time
 		return errors.New("the map was modified concurrently: do not share it until Create returns")
@@ -39,17 +40,11 @@ func fillMaps(stmt *gorm.Statement, set *model.Set, m *model.Model, maps []map[s
 	return nil
 }
 
-// mapRow is a row of a create from maps.
-type mapRow struct {
-	schema *schema.Schema
-	values map[string]any
-}
-
 // copyTo sets the columns of a struct that are set in the map, and returns how
 // many are not. What is not an ID becomes -1, of which no serial number is made.
-func (r mapRow) copyTo(row reflect.Value, columns []*model.Column) (lacking int) {
+func copyTo(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
 	for _, c := range columns {
-		value := r.values[nameIn(r.schema, r.values, c.Field)]
+		value := values[nameIn(values, c.Field)]
 		if isUnset(value) {
 			lacking++
 			continue
@@ -61,15 +56,15 @@ func (r mapRow) copyTo(row reflect.Value, columns []*model.Column) (lacking int)
 
 // copyFrom writes the columns that are set in the struct alone, and returns how
 // many are not set in the map.
-func (r mapRow) copyFrom(row reflect.Value, columns []*model.Column) (lacking int) {
+func copyFrom(row reflect.Value, values map[string]any, columns []*model.Column) (lacking int) {
 	for _, c := range columns {
-		name := nameIn(r.schema, r.values, c.Field)
-		if !isUnset(r.values[name]) {
+		name := nameIn(values, c.Field)
+		if !isUnset(values[name]) {
 			continue
 		}
 		lacking++
 		if !c.Unset(row) { // else the statement omits it
-			r.values[name] = c.Value(row)
+			values[name] = c.Value(row)
 		}
 	}
 	return lacking
@@ -79,13 +74,13 @@ func (r mapRow) copyFrom(row reflect.Value, columns []*model.Column) (lacking in
 // column, the field, and any name that its naming strategy maps to the column. A
 // second name for a column would add a second value to the INSERT; if there are
 // two already, every call must find the same one.
-func nameIn(s *schema.Schema, row map[string]any, f *schema.Field) string {
+func nameIn(row map[string]any, f *schema.Field) string {
 	if _, ok := row[f.DBName]; ok {
 		return f.DBName
 	}
 	first := ""
 	for name := range row {
-		if (first == "" || name < first) && s.LookUpField(name) == f {
+		if (first == "" || name < first) && f.Schema.LookUpField(name) == f {
 			first = name
 		}
 	}

@@ -39,7 +39,7 @@ func TestLists(t *testing.T) {
 		{"embedded key", &embedded, all, func() []types.ID { return []types.ID{embedded[0].ID, embedded[1].ID} }, []types.ID{1001, 1002}},
 		{"two keys", &two, all, func() []types.ID {
 			return []types.ID{two[0].ID, two[1].ID, two[2].ID, two[0].Public, two[1].Public, two[2].Public}
-		}, []types.ID{1001, plugintest.Preset, 1002, 1003, 1004, plugintest.Preset}},
+		}, []types.ID{1001, plugintest.Preset, 1004, 1002, 1003, plugintest.Preset}},
 		{"omitted key", &omitted, keyless, func() []types.ID { return []types.ID{omitted[0].ID, omitted[1].ID} }, []types.ID{0, 0}},
 		{"one key of two omitted", &one, keyless, func() []types.ID { return []types.ID{one[0].ID, one[1].ID, one[0].Public, one[1].Public} }, []types.ID{0, 0, 1001, plugintest.Preset}},
 	} {

@@ -42,7 +42,7 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	maps, _ := guard.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
-			if name := nameIn(stmt.Schema, row, c.Field); name != c.Field.DBName {
+			if name := nameIn(row, c.Field); name != c.Field.DBName {
 				if value, ok := row[name]; ok {
 					delete(row, name)
 					row[c.Field.DBName] = value

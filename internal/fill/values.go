@@ -29,19 +29,8 @@ func idIn(k model.Kind, value any) types.ID {
 		return 0
 	}
 	var id types.ID
-	if err := id.Scan(v); err != nil || k.IsString() && !isTextOf(id, v) {
+	if err := id.Scan(v); err != nil || k.IsString() && model.TextOf(v) != id.String() {
 		return 0
 	}
 	return id
-}
-
-// isTextOf reports whether value, if it is text, is the canonical text of id.
-func isTextOf(id types.ID, value driver.Value) bool {
-	switch v := value.(type) {
-	case string:
-		return v == id.String()
-	case []byte:
-		return string(v) == id.String()
-	}
-	return true
 }

@@ -1,6 +1,6 @@
 // Package guard keeps GORM from inserting a row without a key. Package types
-// gives GORM its clause for each key ([Clauses]), and the plugin adds the
-// statements in which GORM leaves the clause out ([Unscoped]).
+// gives GORM its clause for each key ([Clauses]), and the plugin checks the
+// statements in which GORM leaves the clause out ([Check]).
 package guard
 
 import (
@@ -18,7 +18,8 @@ import (
 type key struct {
 	clause.Insert // for the methods of a clause, which GORM does not call
 	field         *schema.Field
-	plain         bool // an integer in the row itself, with no pointer to follow
+	index         []int // of the field, as reflect has it
+	plain         *PlainKeys
 }
 
 var _ gorm.StatementModifier = (*key)(nil)
@@ -29,19 +30,17 @@ func Clauses(field *schema.Field) []clause.Interface {
 	if keys := field.Schema.PrimaryFields; len(keys) != 1 || keys[0] != field {
 		return nil
 	}
-	behind := slices.ContainsFunc(field.StructField.Index, func(i int) bool { return i < 0 })
-	return []clause.Interface{&key{field: field, plain: !behind && field.FieldType.Kind() == reflect.Int64}}
-}
-
-// Unscoped checks a create that is unscoped, for which GORM asks no field for
-// clauses.
-func Unscoped(db *gorm.DB) {
-	if db.Statement.Unscoped {
-		Check(db)
+	index := slices.Clone(field.StructField.Index)
+	for i, at := range index {
+		if at < 0 { // GORM's mark of an embedded pointer
+			index[i] = -at - 1
+		}
 	}
+	return []clause.Interface{&key{field: field, index: index, plain: PlainKeysOf(field)}}
 }
 
-// Check checks rows that are written without GORM's create.
+// Check checks a create for which GORM asks no field for clauses: one that is unscoped,
+// or without GORM's callback.
 func Check(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -95,64 +94,18 @@ func (k *key) unset(stmt *gorm.Statement) bool {
 			return zero || !found
 		})
 	}
-	value := stmt.ReflectValue
-	switch value.Kind() {
-	case reflect.Struct:
-		return k.isModel(value.Type()) && k.unsetIn(value)
-	case reflect.Slice, reflect.Array:
-		return k.unsetInList(value)
-	default:
-		return false
+	rows, err := RowsOf(stmt)
+	if rows.Plain && k.plain != nil {
+		return k.plain.Lack(rows.Value) > 0
 	}
-}
-
-// isModel reports whether rows of type t have the fields of the model at the same
-// positions.
-func (k *key) isModel(t reflect.Type) bool {
-	model := k.field.Schema.ModelType
-	return t == model || t.ConvertibleTo(model)
-}
-
-func (k *key) unsetInList(list reflect.Value) bool {
-	elem := list.Type().Elem()
-	if elem.Kind() == reflect.Pointer {
-		elem = elem.Elem()
-	}
-	if !k.isModel(elem) {
-		return false
-	}
-	for i := range list.Len() {
-		if row := reflect.Indirect(list.Index(i)); row.IsValid() && k.unsetIn(row) {
-			return true
-		}
-	}
-	return false
+	return err == nil && rows.Contain(k.unsetIn)
 }
 
 // unsetIn reports whether the key of a row is 0, nil, or behind a nil pointer.
 func (k *key) unsetIn(row reflect.Value) bool {
-	if k.plain { // the most frequent case, in half the time
-		for _, i := range k.field.StructField.Index {
-			row = row.Field(i)
-		}
-		return row.Int() == 0
-	}
-	for _, i := range k.field.StructField.Index {
-		if i < 0 { // an embedded pointer
-			i = -i - 1
-		}
-		if row = indirect(row); !row.IsValid() {
-			return true
-		}
-		row = row.Field(i)
-	}
-	row = indirect(row)
-	return !row.IsValid() || row.IsZero()
-}
-
-func indirect(v reflect.Value) reflect.Value {
-	for v.Kind() == reflect.Pointer {
+	v, err := row.FieldByIndexErr(k.index)
+	for err == nil && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	return v
+	return err != nil || !v.IsValid() || v.IsZero()
 }

@@ -73,9 +73,8 @@ func (c *Column) setText(row reflect.Value, text string) {
 	c.Kind.allocate(c.reach(row)).SetString(text)
 }
 
-// Fill sets the key of a row that lacks it to the first of ids. It returns the
-// IDs that remain; ok is false if the row needs one and there is none.
-func (c *Column) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+// fill sets the key of a row that lacks it to the first of ids.
+func (c *Column) fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	v, reached := c.Find(row)
 	switch {
 	case reached && !c.Kind.Unset(v):

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/types"
 )
 
@@ -23,7 +24,7 @@ type Group struct {
 
 	// Plain is set if the group has no column but Primary, an integer in the row
 	// itself.
-	Plain *PlainKeys
+	Plain *guard.PlainKeys
 
 	gen    string // name of the generator
 	source Generator
@@ -52,7 +53,7 @@ func newGroups(s *schema.Schema, columns []*Column) []*Group {
 	for _, g := range groups {
 		g.parents = g.parentsIn(s)
 		if g.Primary != nil && len(g.Keys) == 1 && len(g.Serials) == 0 {
-			g.Plain = plainKeys(g.Primary)
+			g.Plain = guard.PlainKeysOf(g.Primary.Field)
 		}
 	}
 	return groups
@@ -173,9 +174,26 @@ func (g *Group) serialFromKey(row reflect.Value) bool {
 // set may have none.
 func (g *Group) Representable(id types.ID) bool { return id > 0 && id <= g.last }
 
-// FillSerials sets the serial numbers that a row lacks; its keys must be set. It
-// returns the IDs that remain; ok is false if the row needs one and there is none.
-func (g *Group) FillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+// Fill sets the keys that a row lacks, and then its serial numbers. It returns the
+// IDs that remain; ok is false if the row needs one and there is none.
+func (g *Group) Fill(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	if ids, ok = g.FillKeys(row, ids); !ok {
+		return nil, false
+	}
+	return g.fillSerials(row, ids)
+}
+
+// FillKeys is Fill for the keys alone.
+func (g *Group) FillKeys(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
+	for _, c := range g.Keys {
+		if ids, ok = c.fill(row, ids); !ok {
+			return nil, false
+		}
+	}
+	return ids, true
+}
+
+func (g *Group) fillSerials(row reflect.Value, ids []types.ID) (rest []types.ID, ok bool) {
 	if !g.LacksSerial(row) {
 		return ids, true
 	}
@@ -202,7 +220,7 @@ func (g *Group) FillSerials(row reflect.Value, ids []types.ID) (rest []types.ID,
 func (g *Group) Renumber(row reflect.Value, made types.ID) error {
 	id := g.Primary.Get(row)
 	for _, c := range g.Serials {
-		if v, ok := c.Find(row); !ok || c.Kind.text(v) != c.Serial.Format(made) {
+		if c.Unset(row) || c.Value(row) != c.Serial.Format(made) {
 			continue
 		}
 		if !g.Representable(id) {

@@ -110,14 +110,6 @@ func (k Kind) get(v reflect.Value) types.ID {
 	}
 }
 
-// text returns a string, empty if v is none.
-func (k Kind) text(v reflect.Value) string {
-	if v, ok := k.unwrap(v); ok && k.IsString() {
-		return v.String()
-	}
-	return ""
-}
-
 // allocate fills the wrappers and returns the scalar inside. A pointer gets a new
 // target, because several rows may share the old one.
 func (k Kind) allocate(v reflect.Value) reflect.Value {

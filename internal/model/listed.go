@@ -29,7 +29,7 @@ func (n Namer) ColumnName(table, column string) string {
 // if the model has a tagged key or is left out. It is an error if [Adopt] cannot have
 // the key.
 func UntaggedKey(s *schema.Schema) (*schema.Field, error) {
-	if slices.ContainsFunc(s.PrimaryFields, isTagged) || leavesOut(s.ModelType) {
+	if slices.ContainsFunc(s.PrimaryFields, IsTagged) || leavesOut(s.ModelType) {
 		return nil, nil
 	}
 	if len(s.PrimaryFields) != 1 {
@@ -79,7 +79,8 @@ func Adopt(f *schema.Field, dialect string) {
 	}
 }
 
-func isTagged(f *schema.Field) bool {
+// IsTagged reports whether the plugin gives keys to a field.
+func IsTagged(f *schema.Field) bool {
 	text, ok := f.Tag.Lookup(tagKey)
 	return ok && text != leftOut
 }

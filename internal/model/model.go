@@ -49,8 +49,10 @@ type Model struct {
 	Err     error    // all mistakes in the tags and in foreign keys of its own, joined
 	LeftOut bool     // by a tag, from gormflake.WithModels
 
-	// Refused are the relations in which a related row cannot hold the model's key.
-	Refused []RefusedRelation
+	// References are foreign keys of the model and of those to which it is related.
+	// Refused are the latter's that cannot hold the model's key: a row without related
+	// rows can be created.
+	References, Refused []Reference
 }
 
 // KeyReplacedBy reports whether rel may replace a key from which serial numbers
@@ -62,7 +64,7 @@ func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
 // RefusedBy returns the error of rows that have related rows by rel, nil if there is none.
 func (m *Model) RefusedBy(rel *schema.Relationship) error {
 	for _, r := range m.Refused {
-		if r.Name == rel.Name {
+		if r.Relation.Name == rel.Name {
 			return r.Err
 		}
 	}
@@ -74,9 +76,17 @@ func parse(s *schema.Schema, gens generators) *Model {
 		return &Model{}
 	}
 	columns, errs := taggedColumns(s, gens)
-	own, refused := lossyReferences(s)
-	m := &Model{Columns: columns, Err: errors.Join(append(errs, own...)...), Refused: refused}
-	m.Groups, m.LeftOut = newGroups(s, columns), leavesOut(s.ModelType)
+	m := &Model{Columns: columns, Groups: newGroups(s, columns), LeftOut: leavesOut(s.ModelType), References: referencesOf(s, gens)}
+	for _, r := range m.References {
+		switch {
+		case r.Err == nil:
+		case r.Relation.Type == schema.BelongsTo:
+			errs = append(errs, fmt.Errorf("gormflake: %w", r.Err))
+		default:
+			m.Refused = append(m.Refused, r)
+		}
+	}
+	m.Err = errors.Join(errs...)
 	return m
 }
 
@@ -96,7 +106,7 @@ func taggedColumns(s *schema.Schema, gens generators) (columns []*Column, errs [
 			columns = append(columns, c)
 		}
 	}
-	if leavesOut(s.ModelType) && slices.ContainsFunc(s.PrimaryFields, isTagged) {
+	if leavesOut(s.ModelType) && slices.ContainsFunc(s.PrimaryFields, IsTagged) {
 		errs = append(errs, fmt.Errorf("gormflake: model %s: the tag %s:%q leaves the model out, and its key is tagged too: remove one of the tags", s.Name, tagKey, leftOut))
 	}
 	return columns, append(errs, strayTags(s, seen)...)
@@ -119,7 +129,7 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 		return nil, err
 	}
 	if winner := s.FieldsByDBName[f.DBName]; f.DBName != "" && winner != f {
-		if isTagged(winner) {
+		if IsTagged(winner) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("column %s belongs to field %s, which shadows this one: tag that field, or give one of them another column", f.DBName, winner.BindName())

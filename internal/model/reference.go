@@ -13,131 +13,100 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// TaggedReferences returns the references in the relations of s to keys that are
-// tagged, in a fixed order and each once.
-func TaggedReferences(s *schema.Schema) []*schema.Reference {
-	defer ReadLock(s)()
-	var refs []*schema.Reference
-	r := &s.Relationships
-	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+// Reference is a foreign key to a tagged column.
+type Reference struct {
+	Relation *schema.Relationship
+	Key      *Column
+	Foreign  *schema.Field
+	Err      error // why the foreign key cannot hold the key
+}
+
+// referencesOf returns the foreign keys of s itself, and those of models to which s is
+// related, in a fixed order.
+func referencesOf(s *schema.Schema, gens generators) (refs []Reference) {
+	for _, rel := range Relations(s) {
 		for _, ref := range rel.References {
-			if toTagged(ref) && !slices.ContainsFunc(refs, sameColumns(ref)) {
-				refs = append(refs, ref)
+			if ref.PrimaryKey == nil || ref.ForeignKey == nil || !IsTagged(ref.PrimaryKey) {
+				continue
 			}
+			key, err := newColumn(ref.PrimaryKey.Schema, ref.PrimaryKey, ref.PrimaryKey.Tag.Get(tagKey), gens)
+			if key == nil || err != nil {
+				continue // an error of the key's model
+			}
+			r := Reference{Relation: rel, Key: key, Foreign: ref.ForeignKey}
+			if err := r.check(); err != nil {
+				r.Err = r.Error(err.Error())
+			}
+			refs = append(refs, r)
 		}
 	}
 	return refs
 }
 
-func sameColumns(ref *schema.Reference) func(*schema.Reference) bool {
-	return func(r *schema.Reference) bool {
-		return r.PrimaryKey == ref.PrimaryKey && r.ForeignKey == ref.ForeignKey
-	}
-}
-
-func toTagged(ref *schema.Reference) bool {
-	return ref.PrimaryKey != nil && ref.ForeignKey != nil && isTagged(ref.PrimaryKey)
-}
-
-// ReferenceError reports that a foreign key cannot hold the key that it refers to.
-func ReferenceError(ref *schema.Reference, reason string) error {
-	return fmt.Errorf("model %s, field %s, foreign key to %s: %s",
-		ref.ForeignKey.Schema.Name, ref.ForeignKey.BindName(), ref.PrimaryKey.Schema.Name, reason)
-}
-
-// RefusedRelation is a relation whose rows cannot refer to the row that has them. Only
-// a row that has some is refused.
-type RefusedRelation struct {
-	Name string
-	Err  error
-	rows *Column
-}
-
-// In reports whether the row has related rows.
-func (r *RefusedRelation) In(row reflect.Value) bool {
-	v, ok := r.rows.Find(row)
-	if ok && v.Kind() == reflect.Slice {
-		return v.Len() > 0
-	}
-	return ok && !v.IsZero()
-}
-
-// lossyReferences finds foreign keys in which GORM or the database would lose the
-// key: those of s itself, and those of models to which s is related.
-func lossyReferences(s *schema.Schema) (own []error, refused []RefusedRelation) {
+// Relations returns the relations of s, in a fixed order.
+func Relations(s *schema.Schema) []*schema.Relationship {
 	defer ReadLock(s)()
 	r := &s.Relationships
-	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
-		for _, ref := range rel.References {
-			err := CheckReference(ref)
-			switch {
-			case err == nil:
-			case rel.Type == schema.BelongsTo:
-				own = append(own, fmt.Errorf("gormflake: %w", err))
-			default:
-				refused = append(refused, RefusedRelation{rel.Name, err, NewColumn(rel.Field)})
-			}
-		}
-	}
-	return own, refused
+	return slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many)
 }
 
-// CheckReference returns an error if GORM would lose a tagged key in the foreign key.
-// Serial numbers are exempt: they are strings, which GORM converts or rejects.
-func CheckReference(ref *schema.Reference) error {
-	if !toTagged(ref) {
+// Error reports that the foreign key cannot hold the key.
+func (r *Reference) Error(reason string) error {
+	return fmt.Errorf("model %s, field %s, foreign key to %s: %s",
+		r.Foreign.Schema.Name, r.Foreign.BindName(), r.Key.Field.Schema.Name, reason)
+}
+
+// check returns an error if GORM would lose the key in the foreign key. A serial number
+// needs a string, or a type whose own Scan accepts it.
+func (r *Reference) check() error {
+	if r.Key.Serial == nil {
+		return r.checkConversion()
+	}
+	t := r.Foreign.FieldType
+	_, err := SerialKindOf(t)
+	basic := t.Kind() <= reflect.Float64 // GORM makes false of any text, and a float of digits
+	if err == nil || basic {
+		return err
+	}
+	if _, failed := r.copy(r.Key.Serial.Format(1)); failed == nil {
 		return nil
 	}
-	t, err := parseTag(ref.PrimaryKey.Tag.Get(tagKey))
-	if err != nil || t.serial != "" {
-		return nil
-	}
-	key, err := KindOf(ref.PrimaryKey.FieldType)
-	if err != nil {
-		return nil // an error of the key's model
-	}
-	if err := checkConversion(key, ref); err != nil {
-		return ReferenceError(ref, err.Error())
-	}
-	return nil
+	return err
+}
+
+// copy lets GORM copy a key into the foreign key of a scratch row, which it returns.
+func (r *Reference) copy(key any) (foreign reflect.Value, err error) {
+	row := reflect.New(r.Foreign.Schema.ModelType).Elem()
+	ctx := context.Background()
+	err = r.Foreign.Set(ctx, row, key)
+	return r.Foreign.ReflectValueOf(ctx, row), err
 }
 
 // probe is an ID that no narrower type holds.
 const probe types.ID = 1<<62 + 1
 
-// checkConversion lets GORM copy a key into the foreign key of a scratch row.
-func checkConversion(key Kind, ref *schema.Reference) error {
-	if ref.PrimaryKey.FieldType == ref.ForeignKey.FieldType {
-		return nil
-	}
-	value := reflect.New(ref.PrimaryKey.FieldType).Elem()
-	key.set(value, probe)
-	row := reflect.New(ref.ForeignKey.Schema.ModelType).Elem()
-	ctx := context.Background()
-	err := ref.ForeignKey.Set(ctx, row, value.Interface())
-	stored := ref.ForeignKey.ReflectValueOf(ctx, row)
+// checkConversion returns what is wrong with a foreign key of a type that could
+// hold the key. GORM converts some integers to a string as Go does: to the one
+// character with that code point.
+func (r *Reference) checkConversion() error {
+	from := r.Key.Field.FieldType
+	value := reflect.New(from).Elem()
+	r.Key.Kind.set(value, probe)
+	stored, err := r.copy(value.Interface())
 	if err == nil && stored.IsValid() && sameInDatabase(value.Interface(), stored.Interface()) {
 		return nil
 	}
-	foreign, kindErr := KindOf(ref.ForeignKey.FieldType)
-	if kindErr != nil {
-		return kindErr
-	}
-	return conversionError(ref, foreign, err)
-}
-
-// conversionError returns what is wrong with a foreign key of a type that could
-// hold the key. GORM converts some integers to a string as Go does: to the one
-// character with that code point.
-func conversionError(ref *schema.Reference, foreign Kind, err error) error {
-	t := indirect(ref.PrimaryKey.FieldType)
+	foreign, kindErr := KindOf(r.Foreign.FieldType)
+	t := indirect(from)
 	switch {
+	case kindErr != nil:
+		return kindErr
 	case err != nil:
-		return fmt.Errorf("GORM cannot convert the key, a %s: use %s or *%s here", ref.PrimaryKey.FieldType, t, t)
+		return fmt.Errorf("GORM cannot convert the key, a %s: use %s or *%s here", from, t, t)
 	case foreign.IsString():
 		return fmt.Errorf("GORM would store one character of a string instead of the ID: use %s or *%s here, or sql.NullString for text", t, t)
 	default:
-		return fmt.Errorf("GORM would store another value than the key, a %s: use %s or *%s here", ref.PrimaryKey.FieldType, t, t)
+		return fmt.Errorf("GORM would store another value than the key, a %s: use %s or *%s here", from, t, t)
 	}
 }
 
@@ -145,10 +114,11 @@ func conversionError(ref *schema.Reference, foreign Kind, err error) error {
 func sameInDatabase(key, foreign any) bool {
 	want, err := driver.DefaultParameterConverter.ConvertValue(key)
 	got, foreignErr := driver.DefaultParameterConverter.ConvertValue(foreign)
-	return errors.Join(err, foreignErr) == nil && textOf(got) == textOf(want)
+	return errors.Join(err, foreignErr) == nil && TextOf(got) == TextOf(want)
 }
 
-func textOf(v driver.Value) string {
+// TextOf returns the value as a column of text has it.
+func TextOf(v driver.Value) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
 	}

@@ -201,7 +201,7 @@ func TestGenerators(t *testing.T) {
 	db := plugintest.Dry(t, gormflake.New(standard, gormflake.WithGenerator("orders", orders)))
 	rows := make([]row, 2)
 	plugintest.Must(t, db.Create(&rows))
-	want := []row{{5001, 1001, 1003}, {5002, 1002, 1004}}
+	want := []row{{5001, 1001, 1002}, {5002, 1003, 1004}}
 	if !reflect.DeepEqual(rows, want) || standard.Calls != 1 || orders.Calls != 1 {
 		t.Errorf("rows = %v, want %v; %d and %d calls", rows, want, standard.Calls, orders.Calls)
 	}

@@ -102,7 +102,7 @@ func TestAssignRejectsLinksOfSerials(t *testing.T) {
 			t.Parallel()
 			before := fmt.Sprintf("%+v", tree)
 			err := gormflake.Assign(plugintest.Dry(t, plugintest.NewPlugin(t)), tree)
-			if err == nil || !strings.HasPrefix(err.Error(), "gormflake: model byNumber[") ||
+			if err == nil || !strings.HasPrefix(err.Error(), "gormflake: Assign: model byNumber[") ||
 				!strings.Contains(err.Error(), ", field Number, foreign key to numberedBy[") || !strings.Contains(err.Error(), want) ||
 				!strings.HasSuffix(err.Error(), " hold a serial number: use string") {
 				t.Errorf("got %v, want that the %s hold a serial number", err, want)
@@ -128,8 +128,8 @@ func TestAssignRejectsLinksOfDigits(t *testing.T) {
 			Rows   []byDigits `gorm:"foreignKey:Number;references:Number"`
 		}
 	)
-	err := gormflake.Assign(plugintest.Dry(t, plugintest.NewPlugin(t)), &digits{})
-	if want := "gormflake: model byDigits, field Number, foreign key to digits: type float64 cannot hold a serial number: use string"; err == nil || err.Error() != want {
+	err := gormflake.Assign(plugintest.Dry(t, plugintest.NewPlugin(t)), &digits{Rows: make([]byDigits, 1)})
+	if want := "gormflake: Assign: model byDigits, field Number, foreign key to digits: type float64 cannot hold a serial number: use string"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

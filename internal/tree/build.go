@@ -67,8 +67,7 @@ func (b *builder) node(s *schema.Schema) (*node, error) {
 	n := &node{schema: s, groups: m.Groups}
 	b.nodes[s] = n
 	b.found = append(b.found, n)
-	r := &s.Relationships
-	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+	for _, rel := range model.Relations(s) {
 		e, err := b.edge(rel)
 		if err != nil {
 			return nil, err

@@ -53,12 +53,14 @@ type claim struct {
 	edge          *edge
 	link          *link
 	parent, child reflect.Value
+	path          []step // to the child
 }
 
 // claimPass finds the first row whose foreign key two parents would set to
 // different values.
 type claimPass struct {
 	ctx           context.Context
+	walk          *walk
 	claims        map[rowColumn]claim
 	first, second claim
 }
@@ -69,7 +71,7 @@ func (p *claimPass) row(*node, reflect.Value) error { return nil }
 
 func (p *claimPass) link(e *edge, parent, child reflect.Value) error {
 	for _, l := range e.links {
-		second := claim{edge: e, link: l, parent: parent, child: child}
+		second := claim{edge: e, link: l, parent: parent, child: child, path: slices.Clone(p.walk.path)}
 		key := rowColumn{l.to.Field, child.UnsafeAddr()}
 		first, ok := p.claims[key]
 		if !ok {
@@ -128,29 +130,13 @@ func (c claim) value(ctx context.Context) (any, error) {
 func (w *walk) checkParents(ctx context.Context) error {
 	w.traced = true
 	defer func() { w.traced = false }()
-	p := &claimPass{ctx: ctx, claims: map[rowColumn]claim{}}
+	p := &claimPass{ctx: ctx, walk: w, claims: map[rowColumn]claim{}}
 	if err := w.run(p); !errors.Is(err, errFound) {
 		return err
-	}
-	second := w.where()
-	if err := w.run(findPass{p.first}); !errors.Is(err, errFound) {
-		return errModified
 	}
 	fix := "give each parent its own copy"
 	if p.first.edge.belongsTo || p.second.edge.belongsTo {
 		fix = "point both to the same parent"
 	}
-	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", p.first.link.to.Name(), w.where(), second, fix)
-}
-
-// findPass walks to the first claim that its edge makes to its child.
-type findPass struct{ claim claim }
-
-func (p findPass) row(*node, reflect.Value) error { return nil }
-
-func (p findPass) link(e *edge, _, child reflect.Value) error {
-	if e == p.claim.edge && child.UnsafeAddr() == p.claim.child.UnsafeAddr() {
-		return errFound
-	}
-	return nil
+	return fmt.Errorf("%s: got two parents for one row, by %s and by %s: %s", p.first.link.to.Name(), w.where(p.first.path), w.where(p.second.path), fix)
 }

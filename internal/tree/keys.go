@@ -52,18 +52,14 @@ func recycle(set *model.Set, blocks []block) {
 var errModified = errors.New("the tree was modified concurrently: do not share it until Assign returns")
 
 func (p *keyPass) row(n *node, row reflect.Value) error {
+	fill := (*model.Group).Fill
+	if p.keysOnly {
+		fill = (*model.Group).FillKeys
+	}
 	for i, g := range n.groups {
 		b := &p.blocks[n.slot+i]
 		var ok bool
-		for _, c := range g.Keys {
-			if b.rest, ok = c.Fill(row, b.rest); !ok {
-				return errModified
-			}
-		}
-		if p.keysOnly {
-			continue
-		}
-		if b.rest, ok = g.FillSerials(row, b.rest); !ok {
+		if b.rest, ok = fill(g, row, b.rest); !ok {
 			return errModified
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gormflake/gormflake/internal/guard"
 	"github.com/gormflake/gormflake/internal/model"
 )
 
@@ -28,12 +29,12 @@ type Graphs struct {
 
 // Assign sets the unset keys and serial numbers of a tree, and its foreign keys.
 func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
-	tree, err := treeOf(value)
+	tree, row, err := guard.Target(value)
 	if err != nil {
 		return fmt.Errorf("gormflake: Assign: %w", err)
 	}
 	stmt := &gorm.Statement{DB: db, Context: db.Statement.Context}
-	g, err := graphs.find(stmt, set, tree)
+	g, err := graphs.find(stmt, set, tree.Type(), row)
 	if err != nil {
 		return err
 	}
@@ -43,13 +44,13 @@ func Assign(db *gorm.DB, set *model.Set, graphs *Graphs, value any) error {
 	return nil
 }
 
-// find returns the graph of the trees like root.
-func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root reflect.Value) (*graph, error) {
-	s, err := parse(stmt, modelType(root.Type()))
+// find returns the graph of trees of type root, whose first rows are of type row.
+func (graphs *Graphs) find(stmt *gorm.Statement, set *model.Set, root, row reflect.Type) (*graph, error) {
+	s, err := parse(stmt, row)
 	if err != nil {
 		return nil, err
 	}
-	key := graphKey{root: s, pointers: throughPointer(root.Type())}
+	key := graphKey{root: s, pointers: throughPointer(root)}
 	if g, ok := graphs.cache.Load(key); ok {
 		return g.(*graph), nil
 	}
@@ -97,32 +98,6 @@ func (w *walk) repeat(keys *keyPass) error {
 	}
 	keys.keysOnly = false
 	return w.run(keys)
-}
-
-// treeOf dereferences value and rejects what cannot hold keys.
-func treeOf(value any) (reflect.Value, error) {
-	v := reflect.ValueOf(value)
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	if v.Kind() == reflect.Pointer {
-		return v, fmt.Errorf("got a nil %T: want a pointer to a struct or slice", value)
-	}
-	if !v.IsValid() || modelType(v.Type()).Kind() != reflect.Struct {
-		return v, fmt.Errorf("got %T: want a pointer to a struct or slice", value)
-	}
-	if v.Kind() != reflect.Slice && !v.CanAddr() {
-		return v, fmt.Errorf("got %T, a copy that cannot be set: want a pointer to it", value)
-	}
-	return v, nil
-}
-
-// modelType returns the element type of t behind pointers, slices and arrays.
-func modelType(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
-		t = t.Elem()
-	}
-	return t
 }
 
 // throughPointer reports whether two values of type t can share one row.

@@ -63,11 +63,11 @@ func (w *walk) leave() {
 	}
 }
 
-// where returns the path to the row at which a traced walk stopped, in Go's notation.
-func (w *walk) where() string {
+// where returns a path in Go's notation.
+func (w *walk) where(path []step) string {
 	var b strings.Builder
 	b.WriteString(w.graph.root.name)
-	for _, s := range w.path {
+	for _, s := range path {
 		if s.edge == nil {
 			fmt.Fprintf(&b, "[%d]", s.index)
 		} else {

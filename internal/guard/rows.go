@@ -1,0 +1,87 @@
+package guard
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+)
+
+// Rows are the structs that a statement creates.
+type Rows struct {
+	Value reflect.Value
+	Many  bool // Value is a list
+	N     int
+	Plain bool // a list of structs, not of pointers, that can be set
+}
+
+// RowsOf rejects structs whose layout differs from the model's, because GORM
+// reads and writes fields by their positions. It leaves what is neither a struct
+// nor a list to GORM, which rejects it.
+func RowsOf(stmt *gorm.Statement) (Rows, error) {
+	r := Rows{Value: stmt.ReflectValue, N: 1}
+	t := r.Value.Type()
+	switch t.Kind() {
+	case reflect.Struct:
+	case reflect.Slice, reflect.Array:
+		r.Many, r.N = true, r.Value.Len()
+		t = t.Elem()
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		} else {
+			r.Plain = r.Value.Kind() == reflect.Slice || r.Value.CanAddr()
+		}
+	default:
+		return Rows{}, nil
+	}
+	if want := stmt.Schema.ModelType; !t.ConvertibleTo(want) {
+		return Rows{}, fmt.Errorf("got %s: want %s, or a slice of it or of pointers to it: %w", r.Value.Type(), want, gorm.ErrInvalidData)
+	}
+	return r, nil
+}
+
+// At returns row i. It is invalid for a nil element, which GORM rejects.
+func (r Rows) At(i int) reflect.Value {
+	if !r.Many {
+		return r.Value
+	}
+	return reflect.Indirect(r.Value.Index(i))
+}
+
+// Index returns the first row for which is returns true, -1 if there is none.
+func (r Rows) Index(is func(row reflect.Value) bool) int {
+	for i := range r.N {
+		if row := r.At(i); row.IsValid() && is(row) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Contain reports whether there is a row for which is returns true.
+func (r Rows) Contain(is func(row reflect.Value) bool) bool { return r.Index(is) >= 0 }
+
+// Target returns the struct or the list behind value, and the type of its rows. It
+// rejects what cannot be given keys.
+func Target(value any) (v reflect.Value, row reflect.Type, err error) {
+	v = reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Pointer {
+		return v, nil, fmt.Errorf("got a nil %T: want a pointer to a struct or slice", value)
+	}
+	if v.IsValid() {
+		row = v.Type()
+		for row.Kind() == reflect.Pointer || row.Kind() == reflect.Slice || row.Kind() == reflect.Array {
+			row = row.Elem()
+		}
+	}
+	switch {
+	case row == nil || row.Kind() != reflect.Struct:
+		return v, nil, fmt.Errorf("got %T: want a pointer to a struct or slice", value)
+	case v.Kind() != reflect.Slice && !v.CanAddr():
+		return v, nil, fmt.Errorf("got %T, a copy that cannot be set: want a pointer to it", value)
+	}
+	return v, row, nil
+}
