@@ -36,12 +36,11 @@ const inspecting = "sqlmigrate: inspect"
 
 // facts are all that a plan is made of.
 type facts struct {
-	asked     *selection
-	graph     *graph
-	views     []use        // of columns by views that the plan recreates
-	rewritten []expression // that do not come back as they were
-	lost      restores
-	checks    map[*table][]check
+	asked  *selection
+	graph  *graph
+	views  []use // of columns by views that the plan recreates
+	lost   restores
+	checks map[*table][]check
 	engine.Findings
 }
 
@@ -64,7 +63,6 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	} {
 		f.Add(find(ctx, r, g))
 	}
-	f.rewritten = rewrittenExpressions(ctx, r, g)
 	return f
 }
 
@@ -75,7 +73,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for n, value := range q.Defaults(ctx, g.nodes()) {
 		g.columns[n].value = value
 	}
-	f.lost = restores{kept: readKept(ctx, q, g), recreated: readRecreated(ctx, q, g, f.rewritten)}
+	f.lost = restores{kept: readKept(ctx, q, g), recreated: recreate(g, readRewritten(ctx, q, g))}
 	var found engine.Findings
 	g.views, found = readViews(ctx, q, g, f.views)
 	f.Add(found)
