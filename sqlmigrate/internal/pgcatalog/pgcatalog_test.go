@@ -228,7 +228,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 	}
 	equal(t, "indexes", found, r.Err(), []pgcatalog.Index{
 		{
-			Name: "i", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Predicate: "(b > 0)", Options: "fillfactor=70",
+			Name: "i", Method: "btree", Unique: true, DistinctNulls: true, Predicate: "(b > 0)", Options: "fillfactor=70",
 			Comment: &seen,
 			Keys: []pgcatalog.IndexColumn{
 				{Name: "b", Text: "b", Widens: true, Order: " DESC NULLS LAST"},
@@ -238,7 +238,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 			Included: []pgcatalog.IndexColumn{{Name: "id", Text: "id", Widens: true}},
 		},
 		{
-			Name: "key", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Constraint: "key", Kind: "p",
+			Name: "key", Method: "btree", Unique: true, DistinctNulls: true, Constraint: "key", Kind: "p",
 			ConstraintComment: &said, Deferral: " DEFERRABLE",
 			Keys: []pgcatalog.IndexColumn{{Name: "id", Text: "id", Widens: true}},
 		},
