@@ -38,7 +38,7 @@ const inspecting = "sqlmigrate: inspect"
 type facts struct {
 	asked  *selection
 	graph  *graph
-	views  []use // of columns by views that the plan recreates
+	views  []pgcatalog.Use // of columns by views that the plan recreates
 	lost   restores
 	checks map[*table][]check
 	engine.Findings
@@ -51,10 +51,10 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	g.parks = want.Park
 	f := &facts{asked: asked, graph: g, Findings: asked.findings}
 	f.Add(found)
-	uses := pgcatalog.Read[use](ctx, r, usesSQL, g.narrowNodes())
+	uses := keepIf(r.Uses(ctx, g.narrowNodes()), func(u pgcatalog.Use) bool { return u.Catalog != "pg_statistic_ext" })
 	if want.RecreateViews {
-		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
-		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
+		f.views = keepIf(uses, func(u pgcatalog.Use) bool { return u.View != 0 })
+		uses = keepIf(uses, func(u pgcatalog.Use) bool { return u.View == 0 })
 	}
 	f.Add(blockTables(g, want))
 	f.Add(blockUses(g, uses))

@@ -60,8 +60,8 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
 		}
-		for _, d := range t.dependents {
-			f.when(d.Object.Valid, t, d.Object.String, "it uses column "+d.Column+", and would stay on the old one", again)
+		for _, u := range t.uses {
+			f.when(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", again)
 		}
 		for _, name := range t.rules {
 			f.Block(t.Name, "rule "+name, "it would rewrite the statements that copy rows", again)
