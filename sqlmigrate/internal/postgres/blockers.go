@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,60 +130,5 @@ func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
 	var found engine.Findings
 	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Drop != "", ": "+u.Drop+"; to restore it: "+strings.Join(u.Create, "; ")))
 	found.Blockers[0].InPlace = true
-	return found
-}
-
-// partitionKeysSQL asks which columns a table is partitioned by, directly or in
-// an expression: PostgreSQL does not change their types.
-const partitionKeysSQL = `
-SELECT node.rel::bigint, node.att
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
-WHERE node.att = ANY (t.partattrs::int2[])
-   OR EXISTS (SELECT FROM pg_catalog.pg_depend d
-              WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
-                AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
-ORDER BY 1, 2`
-
-func blockPartitionKeys(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, n := range pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, g.narrowNodes()) {
-		c := g.columns[n]
-		found.Block(c.relation.Display, "partition key of table "+c.relation.Display,
-			"it has column "+c.Name+", whose type PostgreSQL then does not change",
-			"create a table that is partitioned by a bigint, and copy the rows")
-	}
-	return found
-}
-
-// rowTypesSQL asks for columns whose type is a table's row, directly or in an
-// array, a domain or a composite type: PostgreSQL does not change the table then.
-// It goes by pg_depend, which has an index for that.
-const rowTypesSQL = `
-WITH RECURSIVE uses (rel, type) AS (
-  SELECT c.oid, c.reltype
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_class c ON c.oid = node.rel
-  WHERE c.reltype <> 0
-  UNION
-  SELECT uses.rel, coalesce(c.reltype, d.objid)
-  FROM uses
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
-  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'c'
-  WHERE d.classid = 'pg_catalog.pg_type'::regclass OR c.oid IS NOT NULL
-)
-SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, d.objid, d.objsubid)
-FROM uses
-JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
-  AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objsubid > 0
-JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
-ORDER BY 1, 2`
-
-func blockRowTypes(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, x := range pgcatalog.Read[struct {
-		Table  int64
-		Object string
-	}](ctx, r, rowTypesSQL, g.narrowNodes()) {
-		found.Block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
-			"drop it before, and add it again afterwards")
-	}
 	return found
 }

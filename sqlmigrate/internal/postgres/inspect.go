@@ -58,11 +58,9 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	}
 	f.Add(blockTables(g, want))
 	f.Add(blockUses(g, uses))
-	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) engine.Findings{
-		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
-	} {
-		f.Add(find(ctx, r, g))
-	}
+	f.Add(blockObjects(ctx, r, g))
+	f.Add(noteFunctions(ctx, r, g))
+	f.Add(notePublications(ctx, r, g))
 	return f
 }
 
