@@ -214,7 +214,11 @@ var copiedModules = regexp.MustCompile(`(?i)^CREATE VIRTUAL TABLE .*\bUSING\s+(f
 
 func (r *trial) copyAll(ctx context.Context) {
 	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
-	defer func() { r.fail(uncancelled(ctx, r.conn, "COMMIT")) }()
+	defer func() {
+		if err := uncancelled(ctx, r.conn, "COMMIT"); err != nil {
+			r.fail(errors.Join(err, endTransaction(ctx, r.conn)))
+		}
+	}()
 	for _, o := range r.objects {
 		if o.isVirtual() && !copiedModules.MatchString(o.Text) {
 			continue
