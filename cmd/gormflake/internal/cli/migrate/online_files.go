@@ -38,7 +38,11 @@ finish a release later, as it has no way back.`,
 			before := namesIn(set.dir)
 			defer func() { set.printWritten(cmd, before) }()
 			return set.withPlan(cmd.Context(), flags.ReadOnly, tables, func(db *gorm.DB, plan *sqlmigrate.Plan) error {
-				return plan.WriteStage(cmd.Context(), db, sqlmigrate.StageName(stage), set.dir, sqlmigrate.Format(set.format))
+				err := plan.WriteStage(cmd.Context(), db, sqlmigrate.StageName(stage), set.dir, sqlmigrate.Format(set.format))
+				if err != nil {
+					return flags.Named(err)
+				}
+				return nil
 			})
 		},
 	}
