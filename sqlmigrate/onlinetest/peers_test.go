@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ func TestPeersPostgres(t *testing.T) {
 	t.Run("pgroll", func(t *testing.T) {
 		pgroll := inPath(t, "pgroll")
 		p, d := peer(t)
+		p.tool = regexp.MustCompile("_pgroll_")
 		file := filepath.Join(t.TempDir(), "01_wide.json")
 		text := `{"operations": [{"alter_column": {"table": "orders", "column": "id", "type": "bigint", "up": "id", "down": "id::integer"}}]}`
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -112,6 +114,11 @@ func (p *proof) measure(t *testing.T, move func()) {
 	t.Logf("took %v", time.Since(begun).Round(time.Second))
 	p.check(t)
 	p.end(t, idle)
+	for _, w := range p.writers {
+		if w.refused > 0 {
+			t.Logf("writer %d: %d transactions were refused", w.number, w.refused)
+		}
+	}
 	p.longest(t)
 }
 

@@ -34,7 +34,8 @@ type proof struct {
 	pool    *sql.DB // the writers'
 	dialect dialect
 
-	children []string // tables that refer to orders
+	children []string       // tables that refer to orders
+	tool     *regexp.Regexp // errors of another tool, which a program gets
 
 	first  []sqlmigrate.StageName // in which the process is killed, before the way back
 	until  sqlmigrate.StageName   // after which there is one
@@ -65,6 +66,7 @@ type proofWriter struct {
 	number  int
 	acked   int // transactions
 	doubted int // nobody knows whether they were committed
+	refused int // by another tool
 	longest map[string]time.Duration
 	err     error
 }
@@ -102,6 +104,8 @@ func (w *proofWriter) run(ctx context.Context) {
 			w.longest[at] = max(w.longest[at], took)
 		case w.down.Load():
 			w.doubted++
+		case w.tool != nil && w.tool.MatchString(err.Error()):
+			w.refused++
 		case !repeated.MatchString(err.Error()):
 			w.err = err
 		}
