@@ -148,6 +148,9 @@ func openGoose(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 func openAtlas(t *testing.T, db *gorm.DB, dir string) (up, down func() error) {
 	t.Helper()
 	folder := func(dir string) []atlas.File {
+		if err := os.MkdirAll(dir, 0o700); err != nil { // files by hand have no way back
+			t.Fatal(err)
+		}
 		local, err := atlas.NewLocalDir(dir)
 		if err != nil {
 			t.Fatal(err)
