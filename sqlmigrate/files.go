@@ -91,7 +91,7 @@ func WriteLeaseTable(dir string, format Format, dialect string, opts ...sqllease
 // releases that run those: [StagePrepare], [StageSwap] or [StageFinish]. Its name ends
 // with snowflake_online_ and the stage; dir and format are as in [Plan.WriteFiles].
 // Between prepare and swap, carry out the others with [OnlinePlan.Apply]: swap fails, and
-// changes nothing, before they are done. Way back is [OnlinePlan.Revert]; without it, the
+// changes nothing, before they are done. The way back is [OnlinePlan.Revert]; without it, the
 // way back of a file fails. For prepare, db is one whose schema is that of all databases in
 // which the file will run.
 func (p *Plan) WriteStage(ctx context.Context, db *gorm.DB, stage StageName, dir string, format Format) error {

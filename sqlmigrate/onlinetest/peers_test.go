@@ -3,6 +3,7 @@ package onlinetest_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,16 +19,13 @@ import (
 const pgPeers = `
 CREATE TABLE orders (id serial PRIMARY KEY, tenant integer NOT NULL, user_id integer NOT NULL, amount integer NOT NULL, note text NOT NULL, CONSTRAINT positive CHECK (id > 0), CONSTRAINT bounded CHECK (user_id > 0 AND amount >= 0));
 INSERT INTO orders (tenant, user_id, amount, note) SELECT n %% 8, 1 + n %% 1000, n %% 1000, 'order ' || n FROM generate_series(1, %[1]d) AS n;
-CREATE INDEX ON orders (user_id);
-CREATE TABLE ledger (id bigint PRIMARY KEY, tenant integer, amount integer, gone integer);
-CREATE TABLE clients (id integer PRIMARY KEY, transactions bigint);
-INSERT INTO clients SELECT n, 0 FROM generate_series(0, 7) AS n;`
+CREATE INDEX ON orders (user_id);` + pgLedger
 
 // TestPeersPostgres moves a table of GORMFLAKE_TEST_ROWS rows, and then another one by
 // pgroll, if that is in the PATH.
 func TestPeersPostgres(t *testing.T) {
 	rows := longRows(t)
-	server := testserver.Postgres(t, "wal_level=logical", "shared_buffers=512MB", "max_wal_size=8GB")
+	server := proofPostgres(t)
 	databases := pgServerOf(t, server)
 	peer := func(t *testing.T) (*proof, *pgDatabase) {
 		d := databases.database(t, fmt.Sprintf(pgPeers, rows))
@@ -60,12 +58,12 @@ func TestPeersPostgres(t *testing.T) {
 
 // TestPeersMariaDB is the same with pt-online-schema-change.
 func TestPeersMariaDB(t *testing.T) {
-	peersAlike(t, testserver.MariaDB(t, "innodb_log_file_size=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300"))
+	peersAlike(t, proofMariaDB(t))
 }
 
 // TestPeersMySQL is the same on MySQL.
 func TestPeersMySQL(t *testing.T) {
-	peersAlike(t, testserver.MySQL(t, "log_bin_trust_function_creators=1", "innodb_redo_log_capacity=4G", "innodb_buffer_pool_size=512M", "innodb_flush_log_at_trx_commit=2", "max_connections=300"))
+	peersAlike(t, proofMySQL(t))
 }
 
 func peersAlike(t *testing.T, server *testserver.Server) {
@@ -93,7 +91,10 @@ func peersAlike(t *testing.T, server *testserver.Server) {
 	t.Run("pt-online-schema-change", func(t *testing.T) {
 		change := inPath(t, "pt-online-schema-change")
 		p, d := peer(t)
-		host, port := server.Address()[:9], server.Address()[10:]
+		host, port, err := net.SplitHostPort(server.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
 		p.measure(t, func() {
 			ran(t, change, "--alter", "MODIFY id bigint NOT NULL AUTO_INCREMENT", "--execute", "--recursion-method=none",
 				fmt.Sprintf("h=%s,P=%s,u=root,D=%s,t=orders", host, port, d.value(t, "SELECT DATABASE()")))

@@ -31,8 +31,9 @@ func newFiles() *cobra.Command {
 		Use:   "files --dsn URL --format TOOL TABLE...",
 		Short: "Write the plan as files of a migration tool",
 		Long: `Write the plan as files for golang-migrate, goose or Atlas: one migration for each
-phase, with its way back, which Atlas does not run: folder down has it. Nothing is changed in the database. The names of the
-new files are printed; no file is ever overwritten.
+phase, with its way back, which Atlas does not run: folder down has it. Nothing is
+changed in the database. The names of the new files are printed; no file is ever
+overwritten.
 
 With --lease-table there is one more for the table in which workers are leased,
 for applications that may not create it. Tables need not be named then.`,
