@@ -317,3 +317,26 @@ func pgCheckNames(t *testing.T, d *pgDatabase) {
 	d.want(t, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%gormflake%'", "0")
 	d.want(t, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE '%gormflake%'", "0")
 }
+
+// pgPartedMoving copies rows that programs move from partition to partition all the time.
+func pgPartedMoving(t *testing.T, server *pgServer) {
+	d := server.database(t, `
+CREATE TABLE t (id serial, region integer NOT NULL, PRIMARY KEY (id, region)) PARTITION BY LIST (region);
+CREATE TABLE t_0 PARTITION OF t FOR VALUES IN (0);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
+INSERT INTO t (region) SELECT n % 2 FROM generate_series(1, 20000) AS n;
+ANALYZE;`)
+	mover := func(first int) *program { // of rows that the other one leaves alone
+		return &program{name: "mover", do: func(ctx context.Context, conn *sql.Conn) error {
+			from := first + 20*rand.IntN(1000)
+			_, err := conn.ExecContext(ctx, fmt.Sprintf(`UPDATE t SET region = 1 - region WHERE id BETWEEN %d AND %d`, from, from+9))
+			return err
+		}}
+	}
+	programs := startLoad(t, pgOpen(t, d.url), mover(1), mover(11))
+	if err := d.online(t, "t").Apply(context.Background(), d.DB, sqlmigrate.WithLastStage(sqlmigrate.StageCopy)); err != nil {
+		t.Error(err)
+	}
+	programs.end(t)
+	d.want(t, `SELECT count(*) FROM t WHERE gormflake_new_id = id`, "20000")
+}

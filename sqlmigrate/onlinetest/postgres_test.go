@@ -42,6 +42,7 @@ func TestPostgres(t *testing.T) {
 		{"PartedSteps", pgPartedSteps},
 		{"PartedChanged", pgPartedChanged},
 		{"PartedMany", pgPartedMany},
+		{"PartedMoving", pgPartedMoving},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -58,6 +58,7 @@ func Comment(object string, text *string) []string {
 const (
 	LockNotAvailable      = "55P03"
 	DeadlockDetected      = "40P01"
+	SerializationFailure  = "40001" // at READ COMMITTED, of a row that another transaction has moved to another partition
 	QueryCanceled         = "57014"
 	CheckViolation        = "23514"
 	InsufficientPrivilege = "42501"

@@ -48,7 +48,7 @@ func (Driver) Differs(err error) bool {
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (bool, string) {
 	switch state := pgsql.State(err); {
-	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected,
+	case state == pgsql.LockNotAvailable, state == pgsql.DeadlockDetected, state == pgsql.SerializationFailure,
 		state == pgsql.QueryCanceled && step.Kind == plan.Short: // a long step is canceled on purpose
 		return true, holder(ctx, conn)
 	}
