@@ -10,10 +10,11 @@
 // stays open for others with only some of its triggers read. Their writes fail with
 // error 1064 until FLUSH TABLES, although the triggers have not changed. If its RENAME
 // is killed, it can write a file of triggers that it cannot read, and nobody opens the
-// table until an operator removes the file. This package therefore never kills a
-// statement, not even one that waits for a lock: when the context ends, it waits for
+// table until an operator removes the file. On MariaDB, this package therefore never kills
+// a statement, not even one that waits for a lock: when the context ends, it waits for
 // the statement to end. A run that finds that the previous one has not ended in order
-// flushes the tables.
+// flushes the tables. On MySQL, statements that wait for a table too long are killed
+// (wait.go).
 package myonline
 
 import (
@@ -24,7 +25,6 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -38,7 +38,7 @@ func (Driver) Differs(err error) bool { return errors.As(err, &engine.DifferErro
 
 // Retry implements [engine.Online].
 func (Driver) Retry(ctx context.Context, conn *sql.Conn, _ *plan.OnlineStep, err error) (bool, string) {
-	if !(mysql.Engine{}).LockTimeout(err) {
+	if !lockTimeout(err) {
 		return false, ""
 	}
 	return true, holder(ctx, conn)

@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -62,9 +60,12 @@ func carryOut(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engi
 
 // short leaves no lock and no setting of a step behind.
 func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.Settings) error {
-	var err error
+	w, err := newWaiter(ctx, conn, s)
+	if err != nil {
+		return err
+	}
 	for _, statement := range step.SQL {
-		if err = gently(ctx, conn, statement, s.LockTimeout); err != nil {
+		if err = w.gently(ctx, statement); err != nil {
 			break
 		}
 	}
@@ -72,41 +73,6 @@ func short(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, s engine.
 		_, failed := conn.ExecContext(ctx, statement)
 		err = errors.Join(err, failed)
 	}
-	return err
-}
-
-// A statement is tried without waiting for politeTime at least, and rests for
-// politePause in between.
-const (
-	politeTime  = 3 * time.Second
-	politePause = 3 * time.Millisecond
-)
-
-var noLock = regexp.MustCompile("^(SET|DO|PREPARE|DEALLOCATE|UNLOCK) ")
-
-// withoutWaiting is a comment to MySQL, which cannot do that: it waits for the second that
-// the session has.
-const withoutWaiting = "/*M! SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR */ "
-
-// gently carries out a statement that wants a table for itself. While it waits for
-// it, everybody else waits behind it, and the servers count in seconds, so at first it
-// is tried without waiting. Where transactions follow each other without a gap,
-// that fails, and waiting takes no longer than they do, unless one of them waits
-// for a row of another that is behind.
-func gently(ctx context.Context, conn *sql.Conn, statement string, wait time.Duration) error {
-	if noLock.MatchString(statement) {
-		_, err := conn.ExecContext(ctx, statement)
-		return err
-	}
-	for begun := time.Now(); time.Since(begun) < max(wait, politeTime); {
-		tried := time.Now()
-		_, err := conn.ExecContext(ctx, withoutWaiting+statement)
-		if err == nil || !(mysql.Engine{}).LockTimeout(err) {
-			return err
-		}
-		time.Sleep(politePause + time.Since(tried))
-	}
-	_, err := conn.ExecContext(ctx, statement)
 	return err
 }
 

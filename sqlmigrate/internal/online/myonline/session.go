@@ -50,7 +50,7 @@ func begin(ctx context.Context, conn *sql.Conn, session *mysql.Session, m *engin
 		}
 	}
 	var open bool
-	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) FROM "+journal+" WHERE id = ?", identity(m)).Scan(&open)
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(MAX(open), FALSE) /*!80000 AND FALSE */ FROM "+journal+" WHERE id = ?", identity(m)).Scan(&open)
 	if err == nil && open {
 		err = flush(ctx, conn, m)
 	}
@@ -69,7 +69,7 @@ func markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) er
 	return err
 }
 
-// flush makes the server read the triggers again. It waits for statements that use the
+// flush makes MariaDB read the triggers again. It waits for statements that use the
 // tables, and the others wait for it, but no longer than a second: what it leaves
 // then is read again too.
 func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {

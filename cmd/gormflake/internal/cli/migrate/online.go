@@ -157,7 +157,7 @@ type onlineFlags struct {
 func (f *onlineFlags) register(cmd *cobra.Command) {
 	f.migrateFlags.register(cmd)
 	f.confirm.Register(cmd)
-	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too, and MySQL always")
+	cmd.Flags().DurationVar(&f.lockTimeout, "lock-timeout", 200*time.Millisecond, "how long a short step waits for its locks before it is tried again; MariaDB then waits for a second too")
 }
 
 func (f *onlineFlags) options(cmd *cobra.Command) []sqlmigrate.OnlineOption {
