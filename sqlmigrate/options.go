@@ -159,9 +159,9 @@ const defaultLockTimeout = 5 * time.Second
 // count in whole seconds, rounded up.
 //
 // For a short step of an [OnlinePlan], such as the swap, the default is 200 ms, and d
-// is a millisecond or more. On MariaDB nobody waits behind the step for as long, or for
-// three seconds if that is longer, and then everybody does for a second, the least that
-// the server counts.
+// is a millisecond or more. MariaDB and MySQL try first for as long, or for three seconds
+// if that is longer, while nobody waits behind the step (on MySQL for 10 ms at most). If
+// it then waits on MariaDB, that is for a second, the least that the server counts.
 func WithLockTimeout(d time.Duration) RunOption {
 	return runOption{
 		func(c *applyConfig) error {
