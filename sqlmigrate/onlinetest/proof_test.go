@@ -36,6 +36,7 @@ type proof struct {
 
 	children []string       // tables that refer to orders
 	tool     *regexp.Regexp // errors of another tool, which a program gets
+	path     atomic.Value   // string: the schema in which programs find tables, if a tool changes that
 
 	first  []sqlmigrate.StageName // in which the process is killed, before the way back
 	until  sqlmigrate.StageName   // after which there is one
@@ -67,6 +68,7 @@ type proofWriter struct {
 	acked   int // transactions
 	doubted int // nobody knows whether they were committed
 	refused int // by another tool
+	refusal error
 	longest map[string]time.Duration
 	err     error
 }
@@ -105,7 +107,7 @@ func (w *proofWriter) run(ctx context.Context) {
 		case w.down.Load():
 			w.doubted++
 		case w.tool != nil && w.tool.MatchString(err.Error()):
-			w.refused++
+			w.refused, w.refusal = w.refused+1, err
 		case !repeated.MatchString(err.Error()):
 			w.err = err
 		}
@@ -118,6 +120,11 @@ func (w *proofWriter) transact(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit, it says so
+	if path := w.path.Load(); path != nil {
+		if _, err := tx.ExecContext(ctx, "SET LOCAL search_path TO "+path.(string)); err != nil {
+			return err
+		}
+	}
 	if err := w.write(ctx, tx); err != nil {
 		return err
 	}
