@@ -11,7 +11,6 @@ type Index struct {
 	Name, Method        string
 	Unique              bool
 	DistinctNulls       bool
-	Valid               bool
 	Clustered, Identity bool // the table is clustered on it, or its replica identity
 	Predicate           string
 	Options, Space      string // Space is the tablespace
@@ -46,7 +45,7 @@ type IndexColumn struct {
 // indexes with other columns, and for properties that these cannot state.
 const indexesSQL = `
 SELECT i.indexrelid::bigint, c.relname, m.amname, i.indisunique, NOT coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false),
-       i.indisvalid, i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
+       i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
        coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
        coalesce(x.conname, ''), coalesce(x.contype::text, ''), obj_description(x.oid, 'pg_constraint'),
        CASE WHEN x.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN x.condeferrable THEN ' DEFERRABLE' ELSE '' END,

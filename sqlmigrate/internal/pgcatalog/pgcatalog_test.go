@@ -1,6 +1,7 @@
 package pgcatalog_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -228,7 +229,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 	}
 	equal(t, "indexes", found, r.Err(), []pgcatalog.Index{
 		{
-			Name: "i", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Predicate: "(b > 0)", Options: "fillfactor=70",
+			Name: "i", Method: "btree", Unique: true, DistinctNulls: true, Predicate: "(b > 0)", Options: "fillfactor=70",
 			Comment: &seen,
 			Keys: []pgcatalog.IndexColumn{
 				{Name: "b", Text: "b", Widens: true, Order: " DESC NULLS LAST"},
@@ -238,7 +239,7 @@ COMMENT ON CONSTRAINT key ON t IS 'said'; COMMENT ON INDEX i IS 'seen'`)
 			Included: []pgcatalog.IndexColumn{{Name: "id", Text: "id", Widens: true}},
 		},
 		{
-			Name: "key", Method: "btree", Unique: true, DistinctNulls: true, Valid: true, Constraint: "key", Kind: "p",
+			Name: "key", Method: "btree", Unique: true, DistinctNulls: true, Constraint: "key", Kind: "p",
 			ConstraintComment: &said, Deferral: " DEFERRABLE",
 			Keys: []pgcatalog.IndexColumn{{Name: "id", Text: "id", Widens: true}},
 		},
@@ -297,20 +298,21 @@ ALTER TABLE t DISABLE TRIGGER d`)
 	equal(t, "triggers", got, r.Err(), []facts{{"a", "O", true, false}, {"b", "O", false, true}, {"c", "O", true, false}, {"d", "D", false, false}})
 }
 
-// What follows a column by its name, or by an index, is no dependent, nor is a view.
-func TestDependents(t *testing.T) {
+// What follows a column by its name, or by an index, is not a use.
+func TestUses(t *testing.T) {
 	t.Parallel()
 	r := open(t, `CREATE TABLE t (id serial PRIMARY KEY CHECK (id > 0), twice integer GENERATED ALWAYS AS (id * 2) STORED, other integer REFERENCES t);
 CREATE VIEW v AS SELECT id FROM t; CREATE RULE r AS ON DELETE TO t DO ALSO NOTHING; CREATE VIEW w AS SELECT other FROM t`)
 	oid, nodes := table(t, r, "t")
 	q, schema := r.Qualify(t.Context()), r.Schema
-	dependents := q.Dependents(t.Context(), oid, []int64{nodes["id"].Column})
 	var got []string
-	for _, d := range dependents {
-		got = append(got, d.Catalog+": "+d.Object.String+" uses "+d.Column)
+	for _, u := range q.Uses(t.Context(), []pgcatalog.Node{nodes["id"]}) {
+		got = append(got, fmt.Sprint(u.Catalog, ": ", u.Object, " uses ", u.Column, ", is a view: ", u.View != 0, ", ", u.Drop, ", ", u.Create))
 	}
-	equal(t, "dependents", got, r.Err(), []string{
-		"pg_attrdef: column twice of table " + schema + ".t uses id",
+	equal(t, "uses", got, r.Err(), []string{
+		"pg_attrdef: column twice of table " + schema + ".t uses id, is a view: false, ALTER TABLE " + schema + ".t DROP COLUMN twice, " +
+			"[ALTER TABLE " + schema + ".t ADD COLUMN twice integer GENERATED ALWAYS AS ((id * 2)) STORED]",
+		"pg_rewrite: view " + schema + ".v uses id, is a view: true, , []",
 	})
 	var checks []string
 	for _, c := range q.Checks(t.Context(), oid, []int64{nodes["id"].Column}) {

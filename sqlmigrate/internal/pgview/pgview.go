@@ -5,7 +5,6 @@ package pgview
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,12 +116,7 @@ SELECT c.oid::bigint, n.nspname, c.relname, pg_get_userbyid(c.relowner), c.relki
      SELECT 'it belongs to ' || pg_describe_object(d.refclassid, d.refobjid, 0)
      FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
      UNION ALL
-     SELECT 'its security label of provider ' || l.provider || ' would be lost'
-     FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
-     UNION ALL
-     SELECT 'rights on it were granted by ' || pg_get_userbyid(a.grantor) || ', who would have to do it again'
-     FROM (SELECT c.relacl UNION ALL SELECT attacl FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl), aclexplode(acl.acl) AS a
-     WHERE a.grantor <> c.relowner
+` + pgcatalog.LostSQL + `
    ) AS b (text))::text
 FROM view
 JOIN pg_catalog.pg_class c ON c.oid = view.oid
@@ -156,76 +150,19 @@ func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*Vie
 		v.Display = q.Display(v.Schema, v.Name)
 		views, byOID[v.OID] = append(views, &v), &v
 	}
-	readRights(ctx, q, byOID)
+	targets := map[int64]string{}
+	for _, v := range views {
+		targets[v.OID] = v.Target()
+	}
+	for oid, rights := range q.Rights(ctx, "TABLE", targets) {
+		byOID[oid].rights = rights
+	}
 	return pgcatalog.ParentsFirst(views, func(v *View) (used []*View) {
 		for _, oid := range v.Uses {
 			used = append(used, byOID[oid])
 		}
 		return used
 	})
-}
-
-// rightsSQL asks which rights the owner lost, and which others got, on views
-// and their columns, in the order in which that was granted.
-const rightsSQL = `
-SELECT view.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
-FROM unnest($1::text::oid[]) AS view (oid)
-JOIN pg_catalog.pg_class c ON c.oid = view.oid
-CROSS JOIN LATERAL (
-  SELECT true AS revoke, '' AS column_name, quote_ident(pg_get_userbyid(c.relowner)) AS grantee,
-         string_agg(o.privilege_type, ', ') AS privileges, false AS grantable, 0 AS attnum, min(o.number) AS number
-  FROM aclexplode(acldefault('r', c.relowner)) WITH ORDINALITY AS o (grantor, grantee, privilege_type, is_grantable, number)
-  WHERE c.relacl IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) AS a WHERE a.grantee = c.relowner AND a.privilege_type = o.privilege_type)
-  HAVING count(*) > 0
-  UNION ALL
-  SELECT false, '', CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
-         string_agg(a.privilege_type, ', ' ORDER BY a.number), a.is_grantable, 0, min(a.number)
-  FROM aclexplode(c.relacl) WITH ORDINALITY AS a (grantor, grantee, privilege_type, is_grantable, number)
-  WHERE a.grantee <> c.relowner
-  GROUP BY a.grantee, a.is_grantable
-  UNION ALL
-  SELECT false, att.attname, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
-         string_agg(a.privilege_type, ', ' ORDER BY a.number), a.is_grantable, att.attnum, min(a.number)
-  FROM pg_catalog.pg_attribute att, aclexplode(att.attacl) WITH ORDINALITY AS a (grantor, grantee, privilege_type, is_grantable, number)
-  WHERE att.attrelid = c.oid
-  GROUP BY att.attname, att.attnum, a.grantee, a.is_grantable
-) AS g
-ORDER BY view.oid, g.attnum, g.revoke DESC, g.number`
-
-func readRights(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*View) {
-	// Does anybody get rights on a new view without being granted them?
-	if len(pgcatalog.Read[bool](ctx, q.Reader, "SELECT true FROM pg_catalog.pg_default_acl WHERE defaclobjtype = 'r' LIMIT 1")) > 0 {
-		for _, v := range views {
-			v.rights = []string{v.revokeDefaults()}
-		}
-	}
-	for _, x := range pgcatalog.Read[struct {
-		View                        int64
-		Revoke                      bool
-		Column, Grantee, Privileges string
-		Grantable                   bool
-	}](ctx, q.Reader, rightsSQL, slices.Sorted(maps.Keys(views))) {
-		v := views[x.View]
-		if x.Column != "" {
-			column := " (" + pgsql.Quote(x.Column) + ")"
-			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
-		}
-		on := x.Privileges + " ON TABLE " + v.Target()
-		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
-		if x.Revoke {
-			text = "REVOKE " + on + " FROM " + x.Grantee
-		}
-		v.rights = append(v.rights, text)
-	}
-}
-
-// revokeDefaults takes away what others get on a new view by default,
-// whichever role creates it.
-func (v *View) revokeDefaults() string {
-	revoke := "REVOKE ALL ON " + strings.ReplaceAll(v.Target(), "%", "%%") + " FROM %s"
-	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+
-		"      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END), '; ')\n"+
-		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = "+pgsql.Literal(v.Target())+"::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
 }
 
 // create are the statements that make the view what it was, but for its rules.

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,54 +84,6 @@ func blockTable(t *table) engine.Findings {
 	return found
 }
 
-// Uses are what keeps PostgreSQL from changing the type of a column att, as long as
-// a view, a trigger or a policy does. What follows automatically is left out:
-// constraints, indexes, statistics, defaults and sequences; and a trigger that a
-// partition has from its parent.
-const (
-	describeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
-                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
-                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END`
-	joinUses = `      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
-      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
-      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum`
-	isUse = `        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
-        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
-        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
-        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
-)
-
-// restoreUse is how to drop what uses a column, and to restore it: not for a view, which
-// the plan recreates.
-const restoreUse = `CASE
-         WHEN r.rulename <> '_RETURN' THEN format('DROP RULE %I ON %s; to restore it: %s', r.rulename, r.ev_class::regclass, pg_get_ruledef(r.oid))
-         WHEN tg.oid IS NOT NULL THEN format('DROP TRIGGER %I ON %s; to restore it: %s', tg.tgname, tg.tgrelid::regclass, pg_get_triggerdef(tg.oid))
-         WHEN ad.oid IS NOT NULL THEN format('ALTER TABLE %1$s DROP COLUMN %2$I; to restore it: ALTER TABLE %1$s ADD COLUMN %2$I %3$s GENERATED ALWAYS AS (%4$s) %5$s',
-           ad.adrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod), pg_get_expr(ad.adbin, ad.adrelid), CASE a.attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)
-         WHEN d.classid = 'pg_catalog.pg_proc'::regclass THEN format('DROP ROUTINE %s; to restore it: %s', d.objid::regprocedure, pg_get_functiondef(d.objid))
-         WHEN d.classid = 'pg_catalog.pg_policy'::regclass THEN (
-           SELECT format('DROP POLICY %1$I ON %2$s; to restore it: CREATE POLICY %1$I ON %2$s AS %3$s FOR %4$s TO %5$s', p.polname, p.polrelid::regclass,
-                    CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
-                    CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
-                    (SELECT string_agg(CASE role WHEN 0 THEN 'PUBLIC' ELSE role::regrole::text END, ', ') FROM unnest(p.polroles) AS role))
-                  || coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', '') || coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', '')
-           FROM pg_catalog.pg_policy p WHERE p.oid = d.objid)
-         ELSE '' END`
-
-// usesSQL asks what uses columns that change their type, and which of it is a view.
-const usesSQL = `
-SELECT DISTINCT att.attrelid::bigint, att.attnum, d.classid::regclass::text,
-       coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
-       ` + describeUse + ` AS object,
-       ` + restoreUse + `
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_attribute att ON att.attrelid = node.rel AND att.attnum = node.att
-` + joinUses + `
-WHERE true
-` + isUse + `
-ORDER BY 1, 2, 3, 5`
-
 // reasons are those for which PostgreSQL does not change the type of a
 // column, by the catalog in which its user is.
 var reasons = map[string][2]string{
@@ -145,17 +96,8 @@ var reasons = map[string][2]string{
 	"pg_publication_rel": {"it names column %s, whose type PostgreSQL then does not change", "take the table out of the publication before, and add it again afterwards"},
 }
 
-// A use of a column by an object.
-type use struct {
-	Node    pgcatalog.Node
-	Catalog string
-	View    int64 // the object's OID, if it is a view
-	Object  string
-	Restore string // how to drop it, and to restore it
-}
-
 // blockUses has one blocker for an object, whichever columns it uses.
-func blockUses(g *graph, uses []use) engine.Findings {
+func blockUses(g *graph, uses []pgcatalog.Use) engine.Findings {
 	columns := map[string][]*column{}
 	for _, u := range uses {
 		columns[u.Object] = append(columns[u.Object], g.columns[u.Node])
@@ -164,15 +106,15 @@ func blockUses(g *graph, uses []use) engine.Findings {
 	for _, u := range uses {
 		if of := columns[u.Object]; of != nil {
 			delete(columns, u.Object)
-			found.Add(u.block(of))
+			found.Add(blockUse(u, of))
 		}
 	}
 	return found
 }
 
-// block names of several columns of one table the first: that is enough.
-func (u *use) block(of []*column) engine.Findings {
-	texts, ok := reasons[strings.TrimPrefix(u.Catalog, "pg_catalog.")]
+// blockUse names of several columns of one table the first: that is enough.
+func blockUse(u pgcatalog.Use, of []*column) engine.Findings {
+	texts, ok := reasons[u.Catalog]
 	if !ok {
 		texts = [2]string{"it depends on column %s", "drop it before, and create it again afterwards"}
 	}
@@ -186,62 +128,7 @@ func (u *use) block(of []*column) engine.Findings {
 		columns[0] = of[0].Name
 	}
 	var found engine.Findings
-	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Restore != "", ": "+u.Restore))
+	found.Block(strings.Join(tables, ", "), u.Object, fmt.Sprintf(texts[0], strings.Join(columns, ", ")), texts[1]+pgsql.If(u.Drop != "", ": "+u.Drop+"; to restore it: "+strings.Join(u.Create, "; ")))
 	found.Blockers[0].InPlace = true
-	return found
-}
-
-// partitionKeysSQL asks which columns a table is partitioned by, directly or in
-// an expression: PostgreSQL does not change their types.
-const partitionKeysSQL = `
-SELECT node.rel::bigint, node.att
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
-JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
-WHERE node.att = ANY (t.partattrs::int2[])
-   OR EXISTS (SELECT FROM pg_catalog.pg_depend d
-              WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
-                AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')
-ORDER BY 1, 2`
-
-func blockPartitionKeys(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, n := range pgcatalog.Read[pgcatalog.Node](ctx, r, partitionKeysSQL, g.narrowNodes()) {
-		c := g.columns[n]
-		found.Block(c.relation.Display, "partition key of table "+c.relation.Display,
-			"it has column "+c.Name+", whose type PostgreSQL then does not change",
-			"create a table that is partitioned by a bigint, and copy the rows")
-	}
-	return found
-}
-
-// rowTypesSQL asks for columns whose type is a table's row, directly or in an
-// array, a domain or a composite type: PostgreSQL does not change the table then.
-// It goes by pg_depend, which has an index for that.
-const rowTypesSQL = `
-WITH RECURSIVE uses (rel, type) AS (
-  SELECT c.oid, c.reltype
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_class c ON c.oid = node.rel
-  WHERE c.reltype <> 0
-  UNION
-  SELECT uses.rel, coalesce(c.reltype, d.objid)
-  FROM uses
-  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
-  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'c'
-  WHERE d.classid = 'pg_catalog.pg_type'::regclass OR c.oid IS NOT NULL
-)
-SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, d.objid, d.objsubid)
-FROM uses
-JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
-  AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objsubid > 0
-JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')
-ORDER BY 1, 2`
-
-func blockRowTypes(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, x := range pgcatalog.Read[struct {
-		Table  int64
-		Object string
-	}](ctx, r, rowTypesSQL, g.narrowNodes()) {
-		found.Block(g.relations[x.Table].Display, x.Object, "its type is made of rows of the table, which PostgreSQL then does not change",
-			"drop it before, and add it again afterwards")
-	}
 	return found
 }

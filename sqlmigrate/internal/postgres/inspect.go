@@ -36,12 +36,11 @@ const inspecting = "sqlmigrate: inspect"
 
 // facts are all that a plan is made of.
 type facts struct {
-	asked     *selection
-	graph     *graph
-	views     []use        // of columns by views that the plan recreates
-	rewritten []expression // that do not come back as they were
-	lost      restores
-	checks    map[*table][]check
+	asked  *selection
+	graph  *graph
+	views  []pgcatalog.Use // of columns by views that the plan recreates
+	lost   restores
+	checks map[*table][]check
 	engine.Findings
 }
 
@@ -52,19 +51,16 @@ func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want 
 	g.parks = want.Park
 	f := &facts{asked: asked, graph: g, Findings: asked.findings}
 	f.Add(found)
-	uses := pgcatalog.Read[use](ctx, r, usesSQL, g.narrowNodes())
+	uses := keepIf(r.Uses(ctx, g.narrowNodes()), func(u pgcatalog.Use) bool { return u.Catalog != "pg_statistic_ext" })
 	if want.RecreateViews {
-		f.views = keepIf(uses, func(u use) bool { return u.View != 0 })
-		uses = keepIf(uses, func(u use) bool { return u.View == 0 })
+		f.views = keepIf(uses, func(u pgcatalog.Use) bool { return u.View != 0 })
+		uses = keepIf(uses, func(u pgcatalog.Use) bool { return u.View == 0 })
 	}
 	f.Add(blockTables(g, want))
 	f.Add(blockUses(g, uses))
-	for _, find := range []func(context.Context, *pgcatalog.Reader, *graph) engine.Findings{
-		blockPartitionKeys, blockRowTypes, blockRebuilt, noteFunctions, notePublications,
-	} {
-		f.Add(find(ctx, r, g))
-	}
-	f.rewritten = rewrittenExpressions(ctx, r, g)
+	f.Add(blockObjects(ctx, r, g))
+	f.Add(noteFunctions(ctx, r, g))
+	f.Add(notePublications(ctx, r, g))
 	return f
 }
 
@@ -75,7 +71,7 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for n, value := range q.Defaults(ctx, g.nodes()) {
 		g.columns[n].value = value
 	}
-	f.lost = restores{kept: readKept(ctx, q, g), recreated: readRecreated(ctx, q, g, f.rewritten)}
+	f.lost = restores{kept: readKept(ctx, q, g), recreated: recreate(g, readRewritten(ctx, q, g))}
 	var found engine.Findings
 	g.views, found = readViews(ctx, q, g, f.views)
 	f.Add(found)

@@ -113,20 +113,13 @@ const indexesSQL = `, index AS (
 )
 SELECT index.rel::bigint, index.att, index.oid::bigint, ` + indexColumns + `
 FROM index
-CROSS JOIN LATERAL (
-  WITH RECURSIVE above (oid) AS (
-    SELECT h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhrelid = index.oid
-    UNION ALL
-    SELECT h.inhparent FROM above JOIN pg_catalog.pg_inherits h ON h.inhrelid = above.oid
-  ) SELECT count(*) AS depth FROM above
-) AS depth
 JOIN pg_catalog.pg_index i ON i.indexrelid = index.oid
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
 LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
 LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-ORDER BY depth.depth, n.nspname, c.relname`
+ORDER BY greatest(1, (SELECT count(*) FROM pg_partition_ancestors(c.oid))), n.nspname, c.relname`
 
 func keepIndexes(indexes []*index) []string {
 	byOID := map[int64]*index{}
@@ -232,19 +225,13 @@ func (i *index) keepOptions() []string {
 
 // constraintsSQL asks for the comments on a CHECK, since one that comes from a
 // parent loses its own, and for the foreign keys that come from one on
-// partitioned tables, which lose their names too. Parents are first.
+// partitioned tables, which lose their names too. Parents are first: one of the tables
+// of each is a partition of theirs.
 const constraintsSQL = `
 SELECT made.rel::bigint, made.att, c.oid::bigint, c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
        coalesce(pn.nspname, ''), coalesce(pr.relname, ''), coalesce(pc.conname, ''), coalesce(pc.oid, 0)::bigint, coalesce(pc.conparentid, 0)::bigint
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
-CROSS JOIN LATERAL (
-  WITH RECURSIVE above (oid) AS (
-    SELECT c.conparentid WHERE c.conparentid <> 0
-    UNION ALL
-    SELECT up.conparentid FROM above JOIN pg_catalog.pg_constraint up ON up.oid = above.oid AND up.conparentid <> 0
-  ) SELECT count(*) AS depth FROM above
-) AS depth
 JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
 LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
@@ -253,7 +240,7 @@ LEFT JOIN pg_catalog.pg_constraint pc ON pc.oid = c.conparentid
 LEFT JOIN pg_catalog.pg_class pr ON pr.oid = pc.conrelid
 LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
 WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
-ORDER BY depth.depth, n.nspname, r.relname, c.conname`
+ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.conrelid)) + (SELECT count(*) FROM pg_partition_ancestors(c.confrelid)), n.nspname, r.relname, c.conname`
 
 // A keptConstraint is one whose comment, or whose name, has to be stated again.
 type keptConstraint struct {

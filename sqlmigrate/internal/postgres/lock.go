@@ -110,17 +110,14 @@ func stepsOf(tables []*table, transaction int, step func(*table) plan.Step) []pl
 }
 
 // batches are one if its locks fit into half of the server's lock table: others
-// need some too. If they do not, a set of connected tables is one, and where even
-// that does not fit, as many tables as do. After each, the plan can be resumed
-// and taken back.
+// need some too. If they do not, each has as many tables as do, parents first. After
+// each, the plan can be resumed and taken back.
 func (g *graph) batches(phase plan.PhaseName, tables []*table, locks int) (batches [][]*table, found engine.Findings) {
 	total := g.lockCount(phase, tables)
 	if total <= locks/2 {
 		return [][]*table{tables}, found
 	}
-	for _, connected := range g.connected(tables) {
-		batches = append(batches, g.cut(connected, phase, locks/2)...)
-	}
+	batches = g.cut(g.parentsFirst(allOf(tables, accessExclusive)), phase, locks/2)
 	found.Note("Phase %s takes %s, because one would need about %s and the server's lock table is made for %s "+
 		"(max_locks_per_transaction): after a failure, those before it are kept, and the same plan resumes.",
 		phase, engine.Count(len(batches), "transaction"), engine.Count(total, "lock"), engine.Thousands(int64(locks)))
@@ -179,32 +176,6 @@ func (g *graph) locksFor(t *table, phase plan.PhaseName) int {
 		}
 	}
 	return sum
-}
-
-// connected are the sets of tables that foreign keys connect, each with parents
-// first.
-func (g *graph) connected(tables []*table) [][]*table {
-	set := map[*table]int{} // that a table is in
-	for i, t := range g.tables {
-		set[t] = i
-	}
-	for _, f := range g.foreign {
-		from, to := set[f.from.table], set[f.to.table]
-		for t, of := range set {
-			if of == from {
-				set[t] = to
-			}
-		}
-	}
-	var sets [][]*table
-	place := map[int]int{} // of a set
-	for _, t := range g.parentsFirst(allOf(tables, accessExclusive)) {
-		if _, known := place[set[t]]; !known {
-			place[set[t]], sets = len(sets), append(sets, nil)
-		}
-		sets[place[set[t]]] = append(sets[place[set[t]]], t)
-	}
-	return sets
 }
 
 // cut cuts tables into batches that need at most that many locks, or have one table.

@@ -19,15 +19,15 @@ WITH RECURSIVE made AS (
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
 )`
 
-// blockRebuilt finds those that would not come back as they are, whatever
-// statements follow.
-func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
-	for _, b := range rebuilt {
+// blockObjects finds what keeps PostgreSQL from changing the columns, and what would
+// not come back as it is, whatever statements follow.
+func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
+	for _, b := range blocking {
 		for _, x := range pgcatalog.Read[struct {
 			Table  int64
 			Object sql.NullString
 			Detail string
-		}](ctx, r, builtAgainSQL+b.query+" ORDER BY 2", g.narrowNodes()) {
+		}](ctx, r, builtAgainSQL+b.query+" ORDER BY 2, 3", g.narrowNodes()) {
 			if x.Object.Valid { // not dropped since the query began
 				found.Block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
@@ -36,9 +36,45 @@ func blockRebuilt(ctx context.Context, r *pgcatalog.Reader, g *graph) (found eng
 	return found
 }
 
-// rebuilt are queries for a table, an object of it and what there is to say
+// blocking are queries for a table, an object of it and what there is to say
 // about it.
-var rebuilt = []struct{ query, reason, fix string }{
+var blocking = []struct{ query, reason, fix string }{
+	{
+		// By which columns is a table partitioned, directly or in an expression?
+		query: `
+SELECT node.rel::bigint, 'partition key of ' || pg_describe_object('pg_catalog.pg_class'::regclass, node.rel, 0), a.attname
+FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
+JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
+WHERE node.att = ANY (t.partattrs::int2[])
+   OR EXISTS (SELECT FROM pg_catalog.pg_depend d
+              WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = node.rel AND d.objsubid = node.att
+                AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = 0 AND d.deptype = 'i')`,
+		reason: "it has column %s, whose type PostgreSQL then does not change",
+		fix:    "create a table that is partitioned by a bigint, and copy the rows",
+	},
+	{
+		// Which columns have a table's row as their type, directly or in an array, a
+		// domain or a composite type? It goes by pg_depend, which has an index for that.
+		query: `, uses (rel, type) AS (
+  SELECT c.oid, c.reltype
+  FROM unnest($1::text::oid[]) AS node (rel) JOIN pg_catalog.pg_class c ON c.oid = node.rel
+  WHERE c.reltype <> 0
+  UNION
+  SELECT uses.rel, coalesce(c.reltype, d.objid)
+  FROM uses
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
+  LEFT JOIN pg_catalog.pg_class c ON d.classid = 'pg_catalog.pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'c'
+  WHERE d.classid = 'pg_catalog.pg_type'::regclass OR c.oid IS NOT NULL
+)
+SELECT DISTINCT uses.rel::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, d.objid, d.objsubid), ''
+FROM uses
+JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid = uses.type
+  AND d.classid = 'pg_catalog.pg_class'::regclass AND d.objsubid > 0
+JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', 'f')`,
+		reason: "its type is made of rows of the table, which PostgreSQL then does not change%s",
+		fix:    "drop it before, and add it again afterwards",
+	},
 	{
 		// Is an index invalid? Those of other columns count too, because they are
 		// built again when the table is copied; a partitioned table's holds nothing.

@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
-	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
@@ -14,9 +12,9 @@ import (
 // were.
 type recreated struct{ drops, creates, attaches []string }
 
-// readRecreated reads the definitions of what the expressions belong to, by the
-// tables with which that is changed, parents first.
-func readRecreated(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, rewritten []expression) map[*table]*recreated {
+// recreate plans what the expressions belong to, by the tables with which that is
+// changed, parents first.
+func recreate(g *graph, rewritten []expression) map[*table]*recreated {
 	roots, ranks, found := map[int64]*table{}, map[int64]int{}, map[*table]*recreated{}
 	for _, t := range g.tables {
 		found[t] = &recreated{}
@@ -30,39 +28,15 @@ func readRecreated(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, r
 	slices.SortStableFunc(rewritten, func(a, b expression) int { return cmp.Compare(ranks[a.Table], ranks[b.Table]) })
 	seen := map[int64]bool{}
 	for _, e := range rewritten {
-		if seen[e.OID] {
-			continue
-		}
-		seen[e.OID] = true
-		for _, d := range pgcatalog.Read[definition](ctx, q.Reader, definitionSQL, e.Catalog, e.OID) {
-			d.addTo(found[roots[e.Table]])
+		if !seen[e.OID] {
+			seen[e.OID] = true
+			e.Created.addTo(found[roots[e.Table]])
 		}
 	}
 	return found
 }
 
-// definitionSQL asks for the statement that creates an object, by its catalog: an
-// index, with that of the parent to which it is attached; a constraint, unless it
-// only comes from a parent, whose statements reach it; or statistics.
-const definitionSQL = `
-SELECT 'INDEX', n.nspname, c.relname, pg_get_indexdef(c.oid), '', coalesce(pn.nspname, ''), coalesce(pc.relname, '')
-FROM pg_catalog.pg_class c
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-LEFT JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
-LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace
-WHERE $1::text = 'pg_class' AND c.oid = $2::bigint::oid
-UNION ALL
-SELECT 'CONSTRAINT', n.nspname, c.conname, pg_get_constraintdef(c.oid), r.relname, '', ''
-FROM pg_catalog.pg_constraint c
-JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
-JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
-WHERE $1::text = 'pg_constraint' AND c.oid = $2::bigint::oid AND c.conislocal
-UNION ALL
-SELECT 'STATISTICS', n.nspname, s.stxname, pg_get_statisticsobjdef(s.oid), '', '', ''
-FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
-WHERE $1::text = 'pg_statistic_ext' AND s.oid = $2::bigint::oid`
-
+// A definition is of an index, a constraint or statistics.
 type definition struct {
 	Kind, Schema, Name, Create string
 	Table                      string // of a constraint

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
@@ -98,8 +99,8 @@ func rejectNewUses(t *table, columns []*column, views []*view) string {
 			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
 		}
 	}
-	return rejectAll("SELECT "+describeUse+"\n      FROM pg_catalog.pg_attribute att\n"+joinUses+
-		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+isUse+
+	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
+		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
 		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
 		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

@@ -19,7 +19,7 @@ type view struct {
 
 // readViews reads the views that use narrow columns, in the order in which they
 // are created, and finds those that cannot be.
-func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []use) ([]*view, engine.Findings) {
+func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses []pgcatalog.Use) ([]*view, engine.Findings) {
 	if len(uses) == 0 {
 		return nil, engine.Findings{}
 	}

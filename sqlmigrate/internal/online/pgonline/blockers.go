@@ -5,32 +5,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgview"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// findings are what speaks against a plan.
-type findings []plan.Blocker
+// findings are what speaks against a plan, but for what offline finds too.
+type findings struct{ engine.Findings }
 
 const again = "drop it before, and create it again afterwards"
-
-func (f *findings) add(t *table, object, reason, fix string) {
-	*f = append(*f, plan.Blocker{Table: t.Name, Object: object, Reason: reason, Fix: fix})
-}
 
 // when adds a blocker if it has been found.
 func (f *findings) when(found bool, t *table, object, reason, fix string) {
 	if found {
-		f.add(t, object, reason, fix)
+		f.Block(t.Name, object, reason, fix)
 	}
 }
 
 // blockers finds what would not survive the move: what stays on the old column
 // in silence, and what PostgreSQL does not do without long locks.
 func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
-	f, locks := findings(nil), 0 // these of the swap, about
+	f, locks := findings{}, 0 // these of the swap, about
 	for _, t := range g.all() {
 		for _, m := range t.members {
 			f.table(r, m)
@@ -44,7 +41,7 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 		}
 	}
 	if locks > r.Locks/2 {
-		f.add(g.tables[0], "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
+		f.Block(g.tables[0].Name, "table "+g.tables[0].Name, fmt.Sprintf("stage swap needs about %d locks, and the server's lock table is made for %d", locks, r.Locks),
 			fmt.Sprintf("multiply max_locks_per_transaction by %d, and restart the server", locks*2/r.Locks+1))
 	}
 	for _, v := range g.views {
@@ -58,19 +55,19 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			f.index(t, i)
 		}
 		if t.refused != nil {
-			f.add(t, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), again)
+			f.Block(t.Name, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), again)
 		}
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
 		}
-		for _, d := range t.dependents {
-			f.when(d.Object.Valid, t, d.Object.String, "it uses column "+d.Column+", and would stay on the old one", again)
+		for _, u := range t.uses {
+			f.when(u.View == 0 && !u.Recreated(), t, u.Object, "it uses column "+u.Column+", and would stay on the old one", again)
 		}
 		for _, name := range t.rules {
-			f.add(t, "rule "+name, "it would rewrite the statements that copy rows", again)
+			f.Block(t.Name, "rule "+name, "it would rewrite the statements that copy rows", again)
 		}
 	}
-	return f
+	return f.Blockers
 }
 
 // view is for those that cannot be created again in a moment, as they were.
@@ -78,14 +75,13 @@ func (f *findings) view(t *table, v *pgview.View) {
 	object := "view " + v.Display
 	f.when(v.Materialized, t, object, "it is materialized: to create it again takes as long as its query", again)
 	for _, reason := range v.Blocked {
-		f.add(t, object, "it has to be dropped, and "+reason, again)
+		f.Block(t.Name, object, "it has to be dropped, and "+reason, again)
 	}
 }
 
 func (f *findings) table(r *pgcatalog.Reader, t *table) {
 	object := "table " + t.Name
 	f.when(t.Inherits && !t.parted() && !t.Partition, t, object, "it inherits from a table, or a table from it", "apply phase widen instead, with its locks")
-	f.when(t.Typed, t, object, "it is a table of a composite type, and gets no other columns", "ALTER TABLE … NOT OF")
 	f.when(t.Kind != "r" && t.Kind != "p", t, object, "it is not an ordinary table", "leave it out")
 	f.when(!t.Owned, t, object, "role "+r.Role+" may not change it", "do this as "+t.Owner+", who owns it")
 	f.when(t.Owned && !t.Creates && len(t.columns) > 0 && t.root == t, t, "schema "+t.Schema, "role "+r.Role+" may not create the function of a trigger in it",
@@ -110,12 +106,9 @@ func (f *findings) column(t *table, c *column) {
 
 func (f *findings) index(t *table, i index) {
 	object := "index " + i.Name
-	switch {
-	case i.Kind == "x":
-		f.add(t, "constraint "+i.Constraint, "an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
+	if i.Kind == "x" {
+		f.Block(t.Name, "constraint "+i.Constraint, "an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 		return
-	case !i.Valid:
-		f.add(t, object, "it is invalid", "REINDEX INDEX CONCURRENTLY, or drop it")
 	}
 	for _, c := range i.Columns() {
 		f.when(c.Customized || t.widened(c.Name) != nil && !c.Widens, t, object,

@@ -27,10 +27,9 @@ type table struct {
 	columns      []*column // to be widened
 	indexes      []index   // that use them
 	checks       []check   // too
-	recreated    []pgcatalog.Recreated
+	uses         []pgcatalog.Use
 	refused      error // by the server: CHECKs and indexes for the new columns
 	triggers     []pgcatalog.Trigger
-	dependents   []pgcatalog.Dependent
 	known        []string // uses the columns, whatever it is
 	rules        []string
 	publications []string

@@ -2,7 +2,6 @@ package pgonline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -40,13 +39,6 @@ func (g *graph) families() []*table {
 		all = append(all, t.members...)
 	}
 	return all
-}
-
-// isCloned reports whether it is a trigger that a partition has from its root.
-func (t *table) isCloned(r pgcatalog.Recreated) bool {
-	name, _, _ := strings.Cut(r.Drop, " ON ")
-	return t.root != t && strings.HasPrefix(name, "DROP TRIGGER ") &&
-		slices.ContainsFunc(t.root.recreated, func(own pgcatalog.Recreated) bool { return strings.HasPrefix(own.Drop, name+" ON ") })
 }
 
 // putParted attaches the indexes of partitions to that of their parent. A constraint is

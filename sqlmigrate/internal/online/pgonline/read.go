@@ -35,7 +35,11 @@ func read(ctx context.Context, r *pgcatalog.Reader, wanted []engine.OnlineTable)
 		for _, t := range root.members {
 			t.readColumns(ctx, q, wanted[i].Columns)
 			t.readOthers(ctx, q)
-			views = append(views, q.Views(ctx, t.OID, t.numbers())...)
+			for _, u := range t.uses {
+				if u.View != 0 {
+					views = engine.AppendNew(views, u.View)
+				}
+			}
 		}
 	}
 	if len(views) > 0 {
@@ -62,7 +66,7 @@ func (t *table) readMembers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	}
 }
 
-// readColumns finds those to be widened, and what gives values to them.
+// readColumns finds those to be widened, and what gives values to them or uses them.
 func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wanted []plan.Column) {
 	numbers := q.Numbers(ctx, t.OID)
 	var nodes []pgcatalog.Node
@@ -71,6 +75,7 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 			nodes = append(nodes, pgcatalog.Node{Table: t.OID, Column: n})
 		}
 	}
+	t.uses = q.Uses(ctx, nodes)
 	values, sequences := q.Defaults(ctx, nodes), q.Sequences(ctx, nodes)
 	for _, f := range q.Columns(ctx, nodes) {
 		c := &column{Column: f, value: values[f.Node]}
@@ -94,10 +99,8 @@ func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for _, c := range q.Checks(ctx, t.OID, t.numbers()) {
 		t.checks = append(t.checks, check{Check: c, table: t})
 	}
-	t.recreated = slices.DeleteFunc(q.Recreated(ctx, t.OID, t.numbers()), t.isCloned)
 	t.triggers = q.Triggers(ctx, t.OID)
 	t.known = q.Users(ctx, t.OID, t.numbers())
-	t.dependents = q.Dependents(ctx, t.OID, t.numbers())
 	t.rules = q.Rules(ctx, t.OID)
 	t.publications = q.Publications(ctx, t.Relation)
 }

@@ -19,9 +19,9 @@ import (
 func (g *graph) recreate() (drops, creates []string) {
 	drops = pgview.Drops(g.views, "")
 	for _, t := range g.families() {
-		for _, r := range t.recreated {
-			if !slices.Contains(drops, r.Drop) {
-				drops, creates = append(drops, r.Drop), append(creates, r.Create...)
+		for _, u := range t.uses {
+			if u.Recreated() && !slices.Contains(drops, u.Drop) {
+				drops, creates = append(drops, u.Drop), append(creates, u.Create...)
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (g *graph) stateSQL() string {
 		hashes = append(hashes, "(SELECT md5(coalesce(string_agg(state::text, ';' ORDER BY state::text), '')) FROM (\n"+query+") AS state)")
 	}
 	for _, t := range g.families() {
-		if len(t.recreated) > 0 {
+		if slices.ContainsFunc(t.uses, pgcatalog.Use.Recreated) {
 			add(pgcatalog.RecreatedQuery(t.Relation, columnNames(t.columns)))
 		}
 	}

@@ -1,0 +1,83 @@
+package pgcatalog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// LostSQL asks what a relation c that is dropped and created again does not get back, and
+// why: rights that only another role can grant, and labels that only a server with their
+// provider can write.
+const LostSQL = `
+     SELECT 'its security label of provider ' || l.provider || ' would be lost'
+     FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid
+     UNION
+     SELECT 'rights on it were granted by ' || pg_get_userbyid(a.grantor) || ', who would have to do it again'
+     FROM (SELECT c.relacl UNION ALL SELECT attacl FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl), aclexplode(acl.acl) AS a
+     WHERE a.grantor <> c.relowner`
+
+// rightsSQL asks which rights the owner lost, and which others got, on relations
+// and their columns, in the order in which that was granted.
+const rightsSQL = `
+SELECT c.oid::bigint, g.revoke, g.column_name, g.grantee, g.privileges, g.grantable
+FROM unnest($1::text::oid[]) AS relation (oid)
+JOIN pg_catalog.pg_class c ON c.oid = relation.oid
+CROSS JOIN LATERAL (
+  SELECT true AS revoke, '' AS column_name, quote_ident(pg_get_userbyid(c.relowner)) AS grantee,
+         string_agg(o.privilege_type, ', ') AS privileges, false AS grantable, 0 AS attnum, min(o.number) AS number
+  FROM aclexplode(acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner)) WITH ORDINALITY AS o (grantor, grantee, privilege_type, is_grantable, number)
+  WHERE c.relacl IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(c.relacl) AS a WHERE a.grantee = c.relowner AND a.privilege_type = o.privilege_type)
+  HAVING count(*) > 0
+  UNION ALL
+  SELECT false, acl.name, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+         string_agg(a.privilege_type, ', ' ORDER BY a.number), a.is_grantable, acl.attnum, min(a.number)
+  FROM (SELECT c.relacl, '', 0 UNION ALL SELECT attacl, attname, attnum FROM pg_catalog.pg_attribute WHERE attrelid = c.oid) AS acl (acl, name, attnum),
+       aclexplode(acl.acl) WITH ORDINALITY AS a (grantor, grantee, privilege_type, is_grantable, number)
+  WHERE acl.attnum > 0 OR a.grantee <> c.relowner
+  GROUP BY acl.name, acl.attnum, a.grantee, a.is_grantable
+) AS g
+ORDER BY c.oid, g.attnum, g.revoke DESC, g.number`
+
+// Rights returns the statements that give new relations the rights on those with the
+// OIDs, whose names in statements are the targets. kind is TABLE, also for views, or
+// SEQUENCE.
+func (q QualifiedReader) Rights(ctx context.Context, kind string, targets map[int64]string) map[int64][]string {
+	statements := map[int64][]string{}
+	// Does anybody get rights on a new relation without being granted them?
+	if len(Read[bool](ctx, q.Reader, "SELECT true FROM pg_catalog.pg_default_acl WHERE defaclobjtype = CASE $1::text WHEN 'SEQUENCE' THEN 'S' ELSE 'r' END::\"char\" LIMIT 1", kind)) > 0 {
+		for oid, target := range targets {
+			statements[oid] = []string{revokeDefaults(kind, target)}
+		}
+	}
+	for _, x := range Read[struct {
+		OID                         int64
+		Revoke                      bool
+		Column, Grantee, Privileges string
+		Grantable                   bool
+	}](ctx, q.Reader, rightsSQL, slices.Sorted(maps.Keys(targets))) {
+		if x.Column != "" {
+			column := " (" + pgsql.Quote(x.Column) + ")"
+			x.Privileges = strings.ReplaceAll(x.Privileges, ", ", column+", ") + column
+		}
+		on := x.Privileges + " ON " + kind + " " + targets[x.OID]
+		text := "GRANT " + on + " TO " + x.Grantee + pgsql.If(x.Grantable, " WITH GRANT OPTION")
+		if x.Revoke {
+			text = "REVOKE " + on + " FROM " + x.Grantee
+		}
+		statements[x.OID] = append(statements[x.OID], text)
+	}
+	return statements
+}
+
+// revokeDefaults takes away what others get on a new relation by default,
+// whichever role creates it.
+func revokeDefaults(kind, target string) string {
+	revoke := "REVOKE ALL ON " + kind + " " + strings.ReplaceAll(target, "%", "%%") + " FROM %s"
+	return pgsql.Do("", "  EXECUTE coalesce((SELECT pg_catalog.string_agg(pg_catalog.format("+pgsql.Literal(revoke)+",\n"+
+		"      CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END), '; ')\n"+
+		"    FROM pg_catalog.pg_class c, aclexplode(c.relacl) AS a WHERE c.oid = "+pgsql.Literal(target)+"::regclass AND a.grantee <> c.relowner), 'SELECT');\n")
+}

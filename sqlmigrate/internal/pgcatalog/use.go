@@ -1,0 +1,117 @@
+package pgcatalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+)
+
+// A Use of a column is by an object that keeps PostgreSQL from changing the column's
+// type, or that would stay on the column if another one took its name.
+type Use struct {
+	Node    Node
+	Column  string
+	Catalog string // that the object is in
+	View    int64  // the object's OID, if it is a view
+	Object  string
+
+	// Drop drops an object that is not a view. Create creates it again, with the same
+	// text: it uses the columns that have the names then.
+	Drop   string
+	Create []string
+}
+
+// Recreated reports whether the object can be dropped and created again in a moment.
+func (u Use) Recreated() bool {
+	return slices.Contains([]string{"pg_trigger", "pg_policy", "pg_statistic_ext"}, u.Catalog)
+}
+
+// Parts of a query for the uses of columns att. What follows a column automatically is
+// left out: constraints, indexes, statistics, defaults and sequences; and a trigger
+// that a partition has from its parent.
+const (
+	DescribeUse = `CASE WHEN r.rulename = '_RETURN' THEN pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+                 WHEN ad.oid IS NOT NULL THEN pg_describe_object('pg_catalog.pg_class'::regclass, ad.adrelid, ad.adnum)
+                 ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END`
+	JoinUses = `      JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = att.attrelid AND d.refobjsubid = att.attnum
+      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      LEFT JOIN pg_catalog.pg_trigger tg ON d.classid = 'pg_catalog.pg_trigger'::regclass AND tg.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
+      LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum`
+	IsUse = `        AND d.classid NOT IN ('pg_catalog.pg_constraint'::regclass, 'pg_catalog.pg_statistic_ext'::regclass)
+        AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND (d.objsubid = 0 OR (d.objid, d.objsubid) = (att.attrelid, att.attnum)))
+        AND (ad.oid IS NULL OR a.attgenerated <> '' AND (ad.adrelid, ad.adnum) <> (att.attrelid, att.attnum))
+        AND coalesce((to_jsonb(tg) ->> 'tgparentid')::oid, 0) = 0`
+)
+
+// usesSQL asks for the uses of the columns att, among them statistics, with what their
+// definitions do not state.
+const usesSQL = `
+SELECT DISTINCT att.attrelid::bigint, att.attnum, att.attname, (SELECT relname FROM pg_catalog.pg_class WHERE oid = d.classid),
+       coalesce((SELECT v.oid FROM pg_catalog.pg_class v WHERE v.oid = r.ev_class AND v.relkind IN ('v', 'm')), 0)::bigint,
+       ` + DescribeUse + ` AS object, coalesce(made.drop, '') AS drop, made.creates::text
+FROM att
+` + JoinUses + `
+LEFT JOIN pg_catalog.pg_policy p ON d.classid = 'pg_catalog.pg_policy'::regclass AND p.oid = d.objid
+LEFT JOIN pg_catalog.pg_statistic_ext s ON d.classid = 'pg_catalog.pg_statistic_ext'::regclass AND s.oid = d.objid
+LEFT JOIN pg_catalog.pg_namespace sn ON sn.oid = s.stxnamespace
+LEFT JOIN LATERAL (
+  SELECT format('DROP RULE %I ON %s', r.rulename, r.ev_class::regclass), json_build_array(pg_get_ruledef(r.oid)) WHERE r.rulename <> '_RETURN'
+  UNION ALL
+  SELECT format('ALTER TABLE %s DROP COLUMN %I', ad.adrelid::regclass, a.attname), json_build_array(
+    format('ALTER TABLE %s ADD COLUMN %I %s GENERATED ALWAYS AS (%s) %s', ad.adrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+           pg_get_expr(ad.adbin, ad.adrelid), CASE a.attgenerated WHEN 's' THEN 'STORED' ELSE 'VIRTUAL' END)) WHERE ad.oid IS NOT NULL
+  UNION ALL
+  SELECT format('DROP ROUTINE %s', d.objid::regprocedure), json_build_array(pg_get_functiondef(d.objid)) WHERE d.classid = 'pg_catalog.pg_proc'::regclass
+  UNION ALL
+  SELECT format('DROP TRIGGER %I ON %s', tg.tgname, tg.tgrelid::regclass), to_json(array_remove(ARRAY[
+    pg_get_triggerdef(tg.oid),
+    format('ALTER TABLE %s ' || CASE tg.tgenabled WHEN 'D' THEN 'DISABLE' WHEN 'R' THEN 'ENABLE REPLICA' WHEN 'A' THEN 'ENABLE ALWAYS' END || ' TRIGGER %I', tg.tgrelid::regclass, tg.tgname),
+    'COMMENT ON ' || format('TRIGGER %I ON %s IS ', tg.tgname, tg.tgrelid::regclass) || quote_literal(obj_description(tg.oid, 'pg_trigger'))
+  ], NULL)) WHERE tg.oid IS NOT NULL
+  UNION ALL
+  SELECT format('DROP POLICY %I ON %s', p.polname, p.polrelid::regclass), to_json(array_remove(ARRAY[
+    format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', p.polname, p.polrelid::regclass, CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+           CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+           (SELECT string_agg(CASE role WHEN 0 THEN 'PUBLIC' ELSE role::regrole::text END, ', ') FROM unnest(p.polroles) AS role))
+      || coalesce(' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')', '') || coalesce(' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')', ''),
+    'COMMENT ON ' || format('POLICY %I ON %s IS ', p.polname, p.polrelid::regclass) || quote_literal(obj_description(p.oid, 'pg_policy'))
+  ], NULL)) WHERE p.oid IS NOT NULL
+  UNION ALL
+  SELECT format('DROP STATISTICS %I.%I', sn.nspname, s.stxname), to_json(array_remove(ARRAY[
+    pg_get_statisticsobjdef(s.oid),
+    format('ALTER STATISTICS %I.%I OWNER TO %I', sn.nspname, s.stxname, pg_get_userbyid(s.stxowner)),
+    format('ALTER STATISTICS %I.%I SET STATISTICS ', sn.nspname, s.stxname) || nullif(to_jsonb(s) ->> 'stxstattarget', '-1'),
+    'COMMENT ON ' || format('STATISTICS %I.%I IS ', sn.nspname, s.stxname) || quote_literal(obj_description(s.oid, 'pg_statistic_ext'))
+  ], NULL)) WHERE s.oid IS NOT NULL
+) AS made (drop, creates) ON true
+WHERE (s.oid IS NOT NULL OR true
+` + IsUse + `) AND ` + DescribeUse + ` IS NOT NULL -- not dropped since the query began
+ORDER BY 1, 2, 4, 6`
+
+// Uses returns the uses of columns, in the order of these.
+func (r *Reader) Uses(ctx context.Context, nodes []Node) []Use {
+	return Read[Use](ctx, r, `
+WITH att AS (
+  SELECT a.* FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att) JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
+)`+usesSQL, nodes)
+}
+
+// RecreatedQuery asks for the statements of the uses that are [Use.Recreated]. It goes by
+// names: it finds the same after other columns have taken them.
+func RecreatedQuery(t *Relation, columns []string) string {
+	return `WITH att AS (
+  SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + pgsql.Join(columns, ", ", pgsql.Literal) + `)
+), found (rel, number, name, catalog, view, object, drop, creates) AS (` + usesSQL + `)
+SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_policy', 'pg_statistic_ext')`
+}
+
+// Users describes all objects that use the columns. A statement that asks for the
+// same later finds what has been added.
+func (q QualifiedReader) Users(ctx context.Context, table int64, columns []int64) []string {
+	return Read[string](ctx, q.Reader, `
+SELECT DISTINCT coalesce(pg_describe_object(classid, objid, objsubid), '') FROM pg_catalog.pg_depend
+WHERE refclassid = 'pg_catalog.pg_class'::regclass AND refobjid = $1::bigint::oid AND refobjsubid = ANY ($2::text::int2[]) ORDER BY 1`,
+		table, columns)
+}
