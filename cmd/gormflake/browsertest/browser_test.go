@@ -103,7 +103,7 @@ func (s *sightings) check(t *testing.T, origin string) {
 func (p page) visit(address string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
-	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.until(`document.documentElement?.dataset.ready === "true"`)
 }
 
 func (p page) do(actions ...chromedp.Action[chromedp.Void]) {

@@ -28,7 +28,7 @@ func TestDarkMode(t *testing.T) {
 	p.theme("light")
 	p.wantGround(light)
 	p.do(chromedp.Reload())
-	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.until(`document.documentElement?.dataset.ready === "true"`)
 	p.wantGround(light)
 	p.theme("auto")
 	p.wantGround(dark)
@@ -170,7 +170,7 @@ func TestNoFlashOfOtherColours(t *testing.T) {
 		t.Error("the page has started before its modules")
 	}
 	close(release)
-	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.until(`document.documentElement?.dataset.ready === "true"`)
 	if got := value[string](p, `document.getElementById("theme").textContent`); got != "Colours: dark" {
 		t.Errorf("the switch shows %q, want dark", got)
 	}

@@ -79,7 +79,7 @@ func TestTokenIsAskedFor(t *testing.T) {
 	p.until(`document.activeElement.id === "input"`)
 	p.wantIssued(snowflake.TwitterLayout())
 	p.do(chromedp.Reload()) // the tab keeps it
-	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.until(`document.documentElement?.dataset.ready === "true"`)
 	p.wantIssued(snowflake.TwitterLayout())
 }
 
@@ -119,7 +119,7 @@ func TestSlowService(t *testing.T) {
 	p.until(`document.getElementById("result")?.hidden === false`)
 	p.enter("#layout", "discord")
 	close(release)
-	p.until(`document.documentElement.dataset.ready === "true"`)
+	p.until(`document.documentElement?.dataset.ready === "true"`)
 	if got := value[string](p, `document.getElementById("layout").value`); got != "discord" {
 		t.Errorf("layout %q, want the one that was chosen", got)
 	}
