@@ -50,8 +50,8 @@ type Online interface {
 	RunBatch(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, next *Move, rows int, s Settings) (Batch, error)
 
 	// Retry reports whether a step that failed with err may succeed if it is tried
-	// again: it had no lock in time, or was the victim of a deadlock. holder
-	// says who stands in the way, if that is known.
+	// again: it had no lock in time, was the victim of a deadlock, or wanted a row that
+	// another program has moved. holder says who stands in the way, if that is known.
 	Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, err error) (again bool, holder string)
 
 	// Differs reports whether err says that rows differ, so that the batches

@@ -91,7 +91,7 @@ func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 		if err != nil {
 			return false
 		}
-		killed := w.killBy(other)
+		killed := w.killBy(ctx, other)
 		_ = other.Close()
 		if killed {
 			return true
@@ -101,8 +101,8 @@ func (w *waiter) kill(ctx context.Context, wait time.Duration) bool {
 }
 
 // killBy is not stopped: a KILL that is late would end what comes next.
-func (w *waiter) killBy(other *sql.Conn) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), engine.EndTimeout)
+func (w *waiter) killBy(ctx context.Context, other *sql.Conn) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engine.EndTimeout)
 	defer cancel()
 	var waiting sql.NullBool
 	err := other.QueryRowContext(ctx, fmt.Sprintf(waitingSQL, w.id)).Scan(&waiting)

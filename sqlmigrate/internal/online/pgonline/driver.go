@@ -10,8 +10,8 @@
 // stages are functions of that. Only read.go and rewrite.go ask the server while it is
 // planned: rewrite.go has it write CHECKs and indexes for the new columns of an empty
 // temporary copy. Partitions are in partitions.go, what is dropped and created again in
-// recreate.go, short stages as migrations in files.go. The stages are in stages.go, swap.go and swapback.go, which put together
-// the steps of steps.go.
+// recreate.go, short stages as migrations in files.go. The stages are in stages.go,
+// swap.go and swapback.go, which put together the steps of steps.go.
 package pgonline
 
 import (
