@@ -41,12 +41,12 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.S
 		`SELECT type || ' ' || name, sql FROM main.sqlite_master WHERE type IN ('view', 'trigger') ORDER BY name`)}
 	for _, e := range main.edges {
 		s.ForeignKeys = append(s.ForeignKeys, engine.Reference{
-			Table: engine.TableName{Name: fold(e.from.table.name)}, Column: fold(e.from.Name),
-			ToTable: engine.TableName{Name: fold(e.to.table.name)}, ToColumn: fold(e.to.Name),
+			Table: engine.TableName{Name: fold(e.from.table.Name)}, Column: fold(e.from.Name),
+			ToTable: engine.TableName{Name: fold(e.to.table.Name)}, ToColumn: fold(e.to.Name),
 		})
 	}
 	for _, t := range main.tables {
-		name := engine.TableName{Name: t.name}
+		name := engine.TableName{Name: t.Name}
 		s.Tables = append(s.Tables, name)
 		for _, c := range t.columns {
 			if strings.HasSuffix(fold(c.Name), "_type") {

@@ -16,16 +16,16 @@ func (s *schema) choose(wanted []engine.TableName) (found engine.Findings, err e
 		if err != nil {
 			return found, err
 		}
-		if t.virtual {
-			found.Block(t.name, "virtual table "+t.name, "its keys are its module's", "leave the table out")
+		if t.isVirtual() {
+			found.Block(t.Name, "virtual table "+t.Name, "its keys are its module's", "leave the table out")
 			continue
 		}
 		keys := t.keys()
 		if len(keys) == 0 {
-			found.Block(t.name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
+			found.Block(t.Name, "primary key", "the table has none, so it is not known which column is to be moved", "add one, or leave the table out")
 		}
 		if integers := slices.DeleteFunc(slices.Clone(keys), func(c *column) bool { return !c.integer() }); len(integers) > 1 {
-			found.Note(engine.CompositeNote, t.name, len(keys))
+			found.Note(engine.CompositeNote, t.Name, len(keys))
 			continue
 		} else if len(integers) == 1 {
 			keys = integers
@@ -55,14 +55,14 @@ func (s *schema) connect() []*table {
 			affected = append(affected, t)
 		}
 	}
-	slices.SortFunc(affected, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(affected, func(a, b *table) int { return cmp.Compare(a.Name, b.Name) })
 	return affected
 }
 
 // measure reads what rows there are. Only of a key that is the rowid can the
 // values be nothing but integers.
 func (t *table) measure(ctx context.Context, r *reader) {
-	name := "main." + quote(t.name)
+	name := "main." + quote(t.Name)
 	query := "SELECT count(*), NULL, NULL, 0 FROM " + name
 	if c := t.key(); c != nil {
 		column := quote(c.Name)

@@ -34,7 +34,7 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 			park.Steps = append(park.Steps, t.park(want))
 			park.Check = append(park.Check, t.detachCheck(c, want.Issued)...)
 		case want.Park && !t.counts && needs && t.rowid():
-			more.Block(t.name, "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
+			more.Block(t.Name, "column "+c.Name, "without AUTOINCREMENT, SQLite continues from the largest key, and has no counter to park",
 				"create the table again with AUTOINCREMENT, or detach and guard it, once no program inserts without a key")
 		case want.Park:
 		case t.counts:
@@ -65,7 +65,7 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 }
 
 func (t *table) public() plan.Table {
-	table := plan.Table{Name: t.name, Rows: t.Rows, MaxKey: types.ID(t.Largest.Int64)}
+	table := plan.Table{Name: t.Name, Rows: t.Rows, MaxKey: types.ID(t.Largest.Int64)}
 	for _, c := range t.columns {
 		if !c.moved {
 			continue
@@ -75,7 +75,7 @@ func (t *table) public() plan.Table {
 			column.Auto = "autoincrement"
 		}
 		for _, to := range c.refers {
-			column.Refers = append(column.Refers, to.table.name+"."+to.Name)
+			column.Refers = append(column.Refers, to.table.Name+"."+to.Name)
 		}
 		slices.Sort(column.Refers)
 		table.Columns = append(table.Columns, column)
@@ -86,7 +86,7 @@ func (t *table) public() plan.Table {
 // blockKey finds keys that cannot be Snowflake IDs, or be in use with them.
 func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings) {
 	block := func(reason, fix string) {
-		found.Block(t.name, fmt.Sprintf("column %s of table %s", c.Name, t.name), reason, fix)
+		found.Block(t.Name, fmt.Sprintf("column %s of table %s", c.Name, t.Name), reason, fix)
 	}
 	if !c.integer() {
 		block(fmt.Sprintf("its type is %q, which is not an integer's", c.Type), "change the type to integer, or leave the table out")
@@ -108,7 +108,7 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 // noteTable has what to know of a table.
 func (s *schema) noteTable(t *table, c *column) (found engine.Findings) {
 	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !t.withoutRowid() {
-		found.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.name, c.Type)
+		found.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.Name, c.Type)
 	}
 	return found
 }
@@ -118,7 +118,7 @@ func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
 	for _, e := range s.edges {
 		if e.cascades && e.to.moved {
-			parents[e.to.table.name] = true
+			parents[e.to.table.Name] = true
 		}
 	}
 	if len(parents) > 0 {
@@ -130,7 +130,7 @@ func (s *schema) noteCascades() (found engine.Findings) {
 
 // withoutRowid reads the text: old versions have no pragma for it.
 func (t *table) withoutRowid() bool {
-	tokens := tokens(t.text)
+	tokens := tokens(t.Text)
 	for i := range len(tokens) - 1 {
 		if isWord(tokens[i], "without") && isWord(tokens[i+1], "rowid") {
 			return true
@@ -140,17 +140,17 @@ func (t *table) withoutRowid() bool {
 }
 
 func (t *table) detach() plan.Step {
-	down := rewrite(t.name, t.plain, t.text)
+	down := rewrite(t.Name, t.plain, t.Text)
 	if t.sequence.Valid {
 		// VACUUM can have removed it.
 		down = append(down, plan.Statement{SQL: fmt.Sprintf(
 			"INSERT INTO main.sqlite_sequence (name, seq) SELECT %[1]s, %[2]d WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_sequence WHERE name = %[1]s)",
-			literal(t.name), t.sequence.Int64)})
+			literal(t.Name), t.sequence.Int64)})
 	}
 	return plan.Step{
-		Table: t.name,
+		Table: t.Name,
 		Text:  "the key is no longer AUTOINCREMENT",
-		Up:    rewrite(t.name, t.text, t.plain),
+		Up:    rewrite(t.Name, t.Text, t.plain),
 		Down:  down,
 		Locks: writerLock,
 	}
@@ -160,13 +160,13 @@ func (t *table) detach() plan.Step {
 // issued too.
 func (t *table) detachCheck(c *column, limit int64) []plan.Statement {
 	return failUnless(
-		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.name), quote(c.Name), limit),
-		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.name, limit))
+		fmt.Sprintf("NOT EXISTS (SELECT 1 FROM main.%s WHERE %s >= %d)", quote(t.Name), quote(c.Name), limit),
+		fmt.Sprintf("table %s has Snowflake IDs, from which AUTOINCREMENT would continue: want all below %d", t.Name, limit))
 }
 
 func (t *table) park(want engine.Request) plan.Step {
-	return want.ParkStep(t.name, writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
-		return engine.Statements("", parking.SQLite("main.", literal(t.name), to)...)
+	return want.ParkStep(t.Name, writerLock, types.ID(t.sequence.Int64), func(to types.ID) []plan.Statement {
+		return engine.Statements("", parking.SQLite("main.", literal(t.Name), to)...)
 	})
 }
 
@@ -177,18 +177,13 @@ func (s *schema) needsGuard(t *table, c *column) (needs bool, found engine.Findi
 		return false, found
 	}
 	if t.Smallest.Valid && t.Smallest.Int64 < 1 {
-		found.NotPositive(t.name, c.Name, t.Smallest.Int64, "the trigger checks new rows only")
+		found.NotPositive(t.Name, c.Name, t.Smallest.Int64, "the trigger checks new rows only")
 	}
-	for _, trigger := range s.triggers {
-		if fold(trigger.Name) != fold(guardName(t.name)) {
-			continue
-		}
-		if trigger.Text != guardText(t, c, "") {
-			found.Block(t.name, "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
-		}
-		return false, found
+	trigger, exists := s.triggers[fold(guardName(t.Name))]
+	if exists && trigger.Text != guardText(t, c, "") {
+		found.Block(t.Name, "trigger "+trigger.Name, "it has the name of the guard and another text", "drop or rename it")
 	}
-	return true, found
+	return !exists, found
 }
 
 func guardName(table string) string { return table + "_snowflake_guard" }
@@ -197,16 +192,16 @@ func guardName(table string) string { return table + "_snowflake_guard" }
 // is going to assign. A key that is not the rowid would be NULL.
 func guardText(t *table, c *column, option string) string {
 	return fmt.Sprintf("CREATE TRIGGER %s%s BEFORE INSERT ON %s FOR EACH ROW WHEN coalesce(NEW.%s, 0) < 1 BEGIN SELECT RAISE(ABORT, '%s'); END",
-		option, quote(guardName(t.name)), quote(t.name), quote(c.Name),
-		escape(oneLine(fmt.Sprintf(guardMessage, t.name, c.Name))))
+		option, quote(guardName(t.Name)), quote(t.Name), quote(c.Name),
+		escape(oneLine(fmt.Sprintf(guardMessage, t.Name, c.Name))))
 }
 
 func (t *table) guard(c *column) plan.Step {
 	return plan.Step{
-		Table: t.name,
+		Table: t.Name,
 		Text:  fmt.Sprintf("a trigger refuses rows whose %s is missing or not positive", c.Name),
 		Up:    engine.Statements("", guardText(t, c, "IF NOT EXISTS main.")),
-		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t.name))),
+		Down:  engine.Statements("", "DROP TRIGGER IF EXISTS main."+quote(guardName(t.Name))),
 		Locks: writerLock,
 	}
 }

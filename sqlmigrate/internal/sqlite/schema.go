@@ -14,19 +14,18 @@ import (
 
 // A schema is what there is in the database main.
 type schema struct {
-	tables   map[string]*table // by their folded names
-	views    map[string]bool   // likewise
-	triggers []trigger
-	edges    []edge
+	tables          map[string]*table // by their folded names
+	views, triggers map[string]object // likewise
+	edges           []edge
 }
 
 type table struct {
-	name, text string
-	plain      string // the text without AUTOINCREMENT
-	counts     bool   // it has AUTOINCREMENT
-	virtual    bool
-	columns    []*column
-	keyIndex   bool // the primary key has an index, so it is not the rowid
+	object
+
+	plain    string // the text without AUTOINCREMENT
+	counts   bool   // it has AUTOINCREMENT
+	columns  []*column
+	keyIndex bool // the primary key has an index, so it is not the rowid
 
 	sequence sql.NullInt64
 	measures
@@ -56,24 +55,27 @@ type edge struct {
 	cascades bool // when rows are deleted
 }
 
-type trigger struct{ Name, Text string }
+// An object is what the catalog has.
+type object struct{ Kind, Name, Table, Text string }
+
+func (o object) isView() bool { return o.Kind == "view" }
+
+func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRTUAL ") }
+
+func (o object) isGuard() bool { return fold(o.Name) == fold(guardName(o.Table)) }
 
 const (
-	tablesSQL = `SELECT name, sql, sql LIKE 'CREATE VIRTUAL %' FROM main.sqlite_master WHERE type = 'table' AND sql IS NOT NULL`
+	objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL`
 
 	// Asked for its columns, a virtual table wants its module.
 	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
-	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
+	columnsSQL = `SELECT t.Name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.Name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
 
-	keyIndexesSQL = `SELECT t.name FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
+	keyIndexesSQL = `SELECT t.Name FROM main.sqlite_master t JOIN pragma_index_list(t.Name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
 
-	foreignKeysSQL = `SELECT t.name, k.seq, k."table", k."from", k."to", k.on_delete
-FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
-
-	viewsSQL = `SELECT name FROM main.sqlite_master WHERE type = 'view'`
-
-	triggersSQL = `SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' ORDER BY name`
+	foreignKeysSQL = `SELECT t.Name, k.seq, k."table", k."from", k."to", k.on_delete
+FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.Name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
 )
 
 // A reader reads nothing any more after an error.
@@ -100,16 +102,17 @@ func one[T any](ctx context.Context, r *reader, query string, args ...any) (row 
 }
 
 func readSchema(ctx context.Context, r *reader) *schema {
-	s := &schema{tables: map[string]*table{}, views: map[string]bool{}, triggers: read[trigger](ctx, r, triggersSQL)}
-	for _, name := range read[string](ctx, r, viewsSQL) {
-		s.views[fold(name)] = true
-	}
-	for _, row := range read[struct {
-		Name, Text string
-		Virtual    bool
-	}](ctx, r, tablesSQL) {
-		plain, counts := withoutAutoincrement(row.Text)
-		s.tables[fold(row.Name)] = &table{name: row.Name, text: row.Text, plain: plain, counts: counts, virtual: row.Virtual}
+	s := &schema{tables: map[string]*table{}, views: map[string]object{}, triggers: map[string]object{}}
+	for _, o := range read[object](ctx, r, objectsSQL) {
+		switch o.Kind {
+		case "table":
+			plain, counts := withoutAutoincrement(o.Text)
+			s.tables[fold(o.Name)] = &table{object: o, plain: plain, counts: counts}
+		case "view":
+			s.views[fold(o.Name)] = o
+		case "trigger":
+			s.triggers[fold(o.Name)] = o
+		}
 	}
 	for _, c := range read[column](ctx, r, columnsSQL) {
 		c.table = s.tables[fold(c.Table)]
@@ -181,7 +184,8 @@ func (s *schema) referAll(references []engine.Reference) error {
 }
 
 func (s *schema) isView(name engine.TableName) bool {
-	return (name.Schema == "" || fold(name.Schema) == "main") && s.views[fold(name.Name)]
+	_, exists := s.views[fold(name.Name)]
+	return exists && (name.Schema == "" || fold(name.Schema) == "main")
 }
 
 // wanted finds a table that was asked for.
@@ -193,7 +197,7 @@ func (s *schema) wanted(name engine.TableName) (*table, error) {
 	switch {
 	case t == nil:
 		return nil, fmt.Errorf("sqlmigrate: there is no table %s: want one that exists, and not a view", name)
-	case strings.HasPrefix(fold(t.name), "sqlite_"):
+	case strings.HasPrefix(fold(t.Name), "sqlite_"):
 		return nil, fmt.Errorf("sqlmigrate: table %s is SQLite's own", name)
 	}
 	return t, nil

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
 )
@@ -32,12 +31,13 @@ const (
 	mostRead = 1000
 )
 
-// Try implements [engine.Engine]. It copies what may reject a key.
+// Try implements [engine.Engine].
 func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found engine.Findings, err error) {
-	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
-	if r.choose(read[object](ctx, &r.reader, objectsSQL)); len(r.objects) == 0 {
-		return found, r.err
+	if len(t.Tables) == 0 {
+		return found, nil
 	}
+	r := &trial{reader: reader{conn: conn}, Trial: t, triggers: map[string][]string{}}
+	r.choose(read[object](ctx, &r.reader, copiedObjectsSQL))
 	// Without foreign keys, a key that is tried needs no row that has it.
 	restore, err := setPragma(ctx, conn, "foreign_keys", 0)
 	if err != nil {
@@ -56,49 +56,34 @@ type trial struct {
 	reader
 	engine.Trial
 
-	objects  []object            // that are copied
-	triggers map[string][]string // of these, for INSERT, without guards, by the folded names of their tables
-	failed   map[string]error    // what could not be copied, likewise
-	copies   []*copied
-	filled   bool // there are rows
+	objects  []object                  // that are copied
+	triggers map[string][]string       // of these, for INSERT, without guards, by the folded names of their tables
+	failed   map[string]error          // what could not be copied, likewise
+	columns  map[string][]copiedColumn // of copies, likewise, without those that are generated
+	filled   bool                      // there are rows
 }
 
-// choose leaves out tables that take any integer, unless a view or a trigger leads to
-// them.
+// choose leaves out tables to which no key can come, by a view or a trigger.
 func (r *trial) choose(all []object) {
 	needed := map[string]bool{}
 	for _, t := range r.Trial.Tables {
-		needed[fold(t.Name)] = rounds(t)
+		needed[fold(t.Name)] = true
 	}
 	for _, o := range all {
-		of := fold(o.Table)
-		switch {
-		case o.isGuard():
-		case o.Kind == "table" && !o.isVirtual(), o.Kind == "index":
-			needed[of] = needed[of] || o.checks()
-		default:
-			for _, token := range tokens(o.Text) {
-				needed[fold(token.Text)] = true
-			}
+		if o.Kind != "view" && o.Kind != "trigger" || o.isGuard() {
+			continue
 		}
-		if o.Kind == "trigger" && !o.isGuard() && strings.Contains(strings.ToUpper(o.Text), "INSERT") {
-			r.triggers[of] = append(r.triggers[of], o.Name)
+		for _, token := range tokens(o.Text) {
+			needed[fold(token.Text)] = true
+		}
+		if o.Kind == "trigger" && strings.Contains(strings.ToUpper(o.Text), "INSERT") {
+			r.triggers[fold(o.Table)] = append(r.triggers[fold(o.Table)], o.Name)
 		}
 	}
 	if len(r.triggers) > 0 { // nothing else inserts without a key
 		all = append(all, r.guards()...)
 	}
 	r.objects = slices.DeleteFunc(all, func(o object) bool { return !o.isView() && !needed[fold(o.Table)] })
-	for _, t := range r.Trial.Tables {
-		if needed[fold(t.Name)] {
-			r.copies = append(r.copies, &copied{Table: t, alters: rounds(t) || len(r.triggers[fold(t.Name)]) > 0})
-		}
-	}
-}
-
-// rounds reports whether a table makes a floating-point number of a key.
-func rounds(t plan.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c plan.Column) bool { return isReal(c.Type) })
 }
 
 // guards are those of the plan.
@@ -119,14 +104,10 @@ func (r *trial) open(ctx context.Context) error {
 	if err := r.try(ctx, openCopies); err != nil || r.err != nil {
 		return err
 	}
-	r.failed = map[string]error{}
+	r.failed, r.columns = map[string]error{}, map[string][]copiedColumn{}
 	r.copyAll(ctx)
-	columns := map[string][]copiedColumn{}
 	for _, c := range read[copiedColumn](ctx, &r.reader, copiedSQL) {
-		columns[fold(c.Table)] = append(columns[fold(c.Table)], c)
-	}
-	for _, c := range r.copies {
-		c.all = columns[fold(c.Name)]
+		r.columns[fold(c.Table)] = append(r.columns[fold(c.Table)], c)
 	}
 	if r.err != nil {
 		_ = uncancelled(ctx, r.conn, closeCopies) // the connection is used again
@@ -135,12 +116,7 @@ func (r *trial) open(ctx context.Context) error {
 }
 
 // Tables implements [engine.Copies].
-func (r *trial) Tables() (tables []plan.Table) {
-	for _, c := range r.copies {
-		tables = append(tables, c.Table)
-	}
-	return tables
-}
+func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
 
 // Fills implements [engine.Copies]: a row of the table has the other values.
 func (r *trial) Fills() int { return 1 }
@@ -184,28 +160,8 @@ func (r *reader) fail(err error) {
 	}
 }
 
-// An object is what the catalog has.
-type object struct{ Kind, Name, Table, Text string }
-
-func (o object) isView() bool { return o.Kind == "view" }
-
-func (o object) isVirtual() bool { return strings.HasPrefix(o.Text, "CREATE VIRTUAL ") }
-
-func (o object) isGuard() bool { return fold(o.Name) == fold(guardName(o.Table)) }
-
-// checks reports whether a table or an index has what may reject or change an integer.
-func (o object) checks() bool {
-	if o.Kind == "index" { // of objectsSQL
-		return strings.Count(o.Text, "(") > 1 || strings.Contains(strings.ToUpper(o.Text), "WHERE")
-	}
-	return slices.ContainsFunc(tokens(o.Text), func(t sqltext.Token) bool {
-		return isWord(t, "check") || isWord(t, "as") || isWord(t, "strict") || isWord(t, "collate")
-	})
-}
-
-// objectsSQL leaves out indexes that check nothing.
-const objectsSQL = `SELECT type, name, tbl_name, sql FROM main.sqlite_master
-WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+// copiedObjectsSQL leaves out indexes that check nothing.
+const copiedObjectsSQL = objectsSQL + ` AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
   AND (type <> 'index' OR sql LIKE '%UNIQUE%' OR sql LIKE '%(%(%' OR sql LIKE '%WHERE%')
 ORDER BY type <> 'table', sql NOT LIKE 'CREATE VIRTUAL%', type = 'trigger', rowid`
 
@@ -235,13 +191,6 @@ func (r *trial) copyAll(ctx context.Context) {
 	}
 }
 
-// A copied table takes rows.
-type copied struct {
-	plan.Table
-	all    []copiedColumn // without those that are generated
-	alters bool           // keys, maybe: by a trigger or a floating-point number
-}
-
 type copiedColumn struct {
 	Table, Name, Type string
 	Required          bool
@@ -260,13 +209,13 @@ func (r *trial) insert(ctx context.Context, unguarded bool, rows ...engine.Row) 
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
-	for _, c := range r.copies {
+	for _, t := range r.Trial.Tables {
 		if unguarded {
-			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(c.Name))))
+			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(t.Name))))
 		}
 	}
 	for _, row := range rows {
-		if refusal = r.enter(ctx, r.copies[row.Table], row); refusal != nil {
+		if refusal = r.enter(ctx, r.Trial.Tables[row.Table], row.Keys); refusal != nil {
 			break
 		}
 	}
@@ -274,50 +223,51 @@ func (r *trial) insert(ctx context.Context, unguarded bool, rows ...engine.Row) 
 	return refusal
 }
 
-func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
-	if err := cmp.Or(r.failed[fold(c.Name)], r.try(ctx, c.insertSQL(row.Keys))); err != nil {
+func (r *trial) enter(ctx context.Context, t plan.Table, keys map[string]types.ID) error {
+	if err := cmp.Or(r.failed[fold(t.Name)], r.try(ctx, r.insertSQL(t, keys))); err != nil {
 		return err
 	}
-	if c.alters && !one[bool](ctx, &r.reader, c.findSQL(row.Keys)) {
+	if !one[bool](ctx, &r.reader, findSQL(t, keys)) {
 		return errors.New("the row has another key after it was inserted, or is not there")
 	}
 	return nil
 }
 
-func (c *copied) findSQL(keys map[string]types.ID) string {
+func findSQL(t plan.Table, keys map[string]types.ID) string {
 	where := []string{"true"}
 	for name, key := range keys {
 		if key != 0 {
 			where = append(where, quote(name)+" = "+key.String())
 		}
 	}
-	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(c.Name), strings.Join(where, " AND "))
+	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s.%s WHERE %s)", copies, quote(t.Name), strings.Join(where, " AND "))
 }
 
 // insertSQL takes a row of the table for what is not a key, or without one what the
 // columns require.
-func (c *copied) insertSQL(keys map[string]types.ID) string {
+func (r *trial) insertSQL(t plan.Table, keys map[string]types.ID) string {
 	var names, values []string
-	for _, column := range c.all {
-		name := quote(column.Name)
-		names, values = append(names, name), append(values, c.valueSQL(column, "r."+name, keys))
+	for _, c := range r.columns[fold(t.Name)] {
+		isKey := slices.ContainsFunc(t.Columns, func(k plan.Column) bool { return k.Name == c.Name })
+		names, values = append(names, quote(c.Name)), append(values, c.valueSQL(isKey, keys))
 	}
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf("INSERT INTO %s.%[2]s (%[3]s) SELECT %[4]s FROM (SELECT 1) LEFT JOIN (SELECT %[3]s FROM main.%[2]s LIMIT 1) AS r",
-		copies, quote(c.Name), list, strings.Join(values, ", "))
+		copies, quote(t.Name), list, strings.Join(values, ", "))
 }
 
 // valueSQL is NULL for a key that is 0, and for a column that may hold one and has none.
-func (c *copied) valueSQL(column copiedColumn, stored string, keys map[string]types.ID) string {
-	key, given := keys[column.Name]
+func (c copiedColumn) valueSQL(isKey bool, keys map[string]types.ID) string {
+	stored := "r." + quote(c.Name)
+	key, given := keys[c.Name]
 	switch {
 	case key != 0:
 		return key.String()
 	case given:
 		return "NULL"
-	case column.Required:
-		return fmt.Sprintf("coalesce(%s, %s)", stored, cmp.Or(column.Default.String, valueOf(column.Type)))
-	case slices.ContainsFunc(c.Columns, func(k plan.Column) bool { return k.Name == column.Name }):
+	case c.Required:
+		return fmt.Sprintf("coalesce(%s, %s)", stored, cmp.Or(c.Default.String, valueOf(c.Type)))
+	case isKey:
 		return "NULL"
 	}
 	return stored
@@ -338,19 +288,19 @@ const guardedSQL = `SELECT EXISTS (SELECT 1 FROM ` + copies + `.sqlite_master WH
 // Assigning implements [engine.Copies]: it finds triggers that give a key to a row
 // without one although there is a guard. Without it SQLite does that.
 func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err error) {
-	for i, c := range r.copies {
-		triggers := r.triggers[fold(c.Name)]
-		if len(triggers) == 0 || !one[bool](ctx, &r.reader, guardedSQL, guardName(c.Name)) {
+	for i, t := range r.Trial.Tables {
+		triggers := r.triggers[fold(t.Name)]
+		if len(triggers) == 0 || !one[bool](ctx, &r.reader, guardedSQL, guardName(t.Name)) {
 			continue
 		}
 		keys := map[string]types.ID{}
-		for _, column := range c.Columns {
-			if column.Key {
-				keys[column.Name] = 0
+		for _, c := range t.Columns {
+			if c.Key {
+				keys[c.Name] = 0
 			}
 		}
 		if r.insert(ctx, false, engine.Row{Table: i, Keys: keys}) == nil {
-			found = append(found, engine.Assigning{Table: c.Name, Trigger: strings.Join(triggers, " or ")})
+			found = append(found, engine.Assigning{Table: t.Name, Trigger: strings.Join(triggers, " or ")})
 		}
 	}
 	return found, r.err
@@ -366,9 +316,9 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 	if !slices.ContainsFunc(r.objects, object.isView) {
 		return nil, nil
 	}
-	for _, c := range r.copies {
-		if r.try(ctx, c.insertSQL(engine.Same(c.Table, key))) != nil { // found elsewhere
-			_ = r.try(ctx, c.insertSQL(engine.Near(c.Table, key)))
+	for _, t := range r.Trial.Tables {
+		if r.try(ctx, r.insertSQL(t, engine.Same(t, key))) != nil { // found elsewhere
+			_ = r.try(ctx, r.insertSQL(t, engine.Near(t, key)))
 		}
 	}
 	for _, o := range r.objects {
@@ -390,9 +340,9 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 // tableOf is the table of which a view is, if it names one that is tried.
 func (r *trial) tableOf(view object) string {
 	for _, token := range tokens(view.Text) {
-		for _, c := range r.copies {
-			if fold(token.Text) == fold(c.Name) {
-				return c.Name
+		for _, t := range r.Trial.Tables {
+			if fold(token.Text) == fold(t.Name) {
+				return t.Name
 			}
 		}
 	}
