@@ -50,6 +50,24 @@ func TestMySQLBlockers(t *testing.T) {
 				[]any{"t"},
 				"trigger narrow", "it has x int, which may take a key: it fails with error 1264",
 			},
+			{
+				"trigger that selects a key",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
+					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE n INT DEFAULT 0; DECLARE x INT; IF n = 0 THEN SELECT COALESCE(MAX(id), 1) FROM t INTO x; END IF; END",
+				},
+				[]any{"t"},
+				"trigger narrow", "it has x int, which may take a key",
+			},
+			{
+				"trigger with a key for a default",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",
+					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x, y MEDIUMINT UNSIGNED DEFAULT COALESCE(NEW.id, 0); END",
+				},
+				[]any{"t"},
+				"trigger narrow", "it has x mediumint, y mediumint, which may take a key",
+			},
 			{"system-versioned", []string{"CREATE TABLE t (id int PRIMARY KEY) WITH SYSTEM VERSIONING"}, []any{"t"}, "table t", "system-versioned"},
 		}
 		for _, test := range tests {
@@ -125,6 +143,16 @@ func TestMySQLNotBlocked(t *testing.T) {
 				},
 				[]any{"t"},
 				"",
+			},
+			{
+				"trigger that counts",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, stock int)",
+					"CREATE TRIGGER counts AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE n, stocked INT; DECLARE big BIGINT; " +
+						"SELECT COUNT(*) INTO n FROM t WHERE id = NEW.id; SELECT id, stock INTO big, stocked FROM t WHERE id = NEW.id; SET n = n + 1, stocked = CAST(NEW.stock AS SIGNED INT); END",
+				},
+				[]any{"t"},
+				"Trigger counts has n int, stocked int, which may take a key",
 			},
 			{"another engine", []string{"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM"}, []any{"t"}, "engine MyISAM"},
 			{

@@ -39,18 +39,18 @@ var mysqlRentals = []string{
 	"CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DISABLE DO BEGIN DECLARE last INT; SELECT MAX(rental_id) INTO last FROM rental; END",
 }
 
-// The notes name each variable that takes a key, and no other.
+// The notes have each routine that has to do with a key, and its narrow variables.
 func TestMySQLNotesRoutines(t *testing.T) {
 	t.Parallel()
 	migratetest.EachMySQL(t, func(t *testing.T, on testdb.Target) {
 		db := migratetest.MySQLOpen(t, on, mysqlRentals...)
 		want := []string{
-			"Function inventory_in_stock has p_inventory_id int(11), which",
+			"Function inventory_in_stock has p_inventory_id int(11), v_out int, v_rentals int, which",
 			"Function inventory_held_by_customer has a result of int(11), p int(11), v int, which",
-			"Procedure rewards has customer_id smallint, which",
-			"Procedure rent has a int(11), c int(11), which",
-			"Procedure walk has i int, which",
-			"Trigger narrow has held mediumint, which",
+			"Procedure rewards has count_rewardees int(11), customer_id smallint, min_monthly tinyint(3) unsigned, which",
+			"Procedure rent has a int(11), b int(11), c int(11), which",
+			"Procedure walk has i int, n int, q int, which",
+			"Trigger narrow has held mediumint, paid int, which",
 			"Event nightly has last int, which",
 		}
 		var got []string
@@ -61,7 +61,7 @@ func TestMySQLNotesRoutines(t *testing.T) {
 		}
 		if !mysqlMariaDB(t, db) {
 			for i := range want {
-				want[i] = strings.ReplaceAll(want[i], "(11)", "")
+				want[i] = strings.NewReplacer("(11)", "", "(3)", "").Replace(want[i])
 			}
 		}
 		for _, w := range want {
