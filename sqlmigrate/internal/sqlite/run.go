@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -15,7 +14,10 @@ import (
 // Run is one transaction, which begins with the writer lock: one that took it
 // later could not wait for it.
 func (Engine) Run(ctx context.Context, conn *sql.Conn, statements []plan.Statement, s engine.Settings, done func(plan.Statement)) (err error) {
-	restore, err := busyTimeout(ctx, conn, s.LockTimeout)
+	restore := func() error { return nil }
+	if s.LockTimeout > 0 {
+		restore, err = setPragma(ctx, conn, "busy_timeout", max(1, s.LockTimeout.Milliseconds()))
+	}
 	if err != nil {
 		return err
 	}
@@ -67,15 +69,6 @@ func uncancelled(ctx context.Context, conn *sql.Conn, statement string) error {
 		return fmt.Errorf("%s: %w", statement, err)
 	}
 	return nil
-}
-
-// busyTimeout sets how long a statement waits, and returns what sets it
-// back.
-func busyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) (restore func() error, err error) {
-	if d == 0 {
-		return func() error { return nil }, nil
-	}
-	return setPragma(ctx, conn, "busy_timeout", max(1, d.Milliseconds()))
 }
 
 // setPragma returns what sets the pragma back.

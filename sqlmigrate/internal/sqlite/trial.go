@@ -121,14 +121,10 @@ func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
 // Fills implements [engine.Copies]: a row of the table has the other values.
 func (r *trial) Fills() int { return 1 }
 
-// Enter implements [engine.Copies]. The rows enter together, which most do, or one by one.
-func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
-	refusals := make([]error, len(rows))
-	asIs := slices.ContainsFunc(rows, func(row engine.Row) bool { return row.AsIs })
-	if asIs || r.insert(ctx, false, rows...) != nil {
-		for i, row := range rows {
-			refusals[i] = r.insert(ctx, row.AsIs, row)
-		}
+// Enter implements [engine.Copies].
+func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
+	for _, row := range rows {
+		refusals = append(refusals, r.enter(ctx, row))
 	}
 	return refusals, cmp.Or(ctx.Err(), r.err)
 }
@@ -200,34 +196,25 @@ type copiedColumn struct {
 const copiedSQL = `SELECT m.name, c.name, c.type, c."notnull" OR c.pk > 0, c.dflt_value
 FROM ` + copies + `.sqlite_master m JOIN pragma_table_xinfo(m.name, '` + copies + `') c WHERE m.type = 'table' AND c.hidden = 0 ORDER BY m.rowid, c.cid`
 
-// insert puts rows into their copies, looks for each by its keys, and takes them back. It
-// returns the first refusal.
-func (r *trial) insert(ctx context.Context, unguarded bool, rows ...engine.Row) (refusal error) {
-	if r.err != nil {
-		return nil
+// enter puts a row into its copy, looks for it by its keys, and takes it back.
+func (r *trial) enter(ctx context.Context, row engine.Row) error {
+	t := r.Trial.Tables[row.Table]
+	if err := cmp.Or(r.err, r.failed[fold(t.Name)]); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
+	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
 	for _, t := range r.Trial.Tables {
-		if unguarded {
+		if row.AsIs {
 			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(t.Name))))
 		}
 	}
-	for _, row := range rows {
-		if refusal = r.enter(ctx, r.Trial.Tables[row.Table], row.Keys); refusal != nil {
-			break
-		}
-	}
-	r.fail(endTransaction(ctx, r.conn))
-	return refusal
-}
-
-func (r *trial) enter(ctx context.Context, t plan.Table, keys map[string]types.ID) error {
-	if err := cmp.Or(r.failed[fold(t.Name)], r.try(ctx, r.insertSQL(t, keys))); err != nil {
+	if err := r.try(ctx, r.insertSQL(t, row.Keys)); err != nil {
 		return err
 	}
-	if !one[bool](ctx, &r.reader, findSQL(t, keys)) {
+	if !one[bool](ctx, &r.reader, findSQL(t, row.Keys)) {
 		return errors.New("the row has another key after it was inserted, or is not there")
 	}
 	return nil
@@ -299,7 +286,7 @@ func (r *trial) Assigning(ctx context.Context) (found []engine.Assigning, err er
 				keys[c.Name] = 0
 			}
 		}
-		if r.insert(ctx, false, engine.Row{Table: i, Keys: keys}) == nil {
+		if r.enter(ctx, engine.Row{Table: i, Keys: keys}) == nil {
 			found = append(found, engine.Assigning{Table: t.Name, Trigger: strings.Join(triggers, " or ")})
 		}
 	}
