@@ -129,23 +129,14 @@ func (d Definition) As(t Integer) Definition {
 
 const autoIncrement = " AUTO_INCREMENT"
 
-// auto is the index of AUTO_INCREMENT, or -1.
-func (d Definition) auto() int { return indexUnquoted(string(d)+" ", autoIncrement+" ") }
-
 // Auto reports whether the column has AUTO_INCREMENT.
-func (d Definition) Auto() bool { return d.auto() >= 0 }
+func (d Definition) Auto() bool { return d.Has(autoIncrement) }
 
 // WithoutAuto is the definition without AUTO_INCREMENT.
-func (d Definition) WithoutAuto() Definition {
-	i := d.auto()
-	if i < 0 {
-		return d
-	}
-	return d[:i] + d[i+len(autoIncrement):]
-}
+func (d Definition) WithoutAuto() Definition { return d.replace(autoIncrement, "") }
 
 // Has reports whether words stand in the definition, outside of quotes.
-func (d Definition) Has(words string) bool { return strings.Contains(bare(string(d)), words) }
+func (d Definition) Has(words string) bool { return indexUnquoted(string(d), words) >= 0 }
 
 // Nullable is the definition without NOT NULL.
 func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL") }
@@ -154,7 +145,7 @@ func (d Definition) Nullable() Definition { return d.replace(" NOT NULL", " NULL
 func (d Definition) Stored() Definition { return d.replace(") VIRTUAL", ") STORED") }
 
 func (d Definition) replace(words, by string) Definition {
-	if i := strings.Index(bare(string(d)), words); i >= 0 {
+	if i := indexUnquoted(string(d), words); i >= 0 {
 		return d[:i] + Definition(by) + d[i+len(words):]
 	}
 	return d

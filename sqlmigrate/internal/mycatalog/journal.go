@@ -70,15 +70,12 @@ func (j Journal) overlay(t *Table) {
 		if e.Table != t.TableName {
 			continue
 		}
-		if f, ok := e.ForeignKey(); ok && !t.hasForeignKey(f.Name) {
+		exists := func(f ForeignKey) bool { return strings.EqualFold(f.Name, e.Name) }
+		if f, ok := e.ForeignKey(); ok && !slices.ContainsFunc(t.Foreign, exists) {
 			t.Foreign = append(t.Foreign, f)
 		}
 		if c := t.Column(e.Name); c != nil && e.Kind == ColumnEntry {
 			c.Definition = Definition(e.Definition)
 		}
 	}
-}
-
-func (t *Table) hasForeignKey(name string) bool {
-	return slices.ContainsFunc(t.Foreign, func(f ForeignKey) bool { return strings.EqualFold(f.Name, name) })
 }

@@ -62,13 +62,18 @@ type Reader struct {
 // unfinished run.
 type Pair struct{ Child, Parent engine.TableName }
 
+// Now reads tables as they are, whatever an unfinished run has left.
+func Now(ctx context.Context, conn *sql.Conn) (*Reader, error) {
+	server, err := Open(ctx, conn)
+	return &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}, err
+}
+
 // Read reads the journal, and which tables refer to which.
 func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
-	server, err := Open(ctx, conn)
+	r, err := Now(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}
 	if err := r.readJournal(ctx); err != nil {
 		return nil, err
 	}
@@ -188,10 +193,15 @@ func (r *Reader) readTable(ctx context.Context, name engine.TableName) (*Table, 
 	if err := t.readDefinition(ctx, r.conn); err != nil {
 		return nil, err
 	}
-	for _, read := range []func(context.Context, *Table) error{r.readColumns, r.readIndexes, r.readChecks} {
-		if err := read(ctx, t); err != nil {
-			return nil, err
-		}
+	if err := t.readColumns(ctx, r.conn); err != nil {
+		return nil, err
+	}
+	t.Indexes, err = r.byName(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)))
+	if r.MariaDB && err == nil { // where a CHECK may be a column's, which a MODIFY has to repeat
+		t.checks, err = r.byName(ctx, "SELECT LOWER(CONSTRAINT_NAME), CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE")
+	}
+	if err != nil {
+		return nil, err
 	}
 	t.define(r.Server)
 	r.Journal.overlay(t)
@@ -207,28 +217,6 @@ func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) 
 		return fmt.Errorf("the definition that the server shows is not understood: %w", err)
 	}
 	return nil
-}
-
-// Definitions reads what SHOW CREATE TABLE has of a table. Its columns have no more than
-// their names, definitions and places in the primary key.
-func Definitions(ctx context.Context, conn *sql.Conn, name engine.TableName) (*Table, error) {
-	t := &Table{TableName: name}
-	if err := t.readDefinition(ctx, conn); err != nil {
-		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
-	}
-	var key []string
-	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "PRIMARY KEY ") {
-			key = QuotedNames(e)
-		}
-	}
-	for _, e := range t.Elements {
-		if strings.HasPrefix(e, "`") {
-			column := QuotedNames(e)[0]
-			t.Columns = append(t.Columns, &Column{Table: t, Name: column, Definition: Definition(e), Primary: contains(key, column)})
-		}
-	}
-	return t, nil
 }
 
 // tableSQL asks for the name as the server has it, which may fold it, for what kind of
@@ -257,8 +245,8 @@ func (r *Reader) readKind(ctx context.Context, name engine.TableName) (*Table, e
 const columnsSQL = "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY = 'PRI', COALESCE(GENERATION_EXPRESSION, ''), " +
 	presetIs + ", " + restIs + " FROM information_schema.COLUMNS WHERE %s ORDER BY ORDINAL_POSITION"
 
-func (r *Reader) readColumns(ctx context.Context, t *Table) error {
-	columns, err := rows.Read[Column](ctx, r.conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)))
+func (t *Table) readColumns(ctx context.Context, conn *sql.Conn) error {
+	columns, err := rows.Read[Column](ctx, conn, fmt.Sprintf(columnsSQL, WhereTable(t.TableName)))
 	for i := range columns {
 		columns[i].Table = t
 		t.Columns = append(t.Columns, &columns[i])
@@ -270,26 +258,12 @@ func (r *Reader) readColumns(ctx context.Context, t *Table) error {
 // again, and then wants it unchanged.
 const indexesSQL = "SELECT INDEX_NAME, " + indexIs + " FROM information_schema.STATISTICS WHERE %s ORDER BY INDEX_NAME, SEQ_IN_INDEX"
 
-func (r *Reader) readIndexes(ctx context.Context, t *Table) (err error) {
-	t.Indexes, err = r.byName(ctx, fmt.Sprintf(indexesSQL, WhereTable(t.TableName)), func(name string) string { return name })
-	return err
-}
-
-// readChecks asks for the text of each CHECK: on MariaDB it may be a column's, which a
-// MODIFY has to repeat.
-func (r *Reader) readChecks(ctx context.Context, t *Table) (err error) {
-	if r.MariaDB {
-		t.checks, err = r.byName(ctx, "SELECT CONSTRAINT_NAME, CHECK_CLAUSE "+t.fromChecks()+" ORDER BY CONSTRAINT_NAME, CHECK_CLAUSE", strings.ToLower)
-	}
-	return err
-}
-
 // byName are the texts of a query for names and texts.
-func (r *Reader) byName(ctx context.Context, query string, key func(string) string) (map[string][]string, error) {
+func (r *Reader) byName(ctx context.Context, query string) (map[string][]string, error) {
 	texts := map[string][]string{}
 	found, err := rows.Read[struct{ Name, Text string }](ctx, r.conn, query)
 	for _, row := range found {
-		texts[key(row.Name)] = append(texts[key(row.Name)], row.Text)
+		texts[row.Name] = append(texts[row.Name], row.Text)
 	}
 	return texts, err
 }

@@ -46,7 +46,7 @@ func (c *Column) Assigned() string {
 	switch {
 	case c.Definition.Auto():
 		return "auto_increment"
-	case c.Primary && indexUnquoted(string(c.Definition), " DEFAULT ") >= 0:
+	case c.Primary && c.Definition.Has(" DEFAULT "):
 		return "default"
 	}
 	return ""
