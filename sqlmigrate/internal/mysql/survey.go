@@ -18,24 +18,25 @@ const (
 	surveyed = `TABLE_SCHEMA IN (DATABASE(), %s)`
 
 	// tablesSQL asks for all tables: a column may be named after one. Views are left
-	// out, of the columns too.
-	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE ` + surveyed + ` ORDER BY 1, 2`
+	// out, and with them their columns.
+	tablesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ` + surveyed + ` AND TABLE_TYPE NOT LIKE '%%VIEW%%'
+AND TABLE_NAME NOT IN ('` + mycatalog.JournalTable + `', '` + mycatalog.OnlineTable + `') ORDER BY 1, 2`
 
 	// keysSQL asks for the columns that are the whole primary key: their values are like
 	// those of other keys, and show nothing.
-	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS
+	keysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME), '', '', '' FROM information_schema.STATISTICS
 WHERE ` + surveyed + ` AND INDEX_NAME = 'PRIMARY' GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1`
 
 	// narrowSQL asks for the columns that could hold keys and are too narrow. The
 	// shadows of an online move that is under way are not the application's tables.
-	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%' FROM information_schema.COLUMNS
+	narrowSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_COMMENT, EXTRA LIKE '%%auto_increment%%', FALSE FROM information_schema.COLUMNS
 WHERE ` + surveyed + ` AND DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int')
 AND RIGHT(TABLE_NAME, 6) NOT IN ('_sfnew', '_sfold') -- of an online move that is under way
 ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	// typesSQL asks for columns such as owner_type: owner_id then refers to several
 	// tables.
-	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
+	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
 	// foreignKeysSQL asks for references, which need no guess.
 	foreignKeysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
@@ -54,6 +55,7 @@ WHERE TRIGGER_SCHEMA IN (DATABASE(), %s) ORDER BY 1`
 
 // A surveyor reads the rows of the queries above, and none any more after an error.
 type surveyor struct {
+	mycatalog.Server
 	conn    *sql.Conn
 	schemas string // beside the current one
 	err     error
@@ -66,20 +68,12 @@ func rowsOf[T any](ctx context.Context, r *surveyor, query string) (found []T) {
 	return found
 }
 
-type surveyedTable struct {
-	Table engine.TableName
-	Kind  string
-}
-
-type surveyedColumn struct {
-	Table  engine.TableName
-	Column string
-}
-
-type narrowColumn struct {
-	At            surveyedColumn
-	Type, Comment string
-	Assigned      bool
+func (r *surveyor) references(ctx context.Context, query string) []engine.Reference {
+	found := rowsOf[engine.Reference](ctx, r, query)
+	for i, f := range found {
+		found[i].Table, found[i].ToTable = r.Normal(f.Table), r.Normal(f.ToTable)
+	}
+	return found
 }
 
 // Survey implements [engine.Engine].
@@ -88,33 +82,24 @@ func (Engine) Survey(ctx context.Context, conn *sql.Conn, schemas []string) (*en
 	if err != nil {
 		return nil, err
 	}
-	r := &surveyor{conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
+	r := &surveyor{Server: server, conn: conn, schemas: mycatalog.Literals(append([]string{""}, schemas...))}
 	s := &engine.Survey{Current: server.Database}
-	views, keys := map[engine.TableName]bool{}, map[surveyedColumn]bool{}
-	for _, t := range rowsOf[surveyedTable](ctx, r, tablesSQL) {
-		if strings.Contains(t.Kind, "VIEW") {
-			views[t.Table] = true
-		} else if t.Table.Name != mycatalog.JournalTable && t.Table.Name != mycatalog.OnlineTable {
-			s.Tables = append(s.Tables, server.Normal(t.Table))
-		}
+	tables, keys := map[engine.TableName]bool{}, map[engine.Reference]bool{}
+	for _, t := range rowsOf[engine.TableName](ctx, r, tablesSQL) {
+		s.Tables = append(s.Tables, r.Normal(t))
+		tables[r.Normal(t)] = true
 	}
-	for _, c := range rowsOf[surveyedColumn](ctx, r, keysSQL) {
+	for _, c := range r.references(ctx, keysSQL) {
 		keys[c] = true
 	}
-	for _, c := range rowsOf[narrowColumn](ctx, r, narrowSQL) {
-		if !views[c.At.Table] {
-			s.Columns = append(s.Columns, engine.NarrowColumn{
-				Table: server.Normal(c.At.Table), Name: c.At.Column, Type: c.Type, Comment: c.Comment, Assigned: c.Assigned, Alone: keys[c.At],
-			})
+	for _, c := range rowsOf[engine.NarrowColumn](ctx, r, narrowSQL) {
+		c.Table = r.Normal(c.Table)
+		c.Alone = keys[engine.Reference{Table: c.Table, Column: c.Name}]
+		if tables[c.Table] {
+			s.Columns = append(s.Columns, c)
 		}
 	}
-	for _, c := range rowsOf[surveyedColumn](ctx, r, typesSQL) {
-		s.TypeColumns = append(s.TypeColumns, engine.Reference{Table: server.Normal(c.Table), Column: c.Column})
-	}
-	for _, f := range rowsOf[engine.Reference](ctx, r, foreignKeysSQL) {
-		f.Table, f.ToTable = server.Normal(f.Table), server.Normal(f.ToTable)
-		s.ForeignKeys = append(s.ForeignKeys, f)
-	}
+	s.TypeColumns, s.ForeignKeys = r.references(ctx, typesSQL), r.references(ctx, foreignKeysSQL)
 	for _, query := range []string{viewsSQL, routineTextsSQL, triggerTextsSQL} {
 		s.Texts = append(s.Texts, rowsOf[engine.Text](ctx, r, query)...)
 	}
