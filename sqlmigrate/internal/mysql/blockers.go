@@ -63,8 +63,8 @@ func blockRestricted(ctx context.Context, conn *sql.Conn, g *graph) (found engin
 		return found, err
 	}
 	for _, f := range g.allDropped() {
-		if parent := g.tables[f.Parent]; parent != nil && !g.journal.Has(f) && !parent.IsUnique(f.Refers) {
-			found.Block(g.tables[f.Child].String(), "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
+		if parent := g.Tables[f.Parent]; parent != nil && !g.Journal.Has(f) && !parent.IsUnique(f.Refers) {
+			found.Block(g.Tables[f.Child].String(), "foreign key "+f.Name, "it refers to columns that are not a unique key of table "+f.Parent.String()+", and MySQL would not add it back",
 				"SET GLOBAL restrict_fk_on_non_standard_key = OFF and connect again, or give the table such a key")
 		}
 	}

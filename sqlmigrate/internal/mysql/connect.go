@@ -13,29 +13,24 @@ import (
 // A connector follows references from column to column, and reads the tables to which
 // they lead.
 type connector struct {
-	*mycatalog.Reader
+	*graph
 	engine.Findings
 
 	references []engine.Reference // for which the database may have no constraint
-	columns    map[*mycatalog.Column]*column
-	found      []*column // by the present call of connect
+	found      []*column          // by the present call of connect
 }
 
 // connect reads what was asked for, what an unfinished run was about, and what is
 // connected with them.
 func connect(ctx context.Context, r *mycatalog.Reader, want engine.Request) (*graph, engine.Findings, error) {
-	n := &connector{Reader: r, references: want.References, columns: map[*mycatalog.Column]*column{}}
-	moved, err := n.wanted(ctx, want.Tables)
-	if err != nil {
-		return nil, n.Findings, err
+	g := &graph{Reader: r, parks: want.Park, columns: map[*mycatalog.Column]*column{}}
+	n := &connector{graph: g, references: want.References}
+	var err error
+	if g.moved, err = n.wanted(ctx, want.Tables); err == nil {
+		g.resumed, err = n.unfinished(ctx)
 	}
-	resumed, err := n.unfinished(ctx)
-	if err != nil {
-		return nil, n.Findings, err
-	}
-	g := &graph{mariadb: r.MariaDB, journal: r.Journal, tables: r.Tables, columns: n.columns, moved: moved, resumed: resumed}
 	g.dropped = g.findDropped()
-	return g, n.Findings, nil
+	return g, n.Findings, err
 }
 
 func (n *connector) wanted(ctx context.Context, names []engine.TableName) ([]*column, error) {

@@ -35,7 +35,7 @@ func detachStep(g *graph, c *column) plan.Step {
 		step.Down = unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden())), Unless: with})
 		return step
 	}
-	if !g.mariadb {
+	if !g.MariaDB {
 		step = rewrite(g, t, step)
 	}
 	up := unchecked(plan.Statement{SQL: alter(t, "MODIFY "+string(c.afterWiden().WithoutAuto())), Unless: without})

@@ -49,7 +49,6 @@ func inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.
 	if err != nil {
 		return nil, err
 	}
-	g.parks = want.Park
 	if g.keys, err = readKeys(ctx, conn, g.moved); err != nil {
 		return nil, err
 	}

@@ -43,10 +43,9 @@ func (k keyRange) last() types.ID { return types.ID(min(k.largest.V, math.MaxInt
 
 // A graph is the connected set, as it was before an unfinished run.
 type graph struct {
-	mariadb bool
+	*mycatalog.Reader
+
 	parks   bool // phase park keeps AUTO_INCREMENT
-	journal mycatalog.Journal
-	tables  map[engine.TableName]*mycatalog.Table // that have been read
 	columns map[*mycatalog.Column]*column
 	moved   []*column // keys that were asked for, and all columns connected with them
 	resumed []*column // the columns of an unfinished run, likewise
@@ -80,8 +79,8 @@ func (g *graph) changed(f mycatalog.ForeignKey) []*column {
 			}
 		}
 	}
-	add(g.tables[f.Child], f.Columns)
-	if parent := g.tables[f.Parent]; parent != nil {
+	add(g.Tables[f.Child], f.Columns)
+	if parent := g.Tables[f.Parent]; parent != nil {
 		add(parent, f.Refers)
 	}
 	return columns
@@ -91,7 +90,7 @@ func (g *graph) findDropped() [][]mycatalog.ForeignKey {
 	var dropped [][]mycatalog.ForeignKey
 	for _, columns := range byTable(g.all()) {
 		t := columns[0].Table
-		keys := slices.DeleteFunc(slices.Clone(t.Foreign), func(f mycatalog.ForeignKey) bool { return len(g.changed(f)) == 0 && !g.journal.Has(f) })
+		keys := slices.DeleteFunc(slices.Clone(t.Foreign), func(f mycatalog.ForeignKey) bool { return len(g.changed(f)) == 0 && !g.Journal.Has(f) })
 		slices.SortFunc(keys, func(a, b mycatalog.ForeignKey) int {
 			return cmp.Or(cmp.Compare(t.IndexOf(a), t.IndexOf(b)), strings.Compare(a.Name, b.Name))
 		})

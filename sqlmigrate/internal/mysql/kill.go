@@ -12,41 +12,36 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// A backend is the connection that has the name of the database's runs.
-type backend struct {
-	id     int64
-	name   string
-	killed bool
-}
-
-func (b *backend) End(ctx context.Context, other *sql.Conn) error {
-	ended, err := b.Ended(ctx, other)
+// End implements [engine.Backend].
+func (s *Session) End(ctx context.Context, other *sql.Conn) error {
+	ended, err := s.Ended(ctx, other)
 	if ended || err != nil {
 		return err
 	}
-	b.killed = true
-	_, err = other.ExecContext(ctx, b.EndSQL())
-	if ended, _ := b.Ended(ctx, other); ended { // it was faster
+	s.killed = true
+	_, err = other.ExecContext(ctx, s.EndSQL())
+	if ended, _ := s.Ended(ctx, other); ended { // it was faster
 		return nil
 	}
 	return err
 }
 
-// Ended is true once the name is released, which comes after the locks.
-func (b *backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
+// Ended implements [engine.Backend]. It is true once the name is released, which comes
+// after the locks.
+func (s *Session) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
 	var ended bool
-	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", b.name, b.id)).Scan(&ended)
+	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE(IS_USED_LOCK('%s') <> %d, TRUE)", s.name, s.id)).Scan(&ended)
 	return ended, err
 }
 
-func (b *backend) EndSQL() string { return fmt.Sprintf("KILL %d", b.id) }
+// EndSQL implements [engine.Backend].
+func (s *Session) EndSQL() string { return fmt.Sprintf("KILL %d", s.id) }
 
 // end ends the session on the server after conn was lost. A session of MariaDB that is
 // killed while it opens a table leaves the table's triggers unreadable to all others.
 func (s *Session) end(ctx context.Context, conn *sql.Conn, pool *sql.DB, err error) error {
-	b := &backend{id: s.id, name: s.name}
-	err = engine.EndBackend(ctx, conn, pool, b, err)
-	if !b.killed {
+	err = engine.EndBackend(ctx, conn, pool, s, err)
+	if !s.killed {
 		return err
 	}
 	if failed := readTriggersAgain(ctx, pool); failed != nil && err != nil {

@@ -29,7 +29,7 @@ const orphansBegin, orphansEnd = "NOT EXISTS (/* rows that break it: */ ", " /* 
 func rejectOrphans(g *graph, f mycatalog.ForeignKey, unless string) plan.Statement {
 	return rejectUnless(
 		fmt.Sprintf("sqlmigrate: refused: table %s has rows whose %s is not in table %s", f.Child, strings.Join(f.Columns, ", "), f.Parent),
-		"SELECT "+unless+orphansBegin+g.tables[f.Child].Orphans(f)+orphansEnd)
+		"SELECT "+unless+orphansBegin+g.Tables[f.Child].Orphans(f)+orphansEnd)
 }
 
 // rejectOrphansFirst comes before the foreign keys are dropped. It lets pass what an
@@ -61,12 +61,12 @@ func verify(g *graph, keys []mycatalog.ForeignKey) []plan.Statement {
 }
 
 func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
-	t := g.tables[keys[0].Child]
+	t := g.Tables[keys[0].Child]
 	return plan.Step{
 		Table: t.String(),
 		Text:  "look for rows that broke foreign key " + strings.Join(foreignNames(keys), ", ") + " while it was away",
 		Up:    verify(g, keys),
-		Rows:  t.Rows, Bytes: t.Bytes, Estimate: lookupTime(t, g.mariadb),
+		Rows:  t.Rows, Bytes: t.Bytes, Estimate: lookupTime(t, g.MariaDB),
 		Locks: "waits for transactions that write the tables that it refers to; all that write them after it wait for that",
 	}
 }
@@ -74,8 +74,8 @@ func verifyStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 // blockOrphans looks for them where that takes a moment.
 func blockOrphans(ctx context.Context, conn *sql.Conn, g *graph) (found engine.Findings, err error) {
 	for _, f := range g.allDropped() {
-		child, parent := g.tables[f.Child], g.tables[f.Parent]
-		if g.journal.Has(f) || child.Rows > orphansFrom || parent == nil || parent.Rows > orphansFrom {
+		child, parent := g.Tables[f.Child], g.Tables[f.Parent]
+		if g.Journal.Has(f) || child.Rows > orphansFrom || parent == nil || parent.Rows > orphansFrom {
 			continue
 		}
 		query := child.Orphans(f)
@@ -108,22 +108,9 @@ func explain(ctx context.Context, conn *sql.Conn, s plan.Statement, err error) e
 	return fmt.Errorf("%w: %s; %s, and run the same again", err, found, orphansFix(query))
 }
 
-// describeOrphans is how many rows a query finds, and one of them; empty if there is
-// none.
+// describeOrphans is how many rows a query finds, and one of them, as column = value;
+// empty if there is none.
 func describeOrphans(ctx context.Context, conn *sql.Conn, query string) (string, error) {
-	example, err := exampleOf(ctx, conn, query)
-	if example == "" || err != nil {
-		return "", err
-	}
-	var n int64
-	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM ("+query+") orphan").Scan(&n); err != nil {
-		return "", err
-	}
-	return engine.Count(n, "row") + ", for example " + example, nil
-}
-
-// exampleOf is the first row of a query, as column = value; empty if there is none.
-func exampleOf(ctx context.Context, conn *sql.Conn, query string) (string, error) {
 	names, found, err := rows.Texts(ctx, conn, query+" LIMIT 1")
 	if err != nil || len(found) == 0 {
 		return "", err
@@ -131,5 +118,9 @@ func exampleOf(ctx context.Context, conn *sql.Conn, query string) (string, error
 	for i, value := range found[0] {
 		names[i] += " = " + value.String
 	}
-	return strings.Join(names, ", "), nil
+	var n int64
+	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM ("+query+") orphan").Scan(&n); err != nil {
+		return "", err
+	}
+	return engine.Count(n, "row") + ", for example " + strings.Join(names, ", "), nil
 }

@@ -30,9 +30,9 @@ func phasesOf(g *graph, want engine.Request) (phases []plan.Phase, found engine.
 		first = &detach
 	}
 	for _, phase := range []*plan.Phase{&widen, &detach} {
-		entries, resumes := entriesOf(g, phase.Name), g.journal.Exists && phase == first
+		entries, resumes := entriesOf(g, phase.Name), g.Journal.Exists && phase == first
 		if resumes {
-			entries = merge(entries, g.journal.Entries)
+			entries = merge(entries, g.Journal.Entries)
 		}
 		if len(phase.Steps) > 1 || resumes {
 			phase.Steps = journalled(phase.Steps, entries)

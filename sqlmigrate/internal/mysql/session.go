@@ -42,6 +42,7 @@ type Session struct {
 	expiry           int64
 	autocommit       int
 	name             string
+	killed           bool
 }
 
 // settingsSQL asks for what a session changes, to restore it, for the connection, to

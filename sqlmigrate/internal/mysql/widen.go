@@ -36,7 +36,7 @@ func widenPhase(g *graph) plan.Phase {
 
 // dropStep is for the foreign keys of one table.
 func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
-	t := g.tables[keys[0].Child]
+	t := g.Tables[keys[0].Child]
 	return plan.Step{
 		Table: t.String(),
 		Text:  "drop foreign key " + strings.Join(foreignNames(keys), ", ") + " for the time being",
@@ -49,7 +49,7 @@ func dropStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
 // addStep adds them unchecked: that takes a moment, where a server that checks copies
 // the table.
 func addStep(g *graph, keys []mycatalog.ForeignKey) plan.Step {
-	t := g.tables[keys[0].Child]
+	t := g.Tables[keys[0].Child]
 	return plan.Step{
 		Table: t.String(),
 		Text:  "add foreign key " + strings.Join(foreignNames(keys), ", ") + " back",
