@@ -2,7 +2,7 @@
 // with locks and online: tables as they were before an unfinished run, and the
 // conditions by which a statement asks the server whether they are so still.
 //
-// [Open] and [Read] and the methods of [Reader] ask the server; everything else is a
+// [Open], [Now], [Read] and the methods of [Reader] ask the server; everything else is a
 // value, and a function of it.
 package mycatalog
 

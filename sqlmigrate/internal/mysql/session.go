@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
-	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 )
 
 const (
@@ -35,29 +34,26 @@ const (
 type Session struct {
 	conn *sql.Conn
 
-	id               int64
-	mode             string
-	checks           int
-	lockWait, innodb int64
-	expiry           int64
-	autocommit       int
-	name             string
-	killed           bool
+	id       int64
+	lockWait int64
+	restore  string // the statement that sets the connection back
+	name     string
+	killed   bool
 }
 
-// settingsSQL asks for what a session changes, to restore it, for the connection, to
-// KILL it if it is lost, and for the database, whose runs have a name.
-const settingsSQL = "SELECT CONNECTION_ID(), @@SESSION.sql_mode, @@SESSION.foreign_key_checks, @@SESSION.autocommit, " +
-	"@@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, 0 /*!80000 + " + expiry + " */, COALESCE(DATABASE(), '')"
+// settingsSQL asks for the connection, to KILL it if it is lost, for the database, whose
+// runs have a name, and for the statement that restores what a session changes.
+const settingsSQL = "SELECT CONNECTION_ID(), COALESCE(DATABASE(), ''), @@SESSION.lock_wait_timeout, " +
+	"CONCAT('SET SESSION sql_mode = ', QUOTE(@@SESSION.sql_mode), ', SESSION foreign_key_checks = ', @@SESSION.foreign_key_checks, " +
+	"', SESSION autocommit = ', @@SESSION.autocommit, ', SESSION lock_wait_timeout = ', @@SESSION.lock_wait_timeout, " +
+	"', SESSION innodb_lock_wait_timeout = ', @@SESSION.innodb_lock_wait_timeout /*!80000, ', " + expiry + " = ', " + expiry + " */)"
 
 // OpenSession waits for another run to end. The caller restores the connection by
 // [Session.Restore].
 func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Session, error) {
 	s := &Session{conn: conn}
 	var database string
-	err := conn.QueryRowContext(ctx, settingsSQL).
-		Scan(&s.id, &s.mode, &s.checks, &s.autocommit, &s.lockWait, &s.innodb, &s.expiry, &database)
-	if err != nil {
+	if err := conn.QueryRowContext(ctx, settingsSQL).Scan(&s.id, &database, &s.lockWait, &s.restore); err != nil {
 		return nil, fmt.Errorf("sqlmigrate: read the settings of the connection: %w", err)
 	}
 	sum := sha256.Sum256([]byte(database))
@@ -65,7 +61,7 @@ func OpenSession(ctx context.Context, conn *sql.Conn, wait time.Duration) (*Sess
 	if err := s.claim(ctx, wait); err != nil {
 		return nil, err
 	}
-	if err := s.set(ctx, sqlMode, 1, 1, 0); err != nil {
+	if err := s.exec(ctx, "SET SESSION sql_mode = '"+sqlMode+"', SESSION foreign_key_checks = 1, SESSION autocommit = 1 /*!80000, "+expiry+" = 0 */"); err != nil {
 		return nil, s.close(ctx, err)
 	}
 	return s, nil
@@ -87,20 +83,15 @@ func (s *Session) claim(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-func (s *Session) exec(ctx context.Context, format string, args ...any) error {
-	_, err := s.conn.ExecContext(ctx, fmt.Sprintf(format, args...))
+func (s *Session) exec(ctx context.Context, statement string) error {
+	_, err := s.conn.ExecContext(ctx, statement)
 	return err
-}
-
-func (s *Session) set(ctx context.Context, mode string, checks, autocommit int, seconds int64) error {
-	return s.exec(ctx, "SET SESSION sql_mode = %s, SESSION foreign_key_checks = %d, SESSION autocommit = %d /*!80000, "+expiry+" = %d */",
-		mycatalog.Literal(mode), checks, autocommit, seconds)
 }
 
 // SetTimeouts limits the wait for tables and for rows, in seconds; at zero it
 // does not wait for a table at all.
 func (s *Session) SetTimeouts(ctx context.Context, lockWait, innodb int64) error {
-	return s.exec(ctx, "SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb)
+	return s.exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d", lockWait, innodb))
 }
 
 // wholeSeconds rounds up: the servers count in seconds.
@@ -119,9 +110,5 @@ func (s *Session) close(ctx context.Context, err error) error {
 func (s *Session) Restore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	return errors.Join(
-		s.exec(ctx, "UNLOCK TABLES"),
-		s.set(ctx, s.mode, s.checks, s.autocommit, s.expiry),
-		s.SetTimeouts(ctx, s.lockWait, s.innodb),
-		s.exec(ctx, "DO RELEASE_LOCK('%s')", s.name))
+	return errors.Join(s.exec(ctx, "UNLOCK TABLES"), s.exec(ctx, s.restore), s.exec(ctx, "DO RELEASE_LOCK('"+s.name+"')"))
 }
