@@ -45,8 +45,8 @@ func (s *schema) plan(affected []*table, want engine.Request, found engine.Findi
 			guard.Steps = append(guard.Steps, t.guard(c))
 		}
 		result.Add(more)
-		if !want.Park {
-			result.Add(s.noteTable(t, c))
+		if !want.Park && t.both && len(t.keys()) == 1 && c.integer() {
+			result.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.Name, c.Type)
 		}
 	}
 	for _, phase := range []plan.Phase{detach, guard, park} {
@@ -105,14 +105,6 @@ func (t *table) blockKey(c *column, want engine.Request) (found engine.Findings)
 	return found
 }
 
-// noteTable has what to know of a table.
-func (s *schema) noteTable(t *table, c *column) (found engine.Findings) {
-	if !t.rowid() && len(t.keys()) == 1 && c.integer() && !t.withoutRowid() {
-		found.Note("Column %s of table %s is %s and not INTEGER, so it has an index in addition to the rowid: it holds Snowflake IDs, in about half as much space again. The table is not rebuilt, because that can lose rows of others.", c.Name, t.Name, c.Type)
-	}
-	return found
-}
-
 // noteCascades warns of the next step that many take.
 func (s *schema) noteCascades() (found engine.Findings) {
 	parents := map[string]bool{}
@@ -126,17 +118,6 @@ func (s *schema) noteCascades() (found engine.Findings) {
 			strings.Join(slices.Sorted(maps.Keys(parents)), ", "))
 	}
 	return found
-}
-
-// withoutRowid reads the text: old versions have no pragma for it.
-func (t *table) withoutRowid() bool {
-	tokens := tokens(t.Text)
-	for i := range len(tokens) - 1 {
-		if isWord(tokens[i], "without") && isWord(tokens[i+1], "rowid") {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *table) detach() plan.Step {

@@ -26,6 +26,7 @@ type table struct {
 	counts   bool   // it has AUTOINCREMENT
 	columns  []*column
 	keyIndex bool // the primary key has an index, so it is not the rowid
+	both     bool // there is a rowid beside it
 
 	sequence sql.NullInt64
 	measures
@@ -70,12 +71,14 @@ const (
 	// Asked for its columns, a virtual table wants its module.
 	plain = `t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL %'`
 
-	columnsSQL = `SELECT t.Name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.Name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
+	columnsSQL = `SELECT t.name, c.name, c.type, c.pk FROM main.sqlite_master t JOIN pragma_table_xinfo(t.name, 'main') c WHERE ` + plain + ` ORDER BY c.cid`
 
-	keyIndexesSQL = `SELECT t.Name FROM main.sqlite_master t JOIN pragma_index_list(t.Name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
+	// An index of a table WITHOUT ROWID does not end with the rowid.
+	keyIndexesSQL = `SELECT t.name, EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name, 'main') x WHERE x.cid = -1)
+FROM main.sqlite_master t JOIN pragma_index_list(t.name, 'main') i WHERE ` + plain + ` AND i.origin = 'pk'`
 
-	foreignKeysSQL = `SELECT t.Name, k.seq, k."table", k."from", k."to", k.on_delete
-FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.Name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
+	foreignKeysSQL = `SELECT t.name, k.seq, k."table", k."from", k."to", k.on_delete
+FROM main.sqlite_master t JOIN pragma_foreign_key_list(t.name, 'main') k WHERE ` + plain + ` ORDER BY k.id, k.seq`
 )
 
 // A reader reads nothing any more after an error.
@@ -118,8 +121,12 @@ func readSchema(ctx context.Context, r *reader) *schema {
 		c.table = s.tables[fold(c.Table)]
 		c.table.columns = append(c.table.columns, &c)
 	}
-	for _, name := range read[string](ctx, r, keyIndexesSQL) {
-		s.tables[fold(name)].keyIndex = true
+	for _, i := range read[struct {
+		Table string
+		Both  bool
+	}](ctx, r, keyIndexesSQL) {
+		t := s.tables[fold(i.Table)]
+		t.keyIndex, t.both = true, i.Both
 	}
 	s.readForeignKeys(ctx, r)
 	return s

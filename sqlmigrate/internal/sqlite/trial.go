@@ -206,9 +206,9 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 	defer cancel()
 	r.fail(uncancelled(ctx, r.conn, "BEGIN"))
 	defer func() { r.fail(endTransaction(ctx, r.conn)) }()
-	for _, t := range r.Trial.Tables {
-		if row.AsIs {
-			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(t.Name))))
+	if row.AsIs {
+		for _, guarded := range r.Trial.Tables {
+			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(guarded.Name))))
 		}
 	}
 	if err := r.try(ctx, r.insertSQL(t, row.Keys)); err != nil {
