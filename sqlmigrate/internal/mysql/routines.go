@@ -28,7 +28,8 @@ type routine struct {
 
 // These ask for the text of all that the server runs for the application.
 const (
-	routinesSQL = "SELECT ROUTINE_TYPE, ROUTINE_NAME, '', COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s ORDER BY 1, 2"
+	routinesSQL = "SELECT ROUTINE_TYPE, ROUTINE_NAME, '', COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES " +
+		"WHERE ROUTINE_SCHEMA = %s ORDER BY 1, 2"
 	eventsSQL   = "SELECT 'EVENT', EVENT_NAME, '', EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA = %s ORDER BY 2"
 	triggersSQL = "SELECT 'TRIGGER', TRIGGER_NAME, EVENT_OBJECT_TABLE, ACTION_STATEMENT FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s ORDER BY 2"
 

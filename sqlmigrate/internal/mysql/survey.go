@@ -36,7 +36,8 @@ ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	// typesSQL asks for columns such as owner_type: owner_id then refers to several
 	// tables.
-	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
+	typesSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, '', '', '' FROM information_schema.COLUMNS
+WHERE ` + surveyed + ` AND RIGHT(COLUMN_NAME, 5) = '_type'`
 
 	// foreignKeysSQL asks for references, which need no guess.
 	foreignKeysSQL = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME
