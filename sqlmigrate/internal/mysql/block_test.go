@@ -60,6 +60,15 @@ func TestMySQLBlockers(t *testing.T) {
 				"trigger narrow", "it has x int, which may take a key",
 			},
 			{
+				"trigger that selects a key beside another value",
+				[]string{
+					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY, name varchar(10))",
+					"CREATE TRIGGER narrow AFTER INSERT ON t FOR EACH ROW BEGIN DECLARE x INT; DECLARE y VARCHAR(10); SELECT name, id INTO y, x FROM t WHERE id = NEW.id; END",
+				},
+				[]any{"t"},
+				"trigger narrow", "it has x int, which may take a key",
+			},
+			{
 				"trigger with a key for a default",
 				[]string{
 					"CREATE TABLE t (id int AUTO_INCREMENT PRIMARY KEY)",

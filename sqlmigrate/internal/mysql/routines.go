@@ -113,14 +113,14 @@ func describe(variables map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// taken are the narrow variables to which a statement gives a key, and nothing to wide
-// ones. A count of keys is none.
+// taken are the narrow variables to which a statement gives a key, by its place in a list,
+// or where that is not plain with nothing to wide ones. A count of keys is none.
 func (r routine) taken(k keyNames) map[string]string {
 	taken := map[string]string{}
+	isKey := func(word string) bool { return k.columns[word] || word == "last_insert_id" }
+	isWide := func(name string) bool { return r.Narrow[name] == "" }
 	give := func(targets []string, expression string) {
 		given := strings.Fields(expression)
-		isKey := func(word string) bool { return k.columns[word] }
-		isWide := func(name string) bool { return r.Narrow[name] == "" }
 		if slices.ContainsFunc(given, isKey) && !slices.Contains(given, "count") && !slices.ContainsFunc(targets, isWide) {
 			for _, name := range targets {
 				taken[name] = r.Narrow[name]
@@ -129,7 +129,14 @@ func (r routine) taken(k keyNames) map[string]string {
 	}
 	for _, statement := range statementEnd.Split(r.Body, -1) {
 		if m := selection.FindStringSubmatch(statement); m != nil {
-			give(namesIn(m[2]), m[1])
+			targets, items := namesIn(m[2]), strings.Split(m[1], " , ")
+			if len(items) != len(targets) { // a function has commas too
+				give(targets, m[1])
+				items = nil
+			}
+			for i, item := range items {
+				give(targets[i:i+1], item)
+			}
 		}
 		if m := preset.FindStringSubmatch(statement); m != nil {
 			give(namesIn(m[1]), m[2])
