@@ -62,18 +62,13 @@ type Reader struct {
 // unfinished run.
 type Pair struct{ Child, Parent engine.TableName }
 
-// Now reads tables as they are, whatever an unfinished run has left.
-func Now(ctx context.Context, conn *sql.Conn) (*Reader, error) {
-	server, err := Open(ctx, conn)
-	return &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}, err
-}
-
 // Read reads the journal, and which tables refer to which.
 func Read(ctx context.Context, conn *sql.Conn) (*Reader, error) {
-	r, err := Now(ctx, conn)
+	server, err := Open(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
+	r := &Reader{Server: server, conn: conn, Tables: map[engine.TableName]*Table{}}
 	if err := r.readJournal(ctx); err != nil {
 		return nil, err
 	}
@@ -217,6 +212,28 @@ func (t *Table) readDefinition(ctx context.Context, conn *sql.Conn) (err error) 
 		return fmt.Errorf("the definition that the server shows is not understood: %w", err)
 	}
 	return nil
+}
+
+// Definitions reads what SHOW CREATE TABLE has of a table, which takes a fraction of the
+// rest. Its columns have no more than their names, definitions and places in the primary key.
+func Definitions(ctx context.Context, conn *sql.Conn, name engine.TableName) (*Table, error) {
+	t := &Table{TableName: name}
+	if err := t.readDefinition(ctx, conn); err != nil {
+		return nil, fmt.Errorf("sqlmigrate: table %s: %w", name, err)
+	}
+	var key []string
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "PRIMARY KEY ") {
+			key = QuotedNames(e)
+		}
+	}
+	for _, e := range t.Elements {
+		if strings.HasPrefix(e, "`") {
+			column := QuotedNames(e)[0]
+			t.Columns = append(t.Columns, &Column{Table: t, Name: column, Definition: Definition(e), Primary: contains(key, column)})
+		}
+	}
+	return t, nil
 }
 
 // tableSQL asks for the name as the server has it, which may fold it, for what kind of

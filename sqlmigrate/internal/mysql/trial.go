@@ -30,11 +30,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, err
 	}
 	defer func() { err = session.close(ctx, err) }()
-	reader, err := mycatalog.Now(ctx, conn)
-	if err != nil {
-		return found, err
-	}
-	r := &trial{Trial: t, Reader: reader, conn: conn, drops: map[string][]string{}}
+	r := &trial{Trial: t, conn: conn, drops: map[string][]string{}}
 	defer func() { err = errors.Join(err, r.drop(ctx)) }()
 	for _, table := range t.Tables {
 		c, err := r.newCopy(ctx, table)
@@ -55,7 +51,6 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 // server's answer to a key.
 type trial struct {
 	engine.Trial
-	*mycatalog.Reader
 
 	conn   *sql.Conn
 	copies []*copied
@@ -119,7 +114,7 @@ var (
 )
 
 func (r *trial) newCopy(ctx context.Context, table plan.Table) (*copied, error) {
-	t, err := r.Table(context.WithoutCancel(ctx), engine.TableName{Schema: table.Schema, Name: table.Name})
+	t, err := mycatalog.Definitions(context.WithoutCancel(ctx), r.conn, engine.TableName{Schema: table.Schema, Name: table.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -243,10 +238,23 @@ func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
 // Fills implements [engine.Copies]: values, and NULL.
 func (r *trial) Fills() int { return 2 }
 
-// Enter implements [engine.Copies].
+// Enter implements [engine.Copies]. The rows of a table enter together, which most do, but
+// for those that are to be read: one may replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
-	for _, row := range rows {
-		refusals = append(refusals, r.enter(ctx, r.copies[row.Table], row))
+	for len(rows) > 0 {
+		c, n := r.copies[rows[0].Table], 1
+		for n < len(rows) && rows[n].Table == rows[0].Table {
+			n++
+		}
+		together := c.change == nil && c.err == nil && !slices.ContainsFunc(c.keys, c.rounds) && r.replace(ctx, c, rows[:n]...) == nil
+		for _, row := range rows[:n] {
+			var refusal error
+			if !together {
+				refusal = r.enter(ctx, c, row)
+			}
+			refusals = append(refusals, refusal)
+		}
+		rows = rows[n:]
 	}
 	return refusals, r.err
 }
@@ -267,15 +275,21 @@ func (r *trial) enter(ctx context.Context, c *copied, row engine.Row) error {
 // rounds reports whether a column may take a key and lose digits.
 func (c *copied) rounds(k plan.Column) bool { return c.Column(k.Name).Definition.Integer().Base == "" }
 
-// replace inserts a row, without regard to others of the same key.
-func (r *trial) replace(ctx context.Context, c *copied, row engine.Row) error {
-	var names, values []string
+// replace inserts rows, without regard to others of the same key.
+func (r *trial) replace(ctx context.Context, c *copied, rows ...engine.Row) error {
+	var names []string
+	values := make([][]string, len(rows))
 	for _, column := range c.Columns {
-		if column.Generated == "" {
-			names, values = append(names, mycatalog.Quote(column.Name)), append(values, c.value(column, row))
+		if column.Definition.Has(" GENERATED ALWAYS AS ") {
+			continue
+		}
+		names = append(names, mycatalog.Quote(column.Name))
+		for i, row := range rows {
+			values[i] = append(values[i], c.value(column, row))
 		}
 	}
-	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(values, ", ")+")")
+	list := mycatalog.Join(values, ", ", func(row []string) string { return "(" + strings.Join(row, ", ") + ")" })
+	return r.exec(ctx, "REPLACE INTO "+mycatalog.QuoteTable(c.name)+" ("+strings.Join(names, ", ")+") VALUES "+list)
 }
 
 func (c *copied) value(column *mycatalog.Column, row engine.Row) string {
@@ -344,6 +358,7 @@ var (
 // A gallery has what is known of views.
 type gallery struct {
 	*trial
+	server mycatalog.Server
 	tables map[string]string // those of the trial that a query reads, by what is written there
 	copies map[string]string // in the place of these
 	shown  map[string]engine.Shown
@@ -354,11 +369,15 @@ type gallery struct {
 // them. The result goes into a table: to a client, a server only warns of a key that the
 // view cuts.
 func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine.Shown, err error) {
+	server, err := mycatalog.Open(context.WithoutCancel(ctx), r.conn)
+	if err != nil {
+		return nil, err
+	}
 	views, err := rows.Read[view](context.WithoutCancel(ctx), r.conn, fmt.Sprintf(viewQueriesSQL, r.schemas()))
 	if err != nil {
 		return nil, err
 	}
-	g := &gallery{r, map[string]string{}, map[string]string{}, map[string]engine.Shown{}}
+	g := &gallery{r, server, map[string]string{}, map[string]string{}, map[string]engine.Shown{}}
 	for _, c := range r.copies {
 		g.tables[g.full(c.TableName)] = c.String()
 		if c.err == nil {
@@ -390,7 +409,7 @@ func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
 
 // full is a name as queries have it.
 func (g *gallery) full(t engine.TableName) string {
-	return mycatalog.QuoteTable(engine.TableName{Schema: cmp.Or(t.Schema, g.Database), Name: t.Name})
+	return mycatalog.QuoteTable(engine.TableName{Schema: cmp.Or(t.Schema, g.server.Database), Name: t.Name})
 }
 
 // show reads a view once there are copies of all that it reads. It reports whether
@@ -414,13 +433,13 @@ func (g *gallery) show(ctx context.Context, v view) (again bool) {
 	}
 	again = g.tables[name] == ""
 	g.tables[name] = slices.Min(tables)
-	one := engine.Shown{Table: g.tables[name], View: g.Normal(v.TableName).String()}
+	one := engine.Shown{Table: g.tables[name], View: g.server.Normal(v.TableName).String()}
 	if !callsFunction.MatchString(query) && !slices.ContainsFunc(readsTable.FindAllString(query, -1), isTable) {
 		target := g.newName(v.Schema)
 		if one.Rows, one.Err = g.temporary(ctx, target, " AS "+query); one.Err == nil {
 			g.copies[name], again = g.full(target), true
 		} else {
-			one.Fix = g.dropAndRestore(ctx, "VIEW", g.Normal(v.TableName))
+			one.Fix = g.dropAndRestore(ctx, "VIEW", g.server.Normal(v.TableName))
 		}
 	}
 	g.shown[name] = one
