@@ -175,8 +175,11 @@ func (d *doctor) awake() error {
 	return nil
 }
 
-// unseen reports what could not be checked.
+// unseen reports what could not be checked, unless err is nil.
 func (d *doctor) unseen(check, subject string, err error) {
+	if err == nil {
+		return
+	}
 	fix := "fix the error and run doctor again"
 	if readonly.Denied(err) {
 		fix = "grant the account SELECT on it, or take another account"
