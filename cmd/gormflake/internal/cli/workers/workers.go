@@ -113,17 +113,15 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 	if len(names) == 0 {
 		return chosen, nil
 	}
-	wanted := map[[2]int64]bool{}
+	var wanted []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range found {
-			wanted[[2]int64{h.Datacenter, h.Worker}] = true
-		}
+		wanted = append(wanted, found...)
 	}
-	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !wanted[[2]int64{h.Datacenter, h.Worker}] }), nil
+	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !slices.Contains(wanted, h) }), nil
 }
 
 // writeWorkers counts the free ones where they are not to be shown.
