@@ -169,7 +169,7 @@ func (d *doctor) awake() error {
 	if err := context.Cause(d.Ctx); err != nil {
 		return fmt.Errorf("interrupted: %w", err)
 	}
-	if err := d.Pool.PingContext(d.Ctx); err != nil {
+	if err := d.Ask("SELECT 1", nil, new(int)); err != nil {
 		return fmt.Errorf("database does not answer any more: %w", err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package readonly
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,8 +18,7 @@ import (
 // A Database is a database that is read and never written.
 type Database struct {
 	Ctx     context.Context
-	DB      *gorm.DB
-	Pool    *sql.DB // of one connection, which is set to read only
+	DB      *gorm.DB // of one connection, which is set to read only
 	Dialect string  // GORM's name
 	Engine  string  // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
 	Close   func() error
@@ -45,7 +43,7 @@ func Open(ctx context.Context, f *flags.Database) (*Database, error) {
 	pool.SetMaxOpenConns(1)
 	pool.SetConnMaxLifetime(0)
 	pool.SetConnMaxIdleTime(0)
-	p := &Database{ctx, db, pool, db.Name(), "", closeDB}
+	p := &Database{ctx, db, db.Name(), "", closeDB}
 	if err := p.setReadOnly(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set the connection to read only: %w", err), closeDB())
 	}
@@ -62,14 +60,14 @@ func (p *Database) setReadOnly() (err error) {
 		p.Engine = compatible.Engine(version)
 	}
 	if p.Engine == "" {
-		_, err = p.Pool.ExecContext(p.Ctx, readOnlySQL[p.Dialect])
+		_, err = p.DB.ConnPool.ExecContext(p.Ctx, readOnlySQL[p.Dialect])
 	}
 	return err
 }
 
 // Ask scans the one row of a query.
 func (p *Database) Ask(query string, args []any, into ...any) error {
-	return p.Pool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
+	return p.DB.ConnPool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
 // clockSQL is the clock in microseconds. SQLite has that of the process.
@@ -87,7 +85,7 @@ func (p *Database) Clock() (time.Time, error) {
 
 // Rows returns the rows of a query. Into are the places of a row's columns.
 func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
-	rows, err := p.Pool.QueryContext(p.Ctx, query, args...)
+	rows, err := p.DB.ConnPool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -84,8 +85,8 @@ func numbered(cmd *cobra.Command, args []string) error {
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
-	return f.withStore(cmd.Context(), flags.ReadOnly, func(s *workerStore) error {
-		in, err := s.inspect(cmd.Context())
+	return f.withStore(cmd.Context(), flags.ReadOnly, func(store lease.Store, _ *gorm.DB) error {
+		in, err := f.inspect(cmd.Context(), store)
 		if err != nil {
 			return err
 		}
