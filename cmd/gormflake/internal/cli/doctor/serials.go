@@ -102,12 +102,11 @@ var textSQL = map[string]string{
 	"sqlite": `SELECT c.name, EXISTS (SELECT 1 FROM pragma_index_list(?2) l WHERE l."unique" AND NOT l.partial
   AND (SELECT count(*) = 1 AND max(i.name) = c.name COLLATE NOCASE FROM pragma_index_info(l.name) i))
 FROM pragma_table_info(?2) c WHERE ?1 = '' AND (c.type LIKE '%CHAR%' OR c.type LIKE '%TEXT%') ORDER BY c.cid`,
-	"mysql": `SELECT c.COLUMN_NAME, EXISTS (SELECT 1 FROM information_schema.STATISTICS s
-  WHERE s.TABLE_SCHEMA = c.TABLE_SCHEMA AND s.TABLE_NAME = c.TABLE_NAME AND s.COLUMN_NAME = c.COLUMN_NAME AND s.NON_UNIQUE = 0 AND s.SUB_PART IS NULL
-  AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS o
-    WHERE o.TABLE_SCHEMA = s.TABLE_SCHEMA AND o.TABLE_NAME = s.TABLE_NAME AND o.INDEX_NAME = s.INDEX_NAME AND o.SEQ_IN_INDEX <> s.SEQ_IN_INDEX))
-FROM information_schema.COLUMNS c WHERE c.TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND c.TABLE_NAME = ?
-  AND c.DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text') ORDER BY c.ORDINAL_POSITION`,
+	"mysql": `SELECT COLUMN_NAME, COALESCE(COLUMN_NAME IN (SELECT MAX(COLUMN_NAME) FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?
+  GROUP BY INDEX_NAME HAVING MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AND COUNT(SUB_PART) = 0), 0)
+FROM information_schema.COLUMNS
+WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text') ORDER BY ORDINAL_POSITION`,
 	"postgres": `SELECT a.attname, EXISTS (SELECT FROM pg_index i
   WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indnkeyatts = 1 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -116,7 +115,11 @@ WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 
 }
 
 func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
-	return readonly.Rows(d.Database, textSQL[d.Dialect], []any{t.Schema, t.Name}, func(c *serialColumn) []any {
+	args := []any{t.Schema, t.Name}
+	if d.Dialect == "mysql" { // whose placeholders have no numbers
+		args = slices.Concat(args, args)
+	}
+	return readonly.Rows(d.Database, textSQL[d.Dialect], args, func(c *serialColumn) []any {
 		c.Table = t
 		return []any{&c.name, &c.unique}
 	})
