@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,15 +83,9 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if cmd.Flags().Changed("sequence") {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
-	if err := errors.Join(f.checkCode(), f.issuer.Check()); err != nil {
-		return err
-	}
-	// What is wrong with the form must not take a worker first.
-	layout, err := f.issuer.Layout.Layout()
-	if err != nil {
-		return err
-	}
-	if _, err := f.writer(layout); err != nil {
+	layout, layoutErr := f.issuer.Layout.Layout()
+	_, formErr := f.writer(layout) // which must not take a worker first
+	if err := cmp.Or(errors.Join(f.checkCode(), f.issuer.Check()), layoutErr, formErr); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
