@@ -19,9 +19,8 @@ import (
 type Database struct {
 	Ctx     context.Context
 	DB      *gorm.DB // of one connection, which is set to read only
-	Dialect string  // GORM's name
-	Engine  string  // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
-	Close   func() error
+	Dialect string   // GORM's name
+	Engine  string   // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
 }
 
 var readOnlySQL = map[string]string{
@@ -30,24 +29,22 @@ var readOnlySQL = map[string]string{
 	"postgres": "SET default_transaction_read_only = on",
 }
 
-// Open opens the database of the flag.
-func Open(ctx context.Context, f *flags.Database) (*Database, error) {
-	db, closeDB, err := f.Open(ctx, flags.ReadOnly)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, errors.Join(err, closeDB())
-	}
-	pool.SetMaxOpenConns(1)
-	pool.SetConnMaxLifetime(0)
-	pool.SetConnMaxIdleTime(0)
-	p := &Database{ctx, db, db.Name(), "", closeDB}
-	if err := p.setReadOnly(); err != nil {
-		return nil, errors.Join(fmt.Errorf("set the connection to read only: %w", err), closeDB())
-	}
-	return p, nil
+// With opens the database of the flag, calls use and closes it.
+func With(ctx context.Context, f *flags.Database, use func(*Database) error) error {
+	return f.With(ctx, flags.ReadOnly, func(db *gorm.DB) error {
+		pool, err := db.DB()
+		if err != nil {
+			return err
+		}
+		pool.SetMaxOpenConns(1)
+		pool.SetConnMaxLifetime(0)
+		pool.SetConnMaxIdleTime(0)
+		p := &Database{ctx, db, db.Name(), ""}
+		if err := p.setReadOnly(); err != nil {
+			return fmt.Errorf("set the connection to read only: %w", err)
+		}
+		return use(p)
+	})
 }
 
 // setReadOnly leaves TiDB's connection as it is, which cannot be set so.

@@ -101,19 +101,16 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 		return terminal.Usagef("--dsn: want a database: reset searches its keys, which other stores do not have")
 	}
 	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, db *gorm.DB) error {
-		p, err := readonly.Open(cmd.Context(), &f.database)
-		if err != nil {
-			return err
-		}
-		r := &reset{Database: p, flags: f, store: store, writer: db, out: cmd.ErrOrStderr()}
-		if f.dryRun {
-			r.out = cmd.OutOrStdout()
-		}
-		err = r.prepare(args[0], args[1:], columns)
-		if err == nil && !f.dryRun {
-			err = r.carryOut(cmd)
-		}
-		return errors.Join(err, p.Close())
+		return readonly.With(cmd.Context(), &f.database, func(p *readonly.Database) error {
+			r := &reset{Database: p, flags: f, store: store, writer: db, out: cmd.ErrOrStderr()}
+			if f.dryRun {
+				r.out = cmd.OutOrStdout()
+			}
+			if err := r.prepare(args[0], args[1:], columns); err != nil || f.dryRun {
+				return err
+			}
+			return r.carryOut(cmd)
+		})
 	})
 }
 

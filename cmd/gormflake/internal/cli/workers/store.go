@@ -20,39 +20,35 @@ func (f *workersFlags) register(cmd *cobra.Command) {
 	f.store.Register(cmd)
 }
 
-// withStore calls use with the store, which it opens and closes. db is nil if that is not
-// a database.
+// withStore opens the database or another store, calls use with it and closes it. No table
+// is created. db is nil if the store is not a database. Whether the server forgets is the
+// concern of those who hold a worker.
 func (f *workersFlags) withStore(ctx context.Context, mode string, use func(store lease.Store, db *gorm.DB) error) error {
-	store, db, err := f.openStore(ctx, mode)
+	if err := f.store.Check(); err != nil {
+		return err
+	}
+	if leasestore.Is(f.database.URL()) {
+		return f.withRemote(ctx, use)
+	}
+	return f.database.With(ctx, mode, func(db *gorm.DB) error {
+		options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
+		return use(sqllease.New(db, options...), db)
+	})
+}
+
+func (f *workersFlags) withRemote(ctx context.Context, use func(store lease.Store, db *gorm.DB) error) error {
+	if err := f.store.CheckRemote(); err != nil {
+		return err
+	}
+	store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	err = use(store.Store, db)
+	err = use(store.Store, nil)
 	if closeErr := store.Close(); err == nil && closeErr != nil {
 		return fmt.Errorf("close the store: %w", closeErr)
 	}
 	return err
-}
-
-// openStore opens the database or another store. No table is created. Whether the server
-// forgets is the concern of those who hold a worker.
-func (f *workersFlags) openStore(ctx context.Context, mode string) (*leasestore.Store, *gorm.DB, error) {
-	if err := f.store.Check(); err != nil {
-		return nil, nil, err
-	}
-	if leasestore.Is(f.database.URL()) {
-		if err := f.store.CheckRemote(); err != nil {
-			return nil, nil, err
-		}
-		store, err := leasestore.Open(ctx, f.database.URL(), f.store.Namespace, slog.New(slog.DiscardHandler))
-		return store, nil, err
-	}
-	db, closeDB, err := f.database.Open(ctx, mode)
-	if err != nil {
-		return nil, nil, err
-	}
-	options := append(f.store.Options(), sqllease.ExistingTable(), sqllease.AllowVolatile())
-	return &leasestore.Store{Store: sqllease.New(db, options...), Close: closeDB}, db, nil
 }
 
 func (f *workersFlags) inspect(ctx context.Context, store lease.Store) (*lease.Inspection, error) {
