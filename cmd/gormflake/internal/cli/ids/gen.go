@@ -84,7 +84,7 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
 	layout, layoutErr := f.issuer.Layout.Layout()
-	_, formErr := f.writer(layout) // which must not take a worker first
+	_, formErr := f.writer(layout) // a mistake in the form must not take a worker first
 	if err := cmp.Or(errors.Join(f.checkCode(), f.issuer.Check()), layoutErr, formErr); err != nil {
 		return err
 	}
@@ -116,11 +116,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	}
 	datacenter, worker := f.issuer.Node()
 	id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: datacenter, Worker: worker, Sequence: f.sequence})
-	if err != nil {
-		return terminal.Usage(err)
-	}
-	write, err := f.writer(layout)
-	if err != nil {
+	write, formErr := f.writer(layout)
+	if err := cmp.Or(terminal.Usage(err), formErr); err != nil {
 		return err
 	}
 	write(out, id)
