@@ -29,7 +29,7 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
-		return broken{prometheus.NewInvalidDesc(err), err}
+		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // which no registry takes
 	}
 	return &collector{gen, metricsOf(gen, c.labels)}
 }
@@ -72,6 +72,10 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect serves the registry.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	if desc := c.metrics[0].desc; desc.Err() != nil {
+		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
+		return
+	}
 	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires(), healthy: c.gen.Health() == nil}
 	var numbers []string
 	if l, ok := c.gen.Source().(leased); ok {
@@ -85,15 +89,4 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(r))
 	}
-}
-
-// broken is a collector that no registry takes.
-type broken struct {
-	desc *prometheus.Desc
-	err  error
-}
-
-func (b broken) Describe(ch chan<- *prometheus.Desc) { ch <- b.desc }
-func (b broken) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.NewInvalidMetric(b.desc, b.err)
 }

@@ -44,8 +44,10 @@ func Main(ctx context.Context, args []string, streams Streams) int {
 	out := &buffer{bufio.NewWriter(streams.Out), streams.Out}
 	streams.Out = out
 	root := newRoot(streams)
-	running := false
-	observe(root, &running)
+	running := false // until then, an error of cobra is a mistake in the command line
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		running = errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()) == nil // which cobra checks after this hook
+	}
 	root.SetArgs(ids.TimeArguments(root, args))
 	err := root.ExecuteContext(ctx)
 	if !running {
@@ -92,20 +94,6 @@ func newRoot(streams Streams) *cobra.Command {
 	completeHelp(root)
 	makeStrict(root)
 	return root
-}
-
-// observe notes when a command begins to work: what cobra returns before that is
-// a mistake in the command line.
-func observe(cmd *cobra.Command, running *bool) {
-	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			*running = true
-			return run(cmd, args)
-		}
-	}
-	for _, child := range cmd.Commands() {
-		observe(child, running)
-	}
 }
 
 func flagError(cmd *cobra.Command, err error) error {

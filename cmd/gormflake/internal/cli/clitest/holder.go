@@ -12,8 +12,9 @@ import (
 	"github.com/gormflake/gormflake/types"
 )
 
-// Holder issues IDs under worker 3 or 4 of datacenter 0 until it is stopped.
-func Holder(t *testing.T, url string) (stop func(), ids <-chan types.ID) {
+// Holder leases worker 3 or 4 of datacenter 0 until it is stopped. Next is its next ID, for
+// which it waits while the worker is lost.
+func Holder(t *testing.T, url string) (stop func(), next func() types.ID) {
 	t.Helper()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 	l, err := lease.Acquire(t.Context(), sqllease.New(Open(t, url)), snowflake.TwitterLayout(), quiet,
@@ -25,25 +26,16 @@ func Holder(t *testing.T, url string) (stop func(), ids <-chan types.ID) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	issued := make(chan types.ID)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			id, err := gen.Next(ctx)
-			if err != nil {
-				continue
+	next = func() types.ID {
+		for began := time.Now(); ; {
+			id, err := gen.Next(t.Context())
+			if err == nil {
+				return id
 			}
-			select {
-			case issued <- id:
-			case <-ctx.Done():
+			if time.Since(began) > Patience {
+				t.Fatal(err)
 			}
 		}
-	}()
-	return func() {
-		cancel()
-		<-done
-		_ = gen.Close(context.Background())
-	}, issued
+	}
+	return func() { _ = gen.Close(context.Background()) }, next
 }

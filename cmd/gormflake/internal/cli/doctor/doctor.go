@@ -2,8 +2,8 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -105,15 +105,9 @@ type doctor struct {
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
-	layout, err := f.layout.Layout()
-	if err != nil {
-		return err
-	}
-	if err := f.store.Check(); err != nil {
-		return err
-	}
-	references, err := f.refs.Options()
-	if err != nil {
+	layout, layoutErr := f.layout.Layout()
+	references, referencesErr := f.refs.Options()
+	if err := cmp.Or(layoutErr, f.store.Check(), referencesErr); err != nil {
 		return err
 	}
 	d := &doctor{flags: f, layout: layout, references: references}
@@ -138,16 +132,14 @@ func (f *doctorFlags) run(cmd *cobra.Command, _ []string) error {
 	return terminal.ErrFindings
 }
 
-func (d *doctor) examineDatabase(ctx context.Context) (err error) {
-	if d.Database, err = readonly.Open(ctx, &d.flags.database); err != nil {
-		return err
-	}
-	if err = sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
-		err = terminal.Usage(flags.Named(err))
-	} else {
-		err = d.examine()
-	}
-	return errors.Join(err, d.Close())
+func (d *doctor) examineDatabase(ctx context.Context) error {
+	return readonly.With(ctx, &d.flags.database, func(p *readonly.Database) error {
+		d.Database = p
+		if err := sqlmigrate.Validate(d.DB, nil, d.references...); err != nil {
+			return terminal.Usage(flags.Named(err))
+		}
+		return d.examine()
+	})
 }
 
 func (d *doctor) examine() error {
@@ -169,14 +161,17 @@ func (d *doctor) awake() error {
 	if err := context.Cause(d.Ctx); err != nil {
 		return fmt.Errorf("interrupted: %w", err)
 	}
-	if err := d.Pool.PingContext(d.Ctx); err != nil {
+	if err := d.Ask("SELECT 1", nil, new(int)); err != nil {
 		return fmt.Errorf("database does not answer any more: %w", err)
 	}
 	return nil
 }
 
-// unseen reports what could not be checked.
+// unseen reports what could not be checked, unless err is nil.
 func (d *doctor) unseen(check, subject string, err error) {
+	if err == nil {
+		return
+	}
 	fix := "fix the error and run doctor again"
 	if readonly.Denied(err) {
 		fix = "grant the account SELECT on it, or take another account"

@@ -45,18 +45,10 @@ func (d *doctor) checkKeys() {
 		if slices.ContainsFunc(d.flags.skip, t.Is) {
 			continue
 		}
-		if err := d.checkKey(t); err != nil {
-			d.unseen(keysCheck, t.String(), err)
-		}
-		if !t.Snowflake {
-			continue
-		}
-		moved++
-		if !t.Assigned {
-			continue
-		}
-		if err := d.checkAssigned(t); err != nil {
-			d.unseen(keysCheck, t.String(), err)
+		d.unseen(keysCheck, t.String(), d.checkKey(t))
+		if t.Snowflake {
+			moved++
+			d.unseen(keysCheck, t.String(), d.checkAssigned(t))
 		}
 	}
 	if len(d.report.Findings) == before {
@@ -66,6 +58,9 @@ func (d *doctor) checkKeys() {
 
 // checkAssigned finds a table that gives other programs the next ID, or any key.
 func (d *doctor) checkAssigned(t *readonly.Table) (err error) {
+	if !t.Assigned {
+		return nil
+	}
 	var next uint64
 	var create string
 	switch d.Dialect {

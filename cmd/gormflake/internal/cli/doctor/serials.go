@@ -21,7 +21,8 @@ const (
 // A serialColumn is a column of text in a table of Snowflake IDs.
 type serialColumn struct {
 	*readonly.Table
-	name string
+	name   string
+	unique bool // by an index
 }
 
 func (c *serialColumn) String() string { return c.Table.String() + "." + c.name }
@@ -40,13 +41,9 @@ func (d *doctor) checkSerials() {
 			continue
 		}
 		columns, err := d.textColumns(t)
-		if err != nil {
-			d.unseen(serialsCheck, t.String(), err)
-		}
+		d.unseen(serialsCheck, t.String(), err)
 		for _, column := range columns {
-			if err := d.checkSerial(numbers, &column); err != nil {
-				d.unseen(serialsCheck, column.String(), err)
-			}
+			d.unseen(serialsCheck, column.String(), d.checkSerial(numbers, &column))
 		}
 	}
 }
@@ -64,8 +61,8 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 		return nil
 	}
 	before := len(d.report.Findings)
-	if err := d.checkUnique(c, values); err != nil {
-		return err
+	if !c.unique {
+		d.reportNotUnique(c, values)
 	}
 	if len(odd) > 0 {
 		_, err := numbers.Parse(odd[0])
@@ -77,20 +74,15 @@ func (d *doctor) checkSerial(numbers *serials.Reader, c *serialColumn) error {
 	return nil
 }
 
-// checkUnique reports a column that no index keeps unique.
-func (d *doctor) checkUnique(c *serialColumn, values []string) error {
-	var unique bool
-	if err := d.Ask(uniqueSQL[d.Dialect], []any{c.Schema, c.Table.Name, c.name}, &unique); err != nil || unique {
-		return err
-	}
+// reportNotUnique reports a column that no index keeps unique.
+func (d *doctor) reportNotUnique(c *serialColumn, values []string) {
 	fix := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", d.Quote(c.Table.Name+"_"+c.name), d.Quote(c.Schema, c.Table.Name), d.Quote(c.name))
 	where := fmt.Sprintf("among the newest %d values", len(values))
 	if repeated := repeated(values); len(repeated) > 0 {
 		d.report.problem(serialsCheck, c.String(), fmt.Sprintf("there are duplicates %s, and no index keeps them out: %s", where, named(repeated)), "correct the rows, then "+fix)
-		return nil
+		return
 	}
 	d.report.warn(serialsCheck, c.String(), "no index keeps them unique; there is no duplicate "+where, fix)
-	return nil
 }
 
 func repeated(values []string) []string {
@@ -104,35 +96,32 @@ func repeated(values []string) []string {
 	return slices.Compact(twice)
 }
 
-// uniqueSQL asks whether an index keeps a column unique without the help of
-// other columns.
-var uniqueSQL = map[string]string{
-	"sqlite": `SELECT coalesce(max(l."unique" AND NOT l.partial AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1), 0)
-FROM pragma_index_list(?2) l WHERE ?1 = '' AND (SELECT name FROM pragma_index_info(l.name) WHERE seqno = 0) = ?3 COLLATE NOCASE`,
-	"mysql": `SELECT COALESCE(MAX(alone), 0) FROM (
-  SELECT MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AND COUNT(SUB_PART) = 0 AS alone FROM information_schema.STATISTICS
-  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?
-  GROUP BY INDEX_NAME HAVING MAX(SEQ_IN_INDEX = 1 AND COLUMN_NAME = ?)) AS i`,
-	"postgres": `SELECT coalesce(bool_or(i.indisunique AND i.indnkeyatts = 1), false)
-FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 AND a.attname = $3 AND i.indisvalid AND i.indpred IS NULL`,
-}
-
-// textSQL lists the columns of a table that may hold serial numbers.
+// textSQL lists the columns of a table that may hold serial numbers, and whether an index
+// keeps each unique without the help of other columns.
 var textSQL = map[string]string{
-	"sqlite": `SELECT name FROM pragma_table_info(?2) WHERE ?1 = '' AND (type LIKE '%CHAR%' OR type LIKE '%TEXT%') ORDER BY cid`,
-	"mysql": `SELECT COLUMN_NAME FROM information_schema.COLUMNS
+	"sqlite": `SELECT c.name, EXISTS (SELECT 1 FROM pragma_index_list(?2) l WHERE l."unique" AND NOT l.partial
+  AND (SELECT count(*) = 1 AND max(i.name) = c.name COLLATE NOCASE FROM pragma_index_info(l.name) i))
+FROM pragma_table_info(?2) c WHERE ?1 = '' AND (c.type LIKE '%CHAR%' OR c.type LIKE '%TEXT%') ORDER BY c.cid`,
+	"mysql": `SELECT COLUMN_NAME, COALESCE(COLUMN_NAME IN (SELECT MAX(COLUMN_NAME) FROM information_schema.STATISTICS
+  WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?
+  GROUP BY INDEX_NAME HAVING MAX(NON_UNIQUE) = 0 AND COUNT(*) = 1 AND COUNT(SUB_PART) = 0), 0)
+FROM information_schema.COLUMNS
 WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? AND DATA_TYPE IN ('char', 'varchar', 'tinytext', 'text') ORDER BY ORDINAL_POSITION`,
-	"postgres": `SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+	"postgres": `SELECT a.attname, EXISTS (SELECT FROM pg_index i
+  WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indnkeyatts = 1 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL)
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = coalesce(nullif($1, ''), current_schema()) AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
   AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bpchar'::regtype) ORDER BY a.attnum`,
 }
 
 func (d *doctor) textColumns(t *readonly.Table) ([]serialColumn, error) {
-	return readonly.Rows(d.Database, textSQL[d.Dialect], []any{t.Schema, t.Name}, func(c *serialColumn) []any {
+	args := []any{t.Schema, t.Name}
+	if d.Dialect == "mysql" { // whose placeholders have no numbers
+		args = slices.Concat(args, args)
+	}
+	return readonly.Rows(d.Database, textSQL[d.Dialect], args, func(c *serialColumn) []any {
 		c.Table = t
-		return []any{&c.name}
+		return []any{&c.name, &c.unique}
 	})
 }
 

@@ -22,9 +22,7 @@ func (d *doctor) reportFlaws(refused *sqllease.TableError) {
 	for _, flaw := range refused.Flaws {
 		d.report.problem(workersCheck, refused.Table, flaw.Found+": want "+flaw.Want, flaw.Fix)
 	}
-	if err := d.checkDoubled(refused.Table); err != nil {
-		d.unseen(workersCheck, refused.Table, err)
-	}
+	d.unseen(workersCheck, refused.Table, d.checkDoubled(refused.Table))
 }
 
 func (d *doctor) checkDoubled(table string) error {
@@ -85,9 +83,7 @@ func (d *doctor) checkOtherTables() {
 		near   bool
 	}
 	others, err := readonly.Rows(d.Database, query, args, func(t *otherTable) []any { return []any{&t.schema, &t.near} })
-	if err != nil {
-		d.unseen(workersCheck, "", err)
-	}
+	d.unseen(workersCheck, "", err)
 	var notes []string
 	for _, other := range others {
 		switch quoted, plain := d.Quote(other.schema, name), other.schema+"."+name; {

@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"errors"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -25,7 +25,12 @@ func (d *doctor) checkTrial() {
 		d.report.ok(keysCheck, "", "no key was tried in "+of+": --try does that, in copies without rows")
 		return
 	}
-	rejected, notes, err := d.try(tables)
+	var rejected []sqlmigrate.Blocker
+	var notes []string
+	err := d.flags.database.With(d.Ctx, flags.ReadOnly, func(db *gorm.DB) (err error) {
+		rejected, notes, err = sqlmigrate.TryKeys(d.Ctx, db, tables, append(d.references, sqlmigrate.WithLayout(d.layout))...)
+		return err
+	})
 	if err != nil {
 		d.unseen(keysCheck, "", flags.Named(err))
 		return
@@ -39,13 +44,4 @@ func (d *doctor) checkTrial() {
 	if len(rejected)+len(notes) == 0 {
 		d.report.ok(keysCheck, "", of+" and what is connected with them take keys of today, and the last one of the layout")
 	}
-}
-
-func (d *doctor) try(tables []any) (rejected []sqlmigrate.Blocker, notes []string, err error) {
-	db, closeDB, err := d.flags.database.Open(d.Ctx, flags.ReadOnly)
-	if err != nil {
-		return nil, nil, err
-	}
-	rejected, notes, err = sqlmigrate.TryKeys(d.Ctx, db, tables, append(d.references, sqlmigrate.WithLayout(d.layout))...)
-	return rejected, notes, errors.Join(err, closeDB())
 }

@@ -36,13 +36,11 @@ func (d *doctor) checkUsage() {
 		if slices.ContainsFunc(d.flags.skip, t.Is) {
 			continue
 		}
-		if err := d.useKey(t); err != nil && t.Narrow() { // of others, the check of keys says so
+		if err := d.useKey(t); t.Narrow() { // of others, the check of keys says so
 			d.unseen(usageCheck, t.String(), err)
 		}
 	}
-	if err := d.useSequences(); err != nil {
-		d.unseen(usageCheck, "sequences", err)
-	}
+	d.unseen(usageCheck, "sequences", d.useSequences())
 	slices.SortStableFunc(d.report.Usage, func(a, b usage) int { return cmp.Compare(b.Used, a.Used) })
 	var names []string
 	for _, u := range d.report.Usage {

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,15 +83,9 @@ func (f *genFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if cmd.Flags().Changed("sequence") {
 		return terminal.Usagef("--sequence is for the ID of --time: a new one has the next sequence")
 	}
-	if err := errors.Join(f.checkCode(), f.issuer.Check()); err != nil {
-		return err
-	}
-	// What is wrong with the form must not take a worker first.
-	layout, err := f.issuer.Layout.Layout()
-	if err != nil {
-		return err
-	}
-	if _, err := f.writer(layout); err != nil {
+	layout, layoutErr := f.issuer.Layout.Layout()
+	_, formErr := f.writer(layout) // a mistake in the form must not take a worker first
+	if err := cmp.Or(errors.Join(f.checkCode(), f.issuer.Check()), layoutErr, formErr); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -121,11 +116,8 @@ func (f *genFlags) compose(out io.Writer) error {
 	}
 	datacenter, worker := f.issuer.Node()
 	id, err := layout.Compose(snowflake.Parts{Time: at, Datacenter: datacenter, Worker: worker, Sequence: f.sequence})
-	if err != nil {
-		return terminal.Usage(err)
-	}
-	write, err := f.writer(layout)
-	if err != nil {
+	write, formErr := f.writer(layout)
+	if err := cmp.Or(terminal.Usage(err), formErr); err != nil {
 		return err
 	}
 	write(out, id)

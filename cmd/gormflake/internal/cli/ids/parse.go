@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -125,29 +126,14 @@ func (f *parseFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *parseFlags) interpreter() (*interpreter, error) {
-	layout, err := f.layout.Layout()
-	if err != nil {
-		return nil, err
-	}
-	format, err := f.form.serial(layout)
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := serials.New(layout, f.form.code)
-	if err != nil {
-		return nil, err
-	}
+	layout, layoutErr := f.layout.Layout()
+	format, formatErr := f.form.serial(layout)
+	numbers, numbersErr := serials.New(layout, f.form.code)
 	serialForm := form{name: serialName, parse: numbers.Parse}
-	as, err := f.form.form(serialForm)
-	if err != nil {
-		return nil, err
-	}
-	codecs, err := codecs(f.secretFiles)
-	if err != nil {
-		return nil, err
-	}
-	since, until, err := f.span(layout)
-	if err != nil {
+	as, asErr := f.form.form(serialForm)
+	codecs, codecsErr := codecs(f.secretFiles)
+	since, until, spanErr := f.span(layout)
+	if err := cmp.Or(layoutErr, formatErr, numbersErr, asErr, codecsErr, spanErr); err != nil {
 		return nil, err
 	}
 	return &interpreter{

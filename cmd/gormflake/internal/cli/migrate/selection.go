@@ -64,11 +64,7 @@ func match(ctx context.Context, db *gorm.DB, pattern string) (names []string, er
 	if !qualified {
 		schema, name = "", pattern
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, err
-	}
-	all, err := (&readonly.Database{Ctx: ctx, DB: db, Pool: pool, Dialect: db.Name()}).Tables(schema)
+	all, err := (&readonly.Database{Ctx: ctx, DB: db, Dialect: db.Name()}).Tables(schema)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package readonly
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,11 +18,9 @@ import (
 // A Database is a database that is read and never written.
 type Database struct {
 	Ctx     context.Context
-	DB      *gorm.DB
-	Pool    *sql.DB // of one connection, which is set to read only
-	Dialect string  // GORM's name
-	Engine  string  // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
-	Close   func() error
+	DB      *gorm.DB // of one connection, which is set to read only
+	Dialect string   // GORM's name
+	Engine  string   // that speaks the dialect's protocol, such as TiDB; empty for the dialect's own
 }
 
 var readOnlySQL = map[string]string{
@@ -32,24 +29,22 @@ var readOnlySQL = map[string]string{
 	"postgres": "SET default_transaction_read_only = on",
 }
 
-// Open opens the database of the flag.
-func Open(ctx context.Context, f *flags.Database) (*Database, error) {
-	db, closeDB, err := f.Open(ctx, flags.ReadOnly)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, errors.Join(err, closeDB())
-	}
-	pool.SetMaxOpenConns(1)
-	pool.SetConnMaxLifetime(0)
-	pool.SetConnMaxIdleTime(0)
-	p := &Database{ctx, db, pool, db.Name(), "", closeDB}
-	if err := p.setReadOnly(); err != nil {
-		return nil, errors.Join(fmt.Errorf("set the connection to read only: %w", err), closeDB())
-	}
-	return p, nil
+// With opens the database of the flag, calls use and closes it.
+func With(ctx context.Context, f *flags.Database, use func(*Database) error) error {
+	return f.With(ctx, flags.ReadOnly, func(db *gorm.DB) error {
+		pool, err := db.DB()
+		if err != nil {
+			return err
+		}
+		pool.SetMaxOpenConns(1)
+		pool.SetConnMaxLifetime(0)
+		pool.SetConnMaxIdleTime(0)
+		p := &Database{ctx, db, db.Name(), ""}
+		if err := p.setReadOnly(); err != nil {
+			return fmt.Errorf("set the connection to read only: %w", err)
+		}
+		return use(p)
+	})
 }
 
 // setReadOnly leaves TiDB's connection as it is, which cannot be set so.
@@ -62,14 +57,14 @@ func (p *Database) setReadOnly() (err error) {
 		p.Engine = compatible.Engine(version)
 	}
 	if p.Engine == "" {
-		_, err = p.Pool.ExecContext(p.Ctx, readOnlySQL[p.Dialect])
+		_, err = p.DB.ConnPool.ExecContext(p.Ctx, readOnlySQL[p.Dialect])
 	}
 	return err
 }
 
 // Ask scans the one row of a query.
 func (p *Database) Ask(query string, args []any, into ...any) error {
-	return p.Pool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
+	return p.DB.ConnPool.QueryRowContext(p.Ctx, query, args...).Scan(into...)
 }
 
 // clockSQL is the clock in microseconds. SQLite has that of the process.
@@ -87,7 +82,7 @@ func (p *Database) Clock() (time.Time, error) {
 
 // Rows returns the rows of a query. Into are the places of a row's columns.
 func Rows[T any](p *Database, query string, args []any, into func(*T) []any) ([]T, error) {
-	rows, err := p.Pool.QueryContext(p.Ctx, query, args...)
+	rows, err := p.DB.ConnPool.QueryContext(p.Ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (p *Database) Tables(schema string) ([]Table, error) {
 	args := []any{schema}
 	if p.Dialect == "mysql" {
 		args = []any{schema, schema}
-		_, _ = p.Pool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have it
+		_, _ = p.DB.ConnPool.ExecContext(p.Ctx, "SET SESSION information_schema_stats_expiry = 0") // MariaDB does not have it
 	}
 	return Rows(p, keysSQL[p.Dialect], args, func(t *Table) []any {
 		return []any{&t.Schema, &t.Name, &t.Key, &t.Assigned, &t.Composite, &t.Limit, &t.Counter, &t.Created}

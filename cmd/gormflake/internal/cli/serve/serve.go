@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -147,15 +148,9 @@ func (f *serveFlags) log(out io.Writer) (*slog.Logger, error) {
 
 // config is all of the service's but what open makes.
 func (f *serveFlags) config(log *slog.Logger) (service.Config, error) {
-	if err := errors.Join(f.checkBounds(), f.issuer.Check()); err != nil {
-		return service.Config{}, err
-	}
-	layout, err := f.issuer.Layout.Layout()
-	if err != nil {
-		return service.Config{}, err
-	}
-	token, err := f.token.Value()
-	if err != nil {
+	layout, layoutErr := f.issuer.Layout.Layout()
+	token, tokenErr := f.token.Value()
+	if err := cmp.Or(errors.Join(f.checkBounds(), f.issuer.Check()), layoutErr, tokenErr); err != nil {
 		return service.Config{}, err
 	}
 	memory, err := humanize.ParseBytes(f.maxMemory)
@@ -182,18 +177,16 @@ func (f *serveFlags) checkBounds() error {
 }
 
 // listen returns the listener of --addr, and the one of --health-addr if it is given.
-func (f *serveFlags) listen(ctx context.Context) (listeners []net.Listener, err error) {
-	for _, flag := range []struct{ name, addr string }{{"addr", f.addr}, {"health-addr", f.healthAddr}} {
-		if flag.addr == "" && flag.name == "health-addr" {
-			continue
-		}
-		listener, err := listen(ctx, flag.name, flag.addr)
-		if err != nil {
-			return nil, errors.Join(err, closeAll(listeners))
-		}
-		listeners = append(listeners, listener)
+func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
+	all, err := listen(ctx, "addr", f.addr)
+	if err != nil || f.healthAddr == "" {
+		return []net.Listener{all}, err
 	}
-	return listeners, nil
+	health, err := listen(ctx, "health-addr", f.healthAddr)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return []net.Listener{all, health}, nil
 }
 
 func listen(ctx context.Context, name, addr string) (net.Listener, error) {

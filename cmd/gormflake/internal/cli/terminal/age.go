@@ -39,10 +39,11 @@ func between(from, to time.Time) string {
 
 // addMonths keeps the day of the month, or takes the last one that there is.
 func addMonths(t time.Time, months int) time.Time {
-	year, month, day := t.Date()
-	first := time.Date(year, month+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
-	last := first.AddDate(0, 1, -1).Day()
-	return first.AddDate(0, 0, min(day, last)-1).Add(t.Sub(time.Date(year, month, day, 0, 0, 0, 0, time.UTC)))
+	to := t.AddDate(0, months, 0)
+	if to.Day() != t.Day() { // of the next month
+		to = to.AddDate(0, 0, -to.Day())
+	}
+	return to
 }
 
 // Span is a duration in its two largest units.

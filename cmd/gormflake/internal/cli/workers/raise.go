@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -66,7 +67,7 @@ func (f *raiseFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.raise(cmd, s, to) })
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, _ *gorm.DB) error { return f.raise(cmd, store, to) })
 }
 
 func (f *raiseFlags) time() (time.Time, error) {
@@ -82,9 +83,9 @@ func (f *raiseFlags) time() (time.Time, error) {
 	return to, nil
 }
 
-func (f *raiseFlags) raise(cmd *cobra.Command, store *workerStore, to time.Time) error {
+func (f *raiseFlags) raise(cmd *cobra.Command, store lease.Store, to time.Time) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	in, err := store.inspect(ctx)
+	in, err := f.inspect(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -90,12 +90,12 @@ func TestRestoreRunbook(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Touch(t, url)
-		stop, ids := clitest.Holder(t, url)
-		<-ids
+		stop, next := clitest.Holder(t, url)
+		next()
 		backup := stored(t, url)
-		last := <-ids
+		last := next()
 		for began := time.Now(); time.Since(began) < 3*time.Second; { // of a window of 2 s
-			last = <-ids
+			last = next()
 		}
 		stop()
 		db := clitest.Open(t, url)
@@ -110,10 +110,10 @@ func TestRestoreRunbook(t *testing.T) {
 			t.Fatal(got.Err)
 		}
 		time.Sleep(time.Until(to.Add(100 * time.Millisecond)))
-		stop, ids = clitest.Holder(t, url)
+		stop, next = clitest.Holder(t, url)
 		defer stop()
-		if next := <-ids; next <= last || next < snowflake.TwitterLayout().Min(to) {
-			t.Errorf("ID %v after the restore, want it above %v and not before %v", next, last, to)
+		if id := next(); id <= last || id < snowflake.TwitterLayout().Min(to) {
+			t.Errorf("ID %v after the restore, want it above %v and not before %v", id, last, to)
 		}
 	})
 }

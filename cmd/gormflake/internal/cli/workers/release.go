@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -41,7 +42,7 @@ func newRelease(now func() time.Time) *cobra.Command {
 		Example: `  gormflake workers release 0/7 --dsn sqlite://app.db --yes`,
 		Args:    flags.AtLeastOneArgument("WORKER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withStore(cmd.Context(), flags.ReadWrite, func(s *workerStore) error { return f.release(cmd, s, args) })
+			return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, _ *gorm.DB) error { return f.release(cmd, store, args) })
 		},
 	}
 	f.register(cmd)
@@ -50,9 +51,9 @@ func newRelease(now func() time.Time) *cobra.Command {
 }
 
 // release takes nothing if one of the names means no worker that is held.
-func (f *releaseFlags) release(cmd *cobra.Command, store *workerStore, names []string) error {
+func (f *releaseFlags) release(cmd *cobra.Command, store lease.Store, names []string) error {
 	ctx := cmd.Context()
-	in, err := store.inspect(ctx)
+	in, err := f.inspect(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
@@ -99,29 +100,27 @@ func (f *resetFlags) run(cmd *cobra.Command, args []string) error {
 	if leasestore.Is(f.database.URL()) {
 		return terminal.Usagef("--dsn: want a database: reset searches its keys, which other stores do not have")
 	}
-	return f.withStore(cmd.Context(), flags.ReadWrite, func(store *workerStore) error {
-		p, err := readonly.Open(cmd.Context(), &f.database)
-		if err != nil {
-			return err
-		}
-		r := &reset{Database: p, flags: f, store: store, out: cmd.ErrOrStderr()}
-		if f.dryRun {
-			r.out = cmd.OutOrStdout()
-		}
-		err = r.prepare(args[0], args[1:], columns)
-		if err == nil && !f.dryRun {
-			err = r.carryOut(cmd)
-		}
-		return errors.Join(err, p.Close())
+	return f.withStore(cmd.Context(), flags.ReadWrite, func(store lease.Store, db *gorm.DB) error {
+		return readonly.With(cmd.Context(), &f.database, func(p *readonly.Database) error {
+			r := &reset{Database: p, flags: f, store: store, writer: db, out: cmd.ErrOrStderr()}
+			if f.dryRun {
+				r.out = cmd.OutOrStdout()
+			}
+			if err := r.prepare(args[0], args[1:], columns); err != nil || f.dryRun {
+				return err
+			}
+			return r.carryOut(cmd)
+		})
 	})
 }
 
 // A reset is one worker's.
 type reset struct {
 	*readonly.Database
-	flags *resetFlags
-	store *workerStore
-	out   io.Writer
+	flags  *resetFlags
+	store  lease.Store
+	writer *gorm.DB // of the store
+	out    io.Writer
 
 	in      *lease.Inspection
 	holder  lease.Holder
@@ -131,7 +130,7 @@ type reset struct {
 
 // prepare finds out what is to be done, and shows it.
 func (r *reset) prepare(name string, tables []string, columns []readonly.Table) (err error) {
-	if r.in, err = r.store.inspect(r.Ctx); err != nil {
+	if r.in, err = r.flags.inspect(r.Ctx, r.store); err != nil {
 		return err
 	}
 	if r.holder, err = findWorker(r.in, name); err != nil {
@@ -241,7 +240,7 @@ func (r *reset) lower() (bound time.Time, err error) {
 // inspectAgain finds the worker as it was left.
 func (r *reset) inspectAgain() (err error) {
 	before := r.holder
-	if r.in, err = r.store.inspect(r.Ctx); err != nil {
+	if r.in, err = r.flags.inspect(r.Ctx, r.store); err != nil {
 		return err
 	}
 	for _, h := range r.in.Holders {

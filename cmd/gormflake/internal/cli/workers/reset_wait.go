@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/readonly"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
 )
@@ -124,23 +126,15 @@ func (r *reset) poll(ctx context.Context, left func() (string, error)) error {
 // sqliteTransactionsEnd takes the lock that every transaction that writes has
 // until it ends.
 func (r *reset) sqliteTransactionsEnd(ctx context.Context) error {
-	pool, err := r.store.db.DB()
-	if err != nil {
-		return err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	for {
-		_, err := conn.ExecContext(r.Ctx, "BEGIN IMMEDIATE")
-		if err == nil {
-			_, err = conn.ExecContext(r.Ctx, "ROLLBACK")
-			return err
+	return r.writer.WithContext(ctx).Connection(func(conn *gorm.DB) error {
+		for conn = conn.WithContext(r.Ctx); ; { // a session, whose statements share no error
+			err := conn.Exec("BEGIN IMMEDIATE").Error
+			if err == nil {
+				return conn.Exec("ROLLBACK").Error
+			}
+			if !strings.Contains(err.Error(), " is locked") || pause(ctx, pollPause) != nil {
+				return err
+			}
 		}
-		if !strings.Contains(err.Error(), " is locked") || pause(ctx, pollPause) != nil {
-			return err
-		}
-	}
+	})
 }

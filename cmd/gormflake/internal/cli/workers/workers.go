@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/flags"
 	"github.com/gormflake/gormflake/cmd/gormflake/internal/cli/terminal"
@@ -84,8 +85,8 @@ func numbered(cmd *cobra.Command, args []string) error {
 }
 
 func (f *workersFlags) run(cmd *cobra.Command, args []string) error {
-	return f.withStore(cmd.Context(), flags.ReadOnly, func(s *workerStore) error {
-		in, err := s.inspect(cmd.Context())
+	return f.withStore(cmd.Context(), flags.ReadOnly, func(store lease.Store, _ *gorm.DB) error {
+		in, err := f.inspect(cmd.Context(), store)
 		if err != nil {
 			return err
 		}
@@ -113,17 +114,15 @@ func (f *workersFlags) chosen(in *lease.Inspection, names []string) ([]lease.Hol
 	if len(names) == 0 {
 		return chosen, nil
 	}
-	wanted := map[[2]int64]bool{}
+	var wanted []lease.Holder
 	for _, name := range names {
 		found, err := findWorkers(in, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range found {
-			wanted[[2]int64{h.Datacenter, h.Worker}] = true
-		}
+		wanted = append(wanted, found...)
 	}
-	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !wanted[[2]int64{h.Datacenter, h.Worker}] }), nil
+	return slices.DeleteFunc(chosen, func(h lease.Holder) bool { return !slices.Contains(wanted, h) }), nil
 }
 
 // writeWorkers counts the free ones where they are not to be shown.

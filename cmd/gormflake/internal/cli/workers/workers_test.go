@@ -180,9 +180,9 @@ func TestWorkersReleaseAlive(t *testing.T) {
 	t.Parallel()
 	clitest.Servers(t, func(t *testing.T, url string) {
 		clitest.Touch(t, url)
-		stop, ids := clitest.Holder(t, url)
+		stop, next := clitest.Holder(t, url)
 		defer stop()
-		first := <-ids
+		first := next()
 		worker := first.Int64() >> 12 & 1023
 		for {
 			got := clitest.Command(t, "workers", "release", fmt.Sprint("0/", worker), "--yes", "--dsn", url)
@@ -192,21 +192,17 @@ func TestWorkersReleaseAlive(t *testing.T) {
 			clitest.WantOneLine(t, got, "it is alive") // it has extended its window between the two steps
 		}
 		seen := map[int64]bool{first.Int64(): true}
-		deadline := time.After(time.Minute)
-		for {
-			select {
-			case id := <-ids:
-				if seen[id.Int64()] {
-					t.Fatalf("ID %v came twice", id)
-				}
-				seen[id.Int64()] = true
-				if id.Int64()>>12&1023 != worker {
-					return
-				}
-			case <-deadline:
-				t.Fatal("the holder keeps the worker that was taken away")
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+			id := next()
+			if seen[id.Int64()] {
+				t.Fatalf("ID %v came twice", id)
+			}
+			seen[id.Int64()] = true
+			if id.Int64()>>12&1023 != worker {
+				return
 			}
 		}
+		t.Fatal("the holder keeps the worker that was taken away")
 	})
 }
 
