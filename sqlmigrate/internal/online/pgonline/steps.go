@@ -123,12 +123,7 @@ func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 		"SHARE UPDATE EXCLUSIVE on "+k.child.Name+", ROW SHARE on "+k.parent.Name+": reads and writes do not wait")}
 }
 
-func (k *foreignKey) both() []*table {
-	if k.parent == k.child {
-		return []*table{k.child}
-	}
-	return []*table{k.parent, k.child}
-}
+func (k *foreignKey) both() []*table { return slices.Compact([]*table{k.parent, k.child}) }
 
 // step is a short one, whose locks have a place for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {
