@@ -135,7 +135,7 @@ func (t *table) putAside(i index) []string {
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
 	case t.parted(): // written for columns that still have these names
-		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, fresh))
+		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshClauses))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
@@ -151,7 +151,7 @@ func (t *table) put(i index, built string) []string {
 	}
 	switch {
 	case t.parted():
-		sql = t.putParted(i, kind)
+		sql = t.putParted(i)
 	case i.Constraint == "":
 		sql = append(sql, t.renameIndex(built, i.Name))
 	default:
