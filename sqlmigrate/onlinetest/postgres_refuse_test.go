@@ -12,6 +12,7 @@ import (
 var pgRefused = []struct{ name, ddl, object, reason string }{
 	{"materialized view", "CREATE MATERIALIZED VIEW v AS SELECT id FROM t", "view v", "it is materialized"},
 	{"check that the server refuses", "CREATE FUNCTION small(integer) RETURNS boolean LANGUAGE sql AS 'SELECT $1 > 0'; ALTER TABLE t ADD CHECK (small(id))", "table t", "function public.small(bigint) does not exist"},
+	{"operator class", "CREATE INDEX ON t USING brin (id int4_minmax_multi_ops)", "table t", "does not accept data type bigint"},
 	{"view that something uses", "CREATE VIEW v AS SELECT id FROM t; CREATE FUNCTION u() RETURNS SETOF v LANGUAGE sql AS 'SELECT NULL::integer'", "view v", "function public.u() uses it"},
 	{"generated column", "ALTER TABLE t ADD code text GENERATED ALWAYS AS ('c' || id) STORED", "column code of table public.t", "uses column id"},
 	{"exclusion", "ALTER TABLE t ADD CONSTRAINT x EXCLUDE USING btree (id WITH =)", "constraint x", "exclusion constraint"},
@@ -94,8 +95,14 @@ CREATE VIEW v AS SELECT id FROM t; ALTER VIEW v OWNER TO shower;`)
 	}
 	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY; GRANT shower TO mover; GRANT CREATE ON SCHEMA public TO shower; GRANT SELECT ON t TO shower")
 	db := d.as(t, "mover")
+	d.script(t, "REVOKE TEMPORARY ON DATABASE "+d.value(t, "SELECT current_database()")+" FROM PUBLIC")
 	plan, err := tryOnline(context.Background(), db, "t")
 	if err != nil {
+		t.Fatal(err)
+	}
+	wantBlocker(t, "mover", plan, "table t", "permission denied to create temporary tables")
+	d.script(t, "GRANT TEMPORARY ON DATABASE "+d.value(t, "SELECT current_database()")+" TO mover")
+	if plan, err = tryOnline(context.Background(), db, "t"); err != nil {
 		t.Fatal(err)
 	}
 	if err := plan.Apply(context.Background(), db); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
 
 // TestPostgres has one server for all, and a database for each.
@@ -37,6 +38,7 @@ func TestPostgres(t *testing.T) {
 		{"Faults", pgFaults},
 		{"Steered", pgSteered},
 		{"ChangedView", pgChangedView},
+		{"Indexes", pgIndexes},
 		{"PartedStages", pgPartedStages},
 		{"PartedLoad", pgPartedLoad},
 		{"PartedSteps", pgPartedSteps},
@@ -182,6 +184,42 @@ INSERT INTO "Orders" (customer_id) VALUES (9007199254740994);`)
 		JOIN items_later i ON i.id = l.item JOIN audit a ON a.order_id = o.id WHERE c.boss_id = 9007199254740993`, "1")
 	d.script(t, `DELETE FROM customers WHERE id >= 9007199254740993; DELETE FROM items_later WHERE id >= 9007199254740993`)
 	d.want(t, `SELECT count(*) FROM lines WHERE order_id >= 9007199254740993`, "0")
+}
+
+// pgIndexed has what the definition of an index can have.
+const pgIndexed = `
+CREATE TABLE t (id serial, name text COLLATE "C", other integer, CONSTRAINT key PRIMARY KEY (id) WITH (fillfactor = 70) USING INDEX TABLESPACE space DEFERRABLE);
+CREATE UNIQUE INDEX whole ON t (id DESC, (CASE WHEN id > 5 THEN 1 ELSE 2 END), name COLLATE "POSIX" text_pattern_ops NULLS FIRST, other) INCLUDE (name, id)
+  WITH (fillfactor = 60, deduplicate_items = off) TABLESPACE space WHERE CASE WHEN id > 3 THEN name > ' WHERE x' ELSE id IN (1, 2) END;
+CREATE INDEX " USING btree (" ON t USING brin (id) WITH (pages_per_range = 4);
+CREATE INDEX partial ON t (name) WHERE id IS NOT NULL;
+CREATE INDEX apart ON t (name) WHERE other > 0;
+CREATE TABLE p (id serial, x integer, CONSTRAINT p_key PRIMARY KEY (id, x) WITH (fillfactor = 80) USING INDEX TABLESPACE space) PARTITION BY LIST (x);
+CREATE TABLE p_1 PARTITION OF p DEFAULT;
+CREATE INDEX ON p (id) TABLESPACE space WHERE x > 0;
+INSERT INTO t (name, other) SELECT n, n FROM generate_series(1, 100) AS n; INSERT INTO p (x) SELECT n FROM generate_series(1, 100) AS n`
+
+// pgIndexes finds each index as it was, after the way back and at the end.
+func pgIndexes(t *testing.T, server *pgServer) {
+	d := server.database(t, "SELECT 1")
+	migratetest.Run(t, pgOpen(t, d.url+"&options=-c%20allow_in_place_tablespaces%3Don"), "CREATE TABLESPACE space LOCATION ''")
+	d.script(t, pgIndexed)
+	const indexes = "SELECT string_agg(concat_ws(' ', indexdef, tablespace), E'\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public'"
+	before, all := d.dump(t), d.value(t, indexes)
+	if err := d.online(t, "t", "p").Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.online(t, "t", "p").Revert(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "after the way back", d.dump(t), before)
+	if err := d.online(t, "t", "p").Apply(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.online(t, "t", "p").Finish(context.Background(), d.DB); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "at the end", d.value(t, indexes), all)
 }
 
 // customers is how many the shops have that programs use.

@@ -2,7 +2,6 @@ package online
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -54,6 +53,7 @@ type copying struct {
 func (r *Run) batches(ctx context.Context, t task) error {
 	c := &copying{Run: r, task: t, pace: &pace{&r.config, r.config.Smallest}}
 	r.report.beginCopy(r.move)
+	r.asked = time.Time{} // replicas have not been, for another step
 	for last := false; !last; {
 		from := r.move.Position
 		b, err := c.batch(ctx, *r.move, c.pace.rows)
@@ -71,9 +71,6 @@ func (r *Run) batches(ctx context.Context, t task) error {
 // batch carries out one and rests afterwards.
 func (c *copying) batch(ctx context.Context, next engine.Move, rows int) (engine.Batch, error) {
 	if err := c.awaitLeave(ctx, c.task); err != nil {
-		return engine.Batch{}, err
-	}
-	if err := c.awaitReplicas(ctx); err != nil {
 		return engine.Batch{}, err
 	}
 	next.Rate, next.Waits = c.report.now.Rate, c.move.Waits
@@ -131,37 +128,4 @@ func (c *copying) again(ctx context.Context, from, end int64) error {
 	}
 	c.move.Position = end
 	return err
-}
-
-const lagInterval = time.Second
-
-// awaitReplicas waits while one is too far behind, or does not answer any more. One that
-// has not answered at first is an error.
-func (r *Run) awaitReplicas(ctx context.Context) error {
-	for first := true; r.config.MaxLag > 0 && time.Since(r.lagged) >= lagInterval; first = false {
-		lag, err := r.driver.Lag(ctx, r.conn, r.move, r.config.Replicas)
-		reason := fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), r.config.MaxLag)
-		switch {
-		case errors.As(err, &engine.ReplicaError{}) && !r.lagged.IsZero():
-			reason = err.Error()
-		case err != nil:
-			return err
-		}
-		r.lagged = time.Now()
-		if err == nil && lag <= r.config.MaxLag {
-			return nil
-		}
-		if first {
-			next := *r.move
-			next.Waits++
-			if err := r.save(ctx, &next); err != nil {
-				return err
-			}
-		}
-		r.report.waiting(reason)
-		if err := engine.Sleep(ctx, lagInterval); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -24,9 +24,10 @@ type Run struct {
 	config Config
 	report *reporter
 
-	stall   time.Duration // that the caller has asked for
-	steered time.Time     // when the steering was read last
-	lagged  time.Time     // when replicas were asked last
+	stall    time.Duration // that the caller has asked for
+	asked    time.Time     // when nothing has held the run up last
+	answered bool          // replicas have
+	behind   bool          // one of them is
 }
 
 // New returns a run of the move that one of the tables has by then, or of a

@@ -2,6 +2,7 @@ package online
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,23 +10,23 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
-// steeringInterval is how often a run asks what others want of it.
-const steeringInterval = time.Second
+// askInterval is how often a run asks what others want of it, and how far replicas are.
+const askInterval = time.Second
 
 // awaitLeave waits while others hold the run up, and takes their pace. The way back
 // waits for nothing but the end of a pause.
 func (r *Run) awaitLeave(ctx context.Context, t task) error {
-	for time.Since(r.steered) >= steeringInterval {
+	for time.Since(r.asked) >= askInterval {
 		reason, err := r.heldUp(ctx, t)
 		if err != nil {
 			return err
 		}
 		if reason == "" {
-			r.steered = time.Now()
+			r.asked = time.Now()
 			return nil
 		}
 		r.report.waiting(reason)
-		if err := engine.Sleep(ctx, steeringInterval); err != nil {
+		if err := engine.Sleep(ctx, askInterval); err != nil {
 			return err
 		}
 	}
@@ -34,10 +35,11 @@ func (r *Run) awaitLeave(ctx context.Context, t task) error {
 
 // heldUp returns what the run has to wait for, empty if for nothing.
 func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
-	s, err := r.readSteering(ctx)
-	if err != nil {
-		return "", err
+	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
+	if err != nil || found == nil {
+		return "", err // a step finds that the move is gone
 	}
+	s := found.Steering
 	r.config.Stall = r.stall
 	if s.Stall > 0 {
 		r.config.Stall = s.Stall
@@ -51,20 +53,38 @@ func (r *Run) heldUp(ctx context.Context, t task) (string, error) {
 		return "leave to swap", nil
 	case !s.Between.Contains(time.Now()):
 		return "its hours, " + s.Between.String(), nil
-	case s.MaxRunning == 0:
-		return "", nil
+	case s.MaxRunning > 0:
+		running, err := r.driver.Running(ctx, r.conn)
+		if err != nil || running > s.MaxRunning {
+			return fmt.Sprintf("the server's load: %d statements are running, want %d at most", running, s.MaxRunning), err
+		}
 	}
-	running, err := r.driver.Running(ctx, r.conn)
-	if err != nil || running <= s.MaxRunning {
-		return "", err
-	}
-	return fmt.Sprintf("the server's load: %d statements are running, want %d at most", running, s.MaxRunning), nil
+	return r.heldUpByReplica(ctx, t)
 }
 
-func (r *Run) readSteering(ctx context.Context) (plan.Steering, error) {
-	found, err := r.driver.LoadMove(ctx, r.conn, r.move.Plan.Tables)
-	if err != nil || found == nil {
-		return plan.Steering{}, err // a step finds that the move is gone
+// heldUpByReplica returns which replica a batch has to wait for: one that is too far
+// behind, or does not answer any more. One that has not answered at first is an error.
+func (r *Run) heldUpByReplica(ctx context.Context, t task) (string, error) {
+	if t.Kind != plan.Batches || r.config.MaxLag == 0 {
+		return "", nil
 	}
-	return found.Steering, nil
+	lag, err := r.driver.Lag(ctx, r.conn, r.move, r.config.Replicas)
+	reason := fmt.Sprintf("a replica that is %v behind: want %v at most", lag.Round(time.Millisecond), r.config.MaxLag)
+	switch {
+	case errors.As(err, &engine.ReplicaError{}) && r.answered:
+		reason = err.Error()
+	case err != nil:
+		return "", err
+	}
+	waited := r.behind
+	r.answered, r.behind = true, err != nil || lag > r.config.MaxLag
+	if !r.behind {
+		return "", nil
+	}
+	if waited {
+		return reason, nil
+	}
+	next := *r.move
+	next.Waits++
+	return reason, r.save(ctx, &next)
 }

@@ -25,9 +25,13 @@ func (q QualifiedReader) Checks(ctx context.Context, table int64, columns []int6
 // CheckClauses returns by name what makes the CHECKs of a table that are valid: the
 // clause after ADD CONSTRAINT and the name.
 func (q QualifiedReader) CheckClauses(ctx context.Context, table int64) map[string]string {
+	return q.clauses(ctx, "SELECT conname, pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint WHERE conrelid = $1::bigint::oid AND contype = 'c'", table)
+}
+
+// clauses reads names and texts.
+func (q QualifiedReader) clauses(ctx context.Context, query string, table int64) map[string]string {
 	clauses := map[string]string{}
-	for _, c := range Read[struct{ Name, Clause string }](ctx, q.Reader,
-		"SELECT conname, pg_get_constraintdef(oid) FROM pg_catalog.pg_constraint WHERE conrelid = $1::bigint::oid AND contype = 'c'", table) {
+	for _, c := range Read[struct{ Name, Clause string }](ctx, q.Reader, query, table) {
 		clauses[c.Name] = c.Clause
 	}
 	return clauses

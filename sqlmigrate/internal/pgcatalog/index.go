@@ -1,102 +1,62 @@
 package pgcatalog
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // An Index is one of a table, with its constraint.
 type Index struct {
 	OID                 int64
-	Name, Method        string
+	Name                string
 	Unique              bool
-	DistinctNulls       bool
-	Clustered, Identity bool // the table is clustered on it, or its replica identity
-	Predicate           string
+	Clustered, Identity bool   // the table is clustered on it, or its replica identity
 	Options, Space      string // Space is the tablespace
 	Comment             *string
 	Constraint          string // its name; empty without one
 	Kind                string // of the constraint: p, u or x
+	Clause              string // what makes the constraint, but for options and tablespace
 	ConstraintComment   *string
-	Deferral            string // clause of the constraint
+	Deferral            string // the end of that
 	Parent              int64  // OID of the index of a partitioned table that has this one; 0 without one
-
-	Keys, Included []IndexColumn `row:"-"`
 }
 
 // Primary reports whether the index is a primary key's.
 func (i *Index) Primary() bool { return i.Kind == "p" }
 
-// Columns are all columns of the index.
-func (i *Index) Columns() []IndexColumn { return slices.Concat(i.Keys, i.Included) }
-
-// An IndexColumn is a column of an index, or an expression.
-type IndexColumn struct {
-	Name       string // empty for an expression
-	Text       string
-	Collation  string // qualified; empty without one
-	Class      string // operator class, qualified; empty if it is the type's default
-	Widens     bool   // the class has a counterpart for bigint that is the default
-	Order      string // clause
-	Customized bool   // the class has options
-}
-
-// indexesSQL asks for all that CREATE INDEX and ADD CONSTRAINT need to make the same
-// indexes with other columns, and for properties that these cannot state.
+// indexesSQL asks for the indexes that have one of the columns, be it within an expression
+// or the predicate, and for properties that their definitions do not state.
 const indexesSQL = `
-SELECT i.indexrelid::bigint, c.relname, m.amname, i.indisunique, NOT coalesce((to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false),
-       i.indisclustered, i.indisreplident, coalesce(pg_get_expr(i.indpred, i.indrelid), ''),
+SELECT i.indexrelid::bigint, c.relname, i.indisunique, i.indisclustered, i.indisreplident,
        coalesce(array_to_string(c.reloptions, ', '), ''), coalesce(s.spcname, ''), obj_description(c.oid, 'pg_class'),
-       coalesce(x.conname, ''), coalesce(x.contype::text, ''), obj_description(x.oid, 'pg_constraint'),
+       coalesce(x.conname, ''), coalesce(x.contype::text, ''), coalesce(pg_get_constraintdef(x.oid), ''), obj_description(x.oid, 'pg_constraint'),
        CASE WHEN x.condeferred THEN ' DEFERRABLE INITIALLY DEFERRED' WHEN x.condeferrable THEN ' DEFERRABLE' ELSE '' END,
        coalesce((SELECT h.inhparent FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid), 0)::bigint
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-JOIN pg_catalog.pg_am m ON m.oid = c.relam
 LEFT JOIN pg_catalog.pg_tablespace s ON s.oid = c.reltablespace
 LEFT JOIN pg_catalog.pg_constraint x ON x.conindid = i.indexrelid AND x.conrelid = i.indrelid AND x.contype IN ('p', 'u', 'x')
-WHERE i.indrelid = $1::bigint::oid ORDER BY c.relname`
+WHERE i.indrelid = $1::bigint::oid AND (i.indkey::int2[] && $2::text::int2[]
+  OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = i.indexrelid
+             AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = i.indrelid AND d.refobjsubid = ANY ($2::text::int2[])))
+ORDER BY c.relname`
 
-// indexColumnsSQL asks for the columns of a table's indexes one by one, because it
-// would take a parser to replace one in the definition of an index.
-const indexColumnsSQL = `
-SELECT i.indexrelid::bigint, k.n <= i.indnkeyatts, coalesce(a.attname, ''), pg_get_indexdef(i.indexrelid, k.n::integer, false),
-       coalesce(quote_ident(cn.nspname) || '.' || quote_ident(co.collname), ''),
-       CASE WHEN NOT o.opcdefault THEN quote_ident(opn.nspname) || '.' || quote_ident(o.opcname) ELSE '' END,
-       k.n > i.indnkeyatts OR o.opcdefault AND EXISTS (SELECT FROM pg_catalog.pg_opclass w
-         WHERE w.opcmethod = o.opcmethod AND w.opcdefault AND w.opcintype = 'pg_catalog.int8'::regtype),
-       coalesce(CASE WHEN (i.indoption::int2[])[k.n - 1] & 1 <> 0 THEN ' DESC' ELSE '' END
-         || CASE WHEN (i.indoption::int2[])[k.n - 1] & 3 = 1 THEN ' NULLS LAST' WHEN (i.indoption::int2[])[k.n - 1] & 3 = 2 THEN ' NULLS FIRST' ELSE '' END, ''),
-       ia.attoptions IS NOT NULL
+// Indexes returns the indexes of a table that use the columns, by name.
+func (q QualifiedReader) Indexes(ctx context.Context, table int64, columns []int64) []Index {
+	return Read[Index](ctx, q.Reader, indexesSQL, table, columns)
+}
+
+// indexClausesSQL asks for definitions from USING on. The tablespace, which the server
+// leaves out, has its place before the predicate.
+const indexClausesSQL = `
+SELECT c.relname, coalesce(left(d.clause, length(d.clause) - length(d.predicate)) || ' TABLESPACE ' || quote_ident(s.spcname) || d.predicate, d.clause)
 FROM pg_catalog.pg_index i
-CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (att, n)
-LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.att AND k.att <> 0
-LEFT JOIN pg_catalog.pg_attribute ia ON ia.attrelid = i.indexrelid AND ia.attnum = k.n
-LEFT JOIN pg_catalog.pg_opclass o ON k.n <= i.indnkeyatts AND o.oid = (i.indclass::oid[])[k.n - 1]
-LEFT JOIN pg_catalog.pg_namespace opn ON opn.oid = o.opcnamespace
-LEFT JOIN pg_catalog.pg_collation co ON k.n <= i.indnkeyatts AND co.oid = (i.indcollation::oid[])[k.n - 1] AND co.collname <> 'default'
-LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
-WHERE i.indrelid = $1::bigint::oid ORDER BY i.indexrelid, k.n`
+JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+JOIN pg_catalog.pg_am m ON m.oid = c.relam
+LEFT JOIN pg_catalog.pg_tablespace s ON s.oid = c.reltablespace
+CROSS JOIN LATERAL (SELECT substr(text, strpos(text, ' USING ' || quote_ident(m.amname) || ' (')), coalesce(' WHERE ' || pg_get_expr(i.indpred, i.indrelid), '')
+                    FROM pg_get_indexdef(i.indexrelid) AS text) AS d (clause, predicate)
+WHERE i.indrelid = $1::bigint::oid`
 
-// Indexes returns all indexes of a table, by name.
-func (q QualifiedReader) Indexes(ctx context.Context, table int64) []Index {
-	indexes := Read[Index](ctx, q.Reader, indexesSQL, table)
-	columns := Read[struct {
-		OID int64
-		Key bool
-		IndexColumn
-	}](ctx, q.Reader, indexColumnsSQL, table)
-	for n := range indexes {
-		i := &indexes[n]
-		for _, c := range columns {
-			switch {
-			case c.OID != i.OID:
-			case c.Key:
-				i.Keys = append(i.Keys, c.IndexColumn)
-			default:
-				i.Included = append(i.Included, c.IndexColumn)
-			}
-		}
-	}
-	return indexes
+// IndexClauses returns by name what makes the indexes of a table: what follows the table
+// in CREATE INDEX.
+func (q QualifiedReader) IndexClauses(ctx context.Context, table int64) map[string]string {
+	return q.clauses(ctx, indexClausesSQL, table)
 }

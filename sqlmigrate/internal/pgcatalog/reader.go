@@ -81,8 +81,11 @@ func Scratch(ctx context.Context, conn *sql.Conn, work string) (QualifiedReader,
 	if err != nil {
 		return QualifiedReader{}, fmt.Errorf("%s: %w", work, err)
 	}
-	r := &Reader{Tx: tx, work: work}
-	return r.Qualify(ctx), r.err
+	q := (&Reader{Tx: tx, work: work}).Qualify(ctx)
+	if q.err != nil {
+		q.Close()
+	}
+	return q, q.err
 }
 
 // Exec carries out a statement, unless there was an error before.

@@ -99,10 +99,10 @@ WITH att AS (
 }
 
 // RecreatedQuery asks for the statements of the uses that are [Use.Recreated]. It goes by
-// names: it finds the same after other columns have taken them.
-func RecreatedQuery(t *Relation, columns []string) string {
+// names, a list of literals: it finds the same after other columns have taken them.
+func RecreatedQuery(t *Relation, columns string) string {
 	return `WITH att AS (
-  SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + pgsql.Join(columns, ", ", pgsql.Literal) + `)
+  SELECT * FROM pg_catalog.pg_attribute WHERE attrelid = ` + pgsql.Literal(t.Target()) + `::regclass AND attname IN (` + columns + `)
 ), found (rel, number, name, catalog, view, object, drop, creates) AS (` + usesSQL + `)
 SELECT DISTINCT drop, creates FROM found WHERE catalog IN ('pg_trigger', 'pg_policy', 'pg_statistic_ext')`
 }

@@ -62,8 +62,8 @@ type commented struct {
 }
 
 // viewsSQL asks for views and those above them, which go first, with all that
-// makes them what they are. Whatever else uses one blocks, and so does a
-// right that only another role can grant again.
+// makes them what they are. Whatever else keeps one from being dropped blocks: what is
+// dropped with it is its own. So does a right that only another role can grant again.
 const viewsSQL = `
 WITH RECURSIVE view (oid) AS (
   SELECT oid FROM unnest($1::text::oid[]) AS oid
@@ -97,16 +97,9 @@ SELECT c.oid::bigint, n.nspname, c.relname, pg_get_userbyid(c.relowner), c.relki
      FROM pg_catalog.pg_depend d
      LEFT JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
      LEFT JOIN pg_catalog.pg_trigger g ON d.classid = 'pg_catalog.pg_trigger'::regclass AND g.oid = d.objid
-     LEFT JOIN pg_catalog.pg_attrdef ad ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND ad.oid = d.objid
-     LEFT JOIN pg_catalog.pg_index i ON d.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = d.objid
-     LEFT JOIN pg_catalog.pg_statistic_ext s ON d.classid = 'pg_catalog.pg_statistic_ext'::regclass AND s.oid = d.objid
-     LEFT JOIN pg_catalog.pg_type own ON d.classid = 'pg_catalog.pg_type'::regclass AND own.oid = d.objid
-     WHERE (d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid
+     WHERE d.deptype = 'n' AND (d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid
             OR d.refclassid = 'pg_catalog.pg_type'::regclass AND d.refobjid IN (c.reltype, (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype)))
-       AND coalesce(r.ev_class, g.tgrelid, ad.adrelid, i.indrelid, s.stxrelid, own.typrelid, 0) <> c.oid
-       AND coalesce(r.ev_class NOT IN (SELECT oid FROM view), true)
-       AND NOT (d.classid = 'pg_catalog.pg_type'::regclass AND d.objid = (SELECT typarray FROM pg_catalog.pg_type WHERE oid = c.reltype))
-       AND NOT (d.classid = 'pg_catalog.pg_class'::regclass AND d.objid IN (c.oid, c.reltoastrelid))
+       AND coalesce(r.ev_class NOT IN (SELECT oid FROM view), g.tgrelid <> c.oid, true)
      UNION ALL
      SELECT 'role ' || current_user || ' may not: do this as ' || pg_get_userbyid(c.relowner) WHERE NOT pg_has_role(c.relowner, 'USAGE')
      UNION ALL
@@ -145,14 +138,10 @@ func Lock(views []*View) []string {
 // Read returns views, and those above them, in the order in which they are created.
 func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*View {
 	var views []*View
-	byOID := map[int64]*View{}
+	byOID, targets := map[int64]*View{}, map[int64]string{}
 	for _, v := range pgcatalog.Read[View](ctx, q.Reader, viewsSQL, oids) {
 		v.Display = q.Display(v.Schema, v.Name)
-		views, byOID[v.OID] = append(views, &v), &v
-	}
-	targets := map[int64]string{}
-	for _, v := range views {
-		targets[v.OID] = v.Target()
+		views, byOID[v.OID], targets[v.OID] = append(views, &v), &v, v.Target()
 	}
 	for oid, rights := range q.Rights(ctx, "TABLE", targets) {
 		byOID[oid].rights = rights
@@ -169,25 +158,16 @@ func Read(ctx context.Context, q pgcatalog.QualifiedReader, oids []int64) []*Vie
 func (v *View) create() []string {
 	var texts []string
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
-	head := "CREATE " + v.kind() + " " + v.Target()
-	definition := KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
 	if v.Materialized {
 		say("SET LOCAL default_tablespace = ''")
-		head += " USING " + pgsql.Quote(v.Method)
 	}
-	if len(v.Options) > 0 {
-		head += " WITH (" + optionList(v.Options) + ")"
-	}
-	if v.Materialized && v.Tablespace != "" {
-		head += " TABLESPACE " + pgsql.Quote(v.Tablespace)
-	}
-	switch {
-	case v.Materialized && v.Populated:
-		definition += "\n WITH DATA"
-	case v.Materialized:
-		definition += "\n WITH NO DATA"
-	}
-	say("%s AS\n%s", head, definition)
+	head := "CREATE " + v.kind() + " " + v.Target() +
+		pgsql.If(v.Materialized, " USING "+pgsql.Quote(v.Method)) +
+		pgsql.If(len(v.Options) > 0, " WITH ("+optionList(v.Options)+")") +
+		pgsql.If(v.Tablespace != "", " TABLESPACE "+pgsql.Quote(v.Tablespace))
+	definition := KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Definition), ";"))
+	data := pgsql.If(v.Materialized, "\n WITH "+pgsql.If(!v.Populated, "NO ")+"DATA")
+	say("%s AS\n%s%s", head, definition, data)
 	say("ALTER %s %s OWNER TO %s", v.kind(), v.Target(), pgsql.Quote(v.Owner))
 	for _, c := range v.Columns {
 		texts = append(texts, v.column(c)...)

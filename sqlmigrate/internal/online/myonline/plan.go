@@ -36,8 +36,7 @@ type widening struct {
 
 // PlanOnline implements [engine.Online].
 func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.OnlineTable) (*engine.OnlinePlan, error) {
-	version, err := serverVersion(ctx, conn)
-	if err != nil {
+	if err := checkVersion(ctx, conn); err != nil {
 		return nil, err
 	}
 	reader, err := mycatalog.Read(ctx, conn)
@@ -48,9 +47,6 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 	if err != nil {
 		return nil, err
 	}
-	for i := range tables {
-		tables[i].mysql = strings.HasPrefix(version, mysqlPrefix)
-	}
 	p := &engine.OnlinePlan{}
 	if p.Blockers, err = findBlockers(ctx, conn, reader, tables); err != nil {
 		return nil, err
@@ -60,7 +56,7 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 		p.Blockers = []plan.Blocker{{Table: tables[0].String(), Object: "foreign keys", Reason: "they form a circle, so no table can be copied first", Fix: "widen the tables by phase widen"}}
 	}
 	if len(p.Blockers) == 0 && len(tables) > 0 {
-		tables, p.Notes, p.Stages = sorted, append(notesFor(version), checkNotes(sorted)...), stagesOf(sorted)
+		tables, p.Notes, p.Stages = sorted, append(notesFor(reader.MariaDB), checkNotes(sorted)...), stagesOf(sorted)
 	}
 	for _, t := range tables {
 		p.Tables = append(p.Tables, t.TableName)
@@ -71,16 +67,17 @@ func (Driver) PlanOnline(ctx context.Context, conn *sql.Conn, wanted []engine.On
 // versionSQL asks for the version, with a name for MySQL, whose own has none.
 const versionSQL = "SELECT CONCAT(IF(VERSION() LIKE '%MariaDB%', '', '" + mysqlPrefix + "'), VERSION())"
 
-// serverVersion refuses servers that a crash in the middle of a RENAME leaves with half
+// checkVersion refuses servers that a crash in the middle of a RENAME leaves with half
 // of it.
-func serverVersion(ctx context.Context, conn *sql.Conn) (version string, err error) {
+func checkVersion(ctx context.Context, conn *sql.Conn) error {
+	var version string
 	if err := conn.QueryRowContext(ctx, versionSQL).Scan(&version); err != nil {
-		return "", fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
+		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
 	}
 	if !isSupported(version) {
-		return "", fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or MySQL 8.0, or later: apply phase widen", version)
+		return fmt.Errorf("sqlmigrate: an online widening is not supported on %s: want MariaDB 10.6 or MySQL 8.0, or later: apply phase widen", version)
 	}
-	return version, nil
+	return nil
 }
 
 func isSupported(version string) bool {
@@ -96,13 +93,13 @@ func isSupported(version string) bool {
 
 const mysqlPrefix = "MySQL "
 
-func notesFor(version string) []string {
+func notesFor(mariadb bool) []string {
 	notes := []string{
 		"A primary does not know how far its replicas are behind, so the copy does not wait for them: watch them yourself, and choose WithStall and WithBatchRows so that they follow.",
 		"There is no way back online after the swap, because writes are then in the new tables alone. After the last stage, phase widen of a plan that was made before can be taken back, with its locks.",
 		"A program's transaction can be the victim of a deadlock with the copy, error 1213, and has to be repeated.",
 	}
-	if strings.HasPrefix(version, mysqlPrefix) {
+	if !mariadb {
 		return append(notes, "MySQL counts the wait for a table in seconds: a step that needs a table for itself keeps programs waiting for up to a second in each try, while a transaction uses the table.")
 	}
 	return slices.Insert(notes, 0, "Do not KILL connections that use these tables until stage swap is over: MariaDB then may keep their triggers as unreadable, and writes fail with 1064 until FLUSH TABLES of that table. The move does that when it is resumed. A table whose RENAME was killed may not open at all, with error 1343, until its file of triggers, NAME.TRG, is removed on the server.")
@@ -115,7 +112,7 @@ func readTables(ctx context.Context, reader *mycatalog.Reader, wanted []engine.O
 		if err != nil {
 			return nil, err
 		}
-		tables[i].Table = t
+		tables[i].Table, tables[i].mysql = t, !reader.MariaDB
 		for _, c := range w.Columns {
 			if c.To == "" {
 				continue

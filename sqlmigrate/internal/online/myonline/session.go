@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mysql"
 )
 
@@ -73,11 +73,7 @@ func markOpen(ctx context.Context, conn *sql.Conn, m *engine.Move, open bool) er
 // tables, and the others wait for it, but no longer than a second: what it leaves
 // then is read again too.
 func flush(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
-	names := make([]string, len(m.Plan.Tables))
-	for i, t := range m.Plan.Tables {
-		names[i] = t.Quoted("`")
-	}
-	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(names, ", "))
+	_, err := conn.ExecContext(ctx, "FLUSH TABLES "+mycatalog.Join(m.Plan.Tables, ", ", mycatalog.QuoteTable))
 	if err != nil && (mysql.Engine{}).LockTimeout(err) {
 		return nil
 	}

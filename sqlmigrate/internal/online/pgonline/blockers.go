@@ -55,7 +55,11 @@ func blockers(r *pgcatalog.Reader, g *graph) []plan.Blocker {
 			f.index(t, i)
 		}
 		if t.refused != nil {
-			f.Block(t.Name, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), again)
+			fix := again
+			if pgsql.State(t.refused) == pgsql.InsufficientPrivilege {
+				fix = "GRANT that to role " + r.Role
+			}
+			f.Block(t.Name, "table "+t.Name, "the server does not make its CHECKs and indexes for new columns: "+t.refused.Error(), fix)
 		}
 		for _, trigger := range t.triggers {
 			f.trigger(r, t, trigger)
@@ -105,15 +109,8 @@ func (f *findings) column(t *table, c *column) {
 }
 
 func (f *findings) index(t *table, i index) {
-	object := "index " + i.Name
-	if i.Kind == "x" {
-		f.Block(t.Name, "constraint "+i.Constraint, "an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
-		return
-	}
-	for _, c := range i.Columns() {
-		f.when(c.Customized || t.widened(c.Name) != nil && !c.Widens, t, object,
-			"column "+c.Text+" has an operator class that does not go over to bigint by default", again)
-	}
+	f.when(i.Kind == "x", t, "constraint "+i.Constraint,
+		"an exclusion constraint cannot be made from an index that exists", "drop it before, and add it again afterwards")
 }
 
 func (f *findings) trigger(r *pgcatalog.Reader, t *table, g pgcatalog.Trigger) {

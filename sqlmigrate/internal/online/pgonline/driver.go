@@ -55,19 +55,15 @@ func (Driver) Retry(ctx context.Context, conn *sql.Conn, step *plan.OnlineStep, 
 	return false, ""
 }
 
-// holder is the oldest transaction that has locks on tables.
-func holder(ctx context.Context, conn *sql.Conn) string {
-	var text string
-	err := conn.QueryRowContext(ctx, `
+// holder is the oldest transaction that has locks on tables, empty if that is not known.
+func holder(ctx context.Context, conn *sql.Conn) (text string) {
+	_ = conn.QueryRowContext(ctx, `
 SELECT format('process %s (%s, %s) has a transaction of %s s, %s: %s', a.pid, coalesce(a.usename, a.backend_type), coalesce(nullif(a.application_name, ''), 'unnamed'),
        round(extract(epoch FROM clock_timestamp() - a.xact_start)::numeric, 1), coalesce(a.state, 'running'), left(regexp_replace(coalesce(a.query, ''), '\s+', ' ', 'g'), 80))
 FROM pg_catalog.pg_stat_activity a
 WHERE a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL AND a.datname = current_database()
   AND EXISTS (SELECT FROM pg_catalog.pg_locks l WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted)
 ORDER BY a.xact_start LIMIT 1`).Scan(&text)
-	if err != nil {
-		return ""
-	}
 	return text
 }
 

@@ -28,7 +28,9 @@ type table struct {
 	indexes      []index   // that use them
 	checks       []check   // too
 	uses         []pgcatalog.Use
-	refused      error // by the server: CHECKs and indexes for the new columns
+	freshClauses clauses // for the new columns
+	oldClauses   clauses // for the old ones
+	refused      error   // by the server: CHECKs and indexes for the new columns
 	triggers     []pgcatalog.Trigger
 	known        []string // uses the columns, whatever it is
 	rules        []string
@@ -46,6 +48,12 @@ type column struct {
 // An index has columns to be widened.
 type index struct {
 	pgcatalog.Index
+	table *table
+}
+
+// A check is a CHECK that uses columns to be widened.
+type check struct {
+	pgcatalog.Check
 	table *table
 }
 

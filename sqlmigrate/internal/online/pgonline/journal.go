@@ -31,12 +31,9 @@ func (Driver) LoadMove(ctx context.Context, conn *sql.Conn, tables []engine.Tabl
 	defer r.Close()
 	var known, journals []engine.TableName
 	for _, t := range r.Resolve(ctx, tables) {
-		if t == nil {
-			continue
-		}
-		known = append(known, engine.TableName{Schema: t.Schema, Name: t.Name})
-		if journal := (engine.TableName{Schema: t.Schema, Name: journalName}); !slices.Contains(journals, journal) {
-			journals = append(journals, journal)
+		if t != nil {
+			known = append(known, engine.TableName{Schema: t.Schema, Name: t.Name})
+			journals = engine.AppendNew(journals, engine.TableName{Schema: t.Schema, Name: journalName})
 		}
 	}
 	for _, journal := range r.Resolve(ctx, journals) {
@@ -77,10 +74,14 @@ func record(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	}
 	_, err = conn.ExecContext(ctx, "INSERT INTO "+journal(m)+" (id, plan, began) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
 		identity(m), string(plan), time.Now())
-	if err != nil {
-		return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
+	return writeError(err)
+}
+
+func writeError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
 }
 
 // SaveMove implements [engine.Online].
@@ -88,7 +89,7 @@ func (Driver) SaveMove(ctx context.Context, conn *sql.Conn, m *engine.Move) erro
 	result, err := conn.ExecContext(ctx, "UPDATE "+journal(m)+" SET back = $1, stage = $2, done = $3, position = $4, until = $5, copied = $6, rate = $7, waits = $8 WHERE id = $9",
 		m.Back, m.From, m.Done, m.Position, m.Until, m.Copied, m.Rate, m.Waits, identity(m))
 	if err != nil {
-		return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
+		return writeError(err)
 	}
 	if n, err := result.RowsAffected(); err == nil && n != 1 {
 		return fmt.Errorf("sqlmigrate: online: the journal %s has lost the move of table %s: restore it from a backup, or drop columns and triggers by hand", journal(m), m.Plan.Tables[0])
@@ -102,28 +103,21 @@ func (Driver) Steer(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "UPDATE "+journal(m)+" SET steering = $1 WHERE id = $2", string(text), identity(m))
 	}
-	if err != nil {
-		return fmt.Errorf("sqlmigrate: online: write the journal: %w", err)
-	}
-	return nil
+	return writeError(err)
 }
 
 // CloseMove implements [engine.Online].
 func (Driver) CloseMove(ctx context.Context, conn *sql.Conn, m *engine.Move) error {
 	return inTransaction(ctx, conn, func() error {
-		for _, statement := range []string{
-			"LOCK TABLE " + journal(m) + " IN ACCESS EXCLUSIVE MODE",
-			"DELETE FROM " + journal(m) + " WHERE id = " + pgsql.Literal(identity(m)),
-		} {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return err
-			}
+		_, err := conn.ExecContext(ctx, "LOCK TABLE "+journal(m)+" IN ACCESS EXCLUSIVE MODE; DELETE FROM "+journal(m)+" WHERE id = "+pgsql.Literal(identity(m)))
+		if err != nil {
+			return err
 		}
 		var others bool
 		if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM "+journal(m)+")").Scan(&others); err != nil || others {
 			return err
 		}
-		_, err := conn.ExecContext(ctx, "DROP TABLE "+journal(m))
+		_, err = conn.ExecContext(ctx, "DROP TABLE "+journal(m))
 		return err
 	})
 }

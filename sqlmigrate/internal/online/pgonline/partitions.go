@@ -2,6 +2,7 @@ package pgonline
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
@@ -43,12 +44,10 @@ func (g *graph) families() []*table {
 
 // putParted attaches the indexes of partitions to that of their parent. A constraint is
 // created with its index, others are there by then.
-func (t *table) putParted(i index, kind string) []string {
+func (t *table) putParted(i index) []string {
 	var sql []string
 	if i.Constraint != "" {
-		name := func(c pgcatalog.IndexColumn) string { return pgsql.Quote(c.Name) }
-		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+kind+
-			pgsql.If(!i.DistinctNulls, " NULLS NOT DISTINCT")+" ("+pgsql.Join(i.Keys, ", ", name)+")"+pgsql.If(len(i.Included) > 0, " INCLUDE ("+pgsql.Join(i.Included, ", ", name)+")")+
+		sql = append(sql, "ALTER TABLE ONLY "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(i.Constraint)+" "+strings.TrimSuffix(i.Clause, i.Deferral)+
 			pgsql.If(i.Options != "", " WITH ("+i.Options+")")+pgsql.If(i.Space != "", " USING INDEX TABLESPACE "+pgsql.Quote(i.Space))+i.Deferral)
 	}
 	for _, part := range gather(t, indexesOf) {

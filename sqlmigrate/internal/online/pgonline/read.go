@@ -91,13 +91,11 @@ func (t *table) readColumns(ctx context.Context, q pgcatalog.QualifiedReader, wa
 
 // readOthers finds what else the move has to carry over, or could break.
 func (t *table) readOthers(ctx context.Context, q pgcatalog.QualifiedReader) {
-	for _, i := range q.Indexes(ctx, t.OID) {
-		if (index{i, t}).uses(t) {
-			t.indexes = append(t.indexes, index{i, t})
-		}
+	for _, i := range q.Indexes(ctx, t.OID, t.numbers()) {
+		t.indexes = append(t.indexes, index{i, t})
 	}
 	for _, c := range q.Checks(ctx, t.OID, t.numbers()) {
-		t.checks = append(t.checks, check{Check: c, table: t})
+		t.checks = append(t.checks, check{c, t})
 	}
 	t.triggers = q.Triggers(ctx, t.OID)
 	t.known = q.Users(ctx, t.OID, t.numbers())

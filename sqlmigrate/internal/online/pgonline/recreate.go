@@ -36,7 +36,7 @@ func (g *graph) stateSQL() string {
 	}
 	for _, t := range g.families() {
 		if slices.ContainsFunc(t.uses, pgcatalog.Use.Recreated) {
-			add(pgcatalog.RecreatedQuery(t.Relation, columnNames(t.columns)))
+			add(pgcatalog.RecreatedQuery(t.Relation, t.nameLiterals()))
 		}
 	}
 	if len(g.views) > 0 {
@@ -46,12 +46,9 @@ func (g *graph) stateSQL() string {
 	return strings.Join(hashes, " || ")
 }
 
-func columnNames(columns []*column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
+// nameLiterals are the names of the columns to be widened, for an IN.
+func (t *table) nameLiterals() string {
+	return pgsql.Join(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })
 }
 
 // emptyPath is for what was read without a search path, and to describe objects with

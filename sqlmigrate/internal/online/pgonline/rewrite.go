@@ -4,26 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A check is a CHECK that uses columns to be widened.
-type check struct {
-	pgcatalog.Check
-	table             *table
-	forward, backward string // its clause for the new columns, and for the old ones
-}
+// clauses are what makes CHECKs and indexes, by name.
+type clauses struct{ checks, indexes map[string]string }
 
 const copyName = "gormflake_copy"
 
-// rewrite finds how the server writes CHECKs, and expressions and predicates of indexes,
-// with the other names and types of the columns. It has the server rename the columns of
+// rewrite finds how the server writes CHECKs and indexes with the other names and types
+// of the columns. It has the server rename the columns of
 // a copy without rows, which is rolled back. What the server refuses is for blockers.
 func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
-	if len(t.checks) == 0 && !slices.ContainsFunc(t.indexes, func(i index) bool { return i.hasExpression(t) }) {
+	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil
 	}
 	q, err := pgcatalog.Scratch(ctx, conn, inspecting)
@@ -44,26 +39,16 @@ func (t *table) readCopy(ctx context.Context, q pgcatalog.QualifiedReader) {
 	made.Relation = &pgcatalog.Relation{Named: pgcatalog.Named{Schema: "pg_temp", Name: copyName}}
 	q.Exec(ctx, "SET LOCAL lock_timeout = '5s'")
 	q.Exec(ctx, "CREATE TEMP TABLE "+copyName+" (LIKE "+t.Target()+" INCLUDING CONSTRAINTS)")
+	own := clauses{indexes: q.IndexClauses(ctx, t.OID)}
 	for _, i := range t.indexes {
-		if i.hasExpression(t) {
-			q.Exec(ctx, i.create("", &made, i.Name, current))
-		}
+		q.Exec(ctx, i.create("", &made, i.Name, own))
 	}
 	oid := pgcatalog.One[int64](ctx, q.Reader, "the copy of table "+t.Name, "SELECT "+pgsql.Literal(made.Target())+"::regclass::oid::bigint")
 	made.renameAll(ctx, q, current, old)
-	back := q.CheckClauses(ctx, oid)
+	t.oldClauses = clauses{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
 	q.Exec(ctx, made.alter(made.columns, "ALTER COLUMN %s TYPE bigint", old))
 	made.renameAll(ctx, q, old, fresh)
-	forward := q.CheckClauses(ctx, oid)
-	for i := range t.checks {
-		c := &t.checks[i]
-		c.forward, c.backward = forward[c.Name], back[c.Name]
-	}
-	for _, rewritten := range q.Indexes(ctx, oid) {
-		for i := range t.indexes {
-			t.indexes[i].rewrite(&rewritten)
-		}
-	}
+	t.freshClauses = clauses{q.CheckClauses(ctx, oid), q.IndexClauses(ctx, oid)}
 }
 
 func (t *table) renameAll(ctx context.Context, q pgcatalog.QualifiedReader, from, to naming) {

@@ -9,20 +9,25 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
-// settings are the session's for the time of a move, with why.
-var settings = [][2]string{
-	{"row_security", "off"},                      // a policy that hides rows is an error
-	{"statement_timeout", "0"},                   // an index takes hours
-	{"lock_timeout", "0"},                        // short steps set their own
-	{"idle_in_transaction_session_timeout", "0"}, // nothing here is idle in one
-	{"client_connection_check_interval", "1000"}, // a kill of this program ends its statement too
-	{"max_parallel_maintenance_workers", "0"},    // one core is enough to take away
-	{"vacuum_cost_delay", "2"},                   // as autovacuum does
-	{"session_replication_role", ""},             // read only: see below
-	{"default_transaction_isolation", "read committed"},
-}
+// settingsSQL sets the session's settings for the time of a move, with why, and asks what
+// they were.
+const settingsSQL = `
+SELECT name, pg_catalog.current_setting(name), pg_catalog.set_config(name, value, false)
+FROM (VALUES
+  ('row_security', 'off'),                      -- a policy that hides rows is an error
+  ('statement_timeout', '0'),                   -- an index takes hours
+  ('lock_timeout', '0'),                        -- short steps set their own
+  ('idle_in_transaction_session_timeout', '0'), -- nothing here is idle in one
+  ('client_connection_check_interval', '1000'), -- a kill of this program ends its statement too
+  ('max_parallel_maintenance_workers', '0'),    -- one core is enough to take away
+  ('vacuum_cost_delay', '2'),                   -- as autovacuum does
+  ('default_transaction_isolation', 'read committed')
+) AS s (name, value)`
+
+type setting struct{ Name, Before, Now string }
 
 // OpenMove implements [engine.Online].
 func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
@@ -31,16 +36,15 @@ func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s en
 	if err != nil {
 		return nil, inspectError(err)
 	}
-	if err := w.lock(m); err != nil {
-		return nil, w.release(err)
+	err = w.lock(m)
+	if err == nil {
+		err = w.set()
 	}
-	if err := w.set(); err != nil {
-		return nil, w.release(err)
+	if err == nil && !m.Recorded {
+		err = record(ctx, conn, m)
 	}
-	if !m.Recorded {
-		if err := record(ctx, conn, m); err != nil {
-			return nil, w.release(err)
-		}
+	if err != nil {
+		return nil, w.release(err)
 	}
 	return w.release, nil
 }
@@ -51,8 +55,8 @@ type work struct {
 	conn    *sql.Conn
 	pool    *sql.DB
 	backend backend
-	key     string      // of the advisory lock, if it is held
-	before  [][2]string // settings
+	key     string // of the advisory lock, if it is held
+	before  []setting
 }
 
 const lockPatience = 10 * time.Second // a killed process's statement ends within
@@ -80,24 +84,15 @@ func (w *work) lock(m *engine.Move) error {
 }
 
 func (w *work) set() error {
-	for _, s := range settings {
-		var before string
-		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.current_setting($1::text)", s[0]).Scan(&before)
-		if err != nil {
-			return inspectError(err)
-		}
-		if s[0] == "session_replication_role" {
-			if before != "origin" {
-				return errors.New("sqlmigrate: online: session_replication_role is " + before + ": want origin, or triggers do not fire")
-			}
-			continue
-		}
-		if _, err := w.conn.ExecContext(w.ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s[0], s[1]); err != nil {
-			return inspectError(err)
-		}
-		w.before = append(w.before, [2]string{s[0], before})
+	var role string
+	err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.current_setting('session_replication_role')").Scan(&role)
+	if err == nil && role != "origin" {
+		return errors.New("sqlmigrate: online: session_replication_role is " + role + ": want origin, or triggers do not fire")
 	}
-	return nil
+	if err == nil {
+		w.before, err = rows.Read[setting](w.ctx, w.conn, settingsSQL)
+	}
+	return inspectError(err)
 }
 
 // release gives the connection back as it was, or ends it where that fails.
@@ -116,7 +111,7 @@ func (w *work) release(err error) error {
 
 func (w *work) restore(ctx context.Context) error {
 	for _, s := range w.before {
-		if _, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s[0], s[1]); err != nil {
+		if _, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.set_config($1::text, $2::text, false)", s.Name, s.Before); err != nil {
 			return err
 		}
 	}

@@ -138,7 +138,7 @@ func (g *graph) index() []plan.OnlineStep {
 	var steps []plan.OnlineStep
 	for _, t := range slices.DeleteFunc(g.families(), (*table).parted) {
 		for _, i := range t.indexes {
-			steps = append(steps, t.build(i, i.fresh(), fresh))
+			steps = append(steps, t.build(i, i.fresh(), t.freshClauses))
 		}
 	}
 	return steps
@@ -153,7 +153,7 @@ func (g *graph) constrain() []plan.OnlineStep {
 			steps = append(steps, t.short("NOT NULL, which the CHECK has proved", set...))
 		}
 		for _, c := range gather(t, checksOf) {
-			steps = append(steps, c.add(c.table, c.fresh(), c.forward)...)
+			steps = append(steps, c.add(c.fresh(), c.table.freshClauses)...)
 		}
 	}
 	for _, k := range g.early {

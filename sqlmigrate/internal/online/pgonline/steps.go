@@ -46,11 +46,17 @@ func (t *table) pass(kind plan.StepKind, rate float64, text, locks string, sql .
 
 // build creates an index and first drops what an earlier try has left: it is
 // invalid, and IF NOT EXISTS would take it.
-func (t *table) build(i index, name string, columnName naming) plan.OnlineStep {
+func (t *table) build(i index, name string, as clauses) plan.OnlineStep {
 	step := t.pass(plan.Long, indexRate, "create index "+name, shareUpdate+"; it waits for transactions that are older than itself",
-		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, columnName))
+		"DROP INDEX CONCURRENTLY IF EXISTS "+pgsql.Qualified(t.Schema, name), i.create("CONCURRENTLY ", t, name, as))
 	step.Disk, step.Log = t.rows*indexBytes, t.rows*indexBytes
 	return step
+}
+
+// create makes the index in a table, under another name.
+func (i index) create(how string, t *table, name string, as clauses) string {
+	return "CREATE " + pgsql.If(i.Unique, "UNIQUE ") + "INDEX " + how + pgsql.Quote(name) +
+		" ON " + pgsql.If(t.parted(), "ONLY ") + t.Target() + as.indexes[i.Name]
 }
 
 // differs is a condition for rows that have to be copied.
@@ -95,8 +101,9 @@ func (t *table) setNotNull(columnName naming) []string {
 }
 
 // add makes a CHECK for other columns, and lets it look at the rows that are there.
-func (c *check) add(t *table, name, clause string) []plan.OnlineStep {
-	steps := []plan.OnlineStep{t.short("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+clause+" NOT VALID")}
+func (c *check) add(name string, as clauses) []plan.OnlineStep {
+	t := c.table
+	steps := []plan.OnlineStep{t.short("add CHECK "+name, "ALTER TABLE "+t.Target()+" ADD CONSTRAINT "+pgsql.Quote(name)+" "+as.checks[c.Name]+" NOT VALID")}
 	if c.Valid {
 		steps = append(steps, t.validate(name, scanRate, "check the rows that were there before CHECK "+name, shareUpdate))
 	}
@@ -123,12 +130,7 @@ func (k *foreignKey) steps(name string, columnName naming) []plan.OnlineStep {
 		"SHARE UPDATE EXCLUSIVE on "+k.child.Name+", ROW SHARE on "+k.parent.Name+": reads and writes do not wait")}
 }
 
-func (k *foreignKey) both() []*table {
-	if k.parent == k.child {
-		return []*table{k.child}
-	}
-	return []*table{k.parent, k.child}
-}
+func (k *foreignKey) both() []*table { return slices.Compact([]*table{k.parent, k.child}) }
 
 // step is a short one, whose locks have a place for the names of the tables.
 func (k *foreignKey) step(text, mode, locks string, sql ...string) plan.OnlineStep {

@@ -40,13 +40,11 @@ func (t *table) reverse() string {
 // triggers: the type of the keys as it was.
 func (t *table) touch() []string {
 	var sql []string
-	seen := map[string]bool{}
 	for _, g := range gather(t, triggersOf) {
-		if g.Language != "plpgsql" || seen[g.Function] {
-			continue
+		same := "ALTER FUNCTION " + g.Function + " COST " + g.Cost
+		if g.Language == "plpgsql" && !slices.Contains(sql, same) {
+			sql = append(sql, same+"1", same)
 		}
-		seen[g.Function] = true
-		sql = append(sql, "ALTER FUNCTION "+g.Function+" COST "+g.Cost+"1", "ALTER FUNCTION "+g.Function+" COST "+g.Cost)
 	}
 	return sql
 }
@@ -137,7 +135,7 @@ func (t *table) putAside(i index) []string {
 	case i.Constraint != "":
 		return append(sql, t.renameConstraint(i.Constraint, i.old()))
 	case t.parted(): // written for columns that still have these names
-		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, fresh))
+		return append(sql, t.renameIndex(i.Name, i.old()), i.create("", t, i.Name, t.freshClauses))
 	default:
 		return append(sql, t.renameIndex(i.Name, i.old()))
 	}
@@ -153,7 +151,7 @@ func (t *table) put(i index, built string) []string {
 	}
 	switch {
 	case t.parted():
-		sql = t.putParted(i, kind)
+		sql = t.putParted(i)
 	case i.Constraint == "":
 		sql = append(sql, t.renameIndex(built, i.Name))
 	default:
@@ -244,7 +242,7 @@ func (t *table) guard() string {
 	return block("found text;", `  SELECT string_agg(DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO found
     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
     WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = `+table+`
-      AND a.attname IN (`+pgsql.Join(t.columns, ", ", func(c *column) string { return pgsql.Literal(c.Name) })+`)
+      AND a.attname IN (`+t.nameLiterals()+`)
       AND pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) <> ALL (`+array(t.known)+`)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE d.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = d.objid AND c.conname = `+pgsql.Literal(sameCheck)+`);
   IF found IS NULL THEN

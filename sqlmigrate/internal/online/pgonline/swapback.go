@@ -17,12 +17,12 @@ func (g *graph) swapBack() []plan.OnlineStep {
 		fits = append(fits, t.fits())
 		for _, i := range gather(t, indexesOf) {
 			if i.Primary() && !i.table.parted() {
-				steps = append(steps, i.table.build(i, i.back(), old))
+				steps = append(steps, i.table.build(i, i.back(), i.table.oldClauses))
 			}
 		}
 		steps = append(steps, t.hold(current, old)...)
 		for _, c := range gather(t, checksOf) {
-			steps = append(steps, c.add(c.table, c.back(), c.backward)...)
+			steps = append(steps, c.add(c.back(), c.table.oldClauses)...)
 		}
 	}
 	for _, k := range g.early {

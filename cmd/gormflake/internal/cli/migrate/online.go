@@ -119,20 +119,12 @@ func describeStatus(s sqlmigrate.OnlineStatus) string {
 	if !s.Begun {
 		return "no move is under way"
 	}
-	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of)
-	if s.Copied > 0 {
-		text += fmt.Sprintf(", %d of about %d rows copied by the next one", s.Copied, s.OfRows)
-	}
-	if s.Rate > 0 {
-		text += fmt.Sprintf(", %.0f a second", s.Rate)
-	}
-	if s.Remaining >= time.Second {
-		text += ", about " + terminal.Span(s.Remaining) + " left"
-	}
-	if s.Waits > 0 {
-		text += fmt.Sprintf(", %d batches waited for replicas", s.Waits)
-	}
-	text += describeSteering(s.Steering)
+	text := fmt.Sprintf("begun %s: %d of %d steps done", terminal.Age(s.Began, time.Now()), s.Done, s.Of) +
+		when(s.Copied > 0, ", %d of about %d rows copied by the next one", s.Copied, s.OfRows) +
+		when(s.Rate > 0, ", %.0f a second", s.Rate) +
+		when(s.Remaining >= time.Second, ", about %s left", terminal.Span(s.Remaining)) +
+		when(s.Waits > 0, ", %d batches waited for replicas", s.Waits) +
+		describeSteering(s.Steering)
 	switch {
 	case s.Reverting:
 		return text + " of the way back; next: gormflake migrate online revert"

@@ -30,19 +30,17 @@ func onlineLine(now sqlmigrate.OnlineProgress) string {
 	if now.Step == "" {
 		return fmt.Sprintf("%d of %d steps done after %s", now.Done, now.Of, terminal.Rounded(now.Elapsed))
 	}
-	text := fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of)
-	if now.Table != "" {
-		text += " " + now.Table + ":"
+	return fmt.Sprintf("%s %d/%d", now.Stage, now.Done+1, now.Of) +
+		when(now.Table != "", " %s:", now.Table) + " " + now.Step +
+		when(now.Rate > 0, ": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch) +
+		when(now.Remaining >= time.Second, ", about %s to go", terminal.Span(now.Remaining)) +
+		when(now.Waiting != "", "; waits for %s", now.Waiting)
+}
+
+// when is a part of a line that is left out where it does not apply.
+func when(applies bool, format string, args ...any) string {
+	if !applies {
+		return ""
 	}
-	text += " " + now.Step
-	if now.Rate > 0 {
-		text += fmt.Sprintf(": %d of about %d rows, %.0f a second, %d at a time", now.Rows, now.OfRows, now.Rate, now.Batch)
-	}
-	if now.Remaining >= time.Second {
-		text += ", about " + terminal.Span(now.Remaining) + " to go"
-	}
-	if now.Waiting != "" {
-		text += "; waits for " + now.Waiting
-	}
-	return text
+	return fmt.Sprintf(format, args...)
 }

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,16 +113,9 @@ func (f *migrateFlags) withMove(ctx context.Context, mode string, tables []strin
 }
 
 func describeSteering(s sqlmigrate.OnlineSteering) string {
-	text := ""
-	add := func(wanted bool, format string, args ...any) {
-		if wanted {
-			text += "; " + fmt.Sprintf(format, args...)
-		}
-	}
-	add(s.Paused, "paused")
-	add(s.HoldSwap, "the swap waits for resume")
-	add(s.Stall > 0, "batches take up to %v", s.Stall.Round(time.Millisecond))
-	add(s.Between != plan.Hours{}, "it works between %v", s.Between)
-	add(s.MaxRunning > 0, "it waits while more than %d statements are running", s.MaxRunning)
-	return text
+	return when(s.Paused, "; paused") +
+		when(s.HoldSwap, "; the swap waits for resume") +
+		when(s.Stall > 0, "; batches take up to %v", s.Stall.Round(time.Millisecond)) +
+		when(s.Between != plan.Hours{}, "; it works between %v", s.Between) +
+		when(s.MaxRunning > 0, "; it waits while more than %d statements are running", s.MaxRunning)
 }
