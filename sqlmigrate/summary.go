@@ -98,10 +98,8 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 		o.Tables, o.Reasons = engine.AppendNew(o.Tables, b.Table), engine.AppendNew(o.Reasons, b.Reason)
 	}
 	first := map[string]int{}
-	for i, o := range objects {
-		if _, ok := first[o.Fix]; !ok {
-			first[o.Fix] = i
-		}
+	for i, o := range slices.Backward(objects) {
+		first[o.Fix] = i
 	}
 	slices.SortStableFunc(objects, func(a, b BlockingObject) int { return cmp.Compare(first[a.Fix], first[b.Fix]) })
 	return objects
