@@ -242,8 +242,8 @@ func (f *finder) settle(s *suspect, found []*present) {
 			return
 		}
 		s.reason, s.keys = "its name", all
-		if f.typed(s) {
-			s.reason = "its name, next to " + strings.TrimSuffix(s.column.Name, "id") + "type"
+		if other := f.typeColumn(s.column); other != "" {
+			s.reason = "its name, next to " + other
 		}
 	case weak:
 		s.keys = slices.DeleteFunc(s.keys, func(key Key) bool { return !slices.Contains(all, key) })
@@ -273,10 +273,11 @@ func keysOf(found []*present, is func(*present) bool) []Key {
 	return keys
 }
 
-// typed reports whether another column may tell which table it refers to.
-func (f *finder) typed(s *suspect) bool {
-	stem, ok := strings.CutSuffix(s.column.Name, "_id")
-	return ok && slices.ContainsFunc(f.in.Survey.TypeColumns, func(r engine.Reference) bool {
-		return r.Table == s.column.Table && r.Column == stem+"_type"
-	})
+// typeColumn is another column that may tell which table this one refers to, or none.
+func (f *finder) typeColumn(c engine.NarrowColumn) string {
+	stem, ok := strings.CutSuffix(c.Name, "_id")
+	if other := (engine.Reference{Table: c.Table, Column: stem + "_type"}); ok && slices.Contains(f.in.Survey.TypeColumns, other) {
+		return other.Column
+	}
+	return ""
 }
