@@ -10,7 +10,8 @@ import (
 // mysqlColumns asks about the columns. CHAR and BINARY are no text: what they return has
 // lost or gained characters at its end.
 const mysqlColumns = `SELECT LOWER(COLUMN_NAME), CONCAT(COLUMN_TYPE, COALESCE(CONCAT(' with the collation ', COLLATION_NAME), '')),
-  CASE WHEN DATA_TYPE = 'int' THEN 'integer' WHEN DATA_TYPE LIKE 'var%' OR DATA_TYPE LIKE '%text' OR DATA_TYPE LIKE '%blob' THEN 'text' ELSE DATA_TYPE END,
+  CASE WHEN LOWER(DATA_TYPE) = 'int' THEN 'integer'
+    WHEN LOWER(DATA_TYPE) LIKE 'var%' OR LOWER(DATA_TYPE) LIKE '%text' OR LOWER(DATA_TYPE) LIKE '%blob' THEN 'text' ELSE LOWER(DATA_TYPE) END,
   COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, 0), COALESCE(NUMERIC_SCALE, 0),
   COLUMN_TYPE NOT LIKE '%unsigned%' AND COALESCE(RIGHT(COLLATION_NAME, 4) = '_bin', 1),
   COALESCE(RIGHT(COLLATION_NAME, 10) <> '_nopad_bin' AND COLLATION_NAME <> 'utf8mb4_0900_bin', 0),
