@@ -44,7 +44,10 @@ type Input struct {
 func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
-	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), explained: map[Key]bool{}, joined: map[Key][]evidence{}, foreign: map[Key][]Key{}, named: map[Key][]Key{}}
+	f := &finder{
+		in: in, tables: newTables(in.Survey.Tables, in.Keys),
+		explained: map[Key]bool{}, joined: map[Key][]evidence{}, foreign: map[Key][]Key{}, named: map[Key][]Key{},
+	}
 	f.read()
 	var open []*suspect
 	for _, c := range in.Survey.Columns {
