@@ -286,7 +286,7 @@ func (p *passage) failure(end int, err error) error {
 	if !p.engine.Transactions() {
 		kept = min(p.done, end)
 	}
-	state := strings.Join(append([]string{p.engine.AfterFailure(changes(p.tasks[:kept]), p.done >= end)}, p.run.over...), ", ")
+	state := strings.Join(append([]string{p.state(changes(p.tasks[:kept]), p.done >= end)}, p.run.over...), ", ")
 	if p.done >= end {
 		return fmt.Errorf("sqlmigrate: phase %s, after %s: %w (%s)", p.name, p.lastOf(end), err, state)
 	}
@@ -297,6 +297,25 @@ func (p *passage) failure(end int, err error) error {
 	}
 	return fmt.Errorf("sqlmigrate: phase %s%s, statement %d of %d, %s: %w (%s)",
 		p.name, of, p.done+1, len(p.tasks), shortened(t.statement.SQL), err, state)
+}
+
+// state describes what the phase has changed, of which that many statements are kept. all
+// is true if the failure came after the last one of a transaction: how a COMMIT has ended
+// that has failed, or whose answer was lost, PostgreSQL's client does not know.
+func (p *passage) state(changed int, all bool) string {
+	state := "nothing of this phase has been changed"
+	switch {
+	case !p.engine.Transactions() && changed == 0:
+		return "no statement of this phase has been carried out"
+	case !p.engine.Transactions() && all:
+		return "all statements of this phase have been carried out"
+	case changed > 0:
+		state = engine.Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
+	}
+	if all && p.plan.Dialect == "postgres" {
+		state += ", or all of it if the connection was lost: inspect again"
+	}
+	return state
 }
 
 func (p *passage) lastOf(end int) string {

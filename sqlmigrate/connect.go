@@ -77,7 +77,10 @@ func poolOf(db *gorm.DB) (*sql.Conn, *sql.DB, error) {
 		return nil, nil, errors.New("sqlmigrate: db is a transaction, and what has to be done around one cannot be done in it: pass the handle that gorm.Open returned")
 	}
 	for _, pool := range []gorm.ConnPool{current, root} {
-		if conn, ok := unprepared(pool).(*sql.Conn); ok && conn != nil {
+		if prepared, ok := pool.(*gorm.PreparedStmtDB); ok && prepared != nil {
+			pool = prepared.ConnPool
+		}
+		if conn, ok := pool.(*sql.Conn); ok && conn != nil {
 			return conn, nil, nil
 		}
 	}
@@ -104,13 +107,6 @@ func unwrap(root gorm.ConnPool) (*sql.DB, error) {
 		return pool, nil
 	}
 	return nil, fmt.Errorf("sqlmigrate: the pool of db is a %T: want a *sql.DB, a *sql.Conn, or a gorm.GetDBConnector that returns the former", root)
-}
-
-func unprepared(pool gorm.ConnPool) gorm.ConnPool {
-	if prepared, ok := pool.(*gorm.PreparedStmtDB); ok && prepared != nil {
-		return prepared.ConnPool
-	}
-	return pool
 }
 
 func isTransaction(pool gorm.ConnPool) bool {

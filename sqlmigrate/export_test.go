@@ -76,11 +76,6 @@ func (*FakeEngine) Sample(context.Context, *sql.Conn, engine.TableName, []engine
 	return nil, errors.New("not sampled")
 }
 
-// AfterFailure asks the plan's database.
-func (f *FakeEngine) AfterFailure(changed int, all bool) string {
-	return engines[f.plan.Dialect].AfterFailure(changed, all)
-}
-
 // SetEngine makes p use f.
 func SetEngine(p *Plan, f *FakeEngine) { p.engine, f.plan = f, p }
 

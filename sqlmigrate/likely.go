@@ -14,20 +14,6 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/likely"
 )
 
-// A LikelyReference is a column that is too narrow for a Snowflake ID and may hold
-// keys, although nothing says so for certain. Whether it does is for people to say:
-// by [WithReference] or [WithoutReference].
-type LikelyReference struct {
-	Column string   // as WithReference takes it
-	Type   string   // as the database writes it
-	Keys   []string // that it may hold, the likeliest first; empty if it could be any
-	Reason string   // in words: its name
-
-	// Change says how to make the column wide where no plan does that: an array, a
-	// domain, a composite type. Otherwise it is empty.
-	Change string
-}
-
 // FindReferences finds columns that are too narrow for a Snowflake ID and may hold
 // one of the keys, each given as table.column or schema.table.column. It is how
 // [Inspect] fills [Plan.Likely], for keys that are moved already, and only reads.
@@ -76,7 +62,9 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 	if len(c.keys)+len(c.references) == 0 {
 		return nil, nil
 	}
-	survey, err := e.Survey(ctx, conn, schemasOf(c.keys))
+	schemas := converted(c.keys, func(key likely.Key) string { return key.Table.Schema })
+	slices.Sort(schemas)
+	survey, err := e.Survey(ctx, conn, slices.Compact(schemas))
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
@@ -88,7 +76,7 @@ func (c *config) findReferences(ctx context.Context, conn *sql.Conn, e engine.En
 	if err != nil {
 		return nil, fmt.Errorf("sqlmigrate: look for columns that may hold keys: %w", err)
 	}
-	return converted(found, likelyFrom), nil
+	return found, nil
 }
 
 // leaseTable is where package sqllease keeps worker IDs, which are no keys.
@@ -129,21 +117,4 @@ func (p *Plan) keys() []likely.Key {
 		}
 	}
 	return keys
-}
-
-func schemasOf(keys []likely.Key) []string {
-	var names []string
-	for _, key := range keys {
-		if key.Table.Schema != "" {
-			names = engine.AppendNew(names, key.Table.Schema)
-		}
-	}
-	return names
-}
-
-func likelyFrom(f likely.Finding) LikelyReference {
-	return LikelyReference{
-		Column: f.Column.String(), Type: f.Column.Type, Reason: f.Reason, Change: f.Column.Change,
-		Keys: converted(f.Keys, likely.Key.String),
-	}
 }

@@ -66,21 +66,13 @@ func (w *modelWalk) related(s *schema.Schema) error {
 	return w.visit(s)
 }
 
-// relationsOf holds GORM's lock: it adds relations to a schema whenever it parses
-// a model that refers to it.
+// relationsOf are those of the model, and those of models that refer to it, which GORM
+// adds to its map whenever it parses one. Of fields of the same name in embedded structs,
+// one alone is in the map.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
+	own := model.Relations(s)
 	defer model.ReadLock(s)()
-	return allRelations(&s.Relationships)
-}
-
-// allRelations follows the fields of embedded structs too: two of them may have the
-// same name, and only one of these is in the map of the whole.
-func allRelations(r *schema.Relationships) []*schema.Relationship {
-	found := slices.Collect(maps.Values(r.Relations))
-	for _, embedded := range r.EmbeddedRelations {
-		found = append(found, allRelations(embedded)...)
-	}
-	return found
+	return slices.AppendSeq(own, maps.Values(s.Relationships.Relations))
 }
 
 // add leaves out the type column of a polymorphic association, which refers to

@@ -57,6 +57,10 @@ type (
 	Blocker = plan.Blocker
 	// An Omission is what a phase leaves undone.
 	Omission = plan.Omission
+	// A LikelyReference is a column that is too narrow for a Snowflake ID and may hold
+	// keys, although nothing says so for certain. Whether it does is for people to say:
+	// by [WithReference] or [WithoutReference].
+	LikelyReference = plan.LikelyReference
 	// PhaseName names a phase.
 	PhaseName = plan.PhaseName
 	// A Phase can be deployed apart from the next one.

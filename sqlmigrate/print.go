@@ -62,7 +62,8 @@ func (p *Plan) headline() string {
 type page struct {
 	strings.Builder
 
-	width int
+	width  int
+	prefix string // of each row
 }
 
 func (out *page) summary(p *Plan) {
@@ -201,7 +202,10 @@ func (out *page) phases(phases []Phase, style Style) {
 		}
 		out.line(0, headlineOf(&phase))
 		for _, step := range phase.Steps {
-			out.step(&step)
+			out.work(2, &step)
+			for _, statement := range step.Up {
+				out.line(6, statement.SQL+";")
+			}
 		}
 	}
 }
@@ -218,14 +222,11 @@ func headlineOf(p *Phase) string {
 	return fmt.Sprintf("Phase %s: %s, %s", p.Name, engine.Count(len(p.Steps), "step"), duration(p.Estimate()))
 }
 
-func (out *page) step(s *Step) {
-	out.line(2, s.Table+": "+s.Text)
-	out.line(4, workOf(s))
+func (out *page) work(indent int, s *Step) {
+	out.line(indent, s.Table+": "+s.Text)
+	out.line(indent+2, workOf(s))
 	if s.Locks != "" {
-		out.line(4, "locks: "+s.Locks)
-	}
-	for _, statement := range s.Up {
-		out.line(6, statement.SQL+";")
+		out.line(indent+2, "locks: "+s.Locks)
 	}
 }
 
@@ -262,12 +263,12 @@ func (out *page) line(indent int, text string) {
 
 // wrapped indents the first line of text, which begins with a mark, and the next ones.
 func (out *page) wrapped(first, next int, mark, text string) {
-	row := strings.Repeat(" ", first) + mark
+	row := out.prefix + strings.Repeat(" ", first) + mark
 	empty := true
 	for word := range strings.FieldsSeq(text) {
 		if !empty && utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) > out.width {
 			out.row(row)
-			row, empty = strings.Repeat(" ", next), true
+			row, empty = out.prefix+strings.Repeat(" ", next), true
 		}
 		if !empty {
 			row += " "

@@ -98,10 +98,8 @@ func blockingObjects(blockers []Blocker) []BlockingObject {
 		o.Tables, o.Reasons = engine.AppendNew(o.Tables, b.Table), engine.AppendNew(o.Reasons, b.Reason)
 	}
 	first := map[string]int{}
-	for i, o := range objects {
-		if _, ok := first[o.Fix]; !ok {
-			first[o.Fix] = i
-		}
+	for i, o := range slices.Backward(objects) {
+		first[o.Fix] = i
 	}
 	slices.SortStableFunc(objects, func(a, b BlockingObject) int { return cmp.Compare(first[a.Fix], first[b.Fix]) })
 	return objects
@@ -121,43 +119,26 @@ func (o *BlockingObject) is(b Blocker) bool {
 // done and which locks it takes, as comments. It is not for running: [Plan.Apply]
 // and [Plan.WriteFiles] set up the connection, and leave out what has been done.
 func (p *Plan) SQL() string {
-	out := page{width: pageWidth}
-	out.comment(0, p.headline())
+	out := page{width: pageWidth, prefix: "-- "}
+	out.line(0, p.headline())
 	for _, phase := range p.Phases {
-		out.row("")
-		out.comment(0, headlineOf(&phase))
+		out.WriteString("\n")
+		out.line(0, headlineOf(&phase))
 		if phase.Transaction {
-			out.row("BEGIN;")
+			out.WriteString("BEGIN;\n")
 		}
 		for _, step := range phase.Steps {
-			out.review(&step, phase.Transaction)
+			out.work(0, &step)
+			for _, statement := range step.Up {
+				if statement.Unless != "" && !phase.Transaction {
+					out.line(2, "left out if this is true: "+statement.Unless)
+				}
+				out.WriteString(statement.SQL + ";\n")
+			}
 		}
 		if phase.Transaction {
-			out.row("COMMIT;")
+			out.WriteString("COMMIT;\n")
 		}
 	}
 	return out.String()
-}
-
-func (out *page) review(s *Step, transaction bool) {
-	out.comment(0, s.Table+": "+s.Text)
-	out.comment(2, workOf(s))
-	if s.Locks != "" {
-		out.comment(2, "locks: "+s.Locks)
-	}
-	for _, statement := range s.Up {
-		if statement.Unless != "" && !transaction {
-			out.comment(2, "left out if this is true: "+statement.Unless)
-		}
-		out.WriteString(statement.SQL + ";\n")
-	}
-}
-
-// comment wraps text, each line of it behind the mark of a comment.
-func (out *page) comment(indent int, text string) {
-	lines := page{width: out.width - len("-- ")}
-	lines.line(indent, text)
-	for line := range strings.Lines(lines.String()) {
-		out.WriteString("-- " + line)
-	}
 }

@@ -120,6 +120,22 @@ func TestModelReferencesToNoKey(t *testing.T) {
 	}
 }
 
+type house struct {
+	ID     int64
+	Before address `gorm:"embedded;embeddedPrefix:before_"`
+	After  address `gorm:"embedded;embeddedPrefix:after_"`
+}
+
+// Fields of embedded structs may have the same name.
+func TestModelReferencesOfOneName(t *testing.T) {
+	t.Parallel()
+	got, err := sqlmigrate.ModelReferences(sqlite(t), &house{})
+	want := []string{"houses.after_city_id -> cities.id", "houses.before_city_id -> cities.id"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("references %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestBadTargets(t *testing.T) {
 	t.Parallel()
 	const accepted = "want the name of a table or a GORM model"

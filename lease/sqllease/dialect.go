@@ -123,14 +123,6 @@ func dialectOf(name string) (*dialect, error) {
 	return nil, fmt.Errorf("sqllease: dialect %q is not supported: want sqlite, mysql or postgres", name)
 }
 
-// variant is the dialect of an engine that speaks the protocol of this one's.
-func (d *dialect) variant(engine string) *dialect {
-	if d == mysqlDialect && engine == tidb {
-		return tidbDialect
-	}
-	return d
-}
-
 // DDL returns the statement that creates the table, for those who do not let
 // their applications do it: dialect is "sqlite", "mysql" or "postgres". Of opts
 // only [WithTable] matters. Where the table exists, the store needs the rights

@@ -65,7 +65,9 @@ func (s *store) checkEngine(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	engine := compatible.Engine(version)
-	s.chosen.Store(s.dialect().variant(engine))
+	if engine == tidb && s.dialect() == mysqlDialect {
+		s.chosen.Store(tidbDialect)
+	}
 	if engine == "" || s.volatile {
 		return nil
 	}

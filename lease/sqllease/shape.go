@@ -65,6 +65,43 @@ type column struct {
 // A uniqueKey covers namespace and worker_id, and no other column.
 type uniqueKey struct{ name, defect string }
 
+// readColumns reads a query for the columns: each with its name and type in words, what
+// [holds] is asked about, and a [column]'s other fields in their order.
+func (found *shape) readColumns(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
+	found.columns = map[string]column{}
+	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
+		var name, typ string
+		var size, scale int64
+		var c column
+		err := rows.Scan(&name, &c.typ, &typ, &size, &scale, &c.exact, &c.pads, &c.nullable, &c.generated)
+		c.exact = c.exact && holds(name, typ, size, scale)
+		found.columns[name] = c
+		return err
+	})
+}
+
+// readParts reads a query for everything else: each row is a field of the shape and up to
+// three texts for it.
+func (found *shape) readParts(ctx context.Context, conn *sql.Conn, query string, args ...any) error {
+	return eachRow(ctx, conn, query, args, func(rows *sql.Rows) error {
+		var part, text, second, third string
+		err := rows.Scan(&part, &text, &second, &third)
+		switch part {
+		case "schema":
+			found.schema = text
+		case "kind":
+			found.kind = text
+		case "forgets":
+			found.forgets = text
+		case "key":
+			found.keys = append(found.keys, uniqueKey{text, second})
+		case "flaw":
+			found.flaws = append(found.flaws, Flaw{text, second, third})
+		}
+		return err
+	})
+}
+
 // sizes are the characters or digits of the longest value of each column.
 var sizes = map[string]int64{"namespace": maxNamespace, "worker_id": 10, "bound": 19, "owner": maxOwner}
 

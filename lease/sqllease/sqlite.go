@@ -62,10 +62,7 @@ func inspectSQLite(ctx context.Context, conn *sql.Conn, _ table) (found session,
 const synchronousExtra = 3
 
 func durablySQLite(ctx context.Context, conn *sql.Conn, t table, write func() error) error {
-	pragma := "PRAGMA synchronous"
-	if t.schema != "" {
-		pragma = `PRAGMA "` + t.schema + `".synchronous`
-	}
+	pragma := `PRAGMA "` + t.schema + `".synchronous`
 	extra := func(level int) int { return max(level, synchronousExtra) }
 	return while(ctx, conn, pragma, pragma+" = %d", extra, write)
 }

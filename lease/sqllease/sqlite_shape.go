@@ -14,34 +14,43 @@ import (
 const sqliteTable = `SELECT schema, type FROM pragma_table_list
 WHERE name = ? COLLATE NOCASE AND (schema = ? COLLATE NOCASE OR ? = '') ORDER BY schema <> 'temp', schema <> 'main' LIMIT 1`
 
-// sqliteColumns asks for the type and the NULLs of the columns. A column of the
-// primary key counts as one without NULL: the store writes none.
-const sqliteColumns = `SELECT lower(name), type, NOT ("notnull" OR pk), hidden > 1 FROM pragma_table_xinfo(?, ?)`
+// sqliteColumns asks about the columns. A column of the primary key counts as one without
+// NULL: the store writes none. The type is by the affinity that SQLite derives from its
+// name: drivers read a column of another numeric type, such as TIMESTAMP or BOOLEAN, as
+// something other than a number.
+//
+// A column compares byte by byte if it tells texts apart that differ in case, or in a
+// blank at the end. The catalog does not return its collation, but a compound SELECT
+// compares by the one of its first part.
+const sqliteColumns = `SELECT name, CASE WHEN exact THEN type ELSE type || ' with a collation other than BINARY' END, CASE
+    WHEN upper(type) LIKE '%%INT%%' THEN 'bigint'
+    WHEN upper(type) LIKE '%%CHAR%%' OR upper(type) LIKE '%%CLOB%%' OR upper(type) LIKE '%%TEXT%%' OR upper(type) LIKE '%%BLOB%%' OR type = '' THEN 'text'
+    WHEN upper(type) LIKE 'NUMERIC%%' OR upper(type) LIKE 'DECIMAL%%' THEN 'decimal'
+    ELSE type END, 2147483647, 0, exact, false, nullable, generated
+FROM (SELECT lower(name) AS name, type, NOT ("notnull" OR pk) AS nullable, hidden > 1 AS generated, CASE lower(name)
+    WHEN 'namespace' THEN (SELECT count(*) = 3 FROM (SELECT namespace FROM %[1]s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a '))))
+    WHEN 'owner' THEN (SELECT count(*) = 3 FROM (SELECT owner FROM %[1]s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a '))))
+    ELSE true END AS exact
+  FROM pragma_table_xinfo(?, ?))`
 
 // sqliteKeys asks for the unique indexes over both key columns and no other.
-const sqliteKeys = `SELECT l.name, CASE
+const sqliteKeys = `SELECT 'key', l.name, CASE
     WHEN l.partial THEN 'is partial'
     WHEN max(x.coll <> 'BINARY') THEN 'has a collation other than BINARY'
-    ELSE '' END
+    ELSE '' END, ''
 FROM pragma_index_list(?, ?) l JOIN pragma_index_xinfo(l.name, ?) x
 WHERE l."unique" AND x.key GROUP BY l.name
 HAVING count(*) = 2 AND count(DISTINCT CASE WHEN lower(x.name) IN ('namespace', 'worker_id') THEN lower(x.name) END) = 2`
 
-// sqliteCompares asks whether a column tells texts apart that differ in case, or in a
-// blank at the end. The catalog does not return the collation of a column, but a
-// compound SELECT compares by the one of its first part.
-const sqliteCompares = `SELECT count(*) = 3 FROM (SELECT %s FROM %s WHERE 1 = 0 UNION SELECT column1 FROM (VALUES ('a'), ('A'), ('a ')))`
-
 const sqliteTriggers = `SELECT name, sql FROM %s.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
 
-func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
-	var schema, kind string
-	if err := conn.QueryRowContext(ctx, sqliteTable, t.name, t.schema, t.schema).Scan(&schema, &kind); err != nil {
-		return shape{}, err
+func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (found shape, err error) {
+	var kind string
+	if err = conn.QueryRowContext(ctx, sqliteTable, t.name, t.schema, t.schema).Scan(&found.schema, &kind); err != nil {
+		return found, err
 	}
-	found := shape{schema: schema, columns: map[string]column{}}
 	switch {
-	case schema == "temp":
+	case found.schema == "temp":
 		found.kind = temporary
 		return found, nil
 	case kind != "table":
@@ -49,53 +58,18 @@ func sqliteShape(ctx context.Context, conn *sql.Conn, t table) (shape, error) {
 		return found, nil
 	}
 	return found, errors.Join(
-		found.readSQLiteColumns(ctx, conn, t, schema),
-		found.readSQLiteKeys(ctx, conn, t, schema),
-		found.readSQLiteTriggers(ctx, conn, t, schema),
+		found.readColumns(ctx, conn, fmt.Sprintf(sqliteColumns, t.quoted), t.name, found.schema),
+		found.readParts(ctx, conn, sqliteKeys, t.name, found.schema, found.schema),
+		found.readSQLiteTriggers(ctx, conn, t),
 	)
-}
-
-func (found *shape) readSQLiteColumns(ctx context.Context, conn *sql.Conn, t table, schema string) error {
-	err := eachRow(ctx, conn, sqliteColumns, []any{t.name, schema}, func(rows *sql.Rows) error {
-		var name string
-		var c column
-		err := rows.Scan(&name, &c.typ, &c.nullable, &c.generated)
-		c.exact = sqliteHolds(name, strings.ToUpper(c.typ))
-		found.columns[name] = c
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"namespace", "owner"} {
-		var exact bool
-		if err := conn.QueryRowContext(ctx, fmt.Sprintf(sqliteCompares, name, t.quoted)).Scan(&exact); err != nil {
-			return err
-		}
-		if c := found.columns[name]; !exact {
-			c.exact = false
-			c.typ += " with a collation other than BINARY"
-			found.columns[name] = c
-		}
-	}
-	return nil
-}
-
-func (found *shape) readSQLiteKeys(ctx context.Context, conn *sql.Conn, t table, schema string) error {
-	return eachRow(ctx, conn, sqliteKeys, []any{t.name, schema, schema}, func(rows *sql.Rows) error {
-		var k uniqueKey
-		err := rows.Scan(&k.name, &k.defect)
-		found.keys = append(found.keys, k)
-		return err
-	})
 }
 
 // sqliteHarmless matches a trigger that does not run before rows are written.
 // SQLite's default is BEFORE.
 var sqliteHarmless = regexp.MustCompile(`(?is)^CREATE\s+TRIGGER\s+("(?:[^"]|"")*"|` + "`[^`]*`" + `|\[[^]]*\]|'[^']*'|\S+)\s+(AFTER|(BEFORE\s+)?DELETE)\b`)
 
-func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t table, schema string) error {
-	quoted := `"` + schema + `"`
+func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t table) error {
+	quoted := `"` + found.schema + `"`
 	return eachRow(ctx, conn, fmt.Sprintf(sqliteTriggers, quoted), []any{t.name}, func(rows *sql.Rows) error {
 		var name, ddl string
 		err := rows.Scan(&name, &ddl)
@@ -107,16 +81,4 @@ func (found *shape) readSQLiteTriggers(ctx context.Context, conn *sql.Conn, t ta
 		}
 		return err
 	})
-}
-
-// sqliteHolds reports whether a column of the type holds all values, by the
-// affinity that SQLite derives from its name. Drivers read a column of another
-// numeric type, such as TIMESTAMP or BOOLEAN, as something other than a number.
-func sqliteHolds(column, typ string) bool {
-	integer := strings.Contains(typ, "INT")
-	text := strings.Contains(typ, "CHAR") || strings.Contains(typ, "CLOB") || strings.Contains(typ, "TEXT")
-	if column == "worker_id" || column == "bound" {
-		return integer || !text && (strings.HasPrefix(typ, "NUMERIC") || strings.HasPrefix(typ, "DECIMAL"))
-	}
-	return !integer && (text || typ == "" || strings.Contains(typ, "BLOB"))
 }

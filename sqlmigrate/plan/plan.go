@@ -69,6 +69,19 @@ type Omission struct {
 	Blocker
 }
 
+// A LikelyReference is a column that is too narrow for a Snowflake ID and may hold keys,
+// although nothing says so for certain.
+type LikelyReference struct {
+	Column string   // as WithReference takes it
+	Type   string   // as the database writes it
+	Keys   []string // that it may hold, the likeliest first; empty if it could be any
+	Reason string   // in words: its name
+
+	// Change says how to make the column wide where no plan does that: an array, a
+	// domain, a composite type. Otherwise it is empty.
+	Change string
+}
+
 // PhaseName names a phase.
 type PhaseName string
 

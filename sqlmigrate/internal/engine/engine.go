@@ -60,19 +60,6 @@ type Engine interface {
 	// Sample returns values of columns of one table, as text, in rows. It reads
 	// a small part of a large table, without waiting for a lock of it.
 	Sample(ctx context.Context, conn *sql.Conn, table TableName, columns []NarrowColumn) ([][]sql.NullString, error)
-
-	// AfterFailure describes what a phase that has failed has changed, of which
-	// that many statements have been carried out and are kept. all is true if the
-	// failure came after the last one of a transaction.
-	AfterFailure(changed int, all bool) string
-}
-
-// NothingChanged is for a phase that is one transaction.
-const NothingChanged = "nothing of this phase has been changed"
-
-// PartlyChanged is for a phase of which some statements are kept.
-func PartlyChanged(changed int) string {
-	return Count(changed, "statement") + " of this phase applied and kept: fix the cause and run the same plan again to resume"
 }
 
 // A Result is what a database's part of a plan is made of.

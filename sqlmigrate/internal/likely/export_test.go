@@ -21,7 +21,7 @@ func Joins(text string, tables ...string) []string {
 	}
 	var pairs []string
 	for _, p := range joins(text, known) {
-		pairs = append(pairs, p[0].table.Name+"."+p[0].name+"="+p[1].table.Name+"."+p[1].name)
+		pairs = append(pairs, p[0].String()+"="+p[1].String())
 	}
 	return pairs
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // A Key is a column whose values are, or become, Snowflake IDs.
@@ -38,20 +39,15 @@ type Input struct {
 	Explained []engine.Reference
 }
 
-// A Finding is a column that may hold keys, the likeliest first. There are none if
-// it could be any.
-type Finding struct {
-	Column engine.NarrowColumn
-	Keys   []Key
-	Reason string
-}
-
 // Find returns the columns, by table and in their order there. It reads samples of
 // those whose names leave it open.
-func Find(ctx context.Context, in Input) ([]Finding, error) {
+func Find(ctx context.Context, in Input) (found []plan.LikelyReference, err error) {
 	in.Keys = slices.Clone(in.Keys)
 	slices.SortFunc(in.Keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
-	f := &finder{in: in, tables: newTables(in.Survey.Tables, in.Keys), explained: map[column]bool{}, joined: map[column][]evidence{}, foreign: map[column][]column{}, named: map[column][]Key{}}
+	f := &finder{
+		in: in, tables: newTables(in.Survey.Tables, in.Keys),
+		explained: map[Key]bool{}, joined: map[Key][]evidence{}, foreign: map[Key][]Key{}, named: map[Key][]Key{},
+	}
 	f.read()
 	var open []*suspect
 	for _, c := range in.Survey.Columns {
@@ -62,25 +58,24 @@ func Find(ctx context.Context, in Input) ([]Finding, error) {
 	if err := f.weigh(ctx, open); err != nil {
 		return nil, err
 	}
-	var found []Finding
+	slices.SortStableFunc(open, func(a, b *suspect) int {
+		return cmp.Or(cmp.Compare(a.column.Table.Schema, b.column.Table.Schema), cmp.Compare(a.column.Table.Name, b.column.Table.Name))
+	})
 	for _, s := range open {
 		if s.reason != "" {
-			found = append(found, Finding{s.column, s.keys, s.reason})
+			found = append(found, s.found())
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Column.Table.Schema, b.Column.Table.Schema), cmp.Compare(a.Column.Table.Name, b.Column.Table.Name))
-	})
 	return found, nil
 }
 
 type finder struct {
 	in        Input
 	tables    *tables
-	explained map[column]bool
-	joined    map[column][]evidence
-	foreign   map[column][]column
-	named     map[column][]Key
+	explained map[Key]bool
+	joined    map[Key][]evidence
+	foreign   map[Key][]Key
+	named     map[Key][]Key
 }
 
 // evidence is what compares a column with a key.
@@ -106,13 +101,13 @@ func (f *finder) read() {
 	for _, t := range f.in.Survey.Tables {
 		known[strings.ToLower(t.Name)] = append(known[strings.ToLower(t.Name)], t)
 	}
-	keys := map[column]Key{}
+	keys := map[Key]Key{}
 	for _, key := range f.in.Keys {
 		keys[columnOf(key.Table, key.Column)] = key
 	}
 	for _, text := range f.in.Survey.Texts {
 		for _, pair := range joins(text.SQL, known) {
-			for _, ends := range [][2]column{pair, {pair[1], pair[0]}} {
+			for _, ends := range [][2]Key{pair, {pair[1], pair[0]}} {
 				if key, ok := keys[ends[1]]; ok {
 					f.joined[ends[0]] = append(f.joined[ends[0]], evidence{key, text.Object})
 				}
@@ -131,6 +126,14 @@ type suspect struct {
 	reason  string
 	values  samples
 	dense   bool // they are a primary key without gaps, as a counter's
+}
+
+func (s *suspect) found() plan.LikelyReference {
+	found := plan.LikelyReference{Column: s.column.String(), Type: s.column.Type, Reason: s.reason, Change: s.column.Change}
+	for _, key := range s.keys {
+		found.Keys = append(found.Keys, key.String())
+	}
+	return found
 }
 
 // judge returns nil for a column that holds no key.
@@ -172,7 +175,7 @@ func (f *finder) judge(c engine.NarrowColumn) *suspect {
 	return s
 }
 
-func (f *finder) isKey(c column) bool {
+func (f *finder) isKey(c Key) bool {
 	return slices.ContainsFunc(f.in.Keys, func(key Key) bool { return columnOf(key.Table, key.Column) == c })
 }
 
@@ -185,7 +188,7 @@ func (f *finder) own(s *suspect) bool {
 func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
 // judgeForeign is for a column with a foreign key: what it holds is known.
-func (f *finder) judgeForeign(s *suspect, targets []column) *suspect {
+func (f *finder) judgeForeign(s *suspect, targets []Key) *suspect {
 	for _, key := range f.in.Keys {
 		if slices.Contains(targets, columnOf(key.Table, key.Column)) {
 			s.keys, s.reason = append(s.keys, key), "its foreign key"
@@ -242,8 +245,8 @@ func (f *finder) settle(s *suspect, found []*present) {
 			return
 		}
 		s.reason, s.keys = "its name", all
-		if f.typed(s) {
-			s.reason = "its name, next to " + strings.TrimSuffix(s.column.Name, "id") + "type"
+		if other := f.typeColumn(s.column); other != "" {
+			s.reason = "its name, next to " + other
 		}
 	case weak:
 		s.keys = slices.DeleteFunc(s.keys, func(key Key) bool { return !slices.Contains(all, key) })
@@ -273,10 +276,11 @@ func keysOf(found []*present, is func(*present) bool) []Key {
 	return keys
 }
 
-// typed reports whether another column may tell which table it refers to.
-func (f *finder) typed(s *suspect) bool {
-	stem, ok := strings.CutSuffix(s.column.Name, "_id")
-	return ok && slices.ContainsFunc(f.in.Survey.TypeColumns, func(r engine.Reference) bool {
-		return r.Table == s.column.Table && r.Column == stem+"_type"
-	})
+// typeColumn is another column that may tell which table this one refers to, or none.
+func (f *finder) typeColumn(c engine.NarrowColumn) string {
+	stem, ok := strings.CutSuffix(c.Name, "_id")
+	if other := (engine.Reference{Table: c.Table, Column: stem + "_type"}); ok && slices.Contains(f.in.Survey.TypeColumns, other) {
+		return other.Column
+	}
+	return ""
 }

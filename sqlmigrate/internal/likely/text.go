@@ -8,14 +8,9 @@ import (
 	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
-// A column of a table, with both names in small letters.
-type column struct {
-	table engine.TableName
-	name  string
-}
-
-func columnOf(table engine.TableName, name string) column {
-	return column{engine.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
+// columnOf is any column, with its names in small letters.
+func columnOf(table engine.TableName, name string) Key {
+	return Key{engine.TableName{Schema: strings.ToLower(table.Schema), Name: strings.ToLower(table.Name)}, strings.ToLower(name)}
 }
 
 var (
@@ -26,11 +21,11 @@ var (
 // joins are the pairs of columns that a definition compares, each with the names in
 // small letters. It is not read as the server reads it: a pair too many changes
 // little, because it only counts if one of the two is a key.
-func joins(text string, known map[string][]engine.TableName) [][2]column {
+func joins(text string, known map[string][]engine.TableName) [][2]Key {
 	edge := make([]string, 6) // so that each word has others around it
 	words := slices.Concat(edge, wordsOfSQL(text), edge)
 	names := aliases(words, known)
-	var pairs [][2]column
+	var pairs [][2]Key
 	for i, word := range words {
 		if word != "=" && !strings.EqualFold(word, "in") {
 			continue
@@ -42,7 +37,7 @@ func joins(text string, known map[string][]engine.TableName) [][2]column {
 		for _, left := range names.columns(words[i-3:]) {
 			for _, right := range names.columns(after) {
 				if left != right {
-					pairs = append(pairs, [2]column{left, right})
+					pairs = append(pairs, [2]Key{left, right})
 				}
 			}
 		}
@@ -118,11 +113,11 @@ func isName(word string) bool {
 }
 
 // columns are those that words begin with: table.column.
-func (a aliased) columns(words []string) []column {
+func (a aliased) columns(words []string) []Key {
 	if words[1] != "." {
 		return nil
 	}
-	var found []column
+	var found []Key
 	for _, t := range a[strings.ToLower(words[0])] {
 		found = append(found, columnOf(t, words[2]))
 	}

@@ -160,7 +160,9 @@ func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) er
 	slices.Sort(wanted)
 	wanted = slices.DeleteFunc(slices.Compact(wanted), func(value int64) bool { return value < p.smallest || value > p.largest || p.values[value] })
 	for chunk := range slices.Chunk(wanted, 1000) {
-		found, err := rows.Read[int64](ctx, f.in.Conn, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(p.key.Column), f.in.Engine.Quote(p.key.Table), listed(chunk)))
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(chunk), "[]"), " ", ",")
+		query := fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s IN (%[3]s)", f.quote(p.key.Column), f.in.Engine.Quote(p.key.Table), list)
+		found, err := rows.Read[int64](ctx, f.in.Conn, query)
 		if err != nil {
 			return err
 		}
@@ -169,14 +171,6 @@ func (f *finder) readPresent(ctx context.Context, p *present, wanted samples) er
 		}
 	}
 	return nil
-}
-
-func listed(values []int64) string {
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatInt(value, 10)
-	}
-	return strings.Join(texts, ",")
 }
 
 // count counts the values that are keys.

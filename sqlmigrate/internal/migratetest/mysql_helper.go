@@ -16,6 +16,7 @@ import (
 
 	"github.com/gormflake/gormflake/internal/testdb"
 	"github.com/gormflake/gormflake/sqlmigrate"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
 )
 
 // EachMySQL runs test on MariaDB and on MySQL.
@@ -139,35 +140,18 @@ func MySQLQuoted(name string) string { return "`" + strings.ReplaceAll(name, "`"
 // MySQLRows returns the rows of a query as text.
 func MySQLRows(t *testing.T, db *gorm.DB, query string) [][]string {
 	t.Helper()
-	rows, err := MySQLPool(t, db).QueryContext(t.Context(), query)
+	_, texts, err := rows.Texts(t.Context(), MySQLPool(t, db), query)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all [][]string
-	for rows.Next() {
-		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		row := make([]string, len(columns))
-		for i, v := range values {
-			row[i] = v.String
+	all := make([][]string, len(texts))
+	for i, row := range texts {
+		for _, v := range row {
 			if !v.Valid {
-				row[i] = "NULL"
+				v.String = "NULL"
 			}
+			all[i] = append(all[i], v.String)
 		}
-		all = append(all, row)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
 	}
 	return all
 }

@@ -28,8 +28,16 @@ var (
 
 // A folder is what is in the directory of migrations.
 type folder struct {
-	dir   string
-	names []string // of migrations
+	dir    string
+	names  []string // of migrations
+	newest version
+}
+
+// A version is what the name of a file begins with.
+type version struct {
+	name   string // of the file
+	digits string
+	number uint64
 }
 
 func readFolder(dir string, format engine.Format) (*folder, error) {
@@ -40,35 +48,32 @@ func readFolder(dir string, format engine.Format) (*folder, error) {
 	f := &folder{dir: dir}
 	for _, entry := range entries {
 		name := entry.Name()
-		if !versioned.MatchString(name) {
+		match := versioned.FindStringSubmatch(name)
+		if match == nil {
 			continue
 		}
 		if half.MatchString(name) != (format == engine.GolangMigrate) {
 			return nil, fmt.Errorf("sqlmigrate: %s is not a file of %s, and the tools do not share a directory: write to another one", filepath.Join(dir, name), format)
 		}
 		f.names = append(f.names, name)
+		number, err := strconv.ParseUint(match[1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(dir, name), err)
+		}
+		if number >= f.newest.number {
+			f.newest = version{name, match[1], number}
+		}
 	}
 	return f, nil
-}
-
-// A version is what the name of a file begins with.
-type version struct {
-	name   string // of the file
-	digits string
-	number uint64
 }
 
 // versions are n that are above all in the folder: the tools leave out files
 // below what has been run. Where files are numbered, these are too, or a number
 // given later would be below their timestamps.
 func (f *folder) versions(n int, now time.Time) ([]string, error) {
-	newest, err := f.newest()
-	if err != nil {
-		return nil, err
-	}
-	next := func(i int) string { return fmt.Sprintf("%0*d", len(newest.digits), newest.number+1+uint64(i)) }
-	if len(f.names) == 0 || newest.number >= firstStamp {
-		stamp, err := f.stampAfter(newest, now)
+	next := func(i int) string { return fmt.Sprintf("%0*d", len(f.newest.digits), f.newest.number+1+uint64(i)) }
+	if len(f.names) == 0 || f.newest.number >= firstStamp {
+		stamp, err := f.stampAfter(now)
 		if err != nil {
 			return nil, err
 		}
@@ -81,29 +86,14 @@ func (f *folder) versions(n int, now time.Time) ([]string, error) {
 	return versions, nil
 }
 
-func (f *folder) newest() (version, error) {
-	var newest version
-	for _, name := range f.names {
-		v := version{name: name, digits: versioned.FindStringSubmatch(name)[1]}
-		var err error
-		if v.number, err = strconv.ParseUint(v.digits, 10, 64); err != nil {
-			return version{}, fmt.Errorf("sqlmigrate: version of %s: %w", filepath.Join(f.dir, name), err)
-		}
-		if v.number >= newest.number {
-			newest = v
-		}
-	}
-	return newest, nil
-}
-
-func (f *folder) stampAfter(newest version, now time.Time) (time.Time, error) {
+func (f *folder) stampAfter(now time.Time) (time.Time, error) {
 	next := now.Truncate(time.Second)
-	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); newest.number < first {
+	if first, _ := strconv.ParseUint(next.Format(stampForm), 10, 64); f.newest.number < first {
 		return next, nil
 	}
-	stamp, err := time.Parse(stampForm, strconv.FormatUint(newest.number, 10))
+	stamp, err := time.Parse(stampForm, strconv.FormatUint(f.newest.number, 10))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, newest.name))
+		return time.Time{}, fmt.Errorf("sqlmigrate: %s has a version that is above every timestamp: nothing can be written after it", filepath.Join(f.dir, f.newest.name))
 	}
 	return stamp.Add(time.Second), nil
 }

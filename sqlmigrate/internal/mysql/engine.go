@@ -82,15 +82,3 @@ var timeoutText = regexp.MustCompile(`Error (1205|1213)\b`)
 
 // LockTimeout implements [engine.Engine].
 func (Engine) LockTimeout(err error) bool { return timeoutText.MatchString(err.Error()) }
-
-// AfterFailure implements [engine.Engine].
-func (Engine) AfterFailure(changed int, all bool) string {
-	switch {
-	case changed == 0:
-		return "no statement of this phase has been carried out"
-	case all:
-		return "all statements of this phase have been carried out"
-	default:
-		return engine.PartlyChanged(changed)
-	}
-}

@@ -36,16 +36,3 @@ func (Engine) LockTimeout(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.LockNotAvailable || state == pgsql.DeadlockDetected
 }
-
-// AfterFailure does not know how a COMMIT has ended that has failed, or whose
-// answer was lost.
-func (Engine) AfterFailure(changed int, all bool) string {
-	state := engine.NothingChanged
-	if changed > 0 {
-		state = engine.PartlyChanged(changed)
-	}
-	if all {
-		return state + ", or all of it if the connection was lost: inspect again"
-	}
-	return state
-}

@@ -29,9 +29,6 @@ var lockedText = regexp.MustCompile(`database (table )?is locked`)
 // LockTimeout implements [engine.Engine].
 func (Engine) LockTimeout(err error) bool { return lockedText.MatchString(err.Error()) }
 
-// AfterFailure implements [engine.Engine].
-func (Engine) AfterFailure(int, bool) string { return engine.NothingChanged }
-
 // Survey implements [engine.Engine]. An integer has 64 bits in every column, but for
 // one with affinity REAL: that makes a float of it, with 53.
 func (Engine) Survey(ctx context.Context, conn *sql.Conn, _ []string) (*engine.Survey, error) {
