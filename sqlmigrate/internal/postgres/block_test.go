@@ -70,27 +70,9 @@ var pgBlockers = []struct {
 		true,
 	},
 	{
-		"deferrable constraint of a partition", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); ALTER TABLE p1 ADD CONSTRAINT own UNIQUE (at, id) DEFERRABLE; ALTER TABLE p ADD CONSTRAINT whole UNIQUE (at, id)",
-		"p1", "index own",
-		[]any{"p"},
-		true,
-	},
-	{
 		"reference of a partition's own", "CREATE TABLE p (id serial, at date, t_id integer, CONSTRAINT up FOREIGN KEY (t_id) REFERENCES t, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); ALTER TABLE p1 ADD CONSTRAINT own FOREIGN KEY (t_id) REFERENCES t",
 		"p1", "constraint own on table p1",
 		[]any{"p", "t"},
-		true,
-	},
-	{
-		"index of a partition's own", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01'); CREATE INDEX whole ON p (id) WHERE id > 5; CREATE INDEX own ON p1 (id) WHERE id > 5; CREATE INDEX other ON p1 (id) WHERE id > 6",
-		"p1", "index own",
-		[]any{"p"},
-		true,
-	},
-	{
-		"parameters of a partitioned partition's index", "CREATE TABLE p (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01') PARTITION BY RANGE (at); CREATE INDEX own ON p1 (id) WITH (fillfactor = 50); CREATE INDEX whole ON p (id)",
-		"p1", "index own",
-		[]any{"p"},
 		true,
 	},
 	{"disabled trigger of a reference", "ALTER TABLE child DISABLE TRIGGER ALL", "child", "constraint child_t_id_fkey on table child", nil, true},
