@@ -51,6 +51,12 @@ var pgBlockers = []struct {
 		[]any{"p1"},
 		false,
 	},
+	{
+		"foreign partition", "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER w FOREIGN DATA WRAPPER w; CREATE TABLE p (t_id integer, at date) PARTITION BY RANGE (at); CREATE INDEX ON p (t_id); CREATE FOREIGN TABLE away PARTITION OF p FOR VALUES FROM ('2020-01-01') TO ('2021-01-01') SERVER w",
+		"p", "foreign table away",
+		[]any{"t", sqlmigrate.WithReference("p.t_id", "t.id")},
+		true,
+	},
 	{"typed table", "CREATE TYPE ty AS (id integer); CREATE TABLE typed OF ty (PRIMARY KEY (id))", "typed", "table typed", []any{"typed"}, false},
 	{"two parents", "CREATE TABLE a (id serial PRIMARY KEY); CREATE TABLE b (id serial PRIMARY KEY); CREATE TABLE ab (id integer DEFAULT 1) INHERITS (a, b)", "ab", "column id", []any{"a", "b"}, false},
 	{"identity sequence used elsewhere", "CREATE TABLE i (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n integer); CREATE TABLE j (n integer DEFAULT nextval('i_id_seq'))", "i", "default value for column n of table public.j", []any{"i"}, false},
