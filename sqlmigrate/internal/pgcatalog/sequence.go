@@ -24,7 +24,7 @@ type Sequence struct {
 	Cache             int64
 	Cycle             bool
 
-	Columns []Node `row:"-"` // that take values from it
+	Columns []Node // that take values from it
 }
 
 // sequencesSQL asks for the sequences that columns own, an identity's among them, and
@@ -44,17 +44,18 @@ WITH node (rel, att) AS (
   JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = node.rel AND ad.adnum = node.att
   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
    AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjsubid = 0
-), used (rel, att, seq, gives) AS (
-  SELECT rel, att, seq, bool_or(gives) FROM found GROUP BY rel, att, seq
+), used (seq, columns) AS (
+  SELECT seq, json_agg(json_build_object('Table', rel::bigint, 'Column', att) ORDER BY rel, att) FILTER (WHERE gives)
+  FROM (SELECT seq, rel, att, bool_or(gives) AS gives FROM found GROUP BY seq, rel, att) AS f GROUP BY seq
 )
-SELECT used.rel::bigint, used.att, used.gives, c.oid::bigint, n.nspname, c.relname,
+SELECT c.oid::bigint, n.nspname, c.relname,
        coalesce(o.deptype = 'i', false), coalesce(o.refobjid, 0)::bigint, coalesce(o.refobjsubid, 0), c.relpersistence = 'u',
        coalesce(o.deptype = 'i' AND c.relpersistence <> r.relpersistence, false) AND current_setting('server_version_num')::integer >= 150000,
        obj_description(c.oid, 'pg_class'),
        c.relacl IS NOT NULL OR obj_description(c.oid, 'pg_class') IS NOT NULL
          OR EXISTS (SELECT FROM pg_catalog.pg_seclabel l WHERE l.classoid = 'pg_catalog.pg_class'::regclass AND l.objoid = c.oid)
          OR EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid),
-       format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle
+       format_type(s.seqtypid, NULL), s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle, used.columns::text
 FROM used
 JOIN pg_catalog.pg_class c ON c.oid = used.seq AND c.relkind = 'S'
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -62,24 +63,14 @@ JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid
 LEFT JOIN pg_catalog.pg_depend o ON o.classid = 'pg_catalog.pg_class'::regclass AND o.objid = c.oid
   AND o.refclassid = 'pg_catalog.pg_class'::regclass AND o.refobjsubid > 0 AND o.deptype IN ('a', 'i')
 LEFT JOIN pg_catalog.pg_class r ON r.oid = o.refobjid
-ORDER BY n.nspname, c.relname, used.rel, used.att`
+ORDER BY n.nspname, c.relname`
 
 // Sequences returns the sequences of columns, by name.
 func (r *Reader) Sequences(ctx context.Context, nodes []Node) []*Sequence {
 	var found []*Sequence
-	for _, row := range Read[struct {
-		Node  Node
-		Gives bool
-		Sequence
-	}](ctx, r, sequencesSQL, nodes) {
-		if n := len(found); n == 0 || found[n-1].OID != row.OID {
-			row.Display = r.Display(row.Schema, row.Name)
-			found = append(found, &row.Sequence)
-		}
-		if row.Gives {
-			s := found[len(found)-1]
-			s.Columns = append(s.Columns, row.Node)
-		}
+	for _, s := range Read[Sequence](ctx, r, sequencesSQL, nodes) {
+		s.Display = r.Display(s.Schema, s.Name)
+		found = append(found, &s)
 	}
 	return found
 }

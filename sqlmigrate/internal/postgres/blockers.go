@@ -76,9 +76,11 @@ func blockTable(t *table) engine.Findings {
 				"it is a table of a composite type, and column "+c.Name+" can be changed with that only",
 				"ALTER TABLE … NOT OF, or change the type with CASCADE")
 		}
-		if t.Kind != "r" && t.Kind != "p" {
-			found.Block(t.Display, "foreign table "+t.Display,
-				"column "+c.Name+" is in another database", "move the table there, and then change the type of the column here")
+		for _, m := range c.members {
+			if m.relation.Kind == "f" && (m == c || m.relation.Partition) { // an index of all partitions would come back invalid
+				found.Block(t.Display, "foreign table "+m.relation.Display, "column "+c.Name+" is in another database",
+					"move the table there, and then change the type of the column here"+pgsql.If(m != c, ", with the partition detached"))
+			}
 		}
 	}
 	return found

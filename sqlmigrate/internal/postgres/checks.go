@@ -44,28 +44,26 @@ type constraintNames struct {
 
 // readChecks finds keys that need a CHECK. One that refers to another key has its
 // in that table.
-func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (map[*table][]check, engine.Findings) {
-	var found engine.Findings
-	names, checks := readConstraintNames(ctx, q, g), map[*table][]check{}
+func readChecks(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) (found engine.Findings) {
+	names := readConstraintNames(ctx, q, g)
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			if !c.Key || c.enforced || !c.isInteger() {
 				continue
 			}
 			name, added, needed := names[t].choose(c)
-			switch {
-			case !needed:
-			case !c.keys.Smallest.Valid || c.keys.Smallest.Int64 > 0:
-				names[t].taken[name] = true
-				checks[t] = append(checks[t], check{c, name, added, false})
-			default:
-				found.NotPositive(t.Display, c.Name, c.keys.Smallest.Int64, "its CHECK stays NOT VALID, and refuses an UPDATE of that row too")
-				names[t].taken[name] = true
-				checks[t] = append(checks[t], check{c, name, added, true})
+			if !needed {
+				continue
 			}
+			broken := c.keys.Smallest.Valid && c.keys.Smallest.Int64 <= 0
+			if broken {
+				found.NotPositive(t.Display, c.Name, c.keys.Smallest.Int64, "its CHECK stays NOT VALID, and refuses an UPDATE of that row too")
+			}
+			names[t].taken[name] = true
+			t.checks = append(t.checks, check{c, name, added, broken})
 		}
 	}
-	return checks, found
+	return found
 }
 
 func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table]*constraintNames {

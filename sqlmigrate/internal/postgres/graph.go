@@ -30,6 +30,11 @@ type table struct {
 	pgcatalog.Size
 	columns []*column
 	members []int64 // tables: itself, partitions and children, parents first
+	checks  []check // that its keys need
+
+	// What a change of types would lose.
+	up, down recreated
+	kept     []string // statements
 }
 
 // A column is one of the connected set. A root stands for itself and for the

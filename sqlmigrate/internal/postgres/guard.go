@@ -17,12 +17,12 @@ const scanRate = 500_000_000
 // guard plans a CHECK for each key: it is added in one transaction, which takes
 // no time, and what is there already is read in another, next to which programs
 // read and write.
-func guard(g *graph, checks map[*table][]check, locks int) (plan.Phase, engine.Findings) {
+func guard(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Guard, Transaction: true}
 	var found engine.Findings
 	change := func(is func(check) bool, mode string, step func(*table, []check) plan.Step) {
-		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(checks[t], is) })
-		found.Add(g.change(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(checks[t], is)) }))
+		tables := keepIf(g.tables, func(t *table) bool { return slices.ContainsFunc(t.checks, is) })
+		found.Add(g.change(&phase, tables, mode, locks, func(t *table) plan.Step { return step(t, keepIf(t.checks, is)) }))
 	}
 	change(isNew, accessExclusive, addChecks)
 	change(holds, shareUpdateExclusive, validateChecks)

@@ -36,11 +36,9 @@ const inspecting = "sqlmigrate: inspect"
 
 // facts are all that a plan is made of.
 type facts struct {
-	asked  *selection
-	graph  *graph
-	views  []pgcatalog.Use // of columns by views that the plan recreates
-	lost   restores
-	checks map[*table][]check
+	asked *selection
+	graph *graph
+	views []pgcatalog.Use // of columns by views that the plan recreates
 	engine.Findings
 }
 
@@ -71,15 +69,14 @@ func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
 	for n, value := range q.Defaults(ctx, g.nodes()) {
 		g.columns[n].value = value
 	}
-	f.lost = restores{kept: readKept(ctx, q, g), recreated: recreate(g, readRewritten(ctx, q, g))}
+	readLost(ctx, q, g)
 	var found engine.Findings
 	g.views, found = readViews(ctx, q, g, f.views)
 	f.Add(found)
 	f.Add(g.link(readSequences(ctx, q, g.nodes())))
 	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
 	if !g.parks {
-		f.checks, found = readChecks(ctx, q, g)
-		f.Add(found)
+		f.Add(readChecks(ctx, q, g))
 	}
 }
 
@@ -95,14 +92,14 @@ func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
 			result.Phases = append(result.Phases, phase)
 		}
 	}
-	add(widen(f.graph, f.lost, r.Locks))
+	add(widen(f.graph, r.Locks))
 	if want.Park {
 		add(park(f.graph, r.Locks))
 	} else {
 		add(detach(f.graph, want.Issued, r.Locks))
-		add(guard(f.graph, f.checks, r.Locks))
+		add(guard(f.graph, r.Locks))
 	}
-	f.Add(notesOn(f.graph, r.Role, f.asked.tables, f.checks))
+	f.Add(notesOn(f.graph, r.Role, f.asked.tables))
 	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
 		f.Notes = append(f.Notes, notesOnWiden...)
 	}

@@ -3,181 +3,127 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// readKept returns the statements that follow each change of a table's columns.
-// PostgreSQL builds indexes, constraints and statistics again, and forgets what
-// is not in their definitions: that is stated again, after the change and after
-// it was taken back. What it has not forgotten may be stated twice.
-func readKept(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) map[*table][]string {
-	indexes := readBuiltAgain[index](ctx, q, g, indexesSQL)
-	constraints := readBuiltAgain[keptConstraint](ctx, q, g, constraintsSQL)
-	statistics := readBuiltAgain[keptStatistics](ctx, q, g, statisticsSQL)
-	kept := map[*table][]string{}
+// readLost fills in what a change of types would lose. PostgreSQL builds indexes,
+// constraints and statistics again, and forgets what is not in their definitions:
+// that is stated again, after the change and after it was taken back. What it has
+// not forgotten may be stated twice. Indexes of partitions, which it would make from
+// the definition of the topmost, are created as they were, both times.
+func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
+	indexes := readByTable[index](ctx, q, g, indexesSQL)
+	constraints := readByTable[keptConstraint](ctx, q, g, constraintsSQL)
+	statistics := readByTable[keptStatistics](ctx, q, g, statisticsSQL)
+	rewritten := readRewritten(ctx, q, g)
 	for _, t := range g.tables {
-		kept[t] = slices.Concat(keepIndexes(indexes[t]), keepConstraints(constraints[t]))
-		for _, s := range statistics[t] {
-			kept[t] = append(kept[t], s.keep()...)
+		var again []object
+		for _, c := range constraints[t.OID] {
+			again = append(again, c)
 		}
+		for _, i := range indexes[t.OID] {
+			if i.Tree {
+				t.up.addPartitioned(i)
+				t.down.addPartitioned(i)
+			}
+			again, t.kept = append(again, i), append(t.kept, i.keep()...)
+		}
+		t.kept = append(t.kept, keepConstraints(constraints[t.OID])...)
+		for _, s := range statistics[t.OID] {
+			again, t.kept = append(again, s), append(t.kept, s.keep()...)
+		}
+		t.down.addRewritten(again, rewritten, t.members)
 	}
-	return kept
 }
 
-// readBuiltAgain reads objects by the tables with which they are built again,
-// each once for a table. A row begins with a column and the OID of the object.
-func readBuiltAgain[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) map[*table][]*T {
-	type pair struct {
-		table *table
-		oid   int64
-	}
-	seen := map[pair]bool{}
-	found := map[*table][]*T{}
-	for _, x := range pgcatalog.Read[struct {
-		Node   pgcatalog.Node
-		OID    int64
+// readByTable reads objects by the OIDs of the tables with which they are built again.
+func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) map[int64][]*T {
+	found := map[int64][]*T{}
+	for _, x := range readBuiltAgain[struct {
+		Root   int64
 		Object T
-	}](ctx, q.Reader, builtAgainSQL+query, g.narrowNodes()) {
-		if of := (pair{g.columns[x.Node].root.table, x.OID}); !seen[of] {
-			seen[of] = true
-			found[of.table] = append(found[of.table], &x.Object)
-		}
+	}](ctx, q.Reader, g, query) {
+		found[x.Root] = append(found[x.Root], &x.Object)
 	}
 	return found
 }
 
 // An index is one that is built again.
 type index struct {
-	OID int64
+	Place
 	pgcatalog.Named
 	Table             string
-	Parent            int64 // of a partition's index
-	Placed            bool  // the tablespace is not the database's own
-	Tablespace        string
+	Tablespace        string // other than the database's own
 	Comment           *string
 	Constraint        string
 	ConstraintComment *string
 	Clustered         bool
 	Identity          bool
-	Options           []string // name=value
 	Targets           []target
 	Extensions        []string
+	Definition        string // of the constraint, if it has one
 
-	above *index `row:"-"` // nil: not a partition's
+	Tree       bool        // it is a partitioned table's, or attached to one
+	Above      string      // to which it is attached
+	References []reference // foreign keys that need it
 }
 
 // A target is how much is gathered of an expression.
 type target struct{ Column, Target int64 }
 
-// commented reports whether the indexes of partitions get a comment from this
-// one.
-func (i *index) commented() bool { return i != nil && (i.Comment != nil || i.above.commented()) }
-
-// top is the index from whose definition PostgreSQL makes this one.
-func (i *index) top() *index {
-	for i.above != nil {
-		i = i.above
-	}
-	return i
+// A reference is a foreign key, with names as they are in statements.
+type reference struct {
+	Table, Name, Definition string
+	Comment                 *string
 }
 
 func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
-// indexColumns is what PostgreSQL forgets of an index: pg_index i, pg_class c of the
-// index and r of its table, pg_namespace n, its constraint x, its parent h.
-const indexColumns = `c.oid::bigint, n.nspname, c.relname, r.relname, coalesce(h.inhparent, 0)::bigint, c.reltablespace <> 0,
-       (SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = coalesce(nullif(c.reltablespace, 0),
-         (SELECT dattablespace FROM pg_catalog.pg_database WHERE datname = current_database()))),
+// indexColumnsSQL asks for what PostgreSQL forgets of indexes. The definition of a key
+// leaves its parameters out.
+const indexColumnsSQL = `i.indexrelid::bigint, i.indrelid::bigint, n.nspname, c.relname, r.relname,
+       coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
        obj_description(c.oid, 'pg_class'), coalesce(x.conname, ''), obj_description(x.oid, 'pg_constraint'),
-       i.indisclustered, i.indisreplident, to_json(c.reloptions)::text,
+       i.indisclustered, i.indisreplident,
        (SELECT json_agg(json_build_object('Column', a.attnum, 'Target', a.attstattarget) ORDER BY a.attnum)::text
         FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attstattarget >= 0),
        (SELECT json_agg(e.extname ORDER BY e.extname)::text
         FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
         WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'x'
-          AND d.refclassid = 'pg_catalog.pg_extension'::regclass)`
-
-// indexesSQL asks for the indexes that are built again, also those that belong to
-// constraints. The index of a parent comes before its partitions' indexes.
-const indexesSQL = `, index AS (
-  SELECT made.rel, made.att, i.indexrelid AS oid
-  FROM made JOIN pg_catalog.pg_index i ON made.classid = 'pg_catalog.pg_class'::regclass AND i.indexrelid = made.objid
-  UNION
-  SELECT made.rel, made.att, x.conindid
-  FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
-  WHERE x.contype IN ('p', 'u', 'x')
-)
-SELECT index.rel::bigint, index.att, index.oid::bigint, ` + indexColumns + `
-FROM index
-JOIN pg_catalog.pg_index i ON i.indexrelid = index.oid
+          AND d.refclassid = 'pg_catalog.pg_extension'::regclass),
+       coalesce(regexp_replace(pg_get_constraintdef(x.oid), '( DEFERRABLE)?( INITIALLY DEFERRED)?$',
+         CASE WHEN x.contype <> 'x' AND c.reloptions IS NOT NULL THEN ' WITH (' || array_to_string(c.reloptions, ', ') || ')' ELSE '' END || '\&'),
+         pg_get_indexdef(c.oid)),
+       c.relkind = 'I' OR c.relispartition, coalesce((SELECT h.inhparent::regclass::text FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid), ''),
+       (SELECT json_agg(json_build_object('Table', f.conrelid::regclass, 'Name', quote_ident(f.conname), 'Definition', pg_get_constraintdef(f.oid),
+                                          'Comment', obj_description(f.oid, 'pg_constraint')) ORDER BY f.oid)::text
+        FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_constraint f ON d.classid = 'pg_catalog.pg_constraint'::regclass AND f.oid = d.objid
+        WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid AND f.contype = 'f' AND f.conparentid = 0)
+FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
-LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')
-LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-ORDER BY greatest(1, (SELECT count(*) FROM pg_partition_ancestors(c.oid))), n.nspname, c.relname`
+LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid AND x.contype IN ('p', 'u', 'x')`
 
-func keepIndexes(indexes []*index) []string {
-	byOID := map[int64]*index{}
-	for _, i := range indexes {
-		byOID[i.OID] = i
-		i.above = byOID[i.Parent]
-	}
-	texts := renameIndexes(indexes)
-	for _, i := range indexes {
-		texts = append(texts, i.keep()...)
-	}
-	return texts
-}
-
-// A renaming gives names back that were lost. All of them are passing before
-// one is final: PostgreSQL may have chosen that for another object.
-type renaming struct{ passing, final strings.Builder }
-
-func (r *renaming) texts() []string {
-	if r.passing.Len() == 0 {
-		return nil
-	}
-	return []string{pgsql.Do("", r.passing.String()+r.final.String())}
-}
-
-// passing is a name that nobody else has. Its length does not depend on the number, so
-// that neither does the statement's layout.
-func passing(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
-
-// renameIndexes gives partitions' indexes their names back: those that a parent's
-// index brings with it have names that PostgreSQL chose. It finds them by that
-// parent and their table, parents first.
-func renameIndexes(indexes []*index) []string {
-	var r renaming
-	for _, i := range indexes {
-		if i.above == nil {
-			continue
-		}
-		parent := i.above.Target()
-		if i.above.above != nil {
-			parent = pgsql.Qualified(i.above.Schema, passing(i.above.OID))
-		}
-		fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER INDEX %%s RENAME TO %s', h.inhrelid::regclass)\n"+
-			"    FROM pg_catalog.pg_inherits h JOIN pg_catalog.pg_index i ON i.indexrelid = h.inhrelid\n"+
-			"    WHERE h.inhparent = %s::regclass AND i.indrelid = %s::regclass);\n",
-			passing(i.OID), pgsql.Literal(parent), pgsql.Literal(i.table()))
-		fmt.Fprintf(&r.final, "  ALTER INDEX %s RENAME TO %s;\n", pgsql.Qualified(i.Schema, passing(i.OID)), pgsql.Quote(i.Name))
-	}
-	return r.texts()
-}
+// indexesSQL asks for the indexes that are built again, also those that belong to
+// constraints.
+const indexesSQL = `, index AS (
+  SELECT root, objid AS oid FROM made WHERE classid = 'pg_catalog.pg_class'::regclass
+  UNION
+  SELECT made.root, x.conindid
+  FROM made JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid
+  WHERE x.contype IN ('p', 'u', 'x')
+)
+SELECT index.root::bigint, ` + indexColumnsSQL + `
+JOIN index ON index.oid = i.indexrelid
+ORDER BY n.nspname, c.relname`
 
 func (i *index) keep() []string {
 	var texts []string
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
-	if i.above != nil {
-		texts = append(texts, i.keepOptions()...)
-	}
-	if i.Placed || i.top().Placed {
+	if i.Tablespace != "" {
 		say("ALTER INDEX %s SET TABLESPACE %s", i.Target(), pgsql.Quote(i.Tablespace))
 	}
 	for _, t := range i.Targets {
@@ -187,9 +133,6 @@ func (i *index) keep() []string {
 		say("ALTER INDEX %s DEPENDS ON EXTENSION %s", i.Target(), pgsql.Quote(extension))
 	}
 	texts = append(texts, pgsql.Comment("INDEX "+i.Target(), i.Comment)...)
-	if i.Comment == nil && i.above.commented() {
-		say("COMMENT ON INDEX %s IS NULL", i.Target())
-	}
 	texts = append(texts, pgsql.Comment("CONSTRAINT "+pgsql.Quote(i.Constraint)+" ON "+i.table(), i.ConstraintComment)...)
 	if i.Clustered {
 		say("ALTER TABLE %s CLUSTER ON %s", i.table(), pgsql.Quote(i.Name))
@@ -200,103 +143,99 @@ func (i *index) keep() []string {
 	return texts
 }
 
-// keepOptions is for a partition's index, which has the topmost's options.
-func (i *index) keepOptions() []string {
-	if slices.Equal(i.Options, i.top().Options) {
-		return nil
-	}
-	var texts []string
-	names := pgsql.Join(i.top().Options, ", ", func(option string) string {
-		name, _, _ := strings.Cut(option, "=")
-		return pgsql.Quote(name)
-	})
-	values := pgsql.Join(i.Options, ", ", func(option string) string {
-		name, value, _ := strings.Cut(option, "=")
-		return pgsql.Quote(name) + " = " + pgsql.Literal(value)
-	})
-	if names != "" {
-		texts = append(texts, "ALTER INDEX "+i.Target()+" RESET ("+names+")")
-	}
-	if values != "" {
-		texts = append(texts, "ALTER INDEX "+i.Target()+" SET ("+values+")")
-	}
-	return texts
-}
-
-// constraintsSQL asks for the comments on a CHECK, since one that comes from a
-// parent loses its own, and for the foreign keys that come from one on
-// partitioned tables, which lose their names too. Parents are first: one of the tables
-// of each is a partition of theirs.
+// constraintsSQL asks for CHECKs, since one that comes from a parent loses its
+// comment, and for the foreign keys that come from one on partitioned tables, which
+// lose their names too. Parents are first: one of the tables of each is a partition of
+// theirs. A CHECK that only comes from a parent is created with that.
 const constraintsSQL = `
-SELECT made.rel::bigint, made.att, c.oid::bigint, c.oid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'), coalesce(quote_ident(fn.nspname) || '.' || quote_ident(f.relname), ''),
-       coalesce(pn.nspname, ''), coalesce(pr.relname, ''), coalesce(pc.conname, ''), coalesce(pc.oid, 0)::bigint, coalesce(pc.conparentid, 0)::bigint
+SELECT made.root::bigint, c.oid::bigint, c.conrelid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'),
+       CASE WHEN c.contype = 'c' AND c.conislocal THEN pg_get_constraintdef(c.oid) ELSE '' END, c.confrelid::regclass::text,
+       coalesce(p.conrelid::regclass::text, ''), coalesce(p.conname, ''), c.conparentid::bigint, coalesce(p.conparentid, 0)::bigint
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
 JOIN pg_catalog.pg_class r ON r.oid = c.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = r.relnamespace
-LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
-LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = f.relnamespace
-LEFT JOIN pg_catalog.pg_constraint pc ON pc.oid = c.conparentid
-LEFT JOIN pg_catalog.pg_class pr ON pr.oid = pc.conrelid
-LEFT JOIN pg_catalog.pg_namespace pn ON pn.oid = pr.relnamespace
-WHERE c.contype = 'c' AND obj_description(c.oid, 'pg_constraint') IS NOT NULL OR c.contype = 'f' AND c.conparentid <> 0
+LEFT JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid
+WHERE c.contype = 'c' OR c.contype = 'f' AND c.conparentid <> 0
 ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.conrelid)) + (SELECT count(*) FROM pg_partition_ancestors(c.confrelid)), n.nspname, r.relname, c.conname`
 
 // A keptConstraint is one whose comment, or whose name, has to be stated again.
 type keptConstraint struct {
-	OID                               int64
-	Schema, Table, Name               string
-	Comment                           *string
-	Refers                            string // of a foreign key
-	ParentSchema, ParentTable, Parent string
-	ParentOID, Above                  int64
+	Place
+	Schema, Table, Name string
+	Comment             *string
+	Definition          string // of a CHECK that is the table's own
+
+	// Of a foreign key that comes from another one.
+	Refers, ParentTable, Parent string
+	ParentOID, GrandparentOID   int64
 }
 
+func (c *keptConstraint) table() string { return pgsql.Qualified(c.Schema, c.Table) }
+
+func (c *keptConstraint) keep() []string {
+	return pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+c.table(), c.Comment)
+}
+
+// keepConstraints gives all names that were lost a passing one first: PostgreSQL may
+// have chosen the final one for another constraint.
 func keepConstraints(constraints []*keptConstraint) []string {
-	var r renaming
+	var passing, final string
 	var comments []string
 	for _, c := range constraints {
-		comments = append(comments, pgsql.Comment("CONSTRAINT "+pgsql.Quote(c.Name)+" ON "+pgsql.Qualified(c.Schema, c.Table), c.Comment)...)
+		comments = append(comments, c.keep()...)
 		if c.ParentOID != 0 {
-			c.rename(&r)
+			passing, final = passing+c.pass(), final+fmt.Sprintf("  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", c.table(), passingName(c.OID), pgsql.Quote(c.Name))
 		}
 	}
-	return append(r.texts(), comments...)
+	if passing == "" {
+		return comments
+	}
+	return append([]string{pgsql.Do("", passing+final)}, comments...)
 }
 
-func (c *keptConstraint) rename(r *renaming) {
-	parent, target := c.Parent, pgsql.Qualified(c.Schema, c.Table)
-	if c.Above != 0 {
-		parent = passing(c.ParentOID)
+// passingName is a name that nobody else has. Its length does not depend on the
+// number, so that neither does the statement's layout.
+func passingName(oid int64) string { return fmt.Sprintf("sqlmigrate_%010d", oid) }
+
+// pass gives a foreign key its passing name. It is found by its parent and tables.
+func (c *keptConstraint) pass() string {
+	parent := c.Parent
+	if c.GrandparentOID != 0 {
+		parent = passingName(c.ParentOID)
 	}
-	fmt.Fprintf(&r.passing, "  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
+	return fmt.Sprintf("  EXECUTE (SELECT pg_catalog.format('ALTER TABLE %%s RENAME CONSTRAINT %%I TO %s', c.conrelid::regclass, c.conname)\n"+
 		"    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_constraint p ON p.oid = c.conparentid\n"+
 		"    WHERE p.conrelid = %s::regclass AND p.conname = %s AND c.conrelid = %s::regclass AND c.confrelid = %s::regclass);\n",
-		passing(c.OID), pgsql.Literal(pgsql.Qualified(c.ParentSchema, c.ParentTable)), pgsql.Literal(parent), pgsql.Literal(target), pgsql.Literal(c.Refers))
-	fmt.Fprintf(&r.final, "  ALTER TABLE %s RENAME CONSTRAINT %s TO %s;\n", target, passing(c.OID), pgsql.Quote(c.Name))
+		passingName(c.OID), pgsql.Literal(c.ParentTable), pgsql.Literal(parent), pgsql.Literal(c.table()), pgsql.Literal(c.Refers))
 }
 
-// statisticsSQL asks for the targets, owners and comments of extended statistics.
-// It reads the targets as JSON: PostgreSQL 12 has none, and 17 has NULL where
-// those before have -1.
-const statisticsSQL = `
-SELECT made.rel::bigint, made.att, s.oid::bigint, n.nspname, s.stxname, pg_get_userbyid(s.stxowner), s.stxowner = r.relowner, rn.nspname, r.relname,
-       coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
-FROM made
-JOIN pg_catalog.pg_statistic_ext s ON s.oid = made.objid
+// statisticsColumnsSQL asks for the targets, owners and comments of extended
+// statistics. It reads the targets as JSON: PostgreSQL 12 has none, and 17 has NULL
+// where those before have -1. Those of a view get their owner by name: it may not have
+// its own yet.
+const statisticsColumnsSQL = `s.oid::bigint, s.stxrelid::bigint, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
+       s.stxowner = r.relowner AND r.relkind <> 'm', rn.nspname, r.relname,
+       coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext'), pg_get_statisticsobjdef(s.oid)
+FROM pg_catalog.pg_statistic_ext s
 JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
 JOIN pg_catalog.pg_class r ON r.oid = s.stxrelid
-JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
-WHERE made.classid = 'pg_catalog.pg_statistic_ext'::regclass
+JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace`
+
+const statisticsSQL = `
+SELECT made.root::bigint, ` + statisticsColumnsSQL + `
+JOIN made ON made.classid = 'pg_catalog.pg_statistic_ext'::regclass AND made.objid = s.oid
 ORDER BY n.nspname, s.stxname`
 
 // keptStatistics are statistics of a table.
 type keptStatistics struct {
+	Place
 	Schema, Name, Owner string
 	Same                bool // the owner is the table's
 	TableSchema, Table  string
 	Target              int
 	Comment             *string
+	Definition          string
 }
 
 func (s *keptStatistics) keep() []string {

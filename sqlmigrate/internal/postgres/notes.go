@@ -8,8 +8,8 @@ import (
 )
 
 // notesOn are about the tables of a plan. asked are the OIDs of those that were
-// asked for, checked those that get a CHECK.
-func notesOn(g *graph, role string, asked map[int64]bool, checked map[*table][]check) engine.Findings {
+// asked for.
+func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 	var found engine.Findings
 	for _, t := range g.tables {
 		for _, c := range t.columns {
@@ -18,8 +18,12 @@ func notesOn(g *graph, role string, asked map[int64]bool, checked map[*table][]c
 			}
 		}
 		assigned := !g.parks && len(t.assignedColumns()) > 0
-		if !t.Owned && (len(t.narrowColumns()) > 0 || len(checked[t]) > 0 || assigned || g.parks && t.refusesKeys()) {
+		if !t.Owned && (len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
+		}
+		if !t.Creates && len(t.up.creates) > 0 {
+			found.Note("Role %s may not create indexes in schema %s, and phase widen creates those of table %s again: whoever applies the plan needs CREATE on it.",
+				role, t.Schema, t.Display)
 		}
 		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return asked[oid] }) {
 			found.Note("Table %s was not asked for, but its keys are connected with those that were: its programs have to bring their own keys too.", t.Display)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/gormflake/gormflake/sqlmigrate"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/migratetest"
 )
@@ -139,6 +141,7 @@ func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 		}
 	}
 	migratetest.PgSame(t, "after down", d.Dump(t), before)
+	postgresMayNotCreate(t, d, owner)
 
 	reader := d.As(t, "reader")
 	_, err = sqlmigrate.Inspect(ctx, reader, "own.users")
@@ -157,6 +160,28 @@ func postgresRoles(t *testing.T, server *migratetest.PgServer) {
 	d.Script(t, "REVOKE SELECT ON own.users FROM reader")
 	_, err = sqlmigrate.Inspect(ctx, reader, "own.users")
 	migratetest.WantError(t, err, "the largest key of table own.users", "permission denied")
+}
+
+// postgresMayNotCreate is about the owner of partitions who may not create any more.
+func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.DB) {
+	t.Helper()
+	d.Script(t, `CREATE SCHEMA lent; GRANT USAGE, CREATE ON SCHEMA lent TO owner; SET ROLE owner;
+		CREATE TABLE lent.parts (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+		CREATE TABLE lent.part PARTITION OF lent.parts FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+		RESET ROLE; REVOKE CREATE ON SCHEMA lent FROM owner`)
+	before := d.Dump(t)
+	plan, err := sqlmigrate.Inspect(context.Background(), owner, "lent.parts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "Role owner may not create indexes in schema lent") {
+		t.Errorf("notes %q", notes)
+	}
+	migratetest.WantError(t, plan.Apply(context.Background(), owner), "nothing of this phase has been changed", "permission denied for schema lent")
+	migratetest.PgSame(t, "after the owner's attempt", d.Dump(t), before)
+	d.Apply(t, plan)
+	d.Revert(t, plan)
+	migratetest.PgSame(t, "after down", d.Dump(t), before)
 }
 
 // Policies must not hide the largest key.

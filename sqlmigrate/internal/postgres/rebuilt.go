@@ -11,23 +11,37 @@ import (
 
 // builtAgainSQL asks for the indexes, constraints and statistics that PostgreSQL
 // builds again when the columns change their type, which are those that depend on one,
-// and because of which column each is.
+// by the tables with which they are, and for the names of their columns.
 const builtAgainSQL = `
-WITH RECURSIVE made AS (
-  SELECT DISTINCT d.classid, d.objid, node.rel, node.att
-  FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+WITH RECURSIVE node (rel, att, root) AS (
+  SELECT * FROM unnest($1::text::oid[], $2::text::int2[], $3::text::oid[])
+), made AS (
+  SELECT d.classid, d.objid, node.root, json_agg(DISTINCT quote_ident(a.attname))::text AS columns
+  FROM node
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
   JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+  GROUP BY 1, 2, 3
 )`
+
+// readBuiltAgain asks about those objects.
+func readBuiltAgain[T any](ctx context.Context, r *pgcatalog.Reader, g *graph, query string) []T {
+	nodes := g.narrowNodes()
+	roots := make([]int64, len(nodes))
+	for i, n := range nodes {
+		roots[i] = g.columns[n].root.table.OID
+	}
+	return pgcatalog.Read[T](ctx, r, builtAgainSQL+query, nodes, roots)
+}
 
 // blockObjects finds what keeps PostgreSQL from changing the columns, and what would
 // not come back as it is, whatever statements follow.
 func blockObjects(ctx context.Context, r *pgcatalog.Reader, g *graph) (found engine.Findings) {
 	for _, b := range blocking {
-		for _, x := range pgcatalog.Read[struct {
+		for _, x := range readBuiltAgain[struct {
 			Table  int64
 			Object sql.NullString
 			Detail string
-		}](ctx, r, builtAgainSQL+b.query+" ORDER BY 2, 3", g.narrowNodes()) {
+		}](ctx, r, g, b.query+" ORDER BY 2, 3") {
 			if x.Object.Valid { // not dropped since the query began
 				found.Block(g.relations[x.Table].Display, x.Object.String, fmt.Sprintf(b.reason, x.Detail), b.fix)
 			}
@@ -43,7 +57,7 @@ var blocking = []struct{ query, reason, fix string }{
 		// By which columns is a table partitioned, directly or in an expression?
 		query: `
 SELECT node.rel::bigint, 'partition key of ' || pg_describe_object('pg_catalog.pg_class'::regclass, node.rel, 0), a.attname
-FROM unnest($1::text::oid[], $2::text::int2[]) AS node (rel, att)
+FROM node
 JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
 JOIN pg_catalog.pg_partitioned_table t ON t.partrelid = node.rel
 WHERE node.att = ANY (t.partattrs::int2[])
@@ -58,7 +72,7 @@ WHERE node.att = ANY (t.partattrs::int2[])
 		// domain or a composite type? It goes by pg_depend, which has an index for that.
 		query: `, uses (rel, type) AS (
   SELECT c.oid, c.reltype
-  FROM unnest($1::text::oid[]) AS node (rel) JOIN pg_catalog.pg_class c ON c.oid = node.rel
+  FROM node JOIN pg_catalog.pg_class c ON c.oid = node.rel
   WHERE c.reltype <> 0
   UNION
   SELECT uses.rel, coalesce(c.reltype, d.objid)
@@ -81,7 +95,7 @@ JOIN pg_catalog.pg_class c ON c.oid = d.objid AND c.relkind IN ('r', 'p', 'm', '
 		query: `
 SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), ''
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-WHERE i.indrelid = ANY ($1::text::oid[]) AND NOT (i.indisvalid AND i.indisready AND i.indislive)
+WHERE i.indrelid IN (SELECT rel FROM node) AND NOT (i.indisvalid AND i.indisready AND i.indislive)
   AND (c.relkind = 'i' OR EXISTS (SELECT FROM made WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = c.oid))`,
 		reason: "it is invalid, and is built when the table is copied, or fails to be%s",
 		fix:    "drop it, or build it with REINDEX; an index of a partitioned table wants one attached for each partition",
@@ -111,18 +125,15 @@ WHERE d.classid IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_proc'::reg
 	},
 	{
 		// Is a partition's constraint one of its own, though its index is attached to
-		// the parent's, with which it is built again?
+		// one that is no constraint's? It cannot be dropped with that.
 		query: `
-SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), pc.relname::text
+SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, i.indexrelid, 0), h.inhparent::regclass::text
 FROM made
 JOIN pg_catalog.pg_constraint x ON made.classid = 'pg_catalog.pg_constraint'::regclass AND x.oid = made.objid AND x.contype IN ('p', 'u')
 JOIN pg_catalog.pg_index i ON i.indexrelid = x.conindid
 JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid
-JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
-JOIN pg_catalog.pg_index pi ON pi.indexrelid = pc.oid
-LEFT JOIN pg_catalog.pg_constraint px ON px.conrelid = pi.indrelid AND px.conindid = pc.oid AND px.contype IN ('p', 'u')
-WHERE px.oid IS NULL OR (px.contype, px.condeferrable, px.condeferred) <> (x.contype, x.condeferrable, x.condeferred)`,
-		reason: "it belongs to a constraint that its parent %s does not have, and would come back without",
+WHERE x.conparentid = 0`,
+		reason: "it belongs to a constraint that its parent %s does not have, and cannot be dropped with that",
 		fix:    "make it the same as the parent's",
 	},
 	{
@@ -137,36 +148,5 @@ JOIN pg_catalog.pg_constraint y ON y.contype = 'f' AND y.conparentid <> 0
  AND pg_get_constraintdef(y.oid) = pg_get_constraintdef(x.oid)`,
 		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
 		fix:    "drop it",
-	},
-	{
-		// Is there an index twice, once from the partitioned table? As with foreign keys.
-		query: `
-SELECT DISTINCT x.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, x.indexrelid, 0), yc.relname::text
-FROM made
-JOIN pg_catalog.pg_index x ON made.classid = 'pg_catalog.pg_class'::regclass AND x.indexrelid = made.objid
-JOIN pg_catalog.pg_class xc ON xc.oid = x.indexrelid AND NOT xc.relispartition
-JOIN pg_catalog.pg_index y ON y.indrelid = x.indrelid
-JOIN pg_catalog.pg_class yc ON yc.oid = y.indexrelid AND yc.relispartition AND yc.relam = xc.relam
-WHERE (x.indisunique, x.indnkeyatts, x.indkey, x.indclass, x.indcollation) = (y.indisunique, y.indnkeyatts, y.indkey, y.indclass, y.indcollation)
-  AND (pg_get_expr(x.indexprs, x.indrelid), pg_get_expr(x.indpred, x.indrelid))
-      IS NOT DISTINCT FROM (pg_get_expr(y.indexprs, y.indrelid), pg_get_expr(y.indpred, y.indrelid))
-  AND (EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = x.indrelid AND c.conindid = x.indexrelid AND c.contype IN ('p', 'u'))
-       OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.conrelid = y.indrelid AND c.conindid = y.indexrelid AND c.contype IN ('p', 'u')))`,
-		reason: "it is the same as %s, which comes from the partitioned table, and both may become one",
-		fix:    "drop it",
-	},
-	{
-		// Have the indexes of a partitioned table in the middle other parameters than
-		// those above, which they are created with?
-		query: `
-SELECT DISTINCT i.indrelid::bigint, pg_describe_object('pg_catalog.pg_class'::regclass, c.oid, 0), pc.relname::text
-FROM made
-JOIN pg_catalog.pg_class c ON made.classid = 'pg_catalog.pg_class'::regclass AND c.oid = made.objid AND c.relkind = 'I'
-JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
-JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent
-WHERE c.reloptions IS DISTINCT FROM pc.reloptions`,
-		reason: "its parameters differ from those of its parent %s, and would not afterwards: PostgreSQL sets none of a partitioned index",
-		fix:    "create it again with the parent's parameters",
 	},
 }

@@ -1,65 +1,80 @@
 package postgres
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 )
 
-// A recreated is what has to be dropped before a column is made narrow again,
-// and then created as it was, because its expressions would not be what they
-// were.
-type recreated struct{ drops, creates, attaches []string }
+// A recreated is what has to be dropped before a column changes its type, and then
+// created as it was: indexes of partitions, and before a column is made narrow again
+// what has expressions that would not be what they were.
+type recreated struct{ drops, creates, attaches, references []string }
 
-// recreate plans what the expressions belong to, by the tables with which that is
-// changed, parents first.
-func recreate(g *graph, rewritten []expression) map[*table]*recreated {
-	roots, ranks, found := map[int64]*table{}, map[int64]int{}, map[*table]*recreated{}
-	for _, t := range g.tables {
-		found[t] = &recreated{}
-		for rank, member := range t.members {
-			roots[member], ranks[member] = t, rank
-		}
+// addPartitioned plans an index of a partitioned table or of a partition. It is created
+// separately, to keep what is its own, and attached to its parent, with which it was
+// dropped. The foreign keys that need it are dropped before, and created afterwards.
+func (r *recreated) addPartitioned(i *index) {
+	drop, create := i.statements()
+	if i.Above == "" {
+		r.drops = append(r.drops, drop)
+	} else {
+		r.attaches = append(r.attaches, "ALTER INDEX "+i.Above+" ATTACH PARTITION "+i.Target())
 	}
-	for _, t := range g.tables { // a child's other columns can be in a table of their own
-		roots[t.OID] = t
+	r.creates = append(r.creates, create)
+	for _, f := range i.References {
+		drop, create := ofConstraint("", f.Table, f.Name, f.Definition)
+		r.drops = slices.Insert(r.drops, 0, drop)
+		r.references = append(append(r.references, create), pgsql.Comment("CONSTRAINT "+f.Name+" ON "+f.Table, f.Comment)...)
 	}
-	slices.SortStableFunc(rewritten, func(a, b expression) int { return cmp.Compare(ranks[a.Table], ranks[b.Table]) })
-	seen := map[int64]bool{}
-	for _, e := range rewritten {
-		if !seen[e.OID] {
-			seen[e.OID] = true
-			e.Created.addTo(found[roots[e.Table]])
-		}
-	}
-	return found
 }
 
-// A definition is of an index, a constraint or statistics.
-type definition struct {
-	Kind, Schema, Name, Create string
-	Table                      string // of a constraint
-	ParentSchema, Parent       string // of a partition's index
+// An object is built again: an index, a constraint or statistics.
+type object interface {
+	where() Place
+	statements() (drop, create string)
+	keep() []string // that PostgreSQL forgets
 }
 
-// addTo plans the object. A partition's index is created separately, to keep its
-// name, and attached to its parent, with which it was dropped. A constraint that
-// a table has both from a parent and of its own is dropped after its parent's,
-// since it cannot be before.
-func (d *definition) addTo(into *recreated) {
-	target := pgsql.Qualified(d.Schema, d.Name)
-	switch {
-	case d.Table != "":
-		alter, constraint := "ALTER TABLE "+pgsql.Qualified(d.Schema, d.Table), pgsql.Quote(d.Name)
-		into.drops = append(into.drops, alter+" DROP CONSTRAINT "+constraint)
-		d.Create = alter + " ADD CONSTRAINT " + constraint + " " + d.Create
-	case d.Parent != "":
-		into.attaches = append(into.attaches, "ALTER INDEX "+pgsql.Qualified(d.ParentSchema, d.Parent)+" ATTACH PARTITION "+target)
-	default:
-		into.drops = append(into.drops, "DROP "+d.Kind+" "+target)
+// A Place is where an object is: its OID, and its table's.
+type Place struct{ OID, Of int64 }
+
+func (p Place) where() Place { return p }
+
+// addRewritten plans the objects that are rewritten, those of parents first: a
+// constraint that a table has both from a parent and of its own is dropped after its
+// parent's, since it cannot be before.
+func (r *recreated) addRewritten(objects []object, rewritten map[int64]bool, parentsFirst []int64) {
+	objects = keepIf(objects, func(o object) bool { return rewritten[o.where().OID] })
+	for _, of := range parentsFirst {
+		for _, o := range objects {
+			if drop, create := o.statements(); o.where().Of == of && create != "" {
+				r.drops, r.creates = append(r.drops, drop), append(r.creates, create)
+			}
+		}
 	}
-	into.creates = append(into.creates, d.Create)
+}
+
+func (i *index) statements() (drop, create string) {
+	if i.Constraint != "" {
+		return ofConstraint(pgsql.If(i.Tree, "ONLY "), i.table(), pgsql.Quote(i.Constraint), i.Definition)
+	}
+	return "DROP INDEX " + i.Target(), i.Definition
+}
+
+func (s *keptStatistics) statements() (drop, create string) {
+	return "DROP STATISTICS " + pgsql.Qualified(s.Schema, s.Name), s.Definition
+}
+
+func (c *keptConstraint) statements() (drop, create string) {
+	if c.Definition == "" {
+		return "", ""
+	}
+	return ofConstraint("", c.table(), pgsql.Quote(c.Name), c.Definition)
+}
+
+func ofConstraint(only, table, name, definition string) (drop, create string) {
+	return "ALTER TABLE " + table + " DROP CONSTRAINT " + name, "ALTER TABLE " + only + table + " ADD CONSTRAINT " + name + " " + definition
 }
 
 // noTablespace comes before anything is created: the connection's would be used
@@ -72,5 +87,5 @@ func (r *recreated) around(alter string) []string {
 	if len(creates) > 0 {
 		creates = append([]string{noTablespace}, creates...)
 	}
-	return slices.Concat(r.drops, []string{alter}, creates, r.attaches)
+	return slices.Concat(r.drops, []string{alter}, creates, r.attaches, r.references)
 }

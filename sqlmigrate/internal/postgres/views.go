@@ -42,8 +42,7 @@ func readViews(ctx context.Context, q pgcatalog.QualifiedReader, g *graph, uses 
 	for _, v := range views {
 		found.Add(v.block())
 	}
-	readViewParts[index](ctx, q, byOID, viewIndexesSQL)
-	readViewParts[keptStatistics](ctx, q, byOID, viewStatisticsSQL)
+	readParts(ctx, q, byOID)
 	for _, v := range views { // those that it uses come before
 		for _, oid := range v.Uses {
 			v.columns = append(v.columns, byOID[oid].columns...)
@@ -75,38 +74,21 @@ func (v *view) block() engine.Findings {
 	return found
 }
 
-// viewIndexesSQL asks for the indexes of materialized views, which go with them,
-// as statements and with what these leave out.
-const viewIndexesSQL = `
-SELECT i.indrelid::bigint, pg_get_indexdef(c.oid), ` + indexColumns + `
-FROM pg_catalog.pg_index i
-JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_catalog.pg_class r ON r.oid = i.indrelid
-LEFT JOIN pg_catalog.pg_constraint x ON x.conrelid = i.indrelid AND x.conindid = i.indexrelid
-LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = c.oid
-WHERE i.indrelid = ANY ($1::text::oid[])
-ORDER BY c.oid`
-
-// viewStatisticsSQL asks the same about extended statistics.
-const viewStatisticsSQL = `
-SELECT s.stxrelid::bigint, pg_get_statisticsobjdef(s.oid), n.nspname, s.stxname, pg_get_userbyid(s.stxowner), false, '', '',
-       coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext')
-FROM pg_catalog.pg_statistic_ext s JOIN pg_catalog.pg_namespace n ON n.oid = s.stxnamespace
-WHERE s.stxrelid = ANY ($1::text::oid[])
-ORDER BY s.oid`
-
-// readViewParts reads what goes with views, and the statements that make it what it was.
-func readViewParts[T any, P interface {
-	*T
-	keep() []string
-}](ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view, query string) {
-	for _, x := range pgcatalog.Read[struct {
-		View       int64
-		Definition string
-		Part       T
-	}](ctx, q.Reader, query, slices.Sorted(maps.Keys(views))) {
-		v := views[x.View]
-		v.Parts = slices.Concat(v.Parts, []string{x.Definition}, P(&x.Part).keep())
+// readParts reads the indexes and extended statistics of materialized views, which go
+// with them.
+func readParts(ctx context.Context, q pgcatalog.QualifiedReader, views map[int64]*view) {
+	const ofIndexes = " WHERE i.indrelid = ANY ($1::text::oid[]) ORDER BY c.oid"
+	const ofStatistics = " WHERE s.stxrelid = ANY ($1::text::oid[]) ORDER BY s.oid"
+	oids := slices.Sorted(maps.Keys(views))
+	for _, i := range pgcatalog.Read[index](ctx, q.Reader, "SELECT "+indexColumnsSQL+ofIndexes, oids) {
+		views[i.Of].addPart(&i)
 	}
+	for _, s := range pgcatalog.Read[keptStatistics](ctx, q.Reader, "SELECT "+statisticsColumnsSQL+ofStatistics, oids) {
+		views[s.Of].addPart(&s)
+	}
+}
+
+func (v *view) addPart(o object) {
+	_, create := o.statements()
+	v.Parts = slices.Concat(v.Parts, []string{create}, o.keep())
 }

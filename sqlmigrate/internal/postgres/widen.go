@@ -13,22 +13,14 @@ import (
 // in 4.1 to 4.5 s.
 const rewriteRate = 45_000_000
 
-// restores are what a change of types would lose, by table.
-type restores struct {
-	kept      map[*table][]string
-	recreated map[*table]*recreated
-}
-
 // widen plans one ALTER TABLE per table, which copies it once. Foreign keys may
 // stay: PostgreSQL compares an integer with a bigint.
-func widen(g *graph, lost restores, locks int) (plan.Phase, engine.Findings) {
+func widen(g *graph, locks int) (plan.Phase, engine.Findings) {
 	phase := plan.Phase{Name: plan.Widen, Transaction: true}
 	tables := keepIf(g.tables, func(t *table) bool { return len(t.narrowColumns()) > 0 })
 	batches, found := g.batches(plan.Widen, tables, locks)
 	for i, batch := range batches {
-		steps := stepsOf(batch, i, func(t *table) plan.Step {
-			return widenStep(g, t, lost.up(t), lost.down(t), len(batches) > 1)
-		})
+		steps := stepsOf(batch, i, func(t *table) plan.Step { return widenStep(g, t, len(batches) > 1) })
 		modes := g.widenModes(batch)
 		if views := g.viewsOf(batch); len(views) > 0 {
 			steps = withoutViews(batch, steps, views, g.locksOf(modes))
@@ -43,14 +35,14 @@ func widen(g *graph, lost restores, locks int) (plan.Phase, engine.Findings) {
 	return phase, found
 }
 
-func widenStep(g *graph, t *table, up, down []string, several bool) plan.Step {
+func widenStep(g *graph, t *table, several bool) plan.Step {
 	columns := t.narrowColumns()
 	narrow := areNarrow(columns)
 	return plan.Step{
 		Table:    t.Display,
 		Text:     namesOf(columns) + " become" + pgsql.If(len(columns) == 1, "s") + " bigint",
-		Up:       engine.Statements("SELECT NOT "+narrow, up...),
-		Down:     engine.Statements("SELECT "+narrow, down...),
+		Up:       engine.Statements("SELECT NOT "+narrow, widenUp(t)...),
+		Down:     engine.Statements("SELECT "+narrow, widenDown(t)...),
 		Check:    engine.Statements("", widenCheck(g, t, columns)),
 		Rows:     t.Rows,
 		Bytes:    t.Bytes,
@@ -78,12 +70,12 @@ func (g *graph) widenModes(tables []*table) map[*table]string {
 	return modes
 }
 
-func (r *restores) up(t *table) []string {
-	return append([]string{alterTypes(t, func(*column) string { return "bigint" })}, r.kept[t]...)
+func widenUp(t *table) []string {
+	return append(t.up.around(alterTypes(t, func(*column) string { return "bigint" })), t.kept...)
 }
 
-func (r *restores) down(t *table) []string {
-	texts := r.recreated[t].around(alterTypes(t, func(c *column) string { return c.Type }))
+func widenDown(t *table) []string {
+	texts := t.down.around(alterTypes(t, func(c *column) string { return c.Type }))
 	for _, c := range t.narrowColumns() {
 		for _, m := range c.members {
 			if s := m.ownIdentity(); s != nil && s.Type != c.Type {
@@ -91,7 +83,7 @@ func (r *restores) down(t *table) []string {
 			}
 		}
 	}
-	return append(texts, r.kept[t]...)
+	return append(texts, t.kept...)
 }
 
 // retype gives the sequence of an identity its type back, where that is not the
