@@ -17,7 +17,6 @@ func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 	indexes := readByTable[index](ctx, q, g, indexesSQL)
 	constraints := readByTable[keptConstraint](ctx, q, g, constraintsSQL)
 	statistics := readByTable[keptStatistics](ctx, q, g, statisticsSQL)
-	rewritten := readRewritten(ctx, q, g)
 	for _, t := range g.tables {
 		var again []object
 		for _, c := range constraints[t.OID] {
@@ -34,7 +33,7 @@ func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 		for _, s := range statistics[t.OID] {
 			again, t.kept = append(again, s), append(t.kept, s.keep()...)
 		}
-		t.down.addRewritten(again, rewritten, t.members)
+		t.down.addRewritten(again, t.members)
 	}
 }
 
@@ -83,7 +82,7 @@ func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
 // indexColumnsSQL asks for what PostgreSQL forgets of indexes. The definition of a key
 // leaves its parameters out.
-const indexColumnsSQL = `i.indexrelid::bigint, i.indrelid::bigint, n.nspname, c.relname, r.relname,
+const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispartition) AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL), n.nspname, c.relname, r.relname,
        coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
        obj_description(c.oid, 'pg_class'), coalesce(x.conname, ''), obj_description(x.oid, 'pg_constraint'),
        i.indisclustered, i.indisreplident,
@@ -148,8 +147,8 @@ func (i *index) keep() []string {
 // lose their names too. Parents are first: one of the tables of each is a partition of
 // theirs. A CHECK that only comes from a parent is created with that.
 const constraintsSQL = `
-SELECT made.root::bigint, c.oid::bigint, c.conrelid::bigint, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'),
-       CASE WHEN c.contype = 'c' AND c.conislocal THEN pg_get_constraintdef(c.oid) ELSE '' END, c.confrelid::regclass::text,
+SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'),
+       pg_get_constraintdef(c.oid), c.oid::bigint, c.confrelid::regclass::text,
        coalesce(p.conrelid::regclass::text, ''), coalesce(p.conname, ''), c.conparentid::bigint, coalesce(p.conparentid, 0)::bigint
 FROM made
 JOIN pg_catalog.pg_constraint c ON made.classid = 'pg_catalog.pg_constraint'::regclass AND c.oid = made.objid
@@ -164,9 +163,10 @@ type keptConstraint struct {
 	Place
 	Schema, Table, Name string
 	Comment             *string
-	Definition          string // of a CHECK that is the table's own
+	Definition          string
 
 	// Of a foreign key that comes from another one.
+	OID                         int64
 	Refers, ParentTable, Parent string
 	ParentOID, GrandparentOID   int64
 }
@@ -214,7 +214,7 @@ func (c *keptConstraint) pass() string {
 // statistics. It reads the targets as JSON: PostgreSQL 12 has none, and 17 has NULL
 // where those before have -1. Those of a view get their owner by name: it may not have
 // its own yet.
-const statisticsColumnsSQL = `s.oid::bigint, s.stxrelid::bigint, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
+const statisticsColumnsSQL = `s.stxrelid::bigint, to_jsonb(s) ->> 'stxexprs' IS NOT NULL, n.nspname, s.stxname, pg_get_userbyid(s.stxowner),
        s.stxowner = r.relowner AND r.relkind <> 'm', rn.nspname, r.relname,
        coalesce((to_jsonb(s) ->> 'stxstattarget')::integer, -1), obj_description(s.oid, 'pg_statistic_ext'), pg_get_statisticsobjdef(s.oid)
 FROM pg_catalog.pg_statistic_ext s

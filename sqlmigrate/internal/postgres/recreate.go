@@ -36,19 +36,24 @@ type object interface {
 	keep() []string // that PostgreSQL forgets
 }
 
-// A Place is where an object is: its OID, and its table's.
-type Place struct{ OID, Of int64 }
+// A Place is the OID of an object's table, and whether it has expressions. PostgreSQL
+// writes them for a bigint, and then for an integer again: id % 10 becomes
+// id::bigint % 10::bigint, which no query asks for.
+type Place struct {
+	Of        int64
+	Rewritten bool
+}
 
 func (p Place) where() Place { return p }
 
 // addRewritten plans the objects that are rewritten, those of parents first: a
 // constraint that a table has both from a parent and of its own is dropped after its
 // parent's, since it cannot be before.
-func (r *recreated) addRewritten(objects []object, rewritten map[int64]bool, parentsFirst []int64) {
-	objects = keepIf(objects, func(o object) bool { return rewritten[o.where().OID] })
+func (r *recreated) addRewritten(objects []object, parentsFirst []int64) {
+	objects = keepIf(objects, func(o object) bool { return o.where().Rewritten })
 	for _, of := range parentsFirst {
 		for _, o := range objects {
-			if drop, create := o.statements(); o.where().Of == of && create != "" {
+			if drop, create := o.statements(); o.where().Of == of {
 				r.drops, r.creates = append(r.drops, drop), append(r.creates, create)
 			}
 		}
@@ -67,9 +72,6 @@ func (s *keptStatistics) statements() (drop, create string) {
 }
 
 func (c *keptConstraint) statements() (drop, create string) {
-	if c.Definition == "" {
-		return "", ""
-	}
 	return ofConstraint("", c.table(), pgsql.Quote(c.Name), c.Definition)
 }
 
