@@ -74,6 +74,7 @@ type target struct{ Column, Target int64 }
 
 // A reference is a foreign key, with names as they are in statements.
 type reference struct {
+	Of                      int64 // OID of the table
 	Table, Name, Definition string
 	Comment                 *string
 }
@@ -82,7 +83,8 @@ func (i *index) table() string { return pgsql.Qualified(i.Schema, i.Table) }
 
 // indexColumnsSQL asks for what PostgreSQL forgets of indexes. The definition of a key
 // leaves its parameters out.
-const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispartition) AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL), n.nspname, c.relname, r.relname,
+const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispartition) AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL),
+       n.nspname, c.relname, r.relname,
        coalesce((SELECT spcname FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), ''),
        obj_description(c.oid, 'pg_class'), coalesce(x.conname, ''), obj_description(x.oid, 'pg_constraint'),
        i.indisclustered, i.indisreplident,
@@ -96,8 +98,8 @@ const indexColumnsSQL = `i.indrelid::bigint, NOT (c.relkind = 'I' OR c.relispart
          CASE WHEN x.contype <> 'x' AND c.reloptions IS NOT NULL THEN ' WITH (' || array_to_string(c.reloptions, ', ') || ')' ELSE '' END || '\&'),
          pg_get_indexdef(c.oid)),
        c.relkind = 'I' OR c.relispartition, coalesce((SELECT h.inhparent::regclass::text FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid), ''),
-       (SELECT json_agg(json_build_object('Table', f.conrelid::regclass, 'Name', quote_ident(f.conname), 'Definition', pg_get_constraintdef(f.oid),
-                                          'Comment', obj_description(f.oid, 'pg_constraint')) ORDER BY f.oid)::text
+       (SELECT json_agg(json_build_object('Of', f.conrelid::bigint, 'Table', f.conrelid::regclass, 'Name', quote_ident(f.conname),
+                                          'Definition', pg_get_constraintdef(f.oid), 'Comment', obj_description(f.oid, 'pg_constraint')) ORDER BY f.oid)::text
         FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_constraint f ON d.classid = 'pg_catalog.pg_constraint'::regclass AND f.oid = d.objid
         WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = c.oid AND f.contype = 'f' AND f.conparentid = 0)
 FROM pg_catalog.pg_index i
@@ -147,7 +149,8 @@ func (i *index) keep() []string {
 // lose their names too. Parents are first: one of the tables of each is a partition of
 // theirs. A CHECK that only comes from a parent is created with that.
 const constraintsSQL = `
-SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname, obj_description(c.oid, 'pg_constraint'),
+SELECT made.root::bigint, c.conrelid::bigint, c.contype = 'c' AND c.conislocal, n.nspname, r.relname, c.conname,
+       obj_description(c.oid, 'pg_constraint'),
        pg_get_constraintdef(c.oid), c.oid::bigint, c.confrelid::regclass::text,
        coalesce(p.conrelid::regclass::text, ''), coalesce(p.conname, ''), c.conparentid::bigint, coalesce(p.conparentid, 0)::bigint
 FROM made

@@ -11,6 +11,12 @@ import (
 // asked for.
 func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 	var found engine.Findings
+	refers := map[int64]bool{} // by foreign keys that are created again
+	for _, t := range g.tables {
+		for _, oid := range t.up.referring {
+			refers[oid] = true
+		}
+	}
 	for _, t := range g.tables {
 		for _, c := range t.columns {
 			if !g.parks {
@@ -18,7 +24,7 @@ func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 			}
 		}
 		assigned := !g.parks && len(t.assignedColumns()) > 0
-		if !t.Owned && (len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
+		if !t.Owned && (refers[t.OID] || len(t.narrowColumns()) > 0 || len(t.checks) > 0 || assigned || g.parks && t.refusesKeys()) {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
 		if !t.Creates && len(t.up.creates) > 0 {

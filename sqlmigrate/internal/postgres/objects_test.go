@@ -168,15 +168,21 @@ func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.D
 	d.Script(t, `CREATE SCHEMA lent; GRANT USAGE, CREATE ON SCHEMA lent TO owner; SET ROLE owner;
 		CREATE TABLE lent.parts (id serial, at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
 		CREATE TABLE lent.part PARTITION OF lent.parts FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
-		RESET ROLE; REVOKE CREATE ON SCHEMA lent FROM owner`)
+		RESET ROLE; REVOKE CREATE ON SCHEMA lent FROM owner;
+		CREATE TABLE lent.notes (part_id bigint, part_at date, FOREIGN KEY (part_id, part_at) REFERENCES lent.parts)`)
 	before := d.Dump(t)
 	plan, err := sqlmigrate.Inspect(context.Background(), owner, "lent.parts")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "Role owner may not create indexes in schema lent") {
-		t.Errorf("notes %q", notes)
+	for _, want := range []string{"Role owner may not create indexes in schema lent", "Role owner may not change table lent.notes"} {
+		if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, want) {
+			t.Errorf("notes %q: want %q", notes, want)
+		}
 	}
+	migratetest.WantError(t, plan.Apply(context.Background(), owner), "nothing of this phase has been changed", "permission denied for table notes")
+	d.Script(t, "ALTER TABLE lent.notes OWNER TO owner")
+	before = d.Dump(t)
 	migratetest.WantError(t, plan.Apply(context.Background(), owner), "nothing of this phase has been changed", "permission denied for schema lent")
 	migratetest.PgSame(t, "after the owner's attempt", d.Dump(t), before)
 	d.Apply(t, plan)

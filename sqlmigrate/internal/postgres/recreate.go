@@ -9,7 +9,11 @@ import (
 // A recreated is what has to be dropped before a column changes its type, and then
 // created as it was: indexes of partitions, and before a column is made narrow again
 // what has expressions that would not be what they were.
-type recreated struct{ drops, creates, attaches, references []string }
+type recreated struct {
+	drops, creates, attaches, references []string
+
+	referring []int64 // OIDs of the references' tables
+}
 
 // addPartitioned plans an index of a partitioned table or of a partition. It is created
 // separately, to keep what is its own, and attached to its parent, with which it was
@@ -26,6 +30,7 @@ func (r *recreated) addPartitioned(i *index) {
 		drop, create := ofConstraint("", f.Table, f.Name, f.Definition)
 		r.drops = slices.Insert(r.drops, 0, drop)
 		r.references = append(append(r.references, create), pgsql.Comment("CONSTRAINT "+f.Name+" ON "+f.Table, f.Comment)...)
+		r.referring = append(r.referring, f.Of)
 	}
 }
 
