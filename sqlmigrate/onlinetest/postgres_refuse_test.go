@@ -94,7 +94,8 @@ CREATE VIEW v AS SELECT id FROM t; ALTER VIEW v OWNER TO shower;`)
 		wantBlocker(t, test.role, plan, test.object, test.reason)
 	}
 	d.script(t, "GRANT SET ON PARAMETER session_replication_role TO mover; ALTER FUNCTION f() OWNER TO mover; ALTER TABLE t NO FORCE ROW LEVEL SECURITY; GRANT shower TO mover; GRANT CREATE ON SCHEMA public TO shower; GRANT SELECT ON t TO shower")
-	db := d.as(t, "mover")
+	d.script(t, "CREATE ROLE program LOGIN; GRANT mover TO program; ALTER ROLE program SET role = mover")
+	db := d.as(t, "program")
 	d.script(t, "REVOKE TEMPORARY ON DATABASE "+d.value(t, "SELECT current_database()")+" FROM PUBLIC")
 	plan, err := tryOnline(context.Background(), db, "t")
 	if err != nil {

@@ -32,11 +32,7 @@ type setting struct{ Name, Before, Now string }
 // OpenMove implements [engine.Online].
 func (Driver) OpenMove(ctx context.Context, conn *sql.Conn, m *engine.Move, s engine.Settings) (func(error) error, error) {
 	w := &work{ctx: ctx, conn: conn, pool: s.Pool}
-	err := conn.QueryRowContext(ctx, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()").Scan(&w.backend.pid, &w.backend.began)
-	if err != nil {
-		return nil, inspectError(err)
-	}
-	err = w.lock(m)
+	err := w.lock(m)
 	if err == nil {
 		err = w.set()
 	}
@@ -54,8 +50,7 @@ type work struct {
 	ctx     context.Context
 	conn    *sql.Conn
 	pool    *sql.DB
-	backend backend
-	key     string // of the advisory lock, if it is held
+	backend backend // of which nothing is known before it has its lock
 	before  []setting
 }
 
@@ -63,15 +58,16 @@ const lockPatience = 10 * time.Second // a killed process's statement ends withi
 
 // lock keeps out another process at the same move.
 func (w *work) lock(m *engine.Move) error {
-	key := pgsql.Literal("gormflake online " + identity(m))
+	key := "pg_catalog.hashtextextended(" + pgsql.Literal("gormflake online "+identity(m)) + ", 0)"
 	for begun := time.Now(); ; {
+		var pid int64
 		var got bool
-		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended("+key+", 0))").Scan(&got)
+		err := w.conn.QueryRowContext(w.ctx, "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_try_advisory_lock("+key+")").Scan(&pid, &got)
 		if err != nil {
 			return inspectError(err)
 		}
 		if got {
-			w.key = key
+			w.backend = backend{pid, key}
 			return nil
 		}
 		if time.Since(begun) > lockPatience {
@@ -115,30 +111,34 @@ func (w *work) restore(ctx context.Context) error {
 			return err
 		}
 	}
-	if w.key == "" {
+	if w.backend.key == "" {
 		return nil
 	}
-	_, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended("+w.key+", 0))")
+	_, err := w.conn.ExecContext(ctx, "SELECT pg_catalog.pg_advisory_unlock("+w.backend.key+")")
 	return err
 }
 
-// A backend is identified by when it began: a process ID alone may belong to
-// another one by now.
-type backend struct{ pid, began int64 }
+// A backend is identified by the advisory lock that it holds: a process ID alone may
+// belong to another one by now. All roles see locks.
+type backend struct {
+	pid int64
+	key string
+}
 
-const isBackend = "pid = %d AND (extract(epoch FROM backend_start) * 1000000)::bigint = %d"
+func (b backend) holder() string {
+	return fmt.Sprintf("FROM pg_catalog.pg_locks WHERE pid = %d AND locktype = 'advisory' AND granted AND (classid::bigint << 32) | objid::bigint = %s", b.pid, b.key)
+}
 
-// End implements [engine.Backend].
+// End implements [engine.Backend], as the user who has logged in.
 func (b backend) End(ctx context.Context, other *sql.Conn) error {
-	_, err := other.ExecContext(ctx, fmt.Sprintf("SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE "+isBackend, b.pid, b.began))
+	_, err := other.ExecContext(ctx, pgsql.Do("", "  SET LOCAL ROLE NONE;\n  PERFORM pg_catalog.pg_terminate_backend(pid) "+b.holder()+";\n"))
 	return err
 }
 
 // Ended implements [engine.Backend].
-func (b backend) Ended(ctx context.Context, other *sql.Conn) (bool, error) {
-	var runs bool
-	err := other.QueryRowContext(ctx, fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE "+isBackend+")", b.pid, b.began)).Scan(&runs)
-	return !runs, err
+func (b backend) Ended(ctx context.Context, other *sql.Conn) (ended bool, err error) {
+	err = other.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT "+b.holder()+")").Scan(&ended)
+	return ended, err
 }
 
 // EndSQL implements [engine.Backend].
