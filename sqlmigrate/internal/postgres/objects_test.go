@@ -181,6 +181,7 @@ func postgresMayNotCreate(t *testing.T, d *migratetest.PgDatabase, owner *gorm.D
 		}
 	}
 	migratetest.WantError(t, plan.Apply(context.Background(), owner), "nothing of this phase has been changed", "permission denied for table notes")
+	migratetest.PgSame(t, "after the owner's attempt", d.Dump(t), before)
 	d.Script(t, "ALTER TABLE lent.notes OWNER TO owner")
 	before = d.Dump(t)
 	migratetest.WantError(t, plan.Apply(context.Background(), owner), "nothing of this phase has been changed", "permission denied for schema lent")
