@@ -2,8 +2,8 @@
 // with locks and online: tables as they were before an unfinished run, and the
 // conditions by which a statement asks the server whether they are so still.
 //
-// [Open], [Now], [Read] and the methods of [Reader] ask the server; everything else is a
-// value, and a function of it.
+// [Open], [Read], [Definitions] and the methods of [Reader] ask the server; everything
+// else is a value, and a function of it.
 package mycatalog
 
 import (

@@ -3,9 +3,9 @@
 // What it knows flows one way. Readers over package pgcatalog put what was asked
 // for (resolve.go), and what is connected with it (connect.go), into a graph
 // (graph.go). Others find what blocks (blockers.go, rebuilt.go), what a change of
-// types would lose (keep.go, recreate.go, views.go), what assigns
-// keys (sequence.go) and which keys need a CHECK (checks.go). Functions that read
-// nothing make the phases of that: widen.go, detach.go and guard.go, on lock.go.
+// types would lose (keep.go, recreate.go, views.go), what assigns keys (sequence.go)
+// and which keys need a CHECK (checks.go). Functions that read nothing make the phases
+// of that: widen.go, detach.go and guard.go, on lock.go.
 // inspect.go has the order of these, and run.go carries statements out.
 package postgres
 

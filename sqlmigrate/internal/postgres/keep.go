@@ -51,7 +51,7 @@ func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *gra
 
 // An index is one that is built again.
 type index struct {
-	Place
+	Rebuilt
 	pgcatalog.Named
 	Table             string
 	Tablespace        string // other than the database's own
@@ -163,7 +163,7 @@ ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.conrelid)) + (SELECT cou
 
 // A keptConstraint is one whose comment, or whose name, has to be stated again.
 type keptConstraint struct {
-	Place
+	Rebuilt
 	Schema, Table, Name string
 	Comment             *string
 	Definition          string
@@ -232,7 +232,7 @@ ORDER BY n.nspname, s.stxname`
 
 // keptStatistics are statistics of a table.
 type keptStatistics struct {
-	Place
+	Rebuilt
 	Schema, Name, Owner string
 	Same                bool // the owner is the table's
 	TableSchema, Table  string

@@ -28,7 +28,7 @@ func notesOn(g *graph, role string, asked map[int64]bool) engine.Findings {
 			found.Note("Role %s may not change table %s: apply the plan as %s, who owns it.", role, t.Display, t.Owner)
 		}
 		if !t.Creates && len(t.up.creates) > 0 {
-			found.Note("Role %s may not create indexes in schema %s, and phase widen creates those of table %s again: whoever applies the plan needs CREATE on it.",
+			found.Note("Role %s may not create indexes in schema %s, and phase widen creates those of table %s again: the role that applies the plan needs CREATE on it.",
 				role, t.Schema, t.Display)
 		}
 		if assigned && !slices.ContainsFunc(t.members, func(oid int64) bool { return asked[oid] }) {

@@ -36,29 +36,29 @@ func (r *recreated) addPartitioned(i *index) {
 
 // An object is built again: an index, a constraint or statistics.
 type object interface {
-	where() Place
+	common() Rebuilt
 	statements() (drop, create string)
 	keep() []string // that PostgreSQL forgets
 }
 
-// A Place is the OID of an object's table, and whether it has expressions. PostgreSQL
-// writes them for a bigint, and then for an integer again: id % 10 becomes
-// id::bigint % 10::bigint, which no query asks for.
-type Place struct {
-	Of        int64
-	Rewritten bool
+// Rebuilt is what objects have in common. PostgreSQL writes expressions for a bigint,
+// and then for an integer again: id % 10 becomes id::bigint % 10::bigint, which no query
+// asks for.
+type Rebuilt struct {
+	Of        int64 // OID of the table
+	Rewritten bool  // it has expressions
 }
 
-func (p Place) where() Place { return p }
+func (r Rebuilt) common() Rebuilt { return r }
 
 // addRewritten plans the objects that are rewritten, those of parents first: a
 // constraint that a table has both from a parent and of its own is dropped after its
 // parent's, since it cannot be before.
 func (r *recreated) addRewritten(objects []object, parentsFirst []int64) {
-	objects = keepIf(objects, func(o object) bool { return o.where().Rewritten })
+	objects = keepIf(objects, func(o object) bool { return o.common().Rewritten })
 	for _, of := range parentsFirst {
 		for _, o := range objects {
-			if drop, create := o.statements(); o.where().Of == of {
+			if drop, create := o.statements(); o.common().Of == of {
 				r.drops, r.creates = append(r.drops, drop), append(r.creates, create)
 			}
 		}

@@ -26,7 +26,7 @@ type table struct {
 	counts   bool   // it has AUTOINCREMENT
 	columns  []*column
 	keyIndex bool // the primary key has an index, so it is not the rowid
-	both     bool // there is a rowid beside it
+	both     bool // there is a rowid too
 
 	sequence sql.NullInt64
 	measures

@@ -15,8 +15,8 @@ type clauses struct{ checks, indexes map[string]string }
 const copyName = "gormflake_copy"
 
 // rewrite finds how the server writes CHECKs and indexes with the other names and types
-// of the columns. It has the server rename the columns of
-// a copy without rows, which is rolled back. What the server refuses is for blockers.
+// of the columns. It has the server rename the columns of a copy without rows, which is
+// rolled back. What the server refuses is for blockers.
 func (t *table) rewrite(ctx context.Context, conn *sql.Conn) error {
 	if len(t.checks) == 0 && len(t.indexes) == 0 {
 		return nil
