@@ -40,15 +40,13 @@ func (t Trial) Unassigned(of plan.Table) (names []string) {
 	return names
 }
 
+// Fills is in how many ways columns that hold no key are filled: by values that their
+// types take, and by NULL.
+const Fills = 2
+
 // Copies are tables without rows that take what tables take. What ends the trial is
 // the second result of a method.
 type Copies interface {
-	// Tables may be in it several times, each with other parts of its definition.
-	Tables() []plan.Table
-
-	// Fills is in how many ways columns that hold no key get a value, such as NULL.
-	Fills() int
-
 	// Enter tries each row in its copy, without regard to the others. It returns why the
 	// database rejects it: an [Unanswered] one has another cause.
 	Enter(ctx context.Context, rows []Row) ([]error, error)
@@ -63,7 +61,7 @@ type Copies interface {
 
 // A Row has keys, by their columns.
 type Row struct {
-	Table int // of [Copies.Tables]
+	Table int // of those that [Trial.Run] got
 	Fill  int
 	AsIs  bool // the copy is as the table, also for [Trial.Moved]
 	Keys  map[string]types.ID
@@ -85,9 +83,10 @@ type Shown struct {
 // Assigning is a trigger.
 type Assigning struct{ Table, Trigger, Fix string }
 
-// Run tries keys in all columns at once, and if that fails in each.
-func (t Trial) Run(ctx context.Context, c Copies) (found Findings, err error) {
-	r := &trialRun{t, c, &found, map[string]bool{}}
+// Run tries keys in all columns of the copies at once, and if that fails in each. A table
+// may be among them several times, each with other parts of its definition.
+func (t Trial) Run(ctx context.Context, c Copies, copied []plan.Table) (found Findings, err error) {
+	r := &trialRun{t, c, &found, copied, map[string]bool{}}
 	err = r.tryKeys(ctx, t.Today, r.Reject, r.NotTried)
 	if err == nil {
 		err = r.tryKeys(ctx, t.Last, r.RejectLast, func(string, error) {})
@@ -106,14 +105,14 @@ type trialRun struct {
 	Copies
 	*Findings
 
+	copied  []plan.Table
 	decided map[string]bool // tables that are not tried again
 }
 
 func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table, column string, key types.ID, err error), notTried func(string, error)) error {
-	tables := r.Copies.Tables()
 	var rows []Row
-	for i, t := range tables {
-		for fill := range r.Fills() {
+	for i, t := range r.copied {
+		for fill := range Fills {
 			if len(t.Columns) > 0 && !r.decided[nameOf(t)] {
 				rows = append(rows, Row{Table: i, Fill: fill, Keys: Near(t, key)})
 			}
@@ -124,7 +123,7 @@ func (r *trialRun) tryKeys(ctx context.Context, key types.ID, reject func(table,
 	for i, refusal := range refusals {
 		failed[rows[i].Table] = failed[rows[i].Table] || refusal != nil
 	}
-	for i, t := range tables {
+	for i, t := range r.copied {
 		if failed[i] && err == nil {
 			err = r.examine(ctx, i, t, key, reject, notTried)
 		}
@@ -167,7 +166,7 @@ func (r *trialRun) rejects(ctx context.Context, i int, t plan.Table, column stri
 		values = append(values, t.MaxKey)
 	}
 	tried := false
-	for fill := range r.Fills() {
+	for fill := range Fills {
 		var rows []Row
 		for _, others := range r.others(t, column, key) {
 			for _, value := range values {

@@ -44,7 +44,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		}
 		r.copies = append(r.copies, c)
 	}
-	return t.Run(ctx, r)
+	return t.Run(ctx, r, t.Tables)
 }
 
 // A trial is one call of Try. Nothing more is carried out after an error that is not the
@@ -232,12 +232,6 @@ func (r *trial) drop(ctx context.Context) error {
 	return failed
 }
 
-// Tables implements [engine.Copies].
-func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
-
-// Fills implements [engine.Copies]: values, and NULL.
-func (r *trial) Fills() int { return 2 }
-
 // Enter implements [engine.Copies]. The rows of a table enter together, which most do, but
 // for those that are to be read: one may replace another.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
@@ -402,7 +396,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (shown []engine
 // hold leaves rows in the copy, if it takes some with the same key in all columns.
 func (r *trial) hold(ctx context.Context, c *copied, key types.ID) {
 	_ = r.exec(ctx, "DELETE FROM "+mycatalog.QuoteTable(c.name))
-	for fill := range r.Fills() {
+	for fill := range engine.Fills {
 		_ = r.replace(ctx, c, engine.Row{Fill: fill, Keys: engine.Same(plan.Table{Columns: c.keys}, key+types.ID(fill))}) // found elsewhere
 	}
 }

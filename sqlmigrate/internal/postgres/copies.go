@@ -23,8 +23,8 @@ type copied struct {
 	Unrelated    []string       // constraints without a key
 	Partitions   []string       // statements that put what is in the copy into partitions
 
-	trigger *trigger      `row:"-"` // of the copy, which has nothing else then
-	keys    []plan.Column `row:"-"`
+	trigger *trigger   `row:"-"` // of the copy, which has nothing else then
+	table   plan.Table `row:"-"` // with the keys
 }
 
 type copiedColumn struct {
@@ -90,15 +90,13 @@ SELECT number, coalesce(oid, 0)::bigint, coalesce(oid = root, true), coalesce(CA
 FROM copy
 ORDER BY number, oid <> root, oid`
 
-func (c *copied) table() plan.Table { return plan.Table{Name: c.Display, Columns: c.keys} }
-
 func (c *copied) target() string { return "pg_temp." + pgsql.Quote(c.Name) }
 
 func (c *copied) source() string { return pgsql.Qualified(c.Schema, c.Name) }
 
 // typeOf is a column's, by the plan or as it is.
 func (c *copied) typeOf(column copiedColumn, moved bool) string {
-	for _, k := range c.keys {
+	for _, k := range c.table.Columns {
 		if moved && k.Name == column.Name {
 			return cmp.Or(k.To, column.Type)
 		}
@@ -172,7 +170,7 @@ func (c *copied) value(column copiedColumn, row engine.Row, needed bool) string 
 func (c *copied) rows(moved bool, all []map[string]types.ID) string {
 	var queries []string
 	for _, keys := range all {
-		for fill := range fills {
+		for fill := range engine.Fills {
 			queries = append(queries, "SELECT "+pgsql.Join(c.Columns, ", ", func(column copiedColumn) string {
 				return fmt.Sprintf("%s::%s AS %s", c.value(column, engine.Row{Fill: fill, Keys: keys}, false), c.typeOf(column, moved), pgsql.Quote(column.Name))
 			}))

@@ -72,7 +72,7 @@ func (r *trial) Views(ctx context.Context, key types.ID, asIs bool) ([]engine.Sh
 	for _, c := range r.copies {
 		if copies[c.OID] == nil {
 			copies[c.OID] = c
-			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.keys)})
+			schemas, tables = append(schemas, c.Schema), append(tables, map[string]any{"oid": c.OID, "keys": columnNames(c.table.Columns)})
 		}
 	}
 	if _, err := r.tx.ExecContext(ctx, pathSQL, asJSON(schemas)); err != nil {
@@ -121,7 +121,7 @@ func createBelow(below []usedRelation, views map[int64]shown, copies map[int64]*
 	for i, u := range below {
 		kind, text := "TABLE", "SELECT (NULL::"+pgsql.Qualified(u.Schema, u.Name)+").*"
 		if c := copies[u.OID]; c != nil {
-			text = c.rows(moved, engine.Chain(c.table(), key))
+			text = c.rows(moved, engine.Chain(c.table, key))
 		} else if v, is := views[u.OID]; is {
 			kind, text = "VIEW", pgview.KeepNameless(strings.TrimSuffix(strings.TrimSpace(v.Text), ";"))
 		}

@@ -81,7 +81,11 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 	if err := r.readCopies(ctx, &found); err != nil {
 		return found, fmt.Errorf("%s: try keys: %w", inspecting, err)
 	}
-	tried, err := t.Run(ctx, r)
+	copied := make([]plan.Table, len(r.copies))
+	for i, c := range r.copies {
+		copied[i] = c.table
+	}
+	tried, err := t.Run(ctx, r, copied)
 	found.Add(tried)
 	if len(r.untried) > 0 {
 		found.Note("No key was tried in these triggers, because of what their functions call, read or write: %s.", pgsql.Join(r.untried, ", ", func(s string) string { return s }))
@@ -120,9 +124,9 @@ func (r *trial) readCopies(ctx context.Context, f *engine.Findings) error {
 			f.NotTried(t.Name, errors.New("it is not in the search path of this connection"))
 			continue
 		}
-		c.keys = keepIf(t.Columns, func(k plan.Column) bool {
+		c.table = plan.Table{Name: c.Display, MaxKey: t.MaxKey, Columns: keepIf(t.Columns, func(k plan.Column) bool {
 			return slices.ContainsFunc(c.Columns, func(column copiedColumn) bool { return column.Name == k.Name })
-		})
+		})}
 		r.copies, oids, byOID[c.OID] = append(r.copies, c), append(oids, c.OID), c
 	}
 	r.triggers, err = rows.Read[trigger](ctx, r.tx, insertTriggersSQL, asJSON(oids))
@@ -204,22 +208,6 @@ func (o outcome) err() error {
 	return err
 }
 
-// Tables implements [engine.Copies].
-func (r *trial) Tables() []plan.Table {
-	tables := make([]plan.Table, len(r.copies))
-	for i, c := range r.copies {
-		tables[i] = c.table()
-		tables[i].MaxKey = r.Trial.Tables[c.Number].MaxKey
-	}
-	return tables
-}
-
-// fills are values, and NULL.
-const fills = 2
-
-// Fills implements [engine.Copies].
-func (r *trial) Fills() int { return fills }
-
 // Enter implements [engine.Copies]. A table with nothing that may reject a key needs no copy.
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) ([]error, error) {
 	refusals := make([]error, len(rows))
@@ -288,7 +276,7 @@ ORDER BY c.relname, n.nspname, t.tgname`
 func (r *trial) Assigning(context.Context) (found []engine.Assigning, err error) {
 	for _, t := range r.triggers {
 		c := r.copies[slices.IndexFunc(r.copies, func(c *copied) bool { return c.OID == t.Table })]
-		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(plan.Table{Columns: c.keys})) {
+		if t.Before && sqltext.Sets(t.Text, sqltext.Rules{}, r.Unassigned(c.table)) {
 			found = append(found, engine.Assigning{Table: c.Display, Trigger: t.Name, Fix: ": " + t.Drop + "; to restore it: " + t.Create})
 		}
 	}

@@ -48,7 +48,7 @@ func (Engine) Try(ctx context.Context, conn *sql.Conn, t engine.Trial) (found en
 		return found, r.err
 	}
 	defer func() { err = errors.Join(err, uncancelled(ctx, conn, closeCopies)) }()
-	return t.Run(ctx, r)
+	return t.Run(ctx, r, r.Trial.Tables)
 }
 
 type trial struct {
@@ -120,12 +120,6 @@ func (r *trial) open(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Tables implements [engine.Copies].
-func (r *trial) Tables() []plan.Table { return r.Trial.Tables }
-
-// Fills implements [engine.Copies]: a row of the table has the other values.
-func (r *trial) Fills() int { return 1 }
 
 // Enter implements [engine.Copies].
 func (r *trial) Enter(ctx context.Context, rows []engine.Row) (refusals []error, err error) {
@@ -217,7 +211,7 @@ func (r *trial) enter(ctx context.Context, row engine.Row) error {
 			r.fail(r.try(ctx, "DROP TRIGGER IF EXISTS "+copies+"."+quote(guardName(guarded.Name))))
 		}
 	}
-	if err := r.try(ctx, r.insertSQL(t, row.Keys)); err != nil {
+	if err := r.try(ctx, r.insertSQL(t, row)); err != nil {
 		return err
 	}
 	if !one[bool](ctx, &r.reader, findSQL(t, row.Keys)) {
@@ -238,19 +232,19 @@ func findSQL(t plan.Table, keys map[string]types.ID) string {
 
 // insertSQL takes a row of the table for what is not a key, or without one what the
 // columns require.
-func (r *trial) insertSQL(t plan.Table, keys map[string]types.ID) string {
+func (r *trial) insertSQL(t plan.Table, row engine.Row) string {
 	var names, values []string
 	for _, c := range r.columns[fold(t.Name)] {
 		isKey := slices.ContainsFunc(t.Columns, func(k plan.Column) bool { return k.Name == c.Name })
-		names, values = append(names, quote(c.Name)), append(values, c.valueSQL(isKey, keys))
+		names, values = append(names, quote(c.Name)), append(values, c.valueSQL(isKey || row.Fill > 0, row.Keys))
 	}
 	list := strings.Join(names, ", ")
 	return fmt.Sprintf("INSERT INTO %s.%[2]s (%[3]s) SELECT %[4]s FROM (SELECT 1) LEFT JOIN (SELECT %[3]s FROM main.%[2]s LIMIT 1) AS r",
 		copies, quote(t.Name), list, strings.Join(values, ", "))
 }
 
-// valueSQL is NULL for a key that is 0, and for a column that may hold one and has none.
-func (c copiedColumn) valueSQL(isKey bool, keys map[string]types.ID) string {
+// valueSQL is NULL for a key that is 0, and for a column that need not be filled.
+func (c copiedColumn) valueSQL(null bool, keys map[string]types.ID) string {
 	stored := "r." + quote(c.Name)
 	key, given := keys[c.Name]
 	switch {
@@ -260,7 +254,7 @@ func (c copiedColumn) valueSQL(isKey bool, keys map[string]types.ID) string {
 		return "NULL"
 	case c.Required:
 		return fmt.Sprintf("coalesce(%s, %s)", stored, cmp.Or(c.Default.String, valueOf(c.Type)))
-	case isKey:
+	case null:
 		return "NULL"
 	}
 	return stored
@@ -310,8 +304,8 @@ func (r *trial) Views(ctx context.Context, key types.ID, _ bool) (views []engine
 		return nil, nil
 	}
 	for _, t := range r.Trial.Tables {
-		if r.try(ctx, r.insertSQL(t, engine.Same(t, key))) != nil { // found elsewhere
-			_ = r.try(ctx, r.insertSQL(t, engine.Near(t, key)))
+		if r.try(ctx, r.insertSQL(t, engine.Row{Keys: engine.Same(t, key)})) != nil { // found elsewhere
+			_ = r.try(ctx, r.insertSQL(t, engine.Row{Keys: engine.Near(t, key)}))
 		}
 	}
 	for _, o := range r.objects {
