@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorm.io/gorm/schema"
-
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
@@ -35,22 +33,11 @@ func guarded(c *column) bool {
 	})
 }
 
-// guardName is what GORM names the CHECK of a model with check:id > 0, so that
-// AutoMigrate does not add another one.
-func guardName(t *mycatalog.Table, column string) string {
-	for {
-		// GORM cuts a name that is too long without regard to its characters.
-		name := strings.ToValidUTF8(schema.NamingStrategy{}.CheckerName(t.Name, column), "")
-		if !slices.ContainsFunc(t.Elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mycatalog.Quote(name)+" ") }) {
-			return name
-		}
-		column += "_positive"
-	}
-}
-
 func guardStep(g *graph, c *column) plan.Step {
 	t := c.Table
-	name := guardName(t, c.Name)
+	name := engine.GuardName(t.Name, c.Name, 64, func(name string) bool {
+		return !slices.ContainsFunc(t.Elements, func(e string) bool { return strings.HasPrefix(e, "CONSTRAINT "+mycatalog.Quote(name)+" ") })
+	})
 	step := rewrite(g, t, plan.Step{
 		Text: "refuse keys that are not positive",
 		Up: []plan.Statement{{

@@ -3,10 +3,6 @@ package postgres
 import (
 	"context"
 	"maps"
-	"strconv"
-	"unicode/utf8"
-
-	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
@@ -101,7 +97,7 @@ func readConstraintNames(ctx context.Context, q pgcatalog.QualifiedReader, g *gr
 // package has added already: by its name, which is the one that it would get.
 func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
 	if !n.guarded[c.Node.Column] {
-		return guardName(c.table.Name, c.Name, n.taken), false, true
+		return guardName(c, n.taken), false, true
 	}
 	pending := n.pending[c.Node.Column]
 	if pending == "" {
@@ -109,32 +105,11 @@ func (n *constraintNames) choose(c *column) (name string, added, needed bool) {
 	}
 	others := maps.Clone(n.taken)
 	delete(others, pending)
-	return pending, true, guardName(c.table.Name, c.Name, others) == pending
+	return pending, true, guardName(c, others) == pending
 }
 
-// maxName is how many bytes of a name PostgreSQL keeps.
-const maxName = 63
-
-// guardName is free, and is not cut by the server. If it can, it is what GORM
-// names the CHECK of a model with check:id > 0, so that AutoMigrate does not
-// add another one.
-func guardName(table, column string, taken map[string]bool) string {
-	name := schema.NamingStrategy{IdentifierMaxLength: maxName}.CheckerName(table, column)
-	if len(name) <= maxName && utf8.ValidString(name) && !taken[name] {
-		return name
-	}
-	for i := 0; ; i++ {
-		end := "_positive"
-		if i > 0 {
-			end += strconv.Itoa(i)
-		}
-		base := table + "_" + column
-		for len(base)+len(end) > maxName {
-			_, size := utf8.DecodeLastRuneInString(base)
-			base = base[:len(base)-size]
-		}
-		if name := base + end; !taken[name] {
-			return name
-		}
-	}
+// guardName is no longer than the bytes that PostgreSQL keeps of a name.
+func guardName(c *column, taken map[string]bool) string {
+	const longest = 63
+	return engine.GuardName(c.table.Name, c.Name, longest, func(name string) bool { return len(name) <= longest && !taken[name] })
 }
