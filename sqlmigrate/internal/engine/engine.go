@@ -5,8 +5,10 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
+	"github.com/gormflake/gormflake/internal/compatible"
 	"github.com/gormflake/gormflake/internal/parking"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 	"github.com/gormflake/gormflake/types"
@@ -119,4 +121,46 @@ const CompositeNote = "Table %s has a key of %d columns, none of them assigned b
 type Settings struct {
 	LockTimeout time.Duration // zero: the database's own
 	Pool        *sql.DB       // for other connections; nil: there are none
+}
+
+// A Survey is what a catalog shows of columns that may hold keys. The schema of a
+// table is empty if it is the current one.
+type Survey struct {
+	Current     string // the current schema
+	Columns     []NarrowColumn
+	Tables      []TableName
+	ForeignKeys []Reference
+	TypeColumns []Reference // columns whose name ends with _type: Table and Column
+	Texts       []Text
+}
+
+// A NarrowColumn is too narrow for a Snowflake ID.
+type NarrowColumn struct {
+	Table    TableName
+	Name     string // in a column of a composite type: column.attribute
+	Type     string
+	Comment  string
+	Assigned bool   // by the database, so it is a key of its own table
+	Alone    bool   // is the primary key
+	Change   string `row:"-"` // how it is made wide, if no plan does that
+}
+
+// String is the name as [ParseColumn] reads it.
+func (c *NarrowColumn) String() string { return c.Table.String() + "." + QuoteDotted(c.Name) }
+
+// A Text is the definition of a view, function or trigger.
+type Text struct{ Object, SQL string }
+
+// CheckServer refuses a server that only speaks the protocol of what is wanted.
+// Its catalog answers, but a plan made from it could leave out half of the
+// schema, or rewrite a table that is spread over machines.
+func CheckServer(ctx context.Context, conn *sql.Conn, want string) error {
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
+		return fmt.Errorf("sqlmigrate: ask the server for its version: %w", err)
+	}
+	if found := compatible.Engine(version); found != "" {
+		return fmt.Errorf("sqlmigrate: the server is %s (%s): want %s: move its tables with its own tools, as docs/engines.md shows", found, version, want)
+	}
+	return nil
 }

@@ -3,8 +3,7 @@
 // [Engine.Inspect] reads tables by package mycatalog, connects their columns to a graph
 // (connect.go, graph.go), looks for what blocks a move (blockers.go, orphans.go,
 // routines.go) and plans phases (phases.go, widen.go, detach.go, guard.go): these
-// are functions over the graph. [Engine.Run] carries statements out (run.go, session.go,
-// kill.go).
+// are functions over the graph. [Engine.Run] carries statements out (run.go, session.go).
 package mysql
 
 import (

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/mycatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
@@ -48,4 +50,50 @@ func carryOut(ctx context.Context, conn *sql.Conn, s plan.Statement) error {
 		return explain(ctx, conn, s, err)
 	}
 	return nil
+}
+
+// The settings of a script are restored at its end. One that has failed keeps
+// the original ones, so it can be run again on its connection.
+const (
+	scriptSet = "SET @sqlmigrate_mode = COALESCE(@sqlmigrate_mode, @@SESSION.sql_mode), " +
+		"@sqlmigrate_checks = COALESCE(@sqlmigrate_checks, @@SESSION.foreign_key_checks)" +
+		" /*!80000, @sqlmigrate_expiry = COALESCE(@sqlmigrate_expiry, " + expiry + ") */"
+	scriptUse  = "SET SESSION sql_mode = '" + sqlMode + "', SESSION foreign_key_checks = 1 /*!80000, " + expiry + " = 0 */"
+	scriptBack = "SET SESSION sql_mode = @sqlmigrate_mode, SESSION foreign_key_checks = @sqlmigrate_checks" +
+		" /*!80000, " + expiry + " = CAST(@sqlmigrate_expiry AS UNSIGNED) */"
+	scriptEnd = "SET @sqlmigrate_mode = NULL, @sqlmigrate_checks = NULL, @sqlmigrate_expiry = NULL, @sqlmigrate = NULL"
+)
+
+// Script needs a connection that stays the same from its first statement to
+// its last, as both tools have it.
+func (Engine) Script(statements []plan.Statement, format engine.Format) string {
+	var lines []string
+	guarded := false
+	for _, s := range statements {
+		guarded = guarded || s.Unless != ""
+		lines = append(lines, scripted(s)...)
+	}
+	if guarded {
+		lines = append(append([]string{scriptSet, scriptUse}, lines...), scriptBack, scriptEnd)
+	}
+	return format.Script(lines)
+}
+
+// scripted is a statement that can be run again. There is no IF outside of
+// procedures, and a procedure would be left over by a failure.
+func scripted(s plan.Statement) []string {
+	if s.Unless == "" {
+		return []string{s.SQL}
+	}
+	sql := s.SQL
+	if message, ok := strings.CutPrefix(sql, signal); ok {
+		// MySQL does not prepare a SIGNAL. This names the text, up to a comma.
+		sql = "SET SESSION sql_mode = " + strings.ReplaceAll(message, ",", ";")
+	}
+	return []string{
+		"SET @sqlmigrate = IF((" + s.Unless + "),\n'DO 0',\n" + mycatalog.Literal(sql) + ")",
+		"PREPARE sqlmigrate FROM @sqlmigrate",
+		"EXECUTE sqlmigrate",
+		"DEALLOCATE PREPARE sqlmigrate",
+	}
 }

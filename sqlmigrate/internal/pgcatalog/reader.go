@@ -11,7 +11,9 @@ package pgcatalog
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
@@ -156,3 +158,53 @@ type Named struct {
 
 // Target is the name in statements.
 func (n *Named) Target() string { return pgsql.Qualified(n.Schema, n.Name) }
+
+// A Node is a column: the table's OID and the column's number.
+type Node struct{ Table, Column int64 }
+
+// params are a query's parameters, for drivers that do not know arrays: a list of
+// numbers is the text of an array, nodes are two of them, tables and columns, and a
+// list of strings is the text of one in JSON.
+func params(args []any) []any {
+	var found []any
+	for _, arg := range args {
+		switch list := arg.(type) {
+		case []int64:
+			found = append(found, array(list, func(n int64) int64 { return n }))
+		case []Node:
+			found = append(found, array(list, func(n Node) int64 { return n.Table }), array(list, func(n Node) int64 { return n.Column }))
+		case []string:
+			text, _ := json.Marshal(append([]string{}, list...)) // strings can always be written
+			found = append(found, string(text))
+		default:
+			found = append(found, arg)
+		}
+	}
+	return found
+}
+
+func array[T any](list []T, number func(T) int64) string {
+	return "{" + pgsql.Join(list, ",", func(x T) string { return strconv.FormatInt(number(x), 10) }) + "}"
+}
+
+// ParentsFirst puts things in an order in which each is after its parents, which it
+// adds. Those that are parents of each other stay in some order.
+func ParentsFirst[T comparable](things []T, parents func(T) []T) []T {
+	var sorted []T
+	seen := map[T]bool{}
+	var visit func(T)
+	visit = func(thing T) {
+		if seen[thing] {
+			return
+		}
+		seen[thing] = true
+		for _, parent := range parents(thing) {
+			visit(parent)
+		}
+		sorted = append(sorted, thing)
+	}
+	for _, thing := range things {
+		visit(thing)
+	}
+	return sorted
+}

@@ -1,17 +1,22 @@
 // Package postgres plans and runs the move of tables in PostgreSQL with locks.
 //
-// What it knows flows one way. Readers over package pgcatalog put what was asked
-// for (resolve.go), and what is connected with it (connect.go), into a graph
-// (graph.go). Others find what blocks (blockers.go, rebuilt.go), what a change of
-// types would lose (keep.go, recreate.go, views.go), what assigns keys (sequence.go)
-// and which keys need a CHECK (checks.go). Functions that read nothing make the phases
-// of that: widen.go, detach.go and guard.go, on lock.go.
-// inspect.go has the order of these, and run.go carries statements out.
+// What it knows flows one way. Readers over package pgcatalog put what was asked for, and
+// what is connected with it (connect.go), into a graph (graph.go). Others find what blocks
+// (blockers.go), what a change of types would lose (keep.go, recreate.go, views.go), what
+// assigns keys (sequence.go) and which keys need a CHECK (guard.go). Functions that read
+// nothing make the phases of that: widen.go, detach.go and guard.go, on lock.go.
+// [Engine.Inspect] has the order of these, and run.go carries statements out. trial.go
+// tries keys in copies of tables (copies.go), and reads the views above them (shown.go).
 package postgres
 
 import (
+	"context"
+	"database/sql"
+
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // Engine is for PostgreSQL 12 and later.
@@ -35,4 +40,102 @@ func (Engine) Transactions() bool { return true }
 func (Engine) LockTimeout(err error) bool {
 	state := pgsql.State(err)
 	return state == pgsql.LockNotAvailable || state == pgsql.DeadlockDetected
+}
+
+// Inspect implements [engine.Engine].
+func (Engine) Inspect(ctx context.Context, conn *sql.Conn, want engine.Request) (*engine.Result, error) {
+	if err := engine.CheckServer(ctx, conn, "PostgreSQL"); err != nil {
+		return nil, err
+	}
+	r, err := pgcatalog.Open(ctx, conn, inspecting, oldestVersion)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	asked, err := resolve(ctx, r, want)
+	if err != nil {
+		return nil, err
+	}
+	f := readFacts(ctx, r, asked, want)
+	f.complete(ctx, r.Qualify(ctx))
+	if r.Err() != nil {
+		return nil, r.Err()
+	}
+	return f.plan(r, want), nil
+}
+
+// inspecting begins errors.
+const inspecting = "sqlmigrate: inspect"
+
+// facts are all that a plan is made of.
+type facts struct {
+	asked *selection
+	graph *graph
+	views []pgcatalog.Use // of columns by views that the plan recreates
+	engine.Findings
+}
+
+// readFacts reads the graph, and finds what blocks: names are without the current
+// schema, as they are displayed.
+func readFacts(ctx context.Context, r *pgcatalog.Reader, asked *selection, want engine.Request) *facts {
+	g, found := readGraph(ctx, r, asked)
+	g.parks = want.Park
+	f := &facts{asked: asked, graph: g, Findings: asked.findings}
+	f.Add(found)
+	uses := keepIf(r.Uses(ctx, g.narrowNodes()), func(u pgcatalog.Use) bool { return u.Catalog != "pg_statistic_ext" })
+	if want.RecreateViews {
+		f.views = keepIf(uses, func(u pgcatalog.Use) bool { return u.View != 0 })
+		uses = keepIf(uses, func(u pgcatalog.Use) bool { return u.View == 0 })
+	}
+	f.Add(blockTables(g, want))
+	f.Add(blockUses(g, uses))
+	f.Add(blockObjects(ctx, r, g))
+	f.Add(noteFunctions(ctx, r, g))
+	f.Add(notePublications(ctx, r, g))
+	return f
+}
+
+// complete reads what becomes a part of statements: definitions and expressions,
+// in which every name has its schema.
+func (f *facts) complete(ctx context.Context, q pgcatalog.QualifiedReader) {
+	g := f.graph
+	for n, value := range q.Defaults(ctx, g.nodes()) {
+		g.columns[n].value = value
+	}
+	readLost(ctx, q, g)
+	var found engine.Findings
+	g.views, found = readViews(ctx, q, g, f.views)
+	f.Add(found)
+	f.Add(g.link(readSequences(ctx, q, g.nodes())))
+	f.Add(noteSequenceFunctions(ctx, q.Reader, g))
+	if !g.parks {
+		f.Add(readChecks(ctx, q, g))
+	}
+}
+
+// plan returns the phases, and what was found.
+func (f *facts) plan(r *pgcatalog.Reader, want engine.Request) *engine.Result {
+	result := &engine.Result{}
+	for _, t := range f.graph.tables {
+		result.Tables = append(result.Tables, t.result(r.Schema))
+	}
+	add := func(phase plan.Phase, found engine.Findings) {
+		f.Add(found)
+		if len(phase.Steps) > 0 {
+			result.Phases = append(result.Phases, phase)
+		}
+	}
+	add(widen(f.graph, r.Locks))
+	if want.Park {
+		add(park(f.graph, r.Locks))
+	} else {
+		add(detach(f.graph, want.Issued, r.Locks))
+		add(guard(f.graph, r.Locks))
+	}
+	f.Add(notesOn(f.graph, r.Role, f.asked.tables))
+	if len(result.Phases) > 0 && result.Phases[0].Name == plan.Widen {
+		f.Notes = append(f.Notes, notesOnWiden...)
+	}
+	result.Findings = f.Findings
+	return result
 }

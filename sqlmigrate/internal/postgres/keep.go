@@ -37,6 +37,30 @@ func readLost(ctx context.Context, q pgcatalog.QualifiedReader, g *graph) {
 	}
 }
 
+// builtAgainSQL asks for the indexes, constraints and statistics that PostgreSQL
+// builds again when the columns change their type, which are those that depend on one,
+// by the tables with which they are, and for the names of their columns.
+const builtAgainSQL = `
+WITH RECURSIVE node (rel, att, root) AS (
+  SELECT * FROM unnest($1::text::oid[], $2::text::int2[], $3::text::oid[])
+), made AS (
+  SELECT d.classid, d.objid, node.root, json_agg(DISTINCT quote_ident(a.attname))::text AS columns
+  FROM node
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = node.rel AND a.attnum = node.att
+  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid = node.rel AND d.refobjsubid = node.att
+  GROUP BY 1, 2, 3
+)`
+
+// readBuiltAgain asks about those objects.
+func readBuiltAgain[T any](ctx context.Context, r *pgcatalog.Reader, g *graph, query string) []T {
+	nodes := g.narrowNodes()
+	roots := make([]int64, len(nodes))
+	for i, n := range nodes {
+		roots[i] = g.columns[n].root.table.OID
+	}
+	return pgcatalog.Read[T](ctx, r, builtAgainSQL+query, nodes, roots)
+}
+
 // readByTable reads objects by the OIDs of the tables with which they are built again.
 func readByTable[T any](ctx context.Context, q pgcatalog.QualifiedReader, g *graph, query string) map[int64][]*T {
 	found := map[int64][]*T{}

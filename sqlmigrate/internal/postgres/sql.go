@@ -2,8 +2,12 @@ package postgres
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/pgcatalog"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/pgsql"
+	"github.com/gormflake/gormflake/sqlmigrate/plan"
 )
 
 // ownerOf is a part of the body of a DO statement. It gives an object to the
@@ -28,4 +32,99 @@ func areNarrow(columns []*column) string { return has(columns, "atttypid <> 'big
 
 func namesOf(columns []*column) string {
 	return pgsql.Join(columns, ", ", func(c *column) string { return c.Name })
+}
+
+// checkAll is a statement that consists of several of rejectIf. It is an error too if a
+// policy would hide rows.
+func checkAll(rejections []string) string {
+	return pgsql.Do("", "  PERFORM pg_catalog.set_config('row_security', 'off', true);\n"+strings.Join(rejections, ""))
+}
+
+// rejectIf is a part of the body of a DO statement. It raises an error if a
+// query finds a row.
+func rejectIf(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = " + pgsql.Literal(message) + ";\n" +
+		"  END IF;\n"
+}
+
+// rejectAll raises an error that names what a query finds.
+func rejectAll(query, message string) string {
+	return "  IF EXISTS (" + query + ") THEN\n" +
+		"    RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', MESSAGE = pg_catalog.format(" + pgsql.Literal(message) + ",\n" +
+		"      (SELECT string_agg(DISTINCT found.object, ', ') FROM (" + query + ") AS found (object)));\n" +
+		"  END IF;\n"
+}
+
+// widenCheck comes before phase widen is taken back. It rejects keys that do not fit into
+// the old columns, and what would keep PostgreSQL from making these narrow again.
+func widenCheck(g *graph, t *table, columns []*column) string {
+	rejections := []string{rejectNewUses(t, columns, g.views)}
+	for _, c := range columns {
+		low, high := c.Bounds()
+		rejections = append(rejections, rejectIf(
+			fmt.Sprintf("SELECT FROM %s WHERE %s NOT BETWEEN %s AND %s", t.Target(), pgsql.Quote(c.Name), low, high),
+			fmt.Sprintf("sqlmigrate: column %s of table %s holds keys that do not fit into %s: want none outside %s to %s before it is taken back",
+				c.Name, t.Display, c.Type, low, high)))
+	}
+	return checkAll(rejections)
+}
+
+// rejectNewReferences end phase widen with an error, and so take it back, where
+// a column that the plan does not know refers to a widened key: a foreign key
+// that was added since, or that exists in this database only. It would take
+// keys of the old kind, and fail at the first new one.
+func rejectNewReferences(tables []*table) []plan.Statement {
+	var rejections []string
+	for _, t := range tables {
+		for _, c := range t.narrowColumns() {
+			if !c.Key {
+				continue
+			}
+			rejections = append(rejections, rejectIf(fmt.Sprintf(`SELECT FROM pg_catalog.pg_constraint c, unnest(c.conkey, c.confkey) AS k (a, b)
+    JOIN pg_catalog.pg_attribute r ON r.attnum = k.a
+    JOIN pg_catalog.pg_attribute t ON t.attnum = k.b
+    WHERE c.contype = 'f' AND r.attrelid = c.conrelid AND t.attrelid = c.confrelid
+    AND c.confrelid = %s::regclass AND t.attname = %s AND r.atttypid IN ('int2'::regtype, 'int4'::regtype)`,
+				pgsql.Literal(t.Target()), pgsql.Literal(c.Name)),
+				fmt.Sprintf("sqlmigrate: a foreign key that the plan does not know refers to column %s of table %s with fewer than 64 bits: inspect again",
+					c.Name, t.Display)))
+		}
+	}
+	if len(rejections) == 0 {
+		return nil
+	}
+	return engine.Statements("", pgsql.Do("", strings.Join(rejections, "")))
+}
+
+// rejectNewViews is for what has come to use the views that are to be dropped.
+func rejectNewViews(views []*view) string {
+	known := regclasses(views)
+	return rejectAll(`SELECT pg_describe_object('pg_catalog.pg_class'::regclass, r.ev_class, 0)
+      FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_rewrite r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
+      WHERE d.refclassid = 'pg_catalog.pg_class'::regclass AND d.refobjid IN (`+known+`) AND r.ev_class NOT IN (SELECT v FROM unnest(ARRAY[`+known+`]) AS v WHERE v IS NOT NULL)`,
+		"sqlmigrate: %s: uses a view that has to be dropped when phase widen is taken back: drop it before, and create it again afterwards")
+}
+
+// regclasses are the OIDs of the views, or NULL for one that is gone.
+func regclasses(views []*view) string {
+	if len(views) == 0 {
+		return "NULL::oid"
+	}
+	return pgsql.Join(views, ", ", func(v *view) string { return "to_regclass(" + pgsql.Literal(v.Target()) + ")::oid" })
+}
+
+// rejectNewUses is for what has come to use the columns since, because of
+// which PostgreSQL would not change their type back.
+func rejectNewUses(t *table, columns []*column, views []*view) string {
+	var of []string
+	for _, c := range columns {
+		for _, m := range c.members {
+			of = append(of, "att.attrelid = to_regclass("+pgsql.Literal(m.relation.Target())+") AND att.attname = "+pgsql.Literal(m.Name))
+		}
+	}
+	return rejectAll("SELECT "+pgcatalog.DescribeUse+"\n      FROM pg_catalog.pg_attribute att\n"+pgcatalog.JoinUses+
+		"\n      WHERE ("+strings.Join(of, " OR ")+")\n"+pgcatalog.IsUse+
+		"\n        AND coalesce(r.ev_class NOT IN (SELECT v FROM unnest(ARRAY["+regclasses(views)+"]) AS v WHERE v IS NOT NULL), true)",
+		"sqlmigrate: %s: uses a column of table "+strings.ReplaceAll(t.Display, "%", "%%")+", whose type PostgreSQL then does not change back: drop it before, and create it again afterwards")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gormflake/gormflake/sqlmigrate/internal/engine"
 	"github.com/gormflake/gormflake/sqlmigrate/internal/rows"
+	"github.com/gormflake/gormflake/sqlmigrate/internal/sqltext"
 )
 
 // A schema is what there is in the database main.
@@ -245,3 +246,23 @@ func (t *table) rowid() bool {
 
 // integer is SQLite's own rule for the affinity of a type.
 func (c *column) integer() bool { return strings.Contains(fold(c.Type), "int") }
+
+func tokens(text string) []sqltext.Token {
+	return sqltext.Scan(text, sqltext.Rules{Brackets: true, Backticks: true})
+}
+
+// isWord reports whether a token is the keyword.
+func isWord(t sqltext.Token, keyword string) bool {
+	return t.Kind == sqltext.Word && fold(t.Text) == keyword
+}
+
+// withoutAutoincrement takes the keyword out of the text of a table. It is
+// one wherever it stands without quotes: SQLite allows no name like it.
+func withoutAutoincrement(text string) (string, bool) {
+	for _, token := range tokens(text) {
+		if isWord(token, "autoincrement") {
+			return strings.TrimRight(text[:token.Start], " \t") + text[token.End:], true
+		}
+	}
+	return text, false
+}
