@@ -21,13 +21,6 @@ type TableGenerator interface {
 // generators are found by the names that tags use; "" is the default one.
 type generators map[string]Generator
 
-func (g generators) find(name string) (Generator, error) {
-	if gen, ok := g[name]; ok {
-		return gen, nil
-	}
-	return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%q, …) to gormflake.New", name, name)
-}
-
 // quotedGen names a generator in a message, unless it is the default one.
 func quotedGen(name string) string {
 	if name == "" {

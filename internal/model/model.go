@@ -58,7 +58,9 @@ type Model struct {
 // KeyReplacedBy reports whether rel may replace a key from which serial numbers
 // are made.
 func (m *Model) KeyReplacedBy(rel *schema.Relationship) bool {
-	return slices.ContainsFunc(m.Groups, func(g *Group) bool { return g.keyReplacedBy(rel) })
+	return slices.ContainsFunc(m.Groups, func(g *Group) bool {
+		return slices.ContainsFunc(g.parents, func(c *Column) bool { return c.Field == rel.Field })
+	})
 }
 
 // RefusedBy returns the error of rows that have related rows by rel, nil if there is none.
@@ -145,8 +147,9 @@ func newColumn(s *schema.Schema, f *schema.Field, text string, gens generators) 
 	if c.Kind, err = kindOf(f.FieldType); err != nil {
 		return nil, err
 	}
-	if c.source, err = gens.find(t.gen); err != nil {
-		return nil, err
+	var known bool
+	if c.source, known = gens[t.gen]; !known {
+		return nil, fmt.Errorf("generator %q is unknown: add gormflake.WithGenerator(%[1]q, …) to gormflake.New", t.gen)
 	}
 	if t.serial == "" {
 		return c, nil

@@ -18,20 +18,13 @@ type tag struct {
 	gen     string
 }
 
-func parseTag(text string) (tag, error) {
-	role, rest, more := strings.Cut(text, ",")
-	t := tag{}
-	if err := t.role(role); err != nil {
-		return tag{}, err
+func parseTag(text string) (t tag, err error) {
+	words := strings.Split(text, ",")
+	err = t.role(words[0])
+	for i := 1; err == nil && i < len(words); i++ {
+		err = t.option(words[i])
 	}
-	for more {
-		var option string
-		option, rest, more = strings.Cut(rest, ",")
-		if err := t.option(option); err != nil {
-			return tag{}, err
-		}
-	}
-	return t, nil
+	return t, err
 }
 
 func (t *tag) role(text string) error {
