@@ -2,34 +2,11 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 
 	"gorm.io/gorm"
 
 	"github.com/gormflake/gormflake/internal/model"
 )
-
-var null = regexp.MustCompile(`(?i)^null(::.*)?$`)
-
-// checkAutoAssigned finds a column to which the database still assigns values.
-// Serial numbers are exempt: a table that got its column late may need a default.
-func checkAutoAssigned(c *model.Column, l *liveColumn) error {
-	how := "auto-increment"
-	switch {
-	case c.Serial != nil:
-		return nil
-	case l.random:
-		return mistake(c, fmt.Sprintf("table %s has AUTO_RANDOM on column %s, so that TiDB refuses its keys (error 8216): create the table without AUTO_RANDOM, and copy the rows",
-			c.Field.Schema.Table, c.Field.DBName))
-	case l.auto:
-	case l.value.Valid && !null.MatchString(l.value.String):
-		how = "default " + l.value.String
-	default:
-		return nil
-	}
-	return mistake(c, fmt.Sprintf("table %s still assigns column %s (%s): move the table with package sqlmigrate",
-		c.Field.Schema.Table, c.Field.DBName, how))
-}
 
 // checkWidth finds a column that cannot hold every value of its kind.
 func checkWidth(db *gorm.DB, c *model.Column, l *liveColumn) error {
