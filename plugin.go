@@ -59,8 +59,11 @@ var _ gorm.Plugin = (*Plugin)(nil)
 // [gorm.DB.Use] returns all mistakes in gen and opts.
 func New(gen Generator, opts ...Option) *Plugin {
 	cfg, err := newConfig(opts)
+	if cfg.openOnly != "" {
+		err = errors.Join(fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly), err)
+	}
 	p := newPlugin(gen, cfg)
-	p.err = errors.Join(checkNew(gen, cfg), err)
+	p.err = errors.Join(checkGenerator("New", gen), err)
 	return p
 }
 
@@ -69,15 +72,6 @@ func newPlugin(gen Generator, cfg *config) *Plugin {
 	set := model.NewSet(cfg.generators)
 	set.Unparked = cfg.unparked
 	return &Plugin{set: set, models: cfg.models}
-}
-
-// checkNew rejects a generator or an option that New cannot use.
-func checkNew(gen Generator, cfg *config) error {
-	errs := []error{checkGenerator("New", gen)}
-	if cfg.openOnly != "" {
-		errs = append(errs, fmt.Errorf("gormflake: New: %s is for Open: pass the option to Open, or to what creates the generator", cfg.openOnly))
-	}
-	return errors.Join(errs...)
 }
 
 // Name returns "gormflake", the key of the plugin in the GORM configuration.
