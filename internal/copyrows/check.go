@@ -13,11 +13,10 @@ import (
 
 // check rejects what Create would do and COPY does not.
 func (s *Source) check() (err error) {
-	stmt := s.env.stmt
-	if s.table, err = tableOf(stmt); err != nil {
+	if s.table, err = tableOf(s.stmt); err != nil {
 		return err
 	}
-	if err := checkModel(stmt); err != nil {
+	if err := checkModel(s.stmt); err != nil {
 		return err
 	}
 	for i := range s.rows.N {
@@ -25,7 +24,7 @@ func (s *Source) check() (err error) {
 			return fmt.Errorf("row %d is nil: remove it", i)
 		}
 	}
-	return checkRelations(stmt, s.rows)
+	return checkRelations(s.stmt, s.rows)
 }
 
 func checkModel(stmt *gorm.Statement) error {

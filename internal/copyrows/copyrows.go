@@ -22,21 +22,15 @@ import (
 
 // Source has the shape of a source for COPY. It is for one COPY and one goroutine.
 type Source struct {
+	stmt    *gorm.Statement
 	table   []string
 	columns []*column
-	names   []string
 	rows    guard.Rows
-	env     env
+	now     time.Time // of all time stamps that rows lack
 
 	at     int   // the row, from 0, after the first Next
 	values []any // of the row
 	err    error
-}
-
-// env is what is the same for all rows.
-type env struct {
-	stmt *gorm.Statement
-	now  time.Time // of all time stamps that rows lack
 }
 
 // New returns the source for one row, or a list of rows, and sets their keys.
@@ -51,7 +45,7 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if err := stmt.Parse(value); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: %T: %w", value, err)
 	}
-	s := &Source{env: env{stmt, tx.NowFunc()}, at: -1}
+	s := &Source{stmt: stmt, now: tx.NowFunc(), at: -1}
 	if s.rows, err = guard.RowsOf(stmt); err == nil {
 		err = s.check()
 	}
@@ -64,26 +58,24 @@ func New(db *gorm.DB, set *model.Set, value any) (*Source, error) {
 	if tx.Error != nil {
 		return nil, tx.Error // of the caller, or with a prefix
 	}
-	if err := s.setColumns(); err != nil {
+	if s.columns, err = columnsOf(stmt, s.rows); err != nil {
 		return nil, fmt.Errorf("gormflake: CopySource: model %s: %w", stmt.Schema.Name, err)
 	}
-	return s, nil
-}
-
-func (s *Source) setColumns() (err error) {
-	s.columns, err = columnsOf(s.env.stmt, s.rows)
 	s.values = make([]any, len(s.columns))
-	for _, c := range s.columns {
-		s.names = append(s.names, c.Field.DBName)
-	}
-	return err
+	return s, nil
 }
 
 // Table returns the parts of the table's name.
 func (s *Source) Table() []string { return slices.Clone(s.table) }
 
 // Columns returns the columns to which the values of each row belong.
-func (s *Source) Columns() []string { return slices.Clone(s.names) }
+func (s *Source) Columns() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = c.Field.DBName
+	}
+	return names
+}
 
 // Next moves to the next row and reports whether there is one.
 func (s *Source) Next() bool {
@@ -99,9 +91,9 @@ func (s *Source) Values() ([]any, error) {
 	row := s.rows.At(s.at)
 	for i, c := range s.columns {
 		var err error
-		if s.values[i], err = c.value(&s.env, row); err != nil {
+		if s.values[i], err = c.value(s, row); err != nil {
 			s.err = fmt.Errorf("gormflake: CopySource: model %s, field %s, row %d: %w",
-				s.env.stmt.Schema.Name, c.Field.BindName(), s.at, err)
+				s.stmt.Schema.Name, c.Field.BindName(), s.at, err)
 			return nil, s.err
 		}
 	}
