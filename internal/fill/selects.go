@@ -35,12 +35,11 @@ func selectKeys(stmt *gorm.Statement, columns []*model.Column) model.Selection {
 // NULL, or a number that a generator may issue later, while the struct keeps
 // another. Other databases refuse such a row, unless the column has a default.
 func checkOmitted(stmt *gorm.Statement, m *model.Model, selected model.Selection) error {
-	if selected == nil || stmt.Name() != "sqlite" {
+	if stmt.Name() != "sqlite" {
 		return nil
 	}
 	for _, c := range m.Columns {
-		named, ok := selected[c.Field.DBName]
-		if ok && !named && c.Field.PrimaryKey && !c.Field.HasDefaultValue {
+		if selected.Omits(c) && c.Field.PrimaryKey && !c.Field.HasDefaultValue {
 			return fmt.Errorf("the statement omits the key %s, and SQLite would choose one that the struct does not get: leave it out of Omit, or set the key of a copy to 0", c.Field.BindName())
 		}
 	}

@@ -42,11 +42,10 @@ func nameAsColumns(stmt *gorm.Statement, m *model.Model) {
 	maps, _ := guard.Maps(stmt.Dest)
 	for _, row := range maps {
 		for _, c := range m.Columns {
-			if name := nameIn(row, c.Field); name != c.Field.DBName {
-				if value, ok := row[name]; ok {
-					delete(row, name)
-					row[c.Field.DBName] = value
-				}
+			name := nameIn(row, c.Field)
+			if value, ok := row[name]; ok && name != c.Field.DBName {
+				delete(row, name)
+				row[c.Field.DBName] = value
 			}
 		}
 	}

@@ -47,8 +47,8 @@ func Check(db *gorm.DB) {
 		return
 	}
 	for _, c := range stmt.Schema.CreateClauses {
-		if Guards(c) {
-			c.(*key).ModifyStatement(stmt)
+		if k, ok := c.(*key); ok {
+			k.ModifyStatement(stmt)
 		}
 	}
 }
