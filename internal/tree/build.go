@@ -20,11 +20,22 @@ type graphKey struct {
 // build returns the graph of the trees that have this key.
 func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 	b := builder{stmt: stmt, set: set, nodes: map[*schema.Schema]*node{}}
-	g, err := b.build(key.root)
+	root, err := b.node(key.root)
 	if err != nil {
 		return nil, err
 	}
-	g.root.target.shared = g.root.target.shared || key.pointers
+	g := &graph{root: &edge{name: key.root.Name, target: root}, nodes: sorted(b.found)}
+	for i, n := range g.nodes {
+		n.index = i
+		n.slot = g.slots
+		g.slots += len(n.groups)
+	}
+	if g.slots == 0 {
+		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, key.root.Name)
+	}
+	markRelays(g.nodes)
+	markCycles(b.found)
+	root.shared = root.shared || key.pointers
 	markParents(g.nodes)
 	g.needsRepeat = slices.ContainsFunc(g.nodes, func(n *node) bool { return n.keyMayChange && n.shared || n.ownKeyIsForeign })
 	return g, nil
@@ -35,25 +46,6 @@ type builder struct {
 	set   *model.Set
 	nodes map[*schema.Schema]*node
 	found []*node
-}
-
-func (b *builder) build(s *schema.Schema) (*graph, error) {
-	root, err := b.node(s)
-	if err != nil {
-		return nil, err
-	}
-	g := &graph{root: &edge{name: s.Name, target: root}, nodes: sorted(b.found)}
-	for i, n := range g.nodes {
-		n.index = i
-		n.slot = g.slots
-		g.slots += len(n.groups)
-	}
-	if g.slots == 0 {
-		return nil, fmt.Errorf(`gormflake: Assign: model %s and its relations have no tagged field: tag the key with snowflake:"pk"`, s.Name)
-	}
-	markRelays(b.found)
-	markCycles(b.found)
-	return g, nil
 }
 
 func (b *builder) node(s *schema.Schema) (*node, error) {

@@ -13,7 +13,7 @@ import (
 type countPass struct {
 	ctx    context.Context
 	counts []int                  // by slot
-	linked map[rowColumn]struct{} // relay columns
+	linked map[rowColumn]struct{} // by links to relay columns
 
 	// What may be rows with two parents: slices of rows whose visits are not
 	// recorded, and back pointers to another row than the parent.
@@ -91,9 +91,6 @@ func (p *countPass) checkLink(l *link, parent, child reflect.Value) error {
 func (p *countPass) available(l *link, parent reflect.Value) bool {
 	if l.tagged || !l.unset(parent) {
 		return true
-	}
-	if !l.fromRelay {
-		return false
 	}
 	_, ok := p.linked[rowColumn{l.from.Field, parent.UnsafeAddr()}]
 	return ok

@@ -21,9 +21,9 @@ type link struct {
 
 	fromLinked bool // from is set by another link
 
-	// A relay column is untagged, set by one link and read by another, such as a
-	// foreign key within a primary key.
-	fromRelay, toRelay bool
+	// The column to is a relay: untagged, and read by another link, such as a foreign
+	// key within a primary key.
+	toRelay bool
 }
 
 // linkKind is how a value gets into the foreign key.
