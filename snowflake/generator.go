@@ -102,7 +102,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		Read:    c.read,
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	if !g.clock.Scripted() && !g.logical {
+	if !g.clock.Scripted && !g.logical {
 		g.directBelow = g.warnAt
 	}
 	return g

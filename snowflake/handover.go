@@ -41,7 +41,7 @@ func (g *Generator) openFirst(c config) error {
 // started, and sleeps until that is over if it soon is, so that a program's first
 // TryNext finds a slot.
 func (g *Generator) skipStartTick(grant *Grant) {
-	if !grant.fixed || g.clock.Scripted() {
+	if !grant.fixed || g.clock.Scripted {
 		return
 	}
 	first := g.layout.tickAfterStart()

@@ -160,7 +160,7 @@ func (g *Generator) waitUntilDue(ctx context.Context, r reservation) error {
 		}
 		g.skipped.Add(-int64(r.count))
 	}
-	if !g.clock.Scripted() && !g.logical && r.now <= r.due+g.lag {
+	if !g.clock.Scripted && !g.logical && r.now <= r.due+g.lag {
 		last := uint64(r.grant.id(r.first + r.count - 1))
 		first := r.grant.tickOf(r.last) != r.grant.tickOf(r.first)
 		r.grant.openTick(last, r.at, g.clock.OpenFor(r.at, r.now), first)
@@ -185,7 +185,7 @@ func (g *Generator) sleepUntilDue(ctx context.Context, r *reservation) error {
 		r.now = g.clock.TickAt(r.at.Logical)
 		if r.at != last {
 			moved = time.Now()
-		} else if g.clock.Scripted() && time.Since(moved) > maxStandstill {
+		} else if g.clock.Scripted && time.Since(moved) > maxStandstill {
 			g.refusals.Add(1)
 			return fmt.Errorf("snowflake: the clock of WithClock has stood still at %v for %v while a call waits for the tick of %v: move it on, or give each generator of a test a worker of its own, because the next one of a worker starts after the last tick of the one before",
 				g.layout.timeOf(int64(r.now)), maxStandstill, g.layout.timeOf(int64(r.due)))

@@ -34,7 +34,7 @@ type Clock struct {
 	offset    atomic.Int64 // wall minus logical time when last compared; 0 after a step forward was taken
 	tick      uint64       // nanoseconds
 	epochUnix int64        // nanoseconds
-	start     time.Time
+	Start     time.Time    // on the machine's clock, elapsed time is [time.Since] Start
 	Counter   Counter
 
 	// Skewed is set by a test only, before the clock is used; see Skew.
@@ -42,7 +42,7 @@ type Clock struct {
 
 	epoch    time.Time
 	period   uint64 // between two comparisons, in nanoseconds: a tick or an even part of it
-	scripted bool
+	Scripted bool   // not the machine's clock: it is compared at every call, and never slept on for long
 	maxJump  time.Duration
 	wallOnly bool    // elapsed time is derived from the wall clock
 	Read     Reading // of both clocks
@@ -62,9 +62,9 @@ func (c *Clock) Init(config Config) {
 	c.epochUnix = config.Epoch.UnixNano()
 	c.tick = uint64(config.Tick)
 	c.period = uint64(config.Tick / (1 + (config.Tick-1)/maxPeriod))
-	c.start = time.Now()
-	c.Counter = NewCounter(c.start)
-	c.scripted = config.Wall != nil || config.Read != nil
+	c.Start = time.Now()
+	c.Counter = NewCounter(c.Start)
+	c.Scripted = config.Wall != nil || config.Read != nil
 	c.Read = config.Read
 	c.maxJump = config.MaxJump
 	switch {
@@ -82,7 +82,7 @@ func (c *Clock) Init(config Config) {
 // machine takes both readings from one call, so that they belong together.
 func (c *Clock) machine() (wall time.Time, elapsed time.Duration) {
 	now := time.Now()
-	return now.Round(0).Add(c.Skew()), now.Sub(c.start)
+	return now.Round(0).Add(c.Skew()), now.Sub(c.Start)
 }
 
 // Skew returns how far a test puts the machine's wall clock off: zero, otherwise.
@@ -122,21 +122,13 @@ func derived(wall func() time.Time, small time.Duration) Reading {
 	}
 }
 
-// Scripted reports whether the clock is not the machine's. It is then compared
-// at every call, and never slept on for long.
-func (c *Clock) Scripted() bool { return c.scripted }
-
-// Start returns when the clock was started: on the machine's clock, elapsed time
-// is [time.Since] Start.
-func (c *Clock) Start() time.Time { return c.start }
-
 // elapsed is the cheap reading: the monotonic clock alone.
 func (c *Clock) elapsed() time.Duration {
-	if c.scripted {
+	if c.Scripted {
 		_, elapsed := c.Read()
 		return elapsed
 	}
-	return time.Since(c.start)
+	return time.Since(c.Start)
 }
 
 // A Moment is one reading of a clock.

@@ -8,7 +8,7 @@ const noise = 50 * time.Microsecond
 
 // Due reports whether the caller is to compare the clocks in this period.
 func (c *Clock) Due(at Moment) bool {
-	if c.scripted {
+	if c.Scripted {
 		return true
 	}
 	now, last := uint64(max(0, at.Logical))/c.period, c.compared.Load()
@@ -21,7 +21,7 @@ func (c *Clock) Base() time.Duration { return time.Duration(c.base.Load()) }
 // At returns the moment of a reading of the machine's clock, [time.Now], by a base
 // that was loaded earlier.
 func (c *Clock) At(base time.Duration, now time.Time) Moment {
-	elapsed := now.Sub(c.start)
+	elapsed := now.Sub(c.Start)
 	return Moment{base + elapsed, elapsed}
 }
 
@@ -62,11 +62,11 @@ func (c *Clock) measure() (wall time.Time, elapsed, offset time.Duration) {
 		if i == 0 || o.Abs() < offset.Abs() {
 			wall, elapsed, offset = w, e, o
 		}
-		if c.scripted || offset.Abs() < noise {
+		if c.Scripted || offset.Abs() < noise {
 			break
 		}
 	}
-	if !c.scripted && offset < 0 && -offset < noise {
+	if !c.Scripted && offset < 0 && -offset < noise {
 		return wall, elapsed, 0
 	}
 	return wall, elapsed, offset
