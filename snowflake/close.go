@@ -3,19 +3,7 @@ package snowflake
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 )
-
-// closeState is how far Close has come.
-type closeState struct {
-	handover sync.Mutex // held to close, and to put a grant in another's place
-	closing  atomic.Bool
-	ctx      context.Context // ends when Close begins
-	cancel   context.CancelFunc
-	closed   chan struct{} // closed when Close has ended
-	result   error         // of Close
-}
 
 // Close stops the generator, releases its worker and returns the source's error,
 // if any. Once Close has begun no more slots are taken, even if Close fails: later

@@ -3,6 +3,7 @@ package snowflake
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +32,20 @@ type Generator struct {
 	changing chan struct{} // see lockGrant
 	warned   atomic.Bool
 
-	closeState
-	counters
+	// How far Close has come.
+	handover sync.Mutex // held to close, and to put a grant in another's place
+	closing  atomic.Bool
+	ctx      context.Context // ends when Close begins
+	cancel   context.CancelFunc
+	closed   chan struct{} // closed when Close has ended
+	result   error         // of Close
+
+	// These are kept off the path of a call that neither waits nor fails: what was
+	// issued follows from the state and the slots that were skipped.
+	waits    atomic.Uint64
+	refusals atomic.Uint64
+	origin   slot
+	issued   atomic.Uint64 // as last returned
 }
 
 // New creates a generator that issues under a worker of the source. It fails if
@@ -92,7 +105,7 @@ func newGenerator(src WorkerSource, c config) *Generator {
 		startMask:    c.start.mask(c.layout.SequenceBits),
 		changing:     make(chan struct{}, 1),
 		warnAt:       uint64(max(0, c.layout.tickOf(c.layout.Expires().Add(-expiryNotice)))),
-		closeState:   closeState{closed: make(chan struct{})},
+		closed:       make(chan struct{}),
 	}
 	g.clock.Init(clock.Config{
 		Epoch:   c.layout.Epoch,

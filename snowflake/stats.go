@@ -1,9 +1,6 @@
 package snowflake
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Stats is what a generator has done so far.
 type Stats struct {
@@ -26,15 +23,6 @@ type Stats struct {
 	// callers are waiting for reserved slots, or because a step back is
 	// tolerated. It is zero if the tick is not ahead.
 	Lead time.Duration
-}
-
-// counters are kept off the path of a call that neither waits nor fails:
-// what was issued follows from the state and the slots that were skipped.
-type counters struct {
-	waits    atomic.Uint64
-	refusals atomic.Uint64
-	origin   slot
-	issued   atomic.Uint64 // as last returned
 }
 
 // Stats returns what the generator has done so far. The counters are read one
