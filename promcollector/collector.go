@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gormflake/gormflake/internal/option"
 	"github.com/gormflake/gormflake/lease"
 	"github.com/gormflake/gormflake/snowflake"
 )
@@ -24,14 +25,15 @@ type leased interface{ Stats() lease.Stats }
 // and if the registry has the collector of another generator whose labels are
 // the same: see [WithLabels].
 func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
-	c, err := newConfig(opts)
+	labels := prometheus.Labels{}
+	err := option.Apply("promcollector", opts, func(opt Option) error { return opt.apply(labels) })
 	if gen == nil {
 		err = errors.Join(errors.New("promcollector: New(nil): want a generator"), err)
 	}
 	if err != nil {
 		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // which no registry takes
 	}
-	return &collector{gen, metricsOf(gen, c.labels)}
+	return &collector{gen, metricsOf(gen, labels)}
 }
 
 // A metric is one time series and how its value is read.
