@@ -30,15 +30,12 @@ func checkAssigned(c *model.Column) error {
 func declared(dialect string, c *model.Column) string {
 	f := c.Field
 	defer model.ReadLock(f.Schema)()
+	bigint := strings.EqualFold(string(f.DataType), "bigint")
 	switch size := f.Size; {
 	case c.Serial != nil:
-	case f.DataType == schema.Int || f.DataType == schema.Uint:
-		if size > 0 && (size <= 32 || size < 64 && !c.Kind.IsString()) {
-			return tooFewBits(size)
-		}
-	case strings.EqualFold(string(f.DataType), "bigint"):
-		if size > 0 && size < 64 && !c.Kind.IsString() {
-			return tooFewBits(size)
+	case bigint || f.DataType == schema.Int || f.DataType == schema.Uint:
+		if size > 0 && size < 64 && (!c.Kind.IsString() || !bigint && size <= 32) {
+			return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
 		}
 	case f.DataType == schema.String && c.Kind.IsString():
 		if size > 0 && size < model.IDDigits {
@@ -50,10 +47,6 @@ func declared(dialect string, c *model.Column) string {
 		return fmt.Sprintf("the column is %s, which cannot hold every ID: remove gorm:\"type\"", f.DataType)
 	}
 	return ""
-}
-
-func tooFewBits(size int) string {
-	return fmt.Sprintf("the column has %d bits, an ID needs 64: remove gorm:\"size\"", size)
 }
 
 const textForNumber = "PostgreSQL's driver stores no number in a column of text: use string"
