@@ -16,10 +16,7 @@ import (
 // since [Create], the database would store 0 or NULL, or choose a key of its own
 // that a generator may issue too.
 func look(stmt *gorm.Statement, m *model.Model) error {
-	var selected model.Selection
-	if len(stmt.Selects)+len(stmt.Omits) > 0 {
-		selected, _ = stmt.SelectAndOmitColumns(true, false)
-	}
+	selected := selectKeys(stmt, m.Columns)
 	if maps, ok := guard.Maps(stmt.Dest); ok {
 		return lookAtMaps(stmt, m, maps, selected)
 	}

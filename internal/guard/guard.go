@@ -77,9 +77,6 @@ func (k *key) ModifyStatement(stmt *gorm.Statement) {
 }
 
 func (k *key) omitted(stmt *gorm.Statement) bool {
-	if len(stmt.Omits) == 0 && k.field.Creatable {
-		return false
-	}
 	columns, _ := stmt.SelectAndOmitColumns(true, false)
 	selected, ok := columns[k.field.DBName]
 	return ok && !selected
