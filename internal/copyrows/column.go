@@ -108,12 +108,8 @@ func (c *column) value(s *Source, row reflect.Value) (any, error) {
 }
 
 func (c *column) number(row reflect.Value) any {
-	v, ok := c.Find(row)
-	if ok && v.Kind() == reflect.Pointer {
-		ok = !v.IsNil()
-		v = v.Elem()
-	}
-	if !ok {
+	v, _ := c.Find(row)
+	if v = reflect.Indirect(v); !v.IsValid() {
 		return nil
 	}
 	return v.Int()

@@ -19,7 +19,7 @@ type graphKey struct {
 
 // build returns the graph of the trees that have this key.
 func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
-	b := builder{stmt: stmt, set: set, nodes: map[*schema.Schema]*node{}}
+	b := builder{stmt: stmt, set: set}
 	root, err := b.node(key.root)
 	if err != nil {
 		return nil, err
@@ -44,20 +44,18 @@ func build(stmt *gorm.Statement, set *model.Set, key graphKey) (*graph, error) {
 type builder struct {
 	stmt  *gorm.Statement
 	set   *model.Set
-	nodes map[*schema.Schema]*node
 	found []*node
 }
 
 func (b *builder) node(s *schema.Schema) (*node, error) {
-	if n, ok := b.nodes[s]; ok {
-		return n, nil
+	if i := slices.IndexFunc(b.found, func(n *node) bool { return n.schema == s }); i >= 0 {
+		return b.found[i], nil
 	}
 	m := b.set.Model(s)
 	if m.Err != nil {
 		return nil, m.Err
 	}
 	n := &node{schema: s, groups: m.Groups}
-	b.nodes[s] = n
 	b.found = append(b.found, n)
 	for _, rel := range model.Relations(s) {
 		e, err := b.edge(rel)

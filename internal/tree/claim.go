@@ -15,12 +15,9 @@ type span struct{ start, end uintptr }
 func (p *countPass) noteBacks(backs []*edge, parent, child reflect.Value) {
 	for _, back := range backs {
 		v, ok := back.field.Find(child)
-		if ok && v.Kind() == reflect.Pointer {
-			ok = v.Pointer() != 0 && v.Pointer() != parent.UnsafeAddr()
-		} else if ok {
-			ok = !v.IsZero()
+		if ok && !v.IsZero() && (v.Kind() != reflect.Pointer || v.Pointer() != parent.UnsafeAddr()) {
+			p.otherParent = true
 		}
-		p.otherParent = p.otherParent || ok
 	}
 }
 
