@@ -20,17 +20,6 @@ func waiting(ctx context.Context) error {
 	return fmt.Errorf("snowflake: waiting for the clock: %w", reason(ctx))
 }
 
-// untilClosed derives a context that also ends with the generator. The caller
-// releases it.
-func (g *Generator) untilClosed(ctx context.Context) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.ctx, func() { cancel(ErrClosed) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
 // reason is why the context has ended: its error, and the cause if it has one.
 func reason(ctx context.Context) error {
 	err := ctx.Err()

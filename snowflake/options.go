@@ -49,9 +49,6 @@ func newConfig(opts []Option) (config, error) {
 // contradiction names the options that logical time, which does not follow
 // the clock, would leave without effect.
 func (c *config) contradiction() error {
-	if !c.logical {
-		return nil
-	}
 	var names []string
 	if c.lag > 0 {
 		names = append(names, "WithLag")
@@ -59,7 +56,7 @@ func (c *config) contradiction() error {
 	if c.policy != nil {
 		names = append(names, "OnClockBackwards")
 	}
-	if len(names) == 0 {
+	if !c.logical || len(names) == 0 {
 		return nil
 	}
 	return fmt.Errorf("snowflake: %s with WithLogicalTime, which does not follow the clock: remove one of them", strings.Join(names, ", "))
