@@ -33,7 +33,12 @@ func New(gen *snowflake.Generator, opts ...Option) prometheus.Collector {
 	if err != nil {
 		return &collector{metrics: []metric{{desc: prometheus.NewInvalidDesc(err)}}} // which no registry takes
 	}
-	return &collector{gen, metricsOf(gen, labels)}
+	d := definer{labels: labels}
+	d.generator()
+	if _, ok := gen.Source().(leased); ok {
+		d.lease()
+	}
+	return &collector{gen, d.metrics}
 }
 
 // A metric is one time series and how its value is read.
@@ -47,22 +52,13 @@ type metric struct {
 type reading struct {
 	generator snowflake.Stats
 	expires   time.Time
-	healthy   bool
+	healthy   float64 // 1 or 0
 	lease     lease.Stats
 }
 
 type collector struct {
 	gen     *snowflake.Generator
 	metrics []metric
-}
-
-func metricsOf(gen *snowflake.Generator, labels prometheus.Labels) []metric {
-	d := definer{labels: labels}
-	d.generator()
-	if _, ok := gen.Source().(leased); ok {
-		d.lease()
-	}
-	return d.metrics
 }
 
 // Describe serves the registry.
@@ -78,7 +74,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(desc, desc.Err())
 		return
 	}
-	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires(), healthy: c.gen.Health() == nil}
+	r := &reading{generator: c.gen.Stats(), expires: c.gen.Layout().Expires()}
+	if c.gen.Health() == nil {
+		r.healthy = 1
+	}
 	var numbers []string
 	if l, ok := c.gen.Source().(leased); ok {
 		r.lease = l.Stats()

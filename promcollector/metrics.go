@@ -27,7 +27,7 @@ func (d *definer) gauge(name, help string, value func(*reading) float64) {
 
 func (d *definer) generator() {
 	d.gauge("healthy", "1 while IDs can be issued, 0 where the next one cannot be made.",
-		func(r *reading) float64 { return truth(r.healthy) })
+		func(r *reading) float64 { return r.healthy })
 	d.counter("ids_issued_total", "IDs issued.",
 		func(r *reading) uint64 { return r.generator.Issued })
 	d.counter("waits_total", "Calls that waited for the tick of a slot that they had taken.",
@@ -65,13 +65,6 @@ func (d *definer) lease() {
 // unix keeps the fraction of a second, and holds for any layout: a time.Time's
 // UnixNano ends in 2262.
 func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 func since(t time.Time) float64 {
 	if t.IsZero() {
