@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // MarshalGQL writes the ID as a string to w, for gqlgen. Its signature has no
@@ -25,10 +24,8 @@ func (id *ID) UnmarshalGQL(v any) (err error) {
 		*id, err = parseDecimal(fn, v)
 	case json.Number:
 		*id, err = parseDecimal(fn, string(v))
-	case int:
-		*id, err = parseDecimal(fn, strconv.Itoa(v))
-	case int64:
-		*id, err = parseDecimal(fn, strconv.FormatInt(v, 10))
+	case int, int64:
+		*id, err = parseDecimal(fn, fmt.Sprint(v))
 	default:
 		err = fmt.Errorf("types: ID.UnmarshalGQL: cannot read %T: want a string or an integer", v)
 	}
