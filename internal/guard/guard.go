@@ -4,6 +4,7 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -106,3 +107,41 @@ func (k *key) unsetIn(row reflect.Value) bool {
 	}
 	return err != nil || !v.IsValid() || v.IsZero()
 }
+
+const (
+	// PluginName is the key of the plugin in the GORM configuration.
+	PluginName = "gormflake"
+
+	tagKey = "snowflake"
+)
+
+// cause returns why the row has no key, and the fix.
+func (k *key) cause(stmt *gorm.Statement) string {
+	_, registered := stmt.Plugins[PluginName]
+	_, tagged := k.field.Tag.Lookup(tagKey)
+	const (
+		noPlugin = "the plugin is not registered in this *gorm.DB: call gormflake.Open, or db.Use(gormflake.New(gen)), first"
+		counted  = `; if the database assigns it, add gorm:"autoIncrement"`
+	)
+	switch {
+	case !registered && !tagged:
+		return noPlugin + `, and tag the field snowflake:"pk"` + counted
+	case !registered:
+		return noPlugin + counted
+	case !tagged:
+		return `the field has no tag: add snowflake:"pk"` + counted
+	default:
+		return "a hook or callback has set it to 0 since the plugin filled it: remove that, or set a key"
+	}
+}
+
+type skipKey struct{}
+
+// Skip returns a context under which neither the plugin nor this package touches
+// a create.
+func Skip(ctx context.Context) context.Context {
+	return context.WithValue(ctx, skipKey{}, true)
+}
+
+// Skipped reports whether ctx is from [Skip].
+func Skipped(ctx context.Context) bool { return ctx.Value(skipKey{}) != nil }
