@@ -94,6 +94,16 @@ func (g *Generator) firstFree(r reservation, n uint64) slot {
 	return first + start%(r.grant.mask+2-n) // the block still fits into the tick
 }
 
+// mix is the finaliser of MurmurHash3. Of a tick's first ID, and so of the tick
+// and the worker, and of the grant's secret it makes the sequence number at which
+// the tick starts: as even as chance, and nothing that a call has to fetch or to
+// change. A multiplication alone leaves patterns where ticks come at even distances.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
 // waitOrFail waits for what blocks the reservation, or returns why that
 // cannot succeed. A call that may not wait does not ask the source either.
 func (g *Generator) waitOrFail(ctx context.Context, r reservation, wait bool) error {
