@@ -11,9 +11,11 @@ package copyrows
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/gormflake/gormflake/internal/fill"
 	"github.com/gormflake/gormflake/internal/guard"
@@ -102,3 +104,80 @@ func (s *Source) Values() ([]any, error) {
 
 // Err returns the error of [Source.Values].
 func (s *Source) Err() error { return s.err }
+
+// check rejects what Create would do and COPY does not.
+func (s *Source) check() (err error) {
+	if s.table, err = tableOf(s.stmt); err != nil {
+		return err
+	}
+	if err := checkModel(s.stmt); err != nil {
+		return err
+	}
+	for i := range s.rows.N {
+		if !s.rows.At(i).IsValid() {
+			return fmt.Errorf("row %d is nil: remove it", i)
+		}
+	}
+	return checkRelations(s.stmt, s.rows)
+}
+
+func checkModel(stmt *gorm.Statement) error {
+	for _, name := range []string{"INSERT", "ON CONFLICT", "RETURNING"} {
+		if _, ok := stmt.Clauses[name]; ok {
+			return fmt.Errorf("COPY has no %s clause: copy into a temporary table and insert from there, or use Create", name)
+		}
+	}
+	if hook := hookOf(stmt.Schema); hook != "" && !stmt.SkipHooks {
+		return fmt.Errorf("COPY does not call its hook %s: use Create, or skip hooks with db.Session(&gorm.Session{SkipHooks: true})", hook)
+	}
+	if stmt.Unscoped { // GORM asks no field for clauses
+		return nil
+	}
+	for _, c := range stmt.Schema.CreateClauses {
+		if !guard.Guards(c) {
+			return fmt.Errorf("COPY does not apply %T, which a field adds to creates: use Create, or leave it out with db.Unscoped()", c)
+		}
+	}
+	return nil
+}
+
+func hookOf(s *schema.Schema) string {
+	switch {
+	case s.BeforeSave:
+		return "BeforeSave"
+	case s.BeforeCreate:
+		return "BeforeCreate"
+	case s.AfterCreate:
+		return "AfterCreate"
+	case s.AfterSave:
+		return "AfterSave"
+	}
+	return ""
+}
+
+// checkRelations rejects rows with related rows that Create would save.
+func checkRelations(stmt *gorm.Statement, rows guard.Rows) error {
+	for _, rel := range model.Relations(stmt.Schema) {
+		if i := fill.Related(stmt, rows, rel); i >= 0 {
+			return fmt.Errorf("row %d has %s, which COPY does not write: copy those rows on their own, and leave them out here with db.Omit(%q)",
+				i, rel.Field.BindName(), rel.Name)
+		}
+	}
+	return nil
+}
+
+// tableOf returns the parts of the table's name, such as a schema and a table.
+func tableOf(stmt *gorm.Statement) ([]string, error) {
+	if stmt.TableExpr == nil {
+		return strings.Split(stmt.Table, "."), nil
+	}
+	parts := strings.Split(stmt.TableExpr.SQL, ".")
+	for i, part := range parts {
+		name := strings.Trim(part, "\"`")
+		if name == "" || strings.ContainsAny(name, "\"`(?") || name == part && strings.ContainsAny(name, " \t\n") {
+			return nil, fmt.Errorf("COPY wants the name of a table, got %s", stmt.TableExpr.SQL)
+		}
+		parts[i] = name
+	}
+	return parts, nil
+}
