@@ -12,7 +12,7 @@
 //   - parseTag (tag.go) reads it, rejects it where it means nothing, and lists it in
 //     its messages; model.go and group.go have its effect on columns.
 //   - Rows: internal/fill (rows.go, maps.go for maps, look.go before the INSERT),
-//     internal/tree for Assign (link.go, keys.go), and internal/check.
+//     internal/tree for Assign (link.go, passes.go), and internal/check.
 //   - Tests stand beside each of these, in hooks_test.go of the root (every way GORM
 //     creates a row, on all databases), and in tag_test.go, with a model in which the
 //     tag is wrong. Errors that docs/guarantees.md quotes are provoked in
